@@ -1,0 +1,36 @@
+# SPDX-License-Identifier: BSD-3-Clause
+
+# NEZHA_UNDER_PREFIX(VARIABLE, DIRECTORY)
+# VARIABLE becomes the place under our prefix that DIRECTORY has under Open MPI's.
+m4_define([NEZHA_UNDER_PREFIX], [
+  AS_CASE(["$2"],
+    ["${nezha_ompi_prefix%/}"/*], [$1='${prefix}'"/${2#"${nezha_ompi_prefix%/}"/}"],
+    [$1='${libdir}/openmpi'])
+])
+
+# NEZHA_DIRECTORIES
+# Where the component and its help text go. By default both lie under the prefix, at the place where they lie under Open
+# MPI's own: with the same prefix Open MPI finds them by itself.
+AC_DEFUN([NEZHA_DIRECTORIES], [
+  AC_ARG_WITH([componentdir],
+    [AS_HELP_STRING([--with-componentdir=DIR],
+      [where the component goes: system (Open MPI's own directory), user (~/.openmpi/components) or a path; by default the place under the prefix that corresponds to Open MPI's])],
+    [], [with_componentdir=prefix])
+  AS_CASE([$with_componentdir],
+    [prefix|yes|no],
+      [NEZHA_UNDER_PREFIX([componentdir], [$nezha_ompi_pkglibdir])
+       NEZHA_UNDER_PREFIX([helptextdir], [$nezha_ompi_pkgdatadir])],
+    [system],
+      [componentdir=$nezha_ompi_pkglibdir
+       helptextdir=$nezha_ompi_pkgdatadir],
+    [user],
+      [AS_IF([test -z "$HOME"], [AC_MSG_ERROR([--with-componentdir=user needs HOME to be set])])
+       componentdir=$HOME/.openmpi/components
+       helptextdir=$componentdir],
+    [/*],
+      [componentdir=$with_componentdir
+       helptextdir=$componentdir],
+    [AC_MSG_ERROR([--with-componentdir takes system, user or an absolute path, not "$with_componentdir"])])
+  AC_SUBST([componentdir])
+  AC_SUBST([helptextdir])
+])

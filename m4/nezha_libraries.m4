@@ -1,0 +1,32 @@
+# SPDX-License-Identifier: BSD-3-Clause
+
+# NEZHA_LIBRARIES
+# libcrypto and hwloc are needed; googletest only by the unit tests, Gloo only by the bench.
+AC_DEFUN([NEZHA_LIBRARIES], [
+  PKG_CHECK_MODULES([CRYPTO], [libcrypto >= 1.1.1], [],
+    [AC_MSG_ERROR([libcrypto 1.1.1 or newer was not found: install libssl-dev (openssl-devel)])])
+  PKG_CHECK_MODULES([HWLOC], [hwloc >= 2.0], [],
+    [AC_MSG_ERROR([hwloc 2.0 or newer was not found: install libhwloc-dev (hwloc-devel)])])
+
+  PKG_CHECK_MODULES([GTEST], [gtest_main >= 1.10 gtest >= 1.10], [nezha_have_gtest=yes],
+    [nezha_have_gtest="no, install libgtest-dev (gtest-devel) to have them"
+     AC_MSG_NOTICE([googletest was not found: the unit tests are left out])])
+  AM_CONDITIONAL([HAVE_GTEST], [test "$nezha_have_gtest" = yes])
+
+  AC_LANG_PUSH([C++])
+  nezha_save_CXXFLAGS=$CXXFLAGS
+  nezha_save_LIBS=$LIBS
+  CXXFLAGS="$CXXFLAGS $NEZHA_CXXFLAGS"
+  LIBS="-lgloo $LIBS"
+  AC_MSG_CHECKING([for Gloo])
+  AC_LINK_IFELSE([AC_LANG_PROGRAM([[#include <gloo/transport/tcp/device.h>]],
+      [[gloo::transport::tcp::CreateDevice(gloo::transport::tcp::attr());]])],
+    [nezha_have_gloo=yes GLOO_LIBS=-lgloo],
+    [nezha_have_gloo="no, install libgloo-dev to compare with it"])
+  AC_MSG_RESULT([$nezha_have_gloo])
+  CXXFLAGS=$nezha_save_CXXFLAGS
+  LIBS=$nezha_save_LIBS
+  AC_LANG_POP([C++])
+  AM_CONDITIONAL([HAVE_GLOO], [test "$nezha_have_gloo" = yes])
+  AC_SUBST([GLOO_LIBS])
+])

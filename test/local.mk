@@ -1,0 +1,10 @@
+# SPDX-License-Identifier: BSD-3-Clause
+# Unit tests of a layer are declared in that layer's own local.mk.
+tap_tests += %D%/layers_check.py
+
+include test/threads/local.mk
+include test/sim/local.mk
+include test/mpi/local.mk
+include test/programs/local.mk
+include test/lab/local.mk
+include test/fuzz/local.mk
