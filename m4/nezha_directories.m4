@@ -3,9 +3,8 @@
 # NEZHA_UNDER_PREFIX(VARIABLE, DIRECTORY)
 # VARIABLE becomes the place under our prefix that DIRECTORY has under Open MPI's.
 m4_define([NEZHA_UNDER_PREFIX], [
-  AS_CASE(["$2"],
-    ["${nezha_ompi_prefix%/}"/*], [$1='${prefix}'"/${2#"${nezha_ompi_prefix%/}"/}"],
-    [$1='${libdir}/openmpi'])
+  nezha_below=`echo "$2" | sed -n "s|^${nezha_ompi_prefix%/}/||p"`
+  AS_IF([test -n "$nezha_below"], [$1='${prefix}'"/$nezha_below"], [$1='${libdir}/openmpi'])
 ])
 
 # NEZHA_DIRECTORIES

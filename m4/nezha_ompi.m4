@@ -54,7 +54,7 @@ AC_DEFUN([NEZHA_OMPI_VERSIONS], [
   test -r "$nezha_ompi_includedir/mpi.h" && nezha_header="$nezha_ompi_includedir/mpi.h"
   nezha_ompi_version=
   for nezha_part in MAJOR MINOR RELEASE; do
-    nezha_number=`sed -n "s/^#define OMPI_${nezha_part}_VERSION  *\([[0-9]][[0-9]]*\).*/\1/p" "$nezha_header"`
+    nezha_number=`sed -n "s/^.define OMPI_${nezha_part}_VERSION  *\([[0-9]][[0-9]]*\).*/\1/p" "$nezha_header"`
     nezha_ompi_version="$nezha_ompi_version${nezha_ompi_version:+.}$nezha_number"
   done
   nezha_wrapper_version=`"$MPICC" --showme:version | sed -n 's/.*Open MPI v\{0,1\}\([[0-9]][[0-9.]]*\).*/\1/p'`
