@@ -1,5 +1,13 @@
 # SPDX-License-Identifier: BSD-3-Clause
-# Sources of this layer, headers too, and its unit tests:
-#   engine_sources += %D%/status.cc %D%/status.h
-#   gtest_programs += test/unit/test_status
-#   test_unit_test_status_SOURCES = test/unit/test_status.cc
+engine_sources += \
+	%D%/bytes.h \
+	%D%/clock.h \
+	%D%/crc32c.cc %D%/crc32c.h \
+	%D%/interface_list.cc %D%/interface_list.h \
+	%D%/log.cc %D%/log.h \
+	%D%/params.cc %D%/params.h \
+	%D%/port_range.cc %D%/port_range.h \
+	%D%/random.cc %D%/random.h \
+	%D%/share_list.cc %D%/share_list.h \
+	%D%/status.h \
+	%D%/text.cc %D%/text.h

@@ -1,0 +1,94 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "util/interface_list.h"
+
+#include <arpa/inet.h>
+
+#include <algorithm>
+
+#include "util/text.h"
+
+namespace nezha {
+namespace {
+
+using Address = std::array<std::uint8_t, 16>;
+using Pattern = InterfaceList::Pattern;
+
+Status bad_word(std::string_view word, const char* reason) {
+  return {Code::bad_parameter,
+          quoted(word) + " " + reason +
+              "; allowed are names of interfaces (eth0), blocks of addresses (10.1.0.0/16, fd00::/64) and addresses"};
+}
+
+std::uint8_t address_bits(std::uint8_t family) { return family == 4 ? 32 : 128; }
+
+/// 4, 6, or 0 when `text` is no address.
+std::uint8_t parse_address(const std::string& text, Address& address) {
+  if (text.find('\0') != std::string::npos) return 0;
+  if (inet_pton(AF_INET, text.c_str(), address.data()) == 1) return 4;
+  if (inet_pton(AF_INET6, text.c_str(), address.data()) == 1) return 6;
+  return 0;
+}
+
+void clear_beyond(Address& address, std::size_t prefix) {
+  for (std::size_t bit = prefix; bit < 8 * address.size(); ++bit) {
+    address[bit / 8] = static_cast<std::uint8_t>(address[bit / 8] & ~(0x80u >> (bit % 8)));
+  }
+}
+
+bool holds(const Pattern& pattern, Address address) {
+  clear_beyond(address, pattern.prefix);
+  return address == pattern.block;
+}
+
+bool plausible_name(std::string_view word) {
+  return std::all_of(word.begin(), word.end(), [](char c) { return c > ' ' && c <= '~' && c != '/'; });
+}
+
+Status parse_word(std::string_view word, Pattern& pattern) {
+  const std::size_t slash = word.find('/');
+  pattern.text = word;
+  pattern.family = parse_address(std::string(word.substr(0, slash)), pattern.block);
+  if (slash == std::string_view::npos) {
+    if (pattern.family == 0 && !plausible_name(word)) return bad_word(word, "cannot be the name of an interface");
+    pattern.prefix = pattern.family == 0 ? 0 : address_bits(pattern.family);
+    return {};
+  }
+  if (pattern.family == 0) return bad_word(word, "has no IPv4 or IPv6 address in front of the '/'");
+  const std::optional<long long> prefix = parse_integer(word.substr(slash + 1));
+  if (!prefix || *prefix < 0 || *prefix > address_bits(pattern.family)) {
+    return bad_word(word, pattern.family == 4 ? "has no number from 0 to 32 behind the '/'"
+                                              : "has no number from 0 to 128 behind the '/'");
+  }
+  pattern.prefix = static_cast<std::uint8_t>(*prefix);
+  clear_beyond(pattern.block, pattern.prefix);
+  return {};
+}
+
+}  // namespace
+
+std::optional<std::size_t> InterfaceList::match(std::string_view name, std::uint8_t family,
+                                                const Address& address) const {
+  for (std::size_t i = 0; i < patterns_.size(); ++i) {
+    const Pattern& pattern = patterns_[i];
+    const bool hit = pattern.family == 0 ? pattern.text == name : pattern.family == family && holds(pattern, address);
+    if (hit) return i;
+  }
+  return std::nullopt;
+}
+
+Status parse(std::string_view text, InterfaceList& list) {
+  InterfaceList parsed;
+  for (const std::string_view word : words_of(text)) {
+    Pattern pattern;
+    Status status = parse_word(word, pattern);
+    if (!status.ok()) return status;
+    const auto same = [&](const Pattern& other) { return other.text == pattern.text; };
+    if (std::none_of(parsed.patterns_.begin(), parsed.patterns_.end(), same)) {
+      parsed.patterns_.push_back(std::move(pattern));
+    }
+  }
+  list = std::move(parsed);
+  return {};
+}
+
+}  // namespace nezha

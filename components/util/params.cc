@@ -1,0 +1,233 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "util/params.h"
+
+#include <algorithm>
+#include <array>
+#include <cstdio>
+#include <exception>
+#include <new>
+#include <optional>
+#include <string>
+#include <type_traits>
+#include <utility>
+
+#include "util/text.h"
+
+namespace nezha {
+namespace {
+
+constexpr long long kKiB = 1024;
+constexpr long long kMiB = 1024 * kKiB;
+constexpr long long kAnySize = kMiB * kMiB;
+
+// ---- from text to a field, by the field's type --------------------------------------------------------------------
+
+Status not_allowed(const nezha_param_t& param, const std::string& allowed, std::string_view value) {
+  return {Code::bad_parameter, std::string(param.name) + " takes " + allowed + ", not " + quoted(value)};
+}
+
+Status read(const nezha_param_t& param, std::string_view text, bool& field) {
+  const auto is_text = [&](const char* word) { return text == word; };
+  constexpr std::array kYes = {"1", "true", "yes", "on"};
+  constexpr std::array kNo = {"0", "false", "no", "off"};
+  const bool yes = std::any_of(kYes.begin(), kYes.end(), is_text);
+  if (!yes && std::none_of(kNo.begin(), kNo.end(), is_text)) return not_allowed(param, "0 or 1", text);
+  field = yes;
+  return {};
+}
+
+Status read(const nezha_param_t& param, std::string_view text, int& field) {
+  const std::optional<long long> number = parse_integer(text);
+  if (!number || *number < param.min || *number > param.max) {
+    return not_allowed(
+        param, "a whole number from " + std::to_string(param.min) + " to " + std::to_string(param.max), text);
+  }
+  field = static_cast<int>(*number);
+  return {};
+}
+
+Status read(const nezha_param_t& param, std::string_view text, std::size_t& field) {
+  const std::optional<long long> bytes = parse_size(text);
+  if (!bytes || *bytes < param.min || *bytes > param.max) {
+    return not_allowed(
+        param, "bytes from " + size_text(param.min) + " to " + size_text(param.max) + " (k, m, g: powers of 1024)",
+        text);
+  }
+  field = static_cast<std::size_t>(*bytes);
+  return {};
+}
+
+template <typename Enum>
+  requires std::is_enum_v<Enum>
+Status read(const nezha_param_t& param, std::string_view text, Enum& field) {
+  std::string_view rest = param.choices;
+  for (int index = 0;; ++index) {
+    const std::size_t bar = rest.find('|');
+    if (text == rest.substr(0, bar)) {
+      field = static_cast<Enum>(index);
+      return {};
+    }
+    if (bar == std::string_view::npos) return not_allowed(param, std::string("one of ") + param.choices, text);
+    rest.remove_prefix(bar + 1);
+  }
+}
+
+template <typename Parsed>
+  requires std::is_class_v<Parsed>
+Status read(const nezha_param_t& param, std::string_view text, Parsed& field) {
+  const Status status = parse(text, field);
+  return status.ok() ? status : Status(status.code(), std::string(param.name) + ": " + status.text());
+}
+
+// ---- the table ----------------------------------------------------------------------------------------------------
+
+template <typename Field>
+constexpr nezha_param_type_t type_of() {
+  if constexpr (std::is_same_v<Field, bool>) return NEZHA_PARAM_BOOL;
+  if constexpr (std::is_same_v<Field, int>) return NEZHA_PARAM_INT;
+  if constexpr (std::is_same_v<Field, std::size_t>) return NEZHA_PARAM_SIZE;
+  if constexpr (std::is_enum_v<Field>) return NEZHA_PARAM_CHOICE;
+  return NEZHA_PARAM_TEXT;
+}
+
+struct Range {
+  long long min, max;
+};
+constexpr int kDecides = 1;
+
+struct Row {
+  nezha_param_t param;
+  Status (*set)(Config&, const nezha_param_t&, std::string_view);
+};
+
+template <auto field>
+constexpr Row row(const char* name, const char* fallback, Range range, const char* choices, int level, int decides,
+                  const char* help) {
+  using Field = std::remove_reference_t<decltype(std::declval<Config&>().*field)>;
+  return {{name, type_of<Field>(), fallback, range.min, range.max, choices, level, decides, help},
+          [](Config& config, const nezha_param_t& param, std::string_view text) {
+            return read(param, text, config.*field);
+          }};
+}
+
+constexpr std::array kRows = {
+    row<&Config::enable>("enable", "1", {0, 1}, "0|1", 1, 0,
+        "Whether Nezha is used at all. With 0 everything is as if it were not installed."),
+    row<&Config::priority>("priority", "95", {0, 100}, "", 5, 0,
+        "Priority among the coll components; the one of highest priority carries allreduce. At or below that of "
+        "another component that offers allreduce, Nezha is not used."),
+    row<&Config::verbose>("verbose", "0", {0, 4}, "", 2, 0,
+        "How much is logged: 0 errors, 1 decisions, 2 rails and lanes, 3 operations, 4 frames; each includes those "
+        "before it."),
+    row<&Config::report>("report", "0", {0, 1}, "0|1", 2, 0,
+        "With 1, rank 0 prints at the end of the job what each rail carried and how fast each message size was."),
+    row<&Config::single_node>("single_node", "0", {0, 8}, "", 8, 0,
+        "For tests: the number of rails over the loopback interface (lo0 = 127.0.0.1, lo1 = 127.0.0.2, ...) that "
+        "connect ranks of one host, in place of real rails. 0: off, and communicators within one node are left to "
+        "Open MPI's own allreduce."),
+    row<&Config::rail_include>("rail_include", "", {0, 0}, "NAME|ADDRESS/BITS,...", 1, 0,
+        "Interfaces to use as rails, by name (eth0), block of addresses (10.1.0.0/16, fd00::/64) or address, "
+        "separated by commas; their order is the order of the rails. Empty: what btl_tcp_if_include names, or else "
+        "every interface that looks like a network between nodes."),
+    row<&Config::rail_exclude>("rail_exclude", "", {0, 0}, "NAME|ADDRESS/BITS,...", 1, 0,
+        "Interfaces never to use as rails, in the form of rail_include. Empty: what btl_tcp_if_exclude names."),
+    row<&Config::ip_version>("ip_version", "auto", {0, 0}, "auto|4|6", 4, 0,
+        "Addresses to use: 4 or 6 only, or auto: IPv4 where the interface has such an address, IPv6 elsewhere."),
+    row<&Config::port_range>("port_range", "0", {0, 0}, "0|LOW-HIGH", 3, 0,
+        "TCP ports that processes listen on, as LOW-HIGH, both included, for firewalls; each process takes one per "
+        "rail. A rail without a free port in the range is left out. 0: any port that the kernel gives."),
+    row<&Config::share>("share", "", {0, 0}, "RAIL:WEIGHT,...", 4, 0,
+        "Fixed shares of the rails, as weights: eth0:2,eth1:1 gives two thirds to eth0. Only the ratios count. "
+        "Empty: measured."),
+    row<&Config::algorithm>("algorithm", "auto", {0, 0}, "auto|ring|mesh|single_step|doubling|incumbent", 4, kDecides,
+        "The algorithm of every allreduce, whatever its size. auto: by size, see small_max and mesh_max. incumbent: "
+        "Open MPI's own, always."),
+    row<&Config::threshold>("threshold", "0", {0, kAnySize}, "", 4, kDecides,
+        "Calls of fewer bytes than this go to Open MPI's own allreduce. 0: none do."),
+    row<&Config::small_max>("small_max", "8k", {0, 256 * kKiB}, "", 6, kDecides,
+        "Largest vector in bytes that is sent whole in one pass, which has the fewest steps. 0: none is."),
+    row<&Config::mesh_max>("mesh_max", "512k", {0, kAnySize}, "", 6, kDecides,
+        "Largest vector in bytes that is reduced by the mesh, where all exchange with all in two steps. Larger ones "
+        "take the ring. Up to small_max: no vector takes the mesh."),
+    row<&Config::chunk>("chunk", "0", {0, 256 * kKiB}, "", 6, kDecides,
+        "Bytes of one chunk, the unit in which a vector is sent and reduced. 0: chosen by the size of the vector."),
+    row<&Config::reproducible>("reproducible", "0", {0, 1}, "0|1", 4, kDecides,
+        "With 1, equal calls give equal bits in every run on the same ranks: the choice of algorithm depends on "
+        "nothing that was measured. With 0 only all ranks of one call are sure to have equal bits."),
+    row<&Config::checksum>("checksum", "0", {0, 1}, "0|1", 5, 0,
+        "With 1, the bytes of the vector carry a CRC32C on the wire, and a lane that damages them is closed. With 0 "
+        "only headers are checked, and the network's own checks are trusted for the rest."),
+    row<&Config::timeout>("timeout", "60", {1, 86400}, "", 3, 0,
+        "Seconds without any working lane to a peer before an allreduce fails with an MPI error. Until then it waits "
+        "for one to return."),
+    row<&Config::connect_timeout>("connect_timeout", "5", {1, 600}, "", 4, 0,
+        "Seconds that one attempt to connect a lane may take before it is given up. Calls run on Open MPI's own "
+        "allreduce meanwhile."),
+    row<&Config::window>("window", "256k", {16 * kKiB, 16 * kMiB}, "", 8, 0,
+        "Bytes per peer that are kept of operations which this rank has not begun yet. A peer that is further ahead "
+        "waits until it has."),
+};
+
+constexpr auto make_params() {
+  std::array<nezha_param_t, kRows.size()> params{};
+  for (std::size_t i = 0; i < kRows.size(); ++i) params[i] = kRows[i].param;
+  return params;
+}
+
+constexpr auto kParams = make_params();
+
+}  // namespace
+
+Config::Config() {
+  for (const Row& row : kRows) {
+    if (!row.set(*this, row.param, row.param.fallback).ok()) std::terminate();
+  }
+}
+
+Status set_parameter(Config& config, std::string_view name, std::string_view value) {
+  for (const Row& row : kRows) {
+    if (name == row.param.name) return row.set(config, row.param, trim(value));
+  }
+  return {Code::bad_parameter, "there is no parameter " + quoted(name)};
+}
+
+}  // namespace nezha
+
+// ---- the C ABI ----------------------------------------------------------------------------------------------------
+
+struct nezha_config {
+  nezha::Config config;
+};
+
+namespace nezha {
+
+Config& config_of(nezha_config_t& config) { return config.config; }
+const Config& config_of(const nezha_config_t& config) { return config.config; }
+
+}  // namespace nezha
+
+const nezha_param_t* nezha_params(size_t* count) {
+  *count = nezha::kParams.size();
+  return nezha::kParams.data();
+}
+
+nezha_config_t* nezha_config_create() {
+  try {
+    return new nezha_config;
+  } catch (const std::bad_alloc&) {
+    return nullptr;
+  }
+}
+
+void nezha_config_destroy(nezha_config_t* config) { delete config; }
+
+int nezha_config_set(nezha_config_t* config, const char* name, const char* value, char* why, size_t why_size) {
+  try {
+    const nezha::Status status = nezha::set_parameter(config->config, name, value);
+    if (status.ok()) return NEZHA_OK;
+    std::snprintf(why, why_size, "%s", status.text().c_str());
+  } catch (const std::exception&) {
+    std::snprintf(why, why_size, "%s", "no memory to read the parameter");
+  }
+  return NEZHA_ERR_PARAM;
+}

@@ -1,0 +1,61 @@
+// SPDX-License-Identifier: BSD-3-Clause
+/// The parameters, parsed. A new parameter is a field here and a row of the table in params.cc; a field of a new type
+/// also needs a `Status parse(std::string_view, T&)`.
+#pragma once
+
+#include <cstddef>
+#include <string_view>
+
+#include "nezha/nezha.h"
+#include "util/interface_list.h"
+#include "util/port_range.h"
+#include "util/share_list.h"
+
+namespace nezha {
+
+/// Enumerators are in the order of the words in the parameter's row.
+enum class IpVersion { automatic, v4, v6 };
+enum class Algorithm { automatic, ring, mesh, single_step, doubling, incumbent };
+
+/// What each means, its unit and its range: the help sentences in params.cc.
+struct Config {
+  /// Every parameter at its default.
+  Config();
+
+  // What is used.
+  bool enable{};
+  int priority{};
+  int single_node{};  ///< number of loopback rails; 0 = off
+  InterfaceList rail_include;
+  InterfaceList rail_exclude;
+  IpVersion ip_version{};
+  PortRange port_range;
+
+  // How it is used.
+  ShareList share;
+  Algorithm algorithm{};
+  std::size_t threshold{};  ///< bytes
+  std::size_t small_max{};  ///< bytes
+  std::size_t mesh_max{};   ///< bytes
+  std::size_t chunk{};      ///< bytes; 0 = chosen by size
+  bool reproducible{};
+
+  // How it is guarded.
+  bool checksum{};
+  int timeout{};          ///< seconds
+  int connect_timeout{};  ///< seconds
+  std::size_t window{};   ///< bytes
+
+  // What it says.
+  int verbose{};  ///< level of Log
+  bool report{};
+};
+
+/// Sets one parameter from text. On bad text `config` is unchanged and the status says what is allowed.
+Status set_parameter(Config& config, std::string_view name, std::string_view value);
+
+/// The parameters behind the C handle; lives as long as the handle.
+Config& config_of(nezha_config_t& config);
+const Config& config_of(const nezha_config_t& config);
+
+}  // namespace nezha
