@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-# Sources of this layer, headers too, and its unit tests:
-#   engine_sources += %D%/frame.cc %D%/frame.h
-#   gtest_programs += test/unit/test_frame
-#   test_unit_test_frame_SOURCES = test/unit/test_frame.cc
+# The rail contract and what transports share.
+engine_sources += \
+	%D%/frame.cc %D%/frame.h \
+	%D%/pairing.cc %D%/pairing.h \
+	%D%/rail.h

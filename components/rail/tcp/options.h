@@ -1,0 +1,31 @@
+// SPDX-License-Identifier: BSD-3-Clause
+/// Every number of the TCP rails in one place.
+#pragma once
+
+#include <cstddef>
+
+#include "util/clock.h"
+#include "util/port_range.h"
+
+namespace nezha {
+
+struct TcpOptions {
+  PortRange ports;             ///< where listeners may sit
+  std::size_t first_rail = 0;  ///< index of this transport's first rail in the process's list of rails
+
+  Nanoseconds handshake_timeout = 5 * kSecond;  ///< for a connection that came in; connect() brings its own deadline
+  std::size_t pending_per_rail = 256;           ///< connections not yet admitted; beyond, the oldest is dropped
+  std::size_t accepts_at_once = 16;             ///< per listener and progress(), so that a flood leaves time for lanes
+  Nanoseconds accept_pause = 100 * kMillisecond;  ///< before accepting again when descriptors or memory ran out
+  int backlog = 1024;                             ///< of listen(2)
+
+  std::size_t lane_memory = 1024 * 1024;  ///< bytes the peer may have under way to us unread (TCP_WINDOW_CLAMP)
+  std::size_t staging = 16 * 1024;        ///< receive buffer of a lane for headers and small payloads
+  std::size_t large_frame = 16 * 1024;    ///< payloads from here on are read straight to their places
+  std::size_t tail = 256;                 ///< staged behind a large payload: room for the next frame's header
+  std::size_t receive_budget = 512 * 1024;  ///< bytes of one lane in one progress()
+  std::size_t spare_frames = 2;             ///< buffers for own_rest() kept for reuse
+  Nanoseconds rtt_refresh = 10 * kMillisecond;
+};
+
+}  // namespace nezha
