@@ -42,7 +42,7 @@ template <std::integral T> struct Sized { T length = 0; unsigned kind = 0; };
 
   # The component is linked as C, and brings its own C++ runtime: a process may already hold an older one.
   NEZHA_CXX_RUNTIME="-lstdc++"
-  nezha_static_runtime="-Wl,--push-state,-Bstatic,-lstdc++,--pop-state"
+  nezha_static_runtime="-Wl,--push-state,-Bstatic,-lstdc++,-Bdynamic,--as-needed,-lm,--pop-state"
   AC_MSG_CHECKING([for a static C++ runtime])
   nezha_save_LIBS=$LIBS
   LIBS="$nezha_static_runtime -static-libgcc $LIBS"
