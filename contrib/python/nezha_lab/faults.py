@@ -1,0 +1,84 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""The fault verbs. Each takes effect before it returns, on traffic that is running too.
+
+node=None means the whole rail. What a verb and its opposite do:
+cut, heal          the port loses its carrier, as when a cable is pulled
+silence, speak     frames vanish at the port in both directions, the carrier stays
+halfopen, healopen frames from one node to one other vanish, the way back works
+unplug, plug       the interface is deleted from the node, and comes back as it was
+rate               the token buckets at both ends change
+"""
+
+import dataclasses
+import json
+
+from . import network, state
+from .errors import LabError
+from .spec import check_rate
+from .tools import batch, run
+
+
+class Faults:
+    def cut(self, rail, node=None):
+        self._switch("ip", "link set {} down", rail, node)
+
+    def heal(self, rail, node=None):
+        """Ends silence on the same ports too: a port that comes up forwards."""
+        self._switch("ip", "link set {} up", rail, node)
+
+    def silence(self, rail, node=None):
+        self._switch("bridge", "link set dev {} state 0", rail, node)
+
+    def speak(self, rail, node=None):
+        """A cut port cannot speak: heal it."""
+        self._switch("bridge", "link set dev {} state 3", rail, node)
+
+    def halfopen(self, rail, source, target):
+        """The source takes its own MAC address for the target's, so the switch drops its frames without flooding."""
+        device = f"eth{self.spec.rail(rail)}"
+        mac = json.loads(run([*self.nsenter(source), "ip", "-j", "link", "show", device]))[0]["address"]
+        self._neighbour(rail, source, target, "neigh replace {} lladdr " + mac + " nud permanent dev {}")
+
+    def healopen(self, rail, source, target):
+        self._neighbour(rail, source, target, "neigh del {} dev {}")
+
+    def unplug(self, rail, node=None):
+        self._switch("ip", "link del {}", rail, node)
+
+    def plug(self, rail, node=None):
+        self.refresh()
+        index = self.spec.rail(rail)
+        for number in self.spec.node_list(node):
+            rate = self.spec.rates[number][index]
+            batch(self.nsenter(), "ip", network.plug_lines(self.spec, number, index, self.record["holders"][number]))
+            batch(self.nsenter(number), "ip", network.address_lines(self.spec, number, index))
+            self._shape(number, index, rate)
+
+    def rate(self, rail, rate, node=None):
+        rate = check_rate("rate", rate)
+        index = self.spec.rail(rail)
+        for number in self.spec.node_list(node):
+            self._shape(number, index, rate)
+        with state.lock():
+            self.refresh()
+            for number in self.spec.node_list(node):
+                self.spec.rates[number][index] = rate
+            state.save({**self.record, "spec": dataclasses.asdict(self.spec)})
+
+    def _shape(self, node, rail, rate):
+        batch(self.nsenter(), "tc", [network.shape_line(network.port(node, rail), rate)])
+        batch(self.nsenter(node), "tc", [network.shape_line(network.interface(rail), rate)])
+
+    def _switch(self, tool, line, rail, node):
+        """All ports of a rail in one process, so that they change within a millisecond."""
+        ports = [network.port(number, self.spec.rail(rail)) for number in self.spec.node_list(node)]
+        batch(self.nsenter(), tool, [line.format(port) for port in ports])
+
+    def _neighbour(self, rail, source, target, line):
+        source, target, rail = self.spec.node(source), self.spec.node(target), self.spec.rail(rail)
+        if source == target:
+            raise LabError(f"from and to are both n{source}: two different nodes are needed")
+        addresses = [self.spec.address(target, rail)[0]]
+        if self.spec.ipv6:
+            addresses.append(self.spec.address6(target, rail)[0])
+        batch(self.nsenter(source), "ip", [line.format(address, f"eth{rail}") for address in addresses])

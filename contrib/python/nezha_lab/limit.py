@@ -1,0 +1,30 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""The time below which no allreduce over the lab's rails can come, computed from the rates.
+
+Every node must send, and receive, bytes * 2 (N-1) / N over its rails. A rail of 1 Gbit/s carries 957 Mbit/s of
+payload (Ethernet, IP and TCP headers take the rest), and its token bucket lets one burst pass at memory speed. The
+slowest node counts, since every node must have sent its part.
+"""
+
+from .network import BURST_BYTES
+from .spec import bits_per_second
+
+PAYLOAD = 0.957
+
+
+def allreduce_seconds(message_bytes, rates):
+    """rates[node] lists the rates, as text, of that node's rails; 0.0 where nothing is shaped or the burst covers it all."""
+    nodes = len(rates)
+    if nodes < 2:
+        return 0.0
+    moved = message_bytes * 2 * (nodes - 1) / nodes
+    return max(_node_seconds(moved, [bits_per_second(rate) for rate in own]) for own in rates)
+
+
+def _node_seconds(moved, rails):
+    if not rails:
+        raise ValueError("a node without a rail moves nothing")
+    if None in rails:
+        return 0.0
+    free = len(rails) * BURST_BYTES * PAYLOAD
+    return max(0.0, (moved - free) * 8 / (sum(rails) * PAYLOAD))

@@ -1,0 +1,119 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""mpirun across the nodes.
+
+Everything the lab wants of Open MPI goes through the environment, so that a --mca of the caller's wins over it.
+"""
+
+import math
+import os
+import subprocess
+
+from . import processes
+from .errors import LabError
+from .tools import require
+
+_ALWAYS = {
+    "plm": "rsh", "oob_tcp_if_include": "mgmt", "pml": "ob1", "btl": "tcp,self,vader",
+    "mpi_yield_when_idle": "1", "rmaps_base_oversubscribe": "1", "hwloc_base_binding_policy": "none",
+    # The node's own tmpfs: session files of two nodes never meet, and go with the lab.
+    "orte_tmpdir_base": "/dev/shm",
+}
+
+
+class Job(subprocess.Popen):
+    """An mpirun and all that it started, on every node."""
+
+    def __init__(self, argv, mark, **options):
+        self.mark = mark
+        super().__init__(argv, **options)
+
+    def pids(self, program=None):
+        return [pid for pid in processes.marked(self.mark) if program in (None, processes.program(pid))]
+
+    def end(self, seconds=2.0):
+        """Asks mpirun to stop, waits, then kills what is left of the job."""
+        self.terminate()
+        try:
+            self.wait(seconds)
+        except subprocess.TimeoutExpired:
+            pass
+        processes.kill_until_none(lambda: processes.marked(self.mark))
+        self.wait()
+
+
+class Mpi:
+    def mpirun(self, args, np=None, ppn=None, timeout=None, capture_output=True, text=True, **options):
+        """Runs [mpirun options..., program, arguments...] to its end and returns a CompletedProcess.
+
+        After timeout seconds the whole job is killed and subprocess.TimeoutExpired raised. Other options: popen's.
+        """
+        if capture_output:
+            options.update(stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+        options.setdefault("stdin", subprocess.DEVNULL)
+        job = self.popen(args, np, ppn, text=text, **options)
+        try:
+            output, errors = job.communicate(timeout=timeout)
+        except subprocess.TimeoutExpired as expired:
+            job.end()
+            expired.stdout, expired.stderr = job.communicate()
+            raise
+        except BaseException:
+            job.end()
+            raise
+        return subprocess.CompletedProcess(job.args, job.returncode, output, errors)
+
+    def popen(self, args, np=None, ppn=None, incumbent_rails="all", component_dir=None, nezha=True,
+              env=None, cwd=None, **options):
+        """Starts mpirun in node n0 and returns a Job (a subprocess.Popen).
+
+        np defaults to ppn per node, ppn to np spread evenly. incumbent_rails: 'all', 'mgmt', a rail or several.
+        component_dir: where a Nezha that is not installed lies. nezha=False keeps an installed one out.
+        """
+        require("mpirun")
+        slots = hosts(self.spec.nodes, np, ppn)
+        names = ",".join(f"n{node}:{count}" for node, count in enumerate(slots) if count)
+        mark = self.new_mark()
+        settings = {f"OMPI_MCA_{key}": value for key, value in
+                    self._settings(incumbent_rails, component_dir, nezha).items()}
+        environment = {**os.environ, "OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1",
+                       processes.MARK: mark, **settings, **(env or {})}
+        argv = [*self.nsenter(0, cwd), "mpirun", "-np", str(sum(slots)), "--host", names, *map(str, args)]
+        return Job(argv, mark, env=environment, **options)
+
+    def _settings(self, incumbent_rails, component_dir, nezha):
+        rails = ",".join(f"eth{rail}" for rail in range(self.spec.rails))
+        settings = {**_ALWAYS, "plm_rsh_agent": os.path.join(self.record["place"], "agent"),
+                    "btl_tcp_if_include": self._incumbent(incumbent_rails), "coll_nezha_rail_include": rails}
+        if not nezha:
+            settings["coll"] = "^nezha"
+        if component_dir is not None:
+            directory = os.path.abspath(component_dir)
+            if not os.path.isfile(os.path.join(directory, "mca_coll_nezha.so")):
+                raise LabError(f"component directory '{component_dir}': there is no mca_coll_nezha.so in it")
+            settings["mca_base_component_path"] = f"{directory}:SYS_DEFAULT:USER_DEFAULT"
+        return settings
+
+    def _incumbent(self, rails):
+        if rails == "mgmt":
+            return "mgmt"
+        if rails == "all":
+            return ",".join(f"eth{rail}" for rail in range(self.spec.rails))
+        several = rails if isinstance(rails, (list, tuple)) else [rails]
+        try:
+            return ",".join(f"eth{self.spec.rail(rail)}" for rail in several)
+        except LabError:
+            raise LabError(f"incumbent rails '{rails}': all, mgmt or a rail from 0 to {self.spec.rails - 1}") from None
+
+
+def hosts(nodes, np, ppn):
+    """How many ranks each node gets. With ppn nodes are filled one after the other, without they share evenly."""
+    for what, value in (("np", np), ("ppn", ppn)):
+        if value is not None and (not isinstance(value, int) or value < 1):
+            raise LabError(f"{what} '{value}': a number from 1 on is allowed")
+    if ppn is None:
+        total = nodes if np is None else np
+        return [total // nodes + (node < total % nodes) for node in range(nodes)]
+    total = nodes * ppn if np is None else np
+    if math.ceil(total / ppn) > nodes:
+        raise LabError(f"np '{total}': {nodes} nodes with {ppn} ranks each hold at most {nodes * ppn}")
+    return [min(ppn, max(0, total - node * ppn)) for node in range(nodes)]

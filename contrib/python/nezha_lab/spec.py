@@ -1,0 +1,107 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""What a lab looks like: nodes, rails, rates, addresses. Pure data, checked when it is made."""
+
+import dataclasses
+import re
+
+from .errors import LabError
+
+MAX_NODES = 128
+MAX_RAILS = 16
+_RATE = re.compile(r"(\d+(?:\.\d+)?)(bit|kbit|mbit|gbit)")
+_UNITS = {"bit": 1, "kbit": 10**3, "mbit": 10**6, "gbit": 10**9}
+_NAME = re.compile(r"[a-z0-9][a-z0-9-]{0,30}")
+
+
+def check_name(name):
+    if not _NAME.fullmatch(name):
+        raise LabError(f"NAME '{name}': small letters, digits and '-' are allowed, at most 31, not '-' first")
+    return name
+
+
+def check_rate(what, rate):
+    """The rate as text for tc; 'none' means unshaped."""
+    text = str(rate).lower()
+    if text != "none" and not (_RATE.fullmatch(text) and bits_per_second(text) >= 8):
+        raise LabError(f"{what} '{rate}': a number with bit, kbit, mbit or gbit is allowed (500mbit), or none")
+    return text
+
+
+def bits_per_second(rate):
+    """None for an unshaped rail."""
+    if rate == "none":
+        return None
+    number, unit = _RATE.fullmatch(rate).groups()
+    return float(number) * _UNITS[unit]
+
+
+def _index(what, value, prefix, count):
+    text = str(value)
+    digits = text[len(prefix):] if text.startswith(prefix) else text
+    if not (digits.isascii() and digits.isdigit()) or int(digits) >= count:
+        raise LabError(f"{what} '{value}': 0 to {count - 1} is allowed ({prefix}0 to {prefix}{count - 1} too)")
+    return int(digits)
+
+
+@dataclasses.dataclass
+class LabSpec:
+    """rates[node][rail] is what each node's port of a rail is shaped to, now."""
+
+    nodes: int
+    rails: int
+    rates: list
+    ipv6: bool = False
+    one_subnet: bool = False
+
+    @classmethod
+    def make(cls, nodes, rails, node_rates=(), ipv6=False, one_subnet=False):
+        """node_rates: {(node, rail): rate}, or a list of 'NODE:RAIL:RATE'."""
+        if not isinstance(nodes, int) or not 1 <= nodes <= MAX_NODES:
+            raise LabError(f"nodes '{nodes}': 1 to {MAX_NODES} is allowed")
+        if not 1 <= len(rails) <= MAX_RAILS:
+            raise LabError(f"{len(rails)} rails: 1 to {MAX_RAILS} is allowed")
+        defaults = [check_rate("rail rate", rate) for rate in rails]
+        spec = cls(nodes, len(defaults), [list(defaults) for _ in range(nodes)], ipv6, one_subnet)
+        for node, rail, rate in _node_rates(node_rates):
+            spec.rates[spec.node(node)][spec.rail(rail)] = check_rate("node rate", rate)
+        return spec
+
+    def node(self, value):
+        return _index("node", value, "n", self.nodes)
+
+    def rail(self, value):
+        return _index("rail", value, "eth", self.rails)
+
+    def node_list(self, value):
+        """The nodes a verb is about: all for None."""
+        return list(range(self.nodes)) if value is None else [self.node(value)]
+
+    def address(self, node, rail):
+        """IPv4 address and prefix length. In one subnet the third byte tells the rails apart."""
+        if self.one_subnet:
+            return f"10.10.{rail}.{node + 1}", 16
+        return f"10.{10 + rail}.0.{node + 1}", 24
+
+    def address6(self, node, rail):
+        if self.one_subnet:
+            return f"fd00:10::{rail:x}:{node + 1:x}", 64
+        return f"fd00:{10 + rail}::{node + 1:x}", 64
+
+    def hosts(self):
+        """/etc/hosts inside the nodes: a node's name is its address on the management network."""
+        lines = ["127.0.0.1 localhost", "::1 localhost"]
+        return "\n".join(lines + [f"{mgmt_address(n)} n{n}" for n in range(self.nodes)]) + "\n"
+
+
+def mgmt_address(node):
+    return f"10.9.0.{node + 1}"
+
+
+def _node_rates(given):
+    if isinstance(given, dict):
+        return [(node, rail, rate) for (node, rail), rate in given.items()]
+    rows = [entry.split(":") for entry in given]
+    for entry, row in zip(given, rows):
+        if len(row) != 3:
+            raise LabError(f"node rate '{entry}': NODE:RAIL:RATE is allowed, such as 2:1:500mbit")
+    return rows
