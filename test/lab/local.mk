@@ -1,3 +1,2 @@
 # SPDX-License-Identifier: BSD-3-Clause
-# TAP scripts test_*.py that run on the emulated cluster; contrib/check finds them itself.
-#   EXTRA_DIST += %D%/test_two_rails.py
+# TAP scripts test_*.py that run on the emulated cluster; contrib/check and `make dist` find them by themselves.

@@ -1,0 +1,127 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""The command line of contrib/check: runs the parts, times them, and sums up."""
+
+import argparse
+import fcntl
+import os
+import signal
+import sys
+import time
+
+from nezha_check.build_part import run_build
+from nezha_check.fuzz_part import run_fuzz
+from nezha_check.results import FAILED, PASSED, SKIPPED, count, failures_of_skips, in_words
+from nezha_check.run import run_test, run_tests
+from nezha_check.sanitizer_part import run_sanitizers
+from nezha_check.tree import PROGRAM_TIMEOUT, Check, programs_to_run, scripts_to_run
+
+
+def run_layers(check):
+    script = os.path.join(check.top, "test", "layers_check.py")
+    return run_test("test/layers_check.py", [sys.executable, script], check.log("layers"), PROGRAM_TIMEOUT)
+
+
+def compiled(folder):
+    return lambda check: run_tests(programs_to_run(check, check.build_dir, folder), check.jobs)
+
+
+def scripted(folder):
+    return lambda check: run_tests(scripts_to_run(check, check.build_dir, folder), 1)
+
+
+def run_lab(check):
+    cases = scripted("lab")(check)
+    return failures_of_skips(cases) if os.environ.get("CI") else cases
+
+
+# name: (what it is, how it runs, whether --quick leaves it out)
+PARTS = {
+    "build": ("configure, make, install, distcheck", run_build, False),
+    "layers": ("who may include whom", run_layers, False),
+    "unit": ("unit tests of each layer", compiled("unit"), False),
+    "sim": ("the trunk on the simulated rail", compiled("sim"), False),
+    "threads": ("ranks as threads over loopback", compiled("threads"), False),
+    "mpi": ("mpirun on this host", scripted("mpi"), False),
+    "programs": ("other people's programs, with and without the component", scripted("programs"), False),
+    "lab": ("mpirun on the emulated cluster", run_lab, False),
+    "sanitizers": ("address, undefined behaviour and thread sanitizer", run_sanitizers, True),
+    "fuzz": ("fuzz targets", run_fuzz, False),
+}
+
+
+def options():
+    lines = "\n".join(f"  {name:<11} {what}" for name, (what, _, _) in PARTS.items())
+    parser = argparse.ArgumentParser(
+        prog="contrib/check", formatter_class=argparse.RawDescriptionHelpFormatter,
+        description="Builds Nezha in build/check (or NEZHA_BUILD_DIR) and runs all of its tests.",
+        epilog=f"parts:\n{lines}\n\nLogs are in the build directory's logs/. With CI set, a skipped lab test has failed.")
+    parser.add_argument("--only", metavar="PART", action="append", choices=PARTS,
+                        help="run this part only (and build first); may be repeated")
+    parser.add_argument("--jobs", type=int, default=len(os.sched_getaffinity(0)), help="how much runs at once")
+    parser.add_argument("--quick", action="store_true", help="no distcheck, no sanitizers, short fuzzing")
+    parser.add_argument("--long", action="store_true", help="longer fuzzing, and the long form of tests that have one")
+    parser.add_argument("--tree", default=os.getcwd(), help=argparse.SUPPRESS)
+    return parser.parse_args()
+
+
+def wanted_parts(given):
+    if given.only:
+        return [name for name in PARTS if name in given.only or name == "build"]
+    return [name for name, (_, _, slow) in PARTS.items() if not (given.quick and slow)]
+
+
+def run_part(check, name):
+    """Runs one part, says how long it took, and returns its cases."""
+    what, run, _ = PARTS[name]
+    print(f"== {name}: {what}", flush=True)
+    started = time.monotonic()
+    cases = run(check)
+    for case in cases:
+        case.name = f"{name}: {case.name}"
+    result = in_words(cases) if cases else "has no tests yet"
+    print(f"== {name}: {result}, {time.monotonic() - started:.0f} s\n", flush=True)
+    return cases
+
+
+def report(cases):
+    """Lists skips and failures, and ends with the line that sums up."""
+    for outcome, title in ((SKIPPED, "Skipped"), (FAILED, "Failed")):
+        found = [case for case in cases if case.outcome == outcome]
+        if found:
+            print(f"{title}:")
+        for case in found:
+            print(f"  {case.name}: {case.reason or 'see the log'}{f' [{case.log}]' if outcome == FAILED else ''}")
+    print(f"{count(cases, PASSED)} passed, {count(cases, FAILED)} failed, {count(cases, SKIPPED)} skipped", flush=True)
+
+
+def interrupted(number, frame):
+    raise KeyboardInterrupt
+
+
+def main():
+    given = options()
+    build_dir = os.path.abspath(os.environ.get("NEZHA_BUILD_DIR") or os.path.join(given.tree, "build", "check"))
+    distcheck = "build" in given.only if given.only else not given.quick
+    check = Check(given.tree, build_dir, max(1, given.jobs), given.quick, given.long, distcheck)
+    os.makedirs(build_dir, exist_ok=True)
+    signal.signal(signal.SIGTERM, interrupted)
+    with open(os.path.join(build_dir, ".lock"), "w", encoding="utf-8") as lock:
+        try:
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            sys.exit(f"contrib/check: another check is running in {build_dir}; name another directory by NEZHA_BUILD_DIR")
+        cases = []
+        for name in wanted_parts(given):
+            cases += run_part(check, name)
+            if name == "build" and any(case.outcome == FAILED for case in cases[:2]):
+                print("Nothing else can run without the build.")
+                break
+        report(cases)
+    sys.exit(0 if count(cases, PASSED) and not count(cases, FAILED) else 1)
+
+
+if __name__ == "__main__":
+    try:
+        main()
+    except KeyboardInterrupt:
+        sys.exit("contrib/check: interrupted")

@@ -1,0 +1,75 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""The part "build": the build itself, and what must be true of what it made and installed."""
+
+import os
+import re
+import subprocess
+
+from nezha_check.results import FAILED, PASSED, Case
+from nezha_check.run import read_log
+from nezha_check.tree import build, build_test_programs, make
+
+SHARED_RUNTIME = re.compile(r"lib(stdc\+\+|gcc_s)\.so")
+
+
+def judged(name, complaint, log=""):
+    """A case that fails with `complaint`, or passes where there is none."""
+    return Case(name, FAILED if complaint else PASSED, complaint, log)
+
+
+def output_of(*command, env=None):
+    return subprocess.run(command, capture_output=True, text=True, env=env, check=False).stdout
+
+
+def warnings(check):
+    """Compiler warnings of the builds just made."""
+    log = os.path.join(check.build_dir, "build.log")
+    tests_log = check.log("build-default-tests")
+    found = [line for file in (log, tests_log) for line in read_log(file).splitlines() if "warning:" in line]
+    return judged("compiles without a warning", "; ".join(found[:3]), log)
+
+
+def component_cases(check):
+    """What Open MPI will load: one symbol, no shared C++ runtime, nothing but it and its help text installed."""
+    directory = os.path.join(check.build_dir, "component")
+    component = os.path.join(directory, "mca_coll_nezha.so")
+    names = sorted(os.listdir(directory))
+    expected = ["help-coll-nezha.txt", "mca_coll_nezha.so"]
+    yield judged("installs component and help text, nothing else", "" if names == expected else f"found {names}")
+    symbols = [line.split()[-1] for line in output_of("nm", "-D", "--defined-only", component).splitlines()]
+    yield judged("exports its component structure only",
+                 "" if symbols == ["mca_coll_nezha_component"] else f"exports {symbols}")
+    shared = SHARED_RUNTIME.findall(output_of("readelf", "-d", component))
+    yield judged("brings its own C++ runtime", f"needs {shared}" if shared else "")
+    env = dict(os.environ, OMPI_MCA_mca_base_component_path=f"{directory}:SYS_DEFAULT:USER_DEFAULT")
+    listed = "MCA coll: nezha" in output_of("ompi_info", env=env)
+    yield judged("ompi_info lists it", "" if listed else "no 'MCA coll: nezha' in ompi_info's output")
+
+
+def uninstall_case(check):
+    """`make install` and `make uninstall` at another place leave nothing behind."""
+    place = os.path.join(check.build_dir, "staging")
+    for target in ("install", "uninstall"):
+        status, log = make(check, check.build_dir, target, target, f"DESTDIR={place}")
+        if status != 0:
+            return judged("uninstall", f"make {target} failed", log)
+    left = [os.path.join(folder, name) for folder, _, names in os.walk(place) for name in names]
+    return judged("uninstall leaves nothing", " ".join(left))
+
+
+def distcheck_case(check):
+    status, log = make(check, check.build_dir, "distcheck", "distcheck")
+    return judged("make distcheck", "" if status == 0 else f"exit status {status}", log)
+
+
+def run_build(check):
+    """Builds everything; the other parts use what this one leaves in the build directory."""
+    cases = [build(check, "default", check.build_dir)]
+    if cases[0].outcome == PASSED:
+        cases.append(build_test_programs(check, "default", check.build_dir))
+        cases.append(warnings(check))
+        cases.extend(component_cases(check))
+        cases.append(uninstall_case(check))
+        if check.distcheck:
+            cases.append(distcheck_case(check))
+    return cases

@@ -1,0 +1,83 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Runs programs with a deadline, output to a log, nothing left running."""
+
+import concurrent.futures
+import os
+import signal
+import subprocess
+import time
+
+from nezha_check.formats import read_cases
+from nezha_check.results import in_words
+
+running = set()  # children that have not ended, for end_all()
+
+
+def run_logged(command, log, timeout, env=None, cwd=None, append=False):
+    """Runs `command`, all it prints goes to `log`. Returns the exit status, None when `timeout` seconds were not enough.
+
+    The command gets a process group of its own, so that whatever it started can be ended with it.
+    """
+    os.makedirs(os.path.dirname(log), exist_ok=True)
+    with open(log, "ab" if append else "wb") as output:
+        child = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=output, stderr=subprocess.STDOUT,
+                                 env=env, cwd=cwd, start_new_session=True)
+        running.add(child)
+        try:
+            return child.wait(timeout)
+        except subprocess.TimeoutExpired:
+            return None
+        finally:
+            end_group(child)
+            running.discard(child)
+
+
+def end_group(child):
+    """Ends a child and the processes of its group: politely, then not."""
+    for number, patience in ((signal.SIGTERM, 10), (signal.SIGKILL, 5)):
+        try:
+            os.killpg(child.pid, number)
+        except ProcessLookupError:
+            break
+        try:
+            child.wait(patience)
+        except subprocess.TimeoutExpired:
+            continue
+    child.poll()
+
+
+def end_all():
+    """Asks all children to end: for Ctrl-C, which does not reach their process groups."""
+    for child in list(running):
+        try:
+            os.killpg(child.pid, signal.SIGTERM)
+        except ProcessLookupError:
+            pass
+
+
+def read_log(log):
+    with open(log, encoding="utf-8", errors="replace") as text:
+        return text.read()
+
+
+def run_test(name, command, log, timeout, env=None, cwd=None):
+    """Runs one test program and returns its cases; says on the terminal how it went."""
+    started = time.monotonic()
+    status = run_logged(command, log, timeout, env, cwd)
+    cases = read_cases(name, status, read_log(log))
+    for case in cases:
+        case.log = log
+    print(f"  {name}: {in_words(cases)} ({time.monotonic() - started:.1f} s)", flush=True)
+    return cases
+
+
+def run_tests(tests, jobs):
+    """Runs (name, command, log, timeout, env, cwd) tuples, `jobs` at once, and returns all cases in the order given."""
+    with concurrent.futures.ThreadPoolExecutor(jobs) as pool:
+        futures = [pool.submit(run_test, *test) for test in tests]
+        try:
+            return [case for future in futures for case in future.result()]
+        except KeyboardInterrupt:
+            pool.shutdown(wait=False, cancel_futures=True)
+            end_all()
+            raise

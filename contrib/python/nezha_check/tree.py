@@ -1,0 +1,92 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""The checkout under test, its build directories, and the tests found in them."""
+
+import dataclasses
+import glob
+import os
+import subprocess
+import sys
+
+from nezha_check.results import FAILED, PASSED, Case
+from nezha_check.run import read_log, run_logged
+
+MAKE_TIMEOUT = 1800
+PROGRAM_TIMEOUT = 300
+SCRIPT_TIMEOUT = 900
+
+
+@dataclasses.dataclass
+class Check:
+    """What the command line says: where things are and how long one may take."""
+
+    top: str
+    build_dir: str
+    jobs: int
+    quick: bool
+    long: bool
+    distcheck: bool
+
+    def log(self, name):
+        return os.path.join(self.build_dir, "logs", f"{name}.log")
+
+    def script_env(self, build_dir, **more):
+        """The environment of a test: where the build is, where the component is, where our Python modules are."""
+        env = dict(os.environ, NEZHA_BUILD_DIR=build_dir, NEZHA_COMPONENT_DIR=os.path.join(build_dir, "component"),
+                   PYTHONPATH=os.path.join(self.top, "contrib", "python"), PYTHONDONTWRITEBYTECODE="1",
+                   OMPI_ALLOW_RUN_AS_ROOT="1", OMPI_ALLOW_RUN_AS_ROOT_CONFIRM="1")
+        if self.quick:
+            env["NEZHA_QUICK"] = "1"
+        if self.long:
+            env["NEZHA_LONG"] = "1"
+        env.update(more)
+        return env
+
+
+def build(check, name, build_dir, *options):
+    """Configures, makes and installs into `build_dir`. Returns the one case of it."""
+    log = check.log(f"build-{name}")
+    command = [os.path.join(check.top, "contrib", "build"), build_dir, *options]
+    status = run_logged(command, log, MAKE_TIMEOUT, dict(os.environ, JOBS=str(check.jobs)))
+    if status == 0:
+        return Case(f"build {name}", PASSED)
+    last = (read_log(log).strip().splitlines() or [f"status {status}"])[-1]
+    return Case(f"build {name}", FAILED, last, log)
+
+
+def make(check, build_dir, log_name, *arguments, env=None):
+    """Runs make in a build directory and returns (exit status, log)."""
+    log = check.log(log_name)
+    return run_logged(["make", "-C", build_dir, f"-j{check.jobs}", *arguments], log, MAKE_TIMEOUT, env), log
+
+
+def build_test_programs(check, name, build_dir):
+    """Compiles all test programs of a build directory without running them."""
+    status, log = make(check, build_dir, f"build-{name}-tests", "check", "TESTS=")
+    return Case(f"build {name} tests", PASSED if status == 0 else FAILED, "" if status == 0 else "make failed", log)
+
+
+def make_tests(build_dir, folder):
+    """The compiled tests of `make check` that lie under test/FOLDER/, by path."""
+    names = subprocess.run(["make", "-C", build_dir, "-s", "--no-print-directory", "print-tests"], check=True,
+                           capture_output=True, text=True).stdout.split()
+    return [name for name in names if name.startswith(f"test/{folder}/")]
+
+
+def programs_to_run(check, build_dir, folder, env=None, prefix=(), label=""):
+    """run_tests() entries of the compiled tests under test/FOLDER/."""
+    return [(f"{label}{name}", [*prefix, os.path.join(build_dir, name)],
+             check.log(f"{label.strip().replace(' ', '-')}{name.replace('/', '-')}"), PROGRAM_TIMEOUT,
+             check.script_env(build_dir, **(env or {})), build_dir)
+            for name in make_tests(build_dir, folder)]
+
+
+def scripts_to_run(check, build_dir, folder, env=None, label="", wanted=lambda text: True):
+    """run_tests() entries of the TAP scripts test/FOLDER/test_*.py whose text is `wanted`."""
+    entries = []
+    for path in sorted(glob.glob(os.path.join(check.top, "test", folder, "test_*.py"))):
+        if wanted(read_log(path)):
+            name = os.path.relpath(path, check.top)
+            log = check.log(f"{label.strip().replace(' ', '-')}{name.replace('/', '-')}")
+            entries.append((f"{label}{name}", [sys.executable, path], log, SCRIPT_TIMEOUT,
+                            check.script_env(build_dir, **(env or {})), check.top))
+    return entries
