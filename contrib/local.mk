@@ -1,12 +1,30 @@
 # SPDX-License-Identifier: BSD-3-Clause
-# Commands and their Python modules (EXTRA_DIST), and the programs of the bench:
-#   noinst_PROGRAMS += %D%/programs/nezha_allreduce_bench
-#   contrib_programs_nezha_allreduce_bench_SOURCES = %D%/programs/nezha_allreduce_bench.c
-#   contrib_programs_nezha_allreduce_bench_CPPFLAGS = $(MPI_CFLAGS)
-#   contrib_programs_nezha_allreduce_bench_LDADD = $(MPI_LIBS) -lm
-#   if HAVE_GLOO
-#   noinst_PROGRAMS += %D%/programs/nezha_gloo_bench
-#   contrib_programs_nezha_gloo_bench_SOURCES = %D%/programs/nezha_gloo_bench.cc
-#   contrib_programs_nezha_gloo_bench_LDADD = $(GLOO_LIBS)
-#   endif
+# Commands and their Python modules, and the programs of the bench.
+
 EXTRA_DIST += contrib/check contrib/install-packages
+
+EXTRA_DIST += contrib/bench contrib/demo
+EXTRA_DIST += contrib/python/nezha_bench/__init__.py
+
+bench_common = \
+	%D%/programs/bench_data.c %D%/programs/bench_data.h \
+	%D%/programs/bench_options.c %D%/programs/bench_options.h \
+	%D%/programs/bench_print.c %D%/programs/bench_print.h \
+	%D%/programs/bench_run.c %D%/programs/bench_run.h
+
+noinst_PROGRAMS += %D%/programs/nezha_allreduce_bench
+contrib_programs_nezha_allreduce_bench_SOURCES = $(bench_common) \
+	%D%/programs/nezha_allreduce_bench.c \
+	%D%/programs/nezha_counters.c %D%/programs/nezha_counters.h
+contrib_programs_nezha_allreduce_bench_CPPFLAGS = $(AM_CPPFLAGS) $(MPI_CFLAGS)
+contrib_programs_nezha_allreduce_bench_LDADD = $(MPI_LIBS)
+
+if HAVE_GLOO
+noinst_PROGRAMS += %D%/programs/nezha_gloo_bench
+contrib_programs_nezha_gloo_bench_SOURCES = $(bench_common) \
+	%D%/programs/gloo_rail.cc %D%/programs/gloo_rail.h \
+	%D%/programs/gloo_reduction.cc %D%/programs/gloo_reduction.h \
+	%D%/programs/nezha_gloo_bench.cc
+contrib_programs_nezha_gloo_bench_CPPFLAGS = $(AM_CPPFLAGS) $(MPI_CFLAGS) -DOMPI_SKIP_MPICXX
+contrib_programs_nezha_gloo_bench_LDADD = $(GLOO_LIBS) $(MPI_LIBS)
+endif

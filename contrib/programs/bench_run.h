@@ -1,0 +1,61 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/// Measures an allreduce the way osu_allreduce does: each call is timed by each rank, a barrier stands between
+/// calls and outside the time, and a rank's average is averaged over the ranks. Unlike OSU, every vector is new
+/// data, buffers alternate, and each result and each input is compared in full, outside the time.
+#ifndef NEZHA_BENCH_RUN_H
+#define NEZHA_BENCH_RUN_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "bench_options.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/// The allreduce that is measured. `reduce` is called with the slot (0 or 1) that alternates with the buffers,
+/// and reports its own failures by ending the job. In place, `in` equals `out`. The barrier is the driver's own,
+/// because MPI's would spin on the processor that a slower rank of a library that sleeps still needs.
+struct bench_driver {
+  void *context;
+  bool in_place;
+  void (*barrier)(void *context);
+  void (*reduce)(void *context, int slot, const void *in, void *out, size_t count);
+};
+
+struct bench_buffers {
+  void *in[2];
+  void *out[2];
+  uint64_t call;  ///< number of the next call, the same on all ranks, never used twice
+};
+
+/// Times in microseconds. Complete on rank 0 only.
+struct bench_result {
+  size_t bytes;
+  double average, least, most;  ///< of the ranks' averages
+  double median;                ///< of the calls, each averaged over the ranks
+  double cpu_per_gib, most_cpu_per_gib;  ///< processor seconds of a process per GiB of vector
+  long iterations;
+  long warmup;
+  long peak_kib;                ///< most resident memory of a process so far
+};
+
+/// False if memory is short. The pages are touched only as sizes grow.
+bool bench_allocate(const struct bench_options *options, struct bench_buffers *buffers);
+void bench_release(struct bench_buffers *buffers);
+
+/// Collective over MPI_COMM_WORLD. A wrong element ends the job with its rank, call and place.
+void bench_measure(const struct bench_options *options, const struct bench_driver *driver,
+                   struct bench_buffers *buffers, size_t bytes, struct bench_result *result);
+
+/// `calls` verified calls that are not measured; collective as above. Returns their wall time in seconds, rank 0's
+/// on every rank.
+double bench_warm(const struct bench_options *options, const struct bench_driver *driver,
+                  struct bench_buffers *buffers, size_t bytes, long calls);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

@@ -1,0 +1,119 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/// MPI_Allreduce over MPI_COMM_WORLD, in osu_allreduce's format, every result checked. Plain MPI: what carries the
+/// calls is whatever the MPI library was told to use.
+#include <mpi.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "bench_options.h"
+#include "bench_print.h"
+#include "bench_run.h"
+#include "nezha_counters.h"
+
+/// Nezha's lanes come up in the background while calls run on Open MPI's own allreduce; waited for this long.
+static const double kSettleSeconds = 3.0;
+enum { kSettleBytes = 1 << 20 };
+
+struct mpi_reduction {
+  MPI_Datatype type;
+  MPI_Op op;
+};
+
+static void reduce(void *context, int slot, const void *in, void *out, size_t count) {
+  const struct mpi_reduction *r = context;
+  (void)slot;
+  if (MPI_Allreduce(in == out ? MPI_IN_PLACE : in, out, (int)count, r->type, r->op, MPI_COMM_WORLD) != MPI_SUCCESS)
+    MPI_Abort(MPI_COMM_WORLD, 1);
+}
+
+static void barrier(void *context) {
+  (void)context;
+  MPI_Barrier(MPI_COMM_WORLD);
+}
+
+static struct mpi_reduction reduction_of(const struct bench_options *o) {
+  const MPI_Datatype types[] = {MPI_FLOAT, MPI_DOUBLE, MPI_INT32_T, MPI_INT64_T};
+  const MPI_Op ops[] = {MPI_SUM, MPI_MAX, MPI_MIN};
+  return (struct mpi_reduction){types[o->type], ops[o->op]};
+}
+
+/// The least of the ranks' counts since `before`; complete on rank 0.
+static struct nezha_counts carried_since(struct nezha_counts before) {
+  const struct nezha_counts now = nezha_counters_read();
+  unsigned long own[2] = {now.calls - before.calls, now.bytes - before.bytes}, least[2] = {0, 0};
+  MPI_Reduce(own, least, 2, MPI_UNSIGNED_LONG, MPI_MIN, 0, MPI_COMM_WORLD);
+  return (struct nezha_counts){least[0], least[1]};
+}
+
+/// Calls until the rails carry some, or for a while. Returns the seconds that took.
+static double settle(const struct bench_options *o, const struct bench_driver *driver,
+                     struct bench_buffers *buffers) {
+  const size_t largest = bench_largest(o);
+  const double start = MPI_Wtime();
+  for (int done = 0; !done;) {
+    const struct nezha_counts before = nezha_counters_read();
+    bench_warm(o, driver, buffers, largest < kSettleBytes ? largest : kSettleBytes, 5);
+    const struct nezha_counts carried = carried_since(before);
+    done = carried.calls > 0 || MPI_Wtime() - start > kSettleSeconds;
+    MPI_Bcast(&done, 1, MPI_INT, 0, MPI_COMM_WORLD);
+  }
+  return MPI_Wtime() - start;
+}
+
+static void measure_all(const struct bench_options *o, const struct bench_driver *driver,
+                        struct bench_buffers *buffers, bool nezha, int rank) {
+  char detail[128];
+  for (int i = 0; i < o->size_count; i++) {
+    struct bench_result result;
+    const struct nezha_counts before = nezha_counters_read();
+    bench_measure(o, driver, buffers, o->sizes[i], &result);
+    const struct nezha_counts carried = carried_since(before);
+    snprintf(detail, sizeof detail, "\"nezha_calls\":%lu,\"nezha_bytes\":%lu", carried.calls, carried.bytes);
+    if (rank == 0)
+      bench_print_result(o, &result, nezha ? detail : NULL);
+  }
+}
+
+static int run(const struct bench_options *o, int rank, int ranks) {
+  struct bench_buffers buffers;
+  struct mpi_reduction reduction = reduction_of(o);
+  const struct bench_driver driver = {&reduction, o->in_place, barrier, reduce};
+  if (!bench_allocate(o, &buffers)) {
+    fprintf(stderr, "not enough memory for four vectors of %zu bytes\n", bench_largest(o));
+    MPI_Abort(MPI_COMM_WORLD, 1);
+  }
+  const bool nezha = nezha_counters_open();
+  const double settled = nezha ? settle(o, &driver, &buffers) : 0;
+
+  char library[MPI_MAX_LIBRARY_VERSION_STRING], detail[128];
+  int length;
+  MPI_Get_library_version(library, &length);
+  snprintf(detail, sizeof detail, "\"nezha\":%s,\"nezha_threshold\":%ld,\"settle_s\":%.3f", nezha ? "true" : "false",
+           nezha_parameter("threshold", -1), settled);
+  if (rank == 0)
+    bench_print_header(o, "Nezha MPI Allreduce Latency Test", library, ranks, detail);
+  measure_all(o, &driver, &buffers, nezha, rank);
+  nezha_counters_close();
+  bench_release(&buffers);
+  return EXIT_SUCCESS;
+}
+
+int main(int argc, char **argv) {
+  const struct bench_extra none = {NULL, NULL, NULL};
+  struct bench_options options;
+  int rank, ranks;
+  MPI_Init(&argc, &argv);
+  MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+  MPI_Comm_size(MPI_COMM_WORLD, &ranks);
+
+  int status = EXIT_FAILURE;
+  const enum bench_parsed parsed = bench_parse(argc, argv, &none, rank == 0, &options);
+  if (parsed == BENCH_HELP)
+    status = EXIT_SUCCESS;
+  else if (parsed == BENCH_RUN && ranks > BENCH_MAX_RANKS && rank == 0)
+    fprintf(stderr, "%s: sums are exact for up to %d ranks only\n", argv[0], BENCH_MAX_RANKS);
+  else if (parsed == BENCH_RUN && ranks <= BENCH_MAX_RANKS)
+    status = run(&options, rank, ranks);
+  MPI_Finalize();
+  return status;
+}

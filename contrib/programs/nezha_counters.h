@@ -1,0 +1,24 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/// Nezha's own counters, read by name through MPI_T, so that a program knows whether the rails carried its calls.
+#ifndef NEZHA_COUNTERS_H
+#define NEZHA_COUNTERS_H
+
+#include <stdbool.h>
+
+struct nezha_counts {
+  unsigned long calls;
+  unsigned long bytes;
+};
+
+/// After MPI_Init. False, and counts of 0 ever after, where the component is not there.
+bool nezha_counters_open(void);
+/// Before MPI_Finalize.
+void nezha_counters_close(void);
+
+/// Totals of this process since its start.
+struct nezha_counts nezha_counters_read(void);
+
+/// The integer parameter `coll_nezha_<name>`, or `otherwise`.
+long nezha_parameter(const char *name, long otherwise);
+
+#endif
