@@ -66,15 +66,18 @@ def build_test_programs(check, name, build_dir):
 
 
 def make_tests(build_dir, folder):
-    """The compiled tests of `make check` that lie under test/FOLDER/, by path."""
+    """The tests of `make check` that lie under test/FOLDER/, by path."""
     names = subprocess.run(["make", "-C", build_dir, "-s", "--no-print-directory", "print-tests"], check=True,
                            capture_output=True, text=True).stdout.split()
     return [name for name in names if name.startswith(f"test/{folder}/")]
 
 
 def programs_to_run(check, build_dir, folder, env=None, prefix=(), label=""):
-    """run_tests() entries of the compiled tests under test/FOLDER/."""
-    return [(f"{label}{name}", [*prefix, os.path.join(build_dir, name)],
+    """run_tests() entries of the tests of `make check` under test/FOLDER/, compiled ones and scripts."""
+    def command(name):
+        return [sys.executable, os.path.join(check.top, name)] if name.endswith(".py") else [os.path.join(build_dir, name)]
+
+    return [(f"{label}{name}", [*prefix, *command(name)],
              check.log(f"{label.strip().replace(' ', '-')}{name.replace('/', '-')}"), PROGRAM_TIMEOUT,
              check.script_env(build_dir, **(env or {})), build_dir)
             for name in make_tests(build_dir, folder)]

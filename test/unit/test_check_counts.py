@@ -1,0 +1,65 @@
+#!/usr/bin/python3
+# SPDX-License-Identifier: BSD-3-Clause
+"""How contrib/check counts: what it reads out of googletest's lines, of TAP and of exit statuses. Prints TAP."""
+
+import os
+import sys
+
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..", "contrib", "python"))
+from nezha_check.formats import read_cases  # noqa: E402
+from nezha_check.results import failures_of_skips  # noqa: E402
+
+GTEST = """[==========] Running 3 tests from 1 test suite.
+[ RUN      ] Ring.Sums
+[       OK ] Ring.Sums (0 ms)
+[ RUN      ] Types/Ring.Wraps/1
+ring.cc:12: Failure
+[  FAILED  ] Types/Ring.Wraps/1, where GetParam() = 3 (0 ms)
+[ RUN      ] Ring.NeedsTwoCores
+ring.cc:30: Skipped
+only one core
+[  SKIPPED ] Ring.NeedsTwoCores (0 ms)
+[  FAILED  ] Types/Ring.Wraps/1, where GetParam() = 3
+"""
+GTEST_CRASH = """[==========] Running 2 tests from 1 test suite.
+[ RUN      ] Ring.Sums
+noise on the line of the result [       OK ] Ring.Sums (0 ms)
+[ RUN      ] Ring.Crashes
+"""
+TAP = "1..4\nok 1 - adds\nnot ok 2 - multiplies\n# 6, not 7\nok 3 - divides # SKIP no divider\nok\n"
+LEAK = "[==========] Running 1 test\n[ RUN      ] A.B\n[       OK ] A.B (0 ms)\nERROR: LeakSanitizer\n"
+
+# what it is, exit status (None: too slow), output, the outcomes in order, a word that one of the reasons has
+SAMPLES = [
+    ("googletest", 1, GTEST, "passed failed skipped", "only one core"),
+    ("googletest that crashes", -11, GTEST_CRASH, "passed failed", "stopped in it"),
+    ("googletest that leaks at its end", 23, LEAK, "passed failed", "exit status 23"),
+    ("TAP", 1, TAP, "passed failed skipped passed", "6, not 7"),
+    ("TAP that fails unannounced", 1, "1..1\nok 1\n", "passed failed", "exit status 1"),
+    ("TAP cut short", 0, "1..3\nok 1\nok 2\n", "passed passed failed", "planned: 3"),
+    ("TAP without a plan at its end", None, "ok 1\n", "failed", "took too long"),
+    ("TAP with the plan last", 0, "ok 1\nok 2\n1..2\n", "passed passed", ""),
+    ("TAP that skips all", 0, "1..0 # SKIP needs root\n", "skipped", "needs root"),
+    ("TAP that bails out", 1, "1..2\nok 1\nBail out! no lab\n", "passed failed", "no lab"),
+    ("exit status 0", 0, "fine\n", "passed", ""),
+    ("exit status 77", 77, "no such device\n", "skipped", "no such device"),
+    ("exit status 2", 2, "", "failed", "exit status 2"),
+    ("too slow", None, "", "failed", "took too long"),
+]
+
+
+def main():
+    print(f"1..{len(SAMPLES) + 1}")
+    for number, (what, status, output, outcomes, reason) in enumerate(SAMPLES, 1):
+        cases = read_cases("program", status, output)
+        found = " ".join(case.outcome for case in cases)
+        told = any(reason in case.reason for case in cases)
+        print(f"{'ok' if found == outcomes and told else 'not ok'} {number} - {what}")
+        if found != outcomes or not told:
+            print(f"# {cases}")
+    strict = failures_of_skips(read_cases("program", 0, "1..2\nok 1\nok 2 # SKIP no root\n"))
+    right = [case.outcome for case in strict] == ["passed", "failed"] and "no root" in strict[1].reason
+    print(f"{'ok' if right else 'not ok'} {len(SAMPLES) + 1} - a skip that counts as a failure")
+
+
+main()
