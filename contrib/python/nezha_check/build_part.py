@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """The part "build": the build itself, and what must be true of what it made and installed."""
 
+import glob
 import os
 import re
 import subprocess
@@ -46,6 +47,16 @@ def component_cases(check):
     yield judged("ompi_info lists it", "" if listed else "no 'MCA coll: nezha' in ompi_info's output")
 
 
+def kernels_case(check):
+    """Code for newer processors must not define what others define too (inline functions of headers): the linker keeps
+    one copy of those, and on an older processor that copy would be an illegal instruction."""
+    shared = []
+    for library in glob.glob(os.path.join(check.build_dir, ".libs", "libnezha_kernels_avx*.a")):
+        symbols = [line.split() for line in output_of("nm", "-C", library).splitlines()]
+        shared += [words[2] for words in symbols if len(words) > 2 and words[1] in "WVu"]
+    return judged("kernels share no code with the baseline", " ".join(shared[:3]))
+
+
 def uninstall_case(check):
     """`make install` and `make uninstall` at another place leave nothing behind."""
     place = os.path.join(check.build_dir, "staging")
@@ -69,6 +80,7 @@ def run_build(check):
         cases.append(build_test_programs(check, "default", check.build_dir))
         cases.append(warnings(check))
         cases.extend(component_cases(check))
+        cases.append(kernels_case(check))
         cases.append(uninstall_case(check))
         if check.distcheck:
             cases.append(distcheck_case(check))
