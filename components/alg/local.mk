@@ -1,5 +1,9 @@
 # SPDX-License-Identifier: BSD-3-Clause
-# Sources of this layer, headers too, and its unit tests:
-#   engine_sources += %D%/ring.cc %D%/ring.h
-#   gtest_programs += test/unit/test_ring
-#   test_unit_test_ring_SOURCES = test/unit/test_ring.cc
+engine_sources += \
+	%D%/algorithm.h \
+	%D%/call.h \
+	%D%/doubling.cc \
+	%D%/layout.h \
+	%D%/mesh.cc \
+	%D%/ring.cc \
+	%D%/single_step.cc

@@ -1,5 +1,14 @@
 # SPDX-License-Identifier: BSD-3-Clause
-# Sources of this layer, headers too, and its unit tests:
-#   engine_sources += %D%/trunk.cc %D%/trunk.h
-#   gtest_programs += test/unit/test_trunk
-#   test_unit_test_trunk_SOURCES = test/unit/test_trunk.cc
+engine_sources += \
+	%D%/earliest_finish.cc \
+	%D%/early_store.cc %D%/early_store.h \
+	%D%/flow.cc %D%/flow.h \
+	%D%/keep.cc %D%/keep.h \
+	%D%/lane_state.cc %D%/lane_state.h \
+	%D%/piece.h \
+	%D%/rail_load.cc %D%/rail_load.h \
+	%D%/received_set.cc %D%/received_set.h \
+	%D%/sent_log.cc %D%/sent_log.h \
+	%D%/strategy.h \
+	%D%/trunk.h %D%/trunk_ack.cc %D%/trunk_lanes.cc %D%/trunk_receive.cc %D%/trunk_send.cc \
+	%D%/wire.cc %D%/wire.h

@@ -4,6 +4,7 @@ engine_sources += \
 	%D%/clock.h \
 	%D%/crc32c.cc %D%/crc32c.h \
 	%D%/interface_list.cc %D%/interface_list.h \
+	%D%/ip_version.h \
 	%D%/log.cc %D%/log.h \
 	%D%/params.cc %D%/params.h \
 	%D%/port_range.cc %D%/port_range.h \

@@ -8,14 +8,14 @@
 
 #include "nezha/nezha.h"
 #include "util/interface_list.h"
+#include "util/ip_version.h"
 #include "util/port_range.h"
 #include "util/share_list.h"
 
 namespace nezha {
 
 /// Enumerators are in the order of the words in the parameter's row.
-enum class IpVersion { automatic, v4, v6 };
-enum class Algorithm { automatic, ring, mesh, single_step, doubling, incumbent };
+enum class AlgorithmChoice { automatic, ring, mesh, single_step, doubling, incumbent };
 
 /// What each means, its unit and its range: the help sentences in params.cc.
 struct Config {
@@ -33,7 +33,7 @@ struct Config {
 
   // How it is used.
   ShareList share;
-  Algorithm algorithm{};
+  AlgorithmChoice algorithm{};
   std::size_t threshold{};  ///< bytes
   std::size_t small_max{};  ///< bytes
   std::size_t mesh_max{};   ///< bytes

@@ -14,11 +14,12 @@
 #include "rail/tcp/interface.h"
 #include "rail/tcp/system_interfaces.h"
 #include "util/interface_list.h"
+#include "util/ip_version.h"
 #include "util/status.h"
 
 namespace nezha {
 
-enum class IpVersion { automatic, v4, v6 };  ///< automatic: IPv4 where the interface has one, else IPv6
+
 
 struct DiscoverOptions {
   InterfaceList include;  ///< empty: all; its order is the order of rails

@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: BSD-3-Clause
+/// An algorithm: one allreduce as a dataflow of chunks between peers. One file each; a row in algorithms.cc.
+///
+/// Guarded by the engine's lock. An object serves one team, one operation after the other, and keeps its memory, so
+/// that an operation like an earlier one allocates nothing.
+#pragma once
+
+#include <cstddef>
+#include <memory>
+
+#include "alg/call.h"
+#include "trunk/lane_state.h"
+#include "trunk/piece.h"
+
+namespace nezha {
+
+class Algorithm {
+ public:
+  explicit Algorithm(const TeamView& team) : team_(team) {}
+  virtual ~Algorithm() = default;
+
+  /// Sets up the dataflow and sends what is ready. The call's vectors stay until the operation is over.
+  virtual void begin(const Call& call) = 0;
+  /// How many bytes will go to that position.
+  virtual std::size_t expected(int to, const Call& call) const = 0;
+  /// Where a piece from that position goes; its header is untrusted.
+  virtual Placement place(int from, const PieceHeader& piece) = 0;
+  /// Its bytes are at `data` (for direct pieces: where place said). False: it cannot be.
+  virtual bool arrived(int from, const PieceHeader& piece, const std::byte* data) = 0;
+  /// Every element of the result is final here. Sends may still be under way.
+  virtual bool complete() const = 0;
+
+ protected:
+  const TeamView& team() const { return team_; }
+
+ private:
+  const TeamView& team_;
+};
+
+std::unique_ptr<Algorithm> make_ring(const TeamView& team);
+std::unique_ptr<Algorithm> make_mesh(const TeamView& team);
+std::unique_ptr<Algorithm> make_single_step(const TeamView& team);
+std::unique_ptr<Algorithm> make_doubling(const TeamView& team);
+
+}  // namespace nezha

@@ -1,0 +1,42 @@
+// SPDX-License-Identifier: BSD-3-Clause
+/// One allreduce as an algorithm sees it.
+#pragma once
+
+#include <cstddef>
+#include <span>
+
+#include "reduce/reducer.h"
+#include "trunk/trunk.h"
+
+namespace nezha {
+
+struct Call {
+  const std::byte* send = nullptr;  ///< equal to recv when in place
+  std::byte* recv = nullptr;
+  std::size_t count = 0;    ///< elements
+  std::size_t element = 0;  ///< bytes of one
+  std::size_t chunk = 0;    ///< bytes, a multiple of element: the same on all ranks
+  Reducer reducer;
+
+  std::size_t bytes() const { return count * element; }
+};
+
+/// The team in ring order. `flows` and `trunks` have one entry a position; those at `position` are not used.
+struct TeamView {
+  int size = 0;
+  int position = 0;
+  std::span<Flow> flows;
+  std::span<Trunk* const> trunks;
+
+  int next(int from, int steps = 1) const { return static_cast<int>((from + steps % size + size) % size); }
+  int next() const { return next(position); }
+  int previous() const { return next(position, -1); }
+  /// How many steps forward from `from` to `to`.
+  int distance(int from, int to) const { return (to - from + size) % size; }
+  void send(int to, const ReadyChunk& chunk) const { trunks[static_cast<std::size_t>(to)]->send(flows[static_cast<std::size_t>(to)], chunk); }
+  void superseded(int to, std::uint64_t offset, std::uint64_t size_) const {
+    trunks[static_cast<std::size_t>(to)]->superseded(flows[static_cast<std::size_t>(to)], offset, size_);
+  }
+};
+
+}  // namespace nezha

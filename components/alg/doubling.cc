@@ -1,0 +1,121 @@
+// SPDX-License-Identifier: BSD-3-Clause
+/// Recursive doubling: in step s positions that differ in bit s exchange their sums. log2(N) hops with one message each
+/// way: fewer messages in all than the single-step mesh. For other team sizes than powers of two, the first positions
+/// pair up before and after (Thakur, Rabenseifner and Gropp, 2005).
+///
+/// The lower half's sum is always the left operand, so all ranks get the same bits; they are not those of the ring.
+/// On the wire, step 0 is the pairing, 1..k the exchanges, k+1 the result for the position that paired up. All is copied.
+#include <bit>
+#include <cstring>
+#include <vector>
+
+#include "alg/algorithm.h"
+
+namespace nezha {
+namespace {
+
+class Doubling final : public Algorithm {
+ public:
+  using Algorithm::Algorithm;
+
+  void begin(const Call& call) override {
+    call_ = call;
+    const auto size = static_cast<unsigned>(team().size);
+    exchanges_ = std::bit_width(size) - 1;
+    extra_ = team().size - (1 << exchanges_);
+    const auto steps = static_cast<std::size_t>(exchanges_) + 2;
+    if (slots_.size() < steps * call.bytes()) slots_.resize(steps * call.bytes());
+    got_.assign(steps, 0);
+    step_ = 0;
+    finished_ = false;
+    if (call.recv != call.send) std::memcpy(call.recv, call.send, call.bytes());
+    if (paired() && !works()) {
+      send(team().position + 1, 0);
+      step_ = result_step();
+    } else if (!paired()) {
+      exchange(1);
+    }
+  }
+
+  std::size_t expected(int, const Call& call) const override { return call.bytes(); }
+
+  Placement place(int from, const PieceHeader& piece) override {
+    if (piece.step > result_step() || from != partner(piece.step)) return {PlaceKind::bad};
+    if (piece.length > call_.bytes() || piece.offset > call_.bytes() - piece.length) return {PlaceKind::bad};
+    return {PlaceKind::direct, slot(piece.step) + piece.offset};
+  }
+
+  bool arrived(int, const PieceHeader& piece, const std::byte*) override {
+    got_[piece.step] += piece.length;
+    if (got_[piece.step] > call_.bytes()) return false;
+    while (!finished_ && got_[static_cast<std::size_t>(step_)] == call_.bytes()) advance();
+    return true;
+  }
+
+  bool complete() const override { return finished_; }
+
+ private:
+  int result_step() const { return exchanges_ + 1; }
+  /// The first 2 * extra positions pair up: the odd one of a pair works for both.
+  bool paired() const { return team().position < 2 * extra_; }
+  bool works() const { return !paired() || team().position % 2 == 1; }
+  /// Position among those that exchange, and back.
+  int index() const { return paired() ? team().position / 2 : team().position - extra_; }
+  int position_of(int index) const { return index < extra_ ? 2 * index + 1 : index + extra_; }
+
+  /// Who sends to this position in that step; -1 when nobody does.
+  int partner(int step) const {
+    if (step == 0) return paired() && works() ? team().position - 1 : -1;
+    if (step == result_step()) return works() ? -1 : team().position + 1;
+    return works() ? position_of(index() ^ (1 << (step - 1))) : -1;
+  }
+
+  std::byte* slot(int step) { return slots_.data() + static_cast<std::size_t>(step) * call_.bytes(); }
+
+  /// The value of the step that is waited for is there.
+  void advance() {
+    const std::size_t bytes = call_.bytes();
+    std::byte* theirs = slot(step_);
+    if (step_ == result_step()) {
+      std::memcpy(call_.recv, theirs, bytes);
+      finished_ = true;
+      return;
+    }
+    if (partner(step_) < team().position) {
+      call_.reducer.fold(theirs, call_.recv, call_.recv, bytes);
+    } else {
+      call_.reducer.fold(call_.recv, theirs, theirs, bytes);
+      std::memcpy(call_.recv, theirs, bytes);
+    }
+    exchange(step_ + 1);
+  }
+
+  void exchange(int step) {
+    step_ = step;
+    if (step != result_step()) return send(partner(step), step);
+    if (paired()) send(team().position - 1, step);
+    finished_ = true;
+  }
+
+  void send(int to, int step) {
+    team().send(to, {.data = call_.recv,
+                     .size = static_cast<std::uint32_t>(call_.bytes()),
+                     .step = static_cast<std::uint16_t>(step),
+                     .hops = 1,
+                     .copied = true});
+  }
+
+  Call call_;
+  int exchanges_ = 0;
+  int extra_ = 0;
+  int step_ = 0;                   ///< whose value is waited for
+  std::vector<std::byte> slots_;   ///< the partner's value, by step
+  std::vector<std::size_t> got_;   ///< bytes arrived, by step
+  bool finished_ = false;
+};
+
+}  // namespace
+
+std::unique_ptr<Algorithm> make_doubling(const TeamView& team) { return std::make_unique<Doubling>(team); }
+
+}  // namespace nezha

@@ -1,0 +1,227 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/**
+ * The C ABI between the Open MPI component (ompi/, opal/) and the engine (components/).
+ *
+ * The engine knows nothing of MPI. The host (the component, a test, a tool) gives it a configuration, callbacks and
+ * the peers' addresses; the engine moves and reduces vectors. No exception leaves these functions, no pointer that
+ * the host passes is kept beyond the call unless the comment says so, and every function may be called from any
+ * thread unless it says otherwise. Strings are UTF-8, NUL terminated; sizes are bytes; times are nanoseconds.
+ */
+#ifndef NEZHA_NEZHA_H
+#define NEZHA_NEZHA_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* ---- parameters ------------------------------------------------------------------------------------------- */
+
+typedef enum nezha_param_type {
+    NEZHA_PARAM_BOOL,   /* 0 or 1 */
+    NEZHA_PARAM_INT,    /* decimal, within [min, max] */
+    NEZHA_PARAM_SIZE,   /* bytes, with an optional k, m or g (powers of 1024), within [min, max] */
+    NEZHA_PARAM_CHOICE, /* one of the words in `choices` (separated by '|') */
+    NEZHA_PARAM_TEXT    /* parsed by its user; `choices` describes the form */
+} nezha_param_type_t;
+
+/** One row of the parameter table. The one table makes the MCA registration, ompi_info's text and the manual. */
+typedef struct nezha_param {
+    const char *name; /* without the coll_nezha_ prefix */
+    nezha_param_type_t type;
+    const char *fallback; /* the default, as text */
+    long long min, max;   /* INT and SIZE only */
+    const char *choices;
+    int level;   /* 1..9 as in MPI_T: 1-3 user, 4-6 tuner, 7-9 developer */
+    int decides; /* 1: rank 0's value counts for the whole communicator */
+    const char *help;
+} nezha_param_t;
+
+/** The table; `*count` rows. Static storage. */
+const nezha_param_t *nezha_params(size_t *count);
+
+typedef struct nezha_config nezha_config_t;
+
+/** A configuration with every parameter at its default. NULL when memory is refused. */
+nezha_config_t *nezha_config_create(void);
+void nezha_config_destroy(nezha_config_t *config);
+
+/**
+ * Sets one parameter from text. On bad text nothing changes, the default stays in force, and `why` (of `why_size`
+ * bytes) receives one sentence that says what is allowed. Returns NEZHA_OK or NEZHA_ERR_PARAM.
+ */
+int nezha_config_set(nezha_config_t *config, const char *name, const char *value, char *why, size_t why_size);
+
+/* ---- results ---------------------------------------------------------------------------------------------- */
+
+enum {
+    NEZHA_OK = 0,
+    NEZHA_USE_INCUMBENT = 1, /* not an error: this call belongs to the incumbent, on every rank alike */
+    NEZHA_ERR_PARAM = -1,
+    NEZHA_ERR_MEMORY = -2,
+    NEZHA_ERR_RAILS = -3,  /* no usable rail */
+    NEZHA_ERR_PEER = -4,   /* a peer's address is not understood */
+    NEZHA_ERR_FAILED = -5, /* the operation cannot complete; nezha_team_error() has the story */
+    NEZHA_ERR_INTERNAL = -6
+};
+
+/* ---- the host --------------------------------------------------------------------------------------------- */
+
+typedef struct nezha_host {
+    void *ctx;
+    /** Writes one line of log. Any thread, with the engine's lock held: must not call the engine, MPI or OPAL. */
+    void (*log)(void *ctx, int level, const char *line);
+    /** Shows a help text: a topic of help-coll-nezha.txt and its arguments. Only from a thread inside one of the
+     *  nezha_team_* or nezha_allreduce calls, without the engine's lock. */
+    void (*help)(void *ctx, const char *topic, int nargs, const char *const *args);
+    /** Lets the host's own communication progress. Same threads as `help`. Returns how many events it had. */
+    int (*progress)(void *ctx);
+    /** Adds to a vector: inout[i] = in[i] op inout[i]. Used for what the engine has no kernel for; `reduce_ctx` is
+     *  that of the operation. Only from a thread inside nezha_allreduce of this engine. */
+    void (*reduce)(void *ctx, void *reduce_ctx, const void *in, void *inout, size_t count);
+} nezha_host_t;
+
+/* ---- the engine ------------------------------------------------------------------------------------------- */
+
+typedef struct nezha_engine nezha_engine_t;
+typedef struct nezha_peer nezha_peer_t;
+typedef struct nezha_team nezha_team_t;
+
+typedef struct nezha_self {
+    uint32_t job_rank;     /* this process's rank in its job: the lower one of a pair connects */
+    const char *node_name; /* for texts */
+} nezha_self_t;
+
+/**
+ * Finds rails, opens their listeners, starts the service thread (lazily: with the first team). `config` is copied,
+ * `host` is copied. An engine is returned even when it has no usable rail: it then votes no in every team, so that
+ * all ranks decline alike; `why` tells the reason and the result is NEZHA_ERR_RAILS. NULL in `*engine` only when
+ * memory is refused.
+ */
+int nezha_engine_create(const nezha_config_t *config, const nezha_host_t *host, const nezha_self_t *self,
+                        nezha_engine_t **engine, char *why, size_t why_size);
+
+/** Stops the threads, closes every lane, frees everything. No other call may be under way. */
+void nezha_engine_destroy(nezha_engine_t *engine);
+
+/** What peers need to know of this process, secret included: publish it to members of the job only. Valid as long
+ *  as the engine. */
+const void *nezha_engine_address(nezha_engine_t *engine, size_t *size);
+
+/** Makes a peer known from its published address (untrusted bytes). The same process always yields the same
+ *  pointer, owned by the engine. `same_node`: the host says that it runs on this node. NULL when not understood. */
+nezha_peer_t *nezha_engine_peer(nezha_engine_t *engine, const void *address, size_t size, int same_node, char *why,
+                                size_t why_size);
+
+/** After fork(), in the child: the engine must not be touched again there. Nothing else is allowed in the child. */
+void nezha_engine_abandon(nezha_engine_t *engine);
+
+/* ---- teams ------------------------------------------------------------------------------------------------ */
+
+enum { NEZHA_VOTE_WORDS = 24 };
+
+typedef enum nezha_team_state {
+    NEZHA_TEAM_WIRING,  /* calls go to the incumbent; vote again later */
+    NEZHA_TEAM_READY,   /* nezha_allreduce may be called */
+    NEZHA_TEAM_DECLINED /* for good: calls go to the incumbent */
+} nezha_team_state_t;
+
+typedef struct nezha_team_spec {
+    const char *name; /* of the communicator, for texts */
+    int size;
+    int rank;
+    nezha_peer_t *const *peers; /* `size` entries; the one at `rank` is NULL */
+} nezha_team_spec_t;
+
+/** The engine's image of a communicator. Collective in effect: each rank creates it at the same call. Copies the
+ *  spec, starts wiring in the background and returns at once. NULL when memory is refused. */
+nezha_team_t *nezha_team_create(nezha_engine_t *engine, const nezha_team_spec_t *spec);
+/** Frees the team. What peers may still need of it stays with the trunks. */
+void nezha_team_destroy(nezha_team_t *team);
+
+/**
+ * To be asked once at the start of each allreduce of `bytes` bytes while the team is WIRING: 1 when this call should
+ * hold an agreement. Depends only on the number of times it was asked and on `bytes`, so all ranks get one answer.
+ */
+int nezha_team_agreement_due(nezha_team_t *team, size_t bytes);
+
+/**
+ * The agreement: every rank fills `words` by nezha_team_vote (a NULL engine or team of a rank that failed votes by
+ * nezha_vote_no), the host combines them over all ranks by bitwise OR, every rank hands the result to
+ * nezha_team_decide and gets the same answer.
+ */
+void nezha_team_vote(nezha_team_t *team, uint64_t words[NEZHA_VOTE_WORDS]);
+void nezha_vote_no(uint64_t words[NEZHA_VOTE_WORDS]);
+nezha_team_state_t nezha_team_decide(nezha_team_t *team, const uint64_t words[NEZHA_VOTE_WORDS]);
+
+/** The last failure of this team in one text; empty when none. Valid until the next call on the team. */
+const char *nezha_team_error(nezha_team_t *team);
+
+/* ---- allreduce -------------------------------------------------------------------------------------------- */
+
+typedef enum nezha_type {
+    NEZHA_TYPE_OTHER, /* reduced by the host */
+    NEZHA_INT8, NEZHA_INT16, NEZHA_INT32, NEZHA_INT64,
+    NEZHA_UINT8, NEZHA_UINT16, NEZHA_UINT32, NEZHA_UINT64,
+    NEZHA_FLOAT, NEZHA_DOUBLE,
+    NEZHA_COMPLEX_FLOAT, NEZHA_COMPLEX_DOUBLE,
+    NEZHA_TYPE_COUNT
+} nezha_type_t;
+
+typedef enum nezha_op {
+    NEZHA_OP_OTHER, /* reduced by the host */
+    NEZHA_SUM, NEZHA_PROD, NEZHA_MIN, NEZHA_MAX,
+    NEZHA_BAND, NEZHA_BOR, NEZHA_BXOR,
+    NEZHA_LAND, NEZHA_LOR, NEZHA_LXOR,
+    NEZHA_OP_COUNT
+} nezha_op_t;
+
+typedef struct nezha_allreduce {
+    const void *send; /* equal to recv: in place */
+    void *recv;
+    size_t count;   /* elements */
+    size_t element; /* bytes of one element, > 0 */
+    nezha_type_t type;
+    nezha_op_t op;
+    void *reduce_ctx; /* for host->reduce when type and op have no kernel */
+} nezha_allreduce_t;
+
+/**
+ * One allreduce of a READY team. Blocks until the result is in `recv` and `send` and `recv` are the caller's again.
+ * NEZHA_USE_INCUMBENT (before anything is read or sent) when the agreed table leaves this size to the incumbent.
+ * One call at a time per team; calls on different teams may run in different threads.
+ */
+int nezha_allreduce(nezha_team_t *team, const nezha_allreduce_t *call);
+
+/* ---- what it did ------------------------------------------------------------------------------------------ */
+
+typedef struct nezha_rail_stats {
+    char name[48]; /* "tcp/eth0" */
+    char address[64];
+    uint64_t bytes_sent, bytes_received; /* payload of pieces */
+    uint64_t frames_sent, frames_received;
+    uint64_t retransmissions; /* pieces handed to a lane again */
+    uint64_t busy_ns;         /* time with bytes handed over and not yet acknowledged */
+    uint32_t share;           /* of the bytes sent over all rails, in 1/65536ths */
+    uint32_t lanes_up, lanes_failed;
+} nezha_rail_stats_t;
+
+typedef struct nezha_class_stats {
+    uint64_t calls, bytes, time_ns; /* of calls in [2^k, 2^(k+1)) bytes that the rails carried */
+} nezha_class_stats_t;
+
+enum { NEZHA_SIZE_CLASSES = 48 };
+
+size_t nezha_engine_rails(nezha_engine_t *engine);
+/** 0 and `*stats` filled, or NEZHA_ERR_PARAM when there is no rail `index`. */
+int nezha_engine_rail_stats(nezha_engine_t *engine, size_t index, nezha_rail_stats_t *stats);
+void nezha_engine_class_stats(nezha_engine_t *engine, nezha_class_stats_t stats[NEZHA_SIZE_CLASSES]);
+/** Calls and bytes (of vectors) that rails carried, over all teams. */
+void nezha_engine_totals(nezha_engine_t *engine, uint64_t *calls, uint64_t *bytes);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

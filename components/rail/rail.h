@@ -1,0 +1,167 @@
+// SPDX-License-Identifier: BSD-3-Clause
+/// The rail contract: what a transport gives to the trunk, and what it is told. A new transport implements Transport
+/// and Lane in a folder of its own and adds one row to the engine's table of transports.
+///
+/// Threads: everything here is called with the engine's lock held, by whichever thread drives. Nothing may block,
+/// sleep or read a clock of its own. Errors are Status values; no exception leaves a transport.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "util/clock.h"
+#include "util/status.h"
+
+namespace nezha {
+
+/// Limits that sender and receiver share. A frame beyond them is bad and closes its lane.
+constexpr std::size_t kMaxFrameHeader = 1024;        ///< bytes of records in front of the payload
+constexpr std::size_t kMaxFramePayload = 256 * 1024;  ///< bytes
+constexpr std::size_t kMaxFrameSegments = 16;         ///< records with payload in one frame
+constexpr std::size_t kMaxRails = 16;                 ///< of one process
+
+/// A random 64-bit number that names one process for as long as it lives. Never 0.
+using ProcessId = std::uint64_t;
+
+/// What a process publishes of one rail.
+struct RailAddress {
+  std::string transport;  ///< "tcp"
+  std::string name;       ///< "eth0"; unique within the process and transport
+  std::uint8_t family = 0;  ///< 4 or 6, 0 where the transport has no such thing
+  std::array<std::uint8_t, 16> address{};  ///< network byte order, IPv4 in the first four
+  std::uint8_t prefix = 0;  ///< length of the network part, bits
+  std::uint16_t port = 0;   ///< where it listens
+  std::uint32_t speed_mbps = 0;  ///< what the link says of itself; 0 = unknown
+
+  /// "tcp/eth0"
+  std::string label() const { return transport + "/" + name; }
+};
+
+/// One lane to be: which of my rails, which of the peer's. Both sides compute the same set.
+struct LaneSpec {
+  ProcessId peer = 0;
+  std::uint8_t local_rail = 0;   ///< index into the process's list of rails
+  std::uint8_t remote_rail = 0;  ///< index into the peer's list
+  bool same_node = false;        ///< both ends on this node: the socket is not bound to a device
+};
+
+/// Bytes to send, not owned.
+struct Gather {
+  const std::byte* data = nullptr;
+  std::size_t size = 0;
+};
+
+/// Where bytes go; `data == nullptr`: into the bin.
+struct Scatter {
+  std::byte* data = nullptr;
+  std::size_t size = 0;
+};
+
+/// Places for the payload of one frame, in the order of the wire.
+struct ScatterList {
+  std::array<Scatter, kMaxFrameSegments> segments;
+  std::size_t count = 0;
+};
+
+class Lane;
+
+/// What a lane tells its trunk. All calls come from inside Transport::progress or Lane::send.
+class LaneEvents {
+ public:
+  /// A frame's header arrived whole and its checksum is right (its contents are still untrusted). Fill `into` with
+  /// places for exactly `payload` bytes. A status that is not ok closes the lane with that reason.
+  virtual Status frame_begins(Lane& lane, std::span<const std::byte> header, std::size_t payload, ScatterList& into) = 0;
+  /// All payload bytes are at their places (or in the bin). Same rule for the status.
+  virtual Status frame_ends(Lane& lane) = 0;
+  /// The frame that send() took only partly has been handed over: the lane is free for the next.
+  virtual void lane_free(Lane& lane) = 0;
+  /// The lane is dead. It no longer refers to any source memory or place. The Lane object stays valid until the
+  /// trunk calls Transport::forget().
+  virtual void lane_down(Lane& lane, const Status& why) = 0;
+
+ protected:
+  ~LaneEvents() = default;
+};
+
+/// One established, admitted connection. Owned by its transport.
+class Lane {
+ public:
+  enum class Sent { whole, partly, busy, down };
+
+  virtual ~Lane() = default;
+
+  const LaneSpec& spec() const { return spec_; }
+
+  /// Hands over one frame: `header` is copied (into the wire with its checksum); payload bytes are read in place.
+  /// whole: the source is no longer referred to. partly: the source must stay until lane_free or own_rest. busy: an
+  /// earlier frame is still partly sent, nothing was taken. down: the lane is dead (lane_down was or will be called).
+  virtual Sent send(std::span<const std::byte> header, std::span<const Gather> payload) = 0;
+  /// True while a frame is partly sent.
+  virtual bool busy() const = 0;
+  /// Copies what is left of a partly sent frame into the lane's own memory, so that the source may change.
+  virtual void own_rest() = 0;
+  /// Sends segment `index` of the frame being received into the bin from here on.
+  virtual void redirect(std::size_t index) = 0;
+  /// Bytes handed over and not yet acknowledged by the peer's transport: the queue in front of a new frame. Costs a
+  /// system call on real transports.
+  virtual std::size_t fill() = 0;
+  /// Smallest round trip seen by the transport; 0 = unknown.
+  virtual Nanoseconds min_rtt() = 0;
+  /// Closes the lane at once; lane_down is not called.
+  virtual void close() = 0;
+
+ protected:
+  explicit Lane(const LaneSpec& spec) : spec_(spec) {}
+
+ private:
+  LaneSpec spec_;
+};
+
+/// The engine's side of admission: who is known, and what to do with a lane that came up.
+class Admission {
+ public:
+  /// The secret shared with `peer` (32 bytes, of this job only), or nullptr when no such process is known: refuse.
+  virtual const std::array<std::uint8_t, 32>* secret(ProcessId peer) const = 0;
+  /// True when a lane of this spec may be admitted now (expected pair of rails, none up already). Accepting side.
+  virtual bool expects(const LaneSpec& spec) const = 0;
+  /// An admitted lane; from here on events go to the returned receiver. Both sides.
+  virtual LaneEvents& lane_up(Lane& lane) = 0;
+  /// A connect() came to nothing; no more calls for this attempt. Connecting side.
+  virtual void lane_failed(const LaneSpec& spec, const Status& why) = 0;
+
+ protected:
+  ~Admission() = default;
+};
+
+/// What is worth looking at when waiting.
+enum class Watch {
+  all,   ///< everything, payload included
+  rare,  ///< only what the service thread must see while nobody is in a call: connections, admission, lanes lost
+};
+
+/// All rails of one kind in one process, and their lanes.
+class Transport {
+ public:
+  virtual ~Transport() = default;
+
+  /// The rails that are up and listening, in order; fixed after creation.
+  virtual std::span<const RailAddress> rails() const = 0;
+  /// Starts to connect; the outcome is Admission::lane_up or lane_failed, by `deadline` at the latest. `spec`'s rail
+  /// indices are those of the process; `local` is this transport's own rail. Only ever called on the lower rank.
+  virtual void connect(const LaneSpec& spec, std::size_t local, const RailAddress& remote, Nanoseconds deadline) = 0;
+  /// Moves what can be moved now and reports it through the events; never blocks. True when anything happened.
+  virtual bool progress(Watch watch) = 0;
+  /// A descriptor that polls readable when progress(watch) has something to do; -1 when there is none (simulation).
+  virtual int wait_fd(Watch watch) const = 0;
+  /// When progress() must be called again even though no descriptor is ready (handshake deadlines); 0 = never.
+  virtual Nanoseconds next_deadline() const = 0;
+  /// Frees a lane that is down or closed.
+  virtual void forget(Lane& lane) = 0;
+};
+
+}  // namespace nezha

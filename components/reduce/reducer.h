@@ -1,0 +1,25 @@
+// SPDX-License-Identifier: BSD-3-Clause
+/// The reduction of one call: a kernel, or the host where there is none.
+#pragma once
+
+#include <cstddef>
+
+#include "reduce/reduce.h"
+
+namespace nezha {
+
+/// Cheap to copy. The host's function is called on the thread that folds.
+struct Reducer {
+  using HostReduce = void (*)(void* ctx, void* reduce_ctx, const void* in, void* inout, std::size_t count);
+
+  ReduceKernel kernel = nullptr;
+  HostReduce host = nullptr;  ///< inout[i] = in[i] op inout[i]
+  void* host_ctx = nullptr;
+  void* reduce_ctx = nullptr;
+  std::size_t element = 1;  ///< bytes
+
+  /// out = a op b, over `bytes` bytes of whole elements. `out` may be equal to `b`, not to `a`.
+  void fold(const std::byte* a, const std::byte* b, std::byte* out, std::size_t bytes) const;
+};
+
+}  // namespace nezha

@@ -1,0 +1,83 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include <algorithm>
+#include <limits>
+
+#include "trunk/strategy.h"
+
+namespace nezha {
+namespace {
+
+constexpr double kUnknownRate = 0.125;             ///< 1 Gbit/s, bytes per nanosecond
+constexpr Nanoseconds kQueue = 2 * kMillisecond;   ///< how much of its time a lane may hold beyond its round trip
+constexpr Nanoseconds kPiece = kMillisecond;       ///< longest time that one piece may take on its lane
+constexpr Nanoseconds kFresh = 50 * kMicrosecond;  ///< a fill older than this is asked for again
+constexpr std::size_t kFloor = 128 * 1024;         ///< a lane may always hold this much
+constexpr std::size_t kCeiling = 2 * 1024 * 1024;  ///< and never more than this
+constexpr std::size_t kSmall = 8 * 1024;           ///< not worth splitting: a frame costs as much as these bytes
+
+double measured(const LaneState& lane) {
+  if (lane.meter.rate() > 0) return lane.meter.rate();
+  if (lane.rail->meter.rate() > 0) return lane.rail->meter.rate();
+  return lane.rail->nominal > 0 ? lane.rail->nominal : kUnknownRate;
+}
+
+/// Bytes per nanosecond by which lanes are compared.
+double pace(const LaneState& lane) {
+  return lane.rail->weight > 0 ? lane.rail->weight * kUnknownRate : measured(lane);
+}
+
+/// Nanoseconds until everything now queued on the lane and `more` bytes have left.
+double finish(const LaneState& lane, double more) {
+  const double alone = (static_cast<double>(lane.fill) + more) / pace(lane);
+  const double rail_rate =
+      lane.rail->weight > 0 ? pace(lane) : std::max(lane.rail->meter.rate(), measured(lane));
+  return std::max(alone, (static_cast<double>(lane.rail->fill) + more) / rail_rate);
+}
+
+std::size_t limit(LaneState& lane) {
+  const Nanoseconds hold = lane.lane->min_rtt() + kQueue;
+  return std::clamp(static_cast<std::size_t>(measured(lane) * static_cast<double>(hold)), kFloor, kCeiling);
+}
+
+class EarliestFinish final : public Strategy {
+ public:
+  LaneChoice choose(std::span<LaneState> lanes, std::size_t queued, Nanoseconds now) const override {
+    LaneState* best = nullptr;
+    double best_finish = std::numeric_limits<double>::infinity();
+    double busy_finish = best_finish;
+    double total_rate = 0;
+    double total_fill = 0;
+    const double unit = static_cast<double>(std::min(queued, kSmall));
+    for (LaneState& lane : lanes) {
+      if (lane.lane == nullptr) continue;
+      if (lane.fill != 0 && now - lane.refreshed > kFresh) lane.refresh(now);
+      total_rate += pace(lane);
+      total_fill += static_cast<double>(lane.fill);
+      const double end = finish(lane, unit);
+      if (lane.lane->busy()) {
+        busy_finish = std::min(busy_finish, end);
+      } else if (end < best_finish) {
+        best = &lane;
+        best_finish = end;
+      }
+    }
+    // A lane in the middle of a frame that would still be done long before this one is worth waiting for.
+    if (best == nullptr || best_finish > busy_finish + static_cast<double>(kPiece)) return {};
+    if (queued <= kSmall) return {best, queued};
+    if (best->fill >= limit(*best)) return {};
+    const double level = (static_cast<double>(queued) + total_fill) / total_rate;
+    const double even = level * pace(*best) - static_cast<double>(best->fill);
+    const double longest = static_cast<double>(kPiece) * measured(*best);
+    const auto bytes = static_cast<std::size_t>(std::max(std::min(even, longest), static_cast<double>(kSmall)));
+    return {best, queued - std::min(queued, bytes) < kSmall ? std::max(queued, bytes) : bytes};
+  }
+};
+
+}  // namespace
+
+const Strategy& earliest_finish() {
+  static const EarliestFinish strategy;
+  return strategy;
+}
+
+}  // namespace nezha

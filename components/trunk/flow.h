@@ -1,0 +1,59 @@
+// SPDX-License-Identifier: BSD-3-Clause
+/// What one operation sends to one peer: chunks that are ready, in the order in which they should leave.
+///
+/// A flow belongs to its team and lives as long; it is opened for each operation and closed at its end. The trunk
+/// refers to it in between. Not thread safe; allocates only while a team's operations still grow.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+#include "trunk/piece.h"
+
+namespace nezha {
+
+/// A chunk whose value is final for this step: bytes [offset, offset + size) of the vector, at `data`. They stay as
+/// they are until acknowledged, superseded or the flow is closed; with `copied` the trunk takes a copy at once.
+struct ReadyChunk {
+  const std::byte* data = nullptr;
+  std::uint64_t offset = 0;
+  std::uint32_t size = 0;
+  std::uint16_t step = 0;
+  std::uint16_t hops = 0;  ///< how many more times this chunk must travel: those with most go first
+  bool copied = false;
+};
+
+class Flow {
+ public:
+  /// Starts an operation whose elements have `element` bytes (pieces are cut at elements).
+  void open(TeamId team, OpNumber op, std::size_t element);
+
+  void push(const ReadyChunk& chunk);
+  bool empty() const { return heap_.empty(); }
+  const ReadyChunk& top() const { return heap_.front(); }
+  /// Takes `bytes` off the front of the top chunk.
+  void advance(std::uint32_t bytes);
+  void clear() { heap_.clear(); queued_ = 0; }
+
+  TeamId team() const { return team_; }
+  OpNumber op() const { return op_; }
+  std::size_t element() const { return element_; }
+  std::size_t queued() const { return queued_; }
+
+  // The trunk's book-keeping for this flow.
+  bool begun = false;         ///< the peer is known to have begun this operation: no window any more
+  bool asked = false;         ///< a want has been sent
+  bool listed = false;        ///< the trunk has it in its list of flows with chunks
+  std::size_t charged = 0;    ///< bytes sent before `begun`, held against the peer's window
+  std::size_t unacked = 0;    ///< bytes sent from the operation's memory and not yet acknowledged
+
+ private:
+  TeamId team_ = 0;
+  OpNumber op_ = 0;
+  std::size_t element_ = 1;
+  std::size_t queued_ = 0;
+  std::vector<ReadyChunk> heap_;  ///< most hops first, then lowest offset
+};
+
+}  // namespace nezha

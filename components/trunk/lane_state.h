@@ -1,0 +1,56 @@
+// SPDX-License-Identifier: BSD-3-Clause
+/// What a trunk knows of one of its lanes.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+#include "rail/rail.h"
+#include "trunk/rail_load.h"
+#include "trunk/wire.h"
+
+namespace nezha {
+
+/// Where the payload of one piece of the frame being received goes.
+enum class PlaceKind : std::uint8_t {
+  direct,   ///< into the operation's memory; the operation hears of it when complete
+  scratch,  ///< into the lane's scratch, to be reduced from there
+  early,    ///< into the early store
+  bin,      ///< nowhere: a duplicate, or nobody needs it
+  bad,      ///< it cannot be: the lane is closed
+};
+
+struct Placement {
+  PlaceKind kind = PlaceKind::bin;
+  std::byte* where = nullptr;
+};
+
+struct LaneState {
+  Lane* lane = nullptr;      ///< null while down
+  RailLoad* rail = nullptr;  ///< of the local rail
+  std::uint8_t local_rail = 0, remote_rail = 0;
+
+  // Sending.
+  std::size_t fill = 0;           ///< last known, plus what was handed over since
+  std::uint64_t delivered = 0;
+  Nanoseconds refreshed = 0;      ///< when fill was last asked for
+  RateMeter meter;
+
+  // Receiving: the frame that is under way.
+  bool receiving = false;
+  FrameRecords records;
+  std::array<Placement, kMaxFrameSegments> places;
+  std::array<std::uint8_t, kMaxFrameSegments> segment;  ///< of the scatter list, for each piece with payload
+  std::vector<std::byte> scratch;
+
+  /// Asks the lane how much of what it was given has left.
+  void refresh(Nanoseconds now);
+  /// `bytes` were handed over.
+  void handed(Nanoseconds now, std::size_t bytes);
+  /// The lane died: what it held counts as gone.
+  void reset(Nanoseconds now);
+};
+
+}  // namespace nezha

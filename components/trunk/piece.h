@@ -1,0 +1,33 @@
+// SPDX-License-Identifier: BSD-3-Clause
+/// A piece: the part of a chunk that one lane carries, and what travels in front of its bytes.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+namespace nezha {
+
+/// A random 64-bit number, agreed when a team is made; never 0 and never reused.
+using TeamId = std::uint64_t;
+/// Counts the operations of a team from 1.
+using OpNumber = std::uint32_t;
+
+/// Reliable records without payload. They travel as pieces (with an id, acknowledged, replayed) outside the window.
+enum class Control : std::uint16_t {
+  want = 1,  ///< the sender has no window left for this operation: tell me when it has begun at your side
+  begun,     ///< it has
+};
+
+struct PieceHeader {
+  std::uint64_t id = 0;  ///< counts the pieces of a trunk and direction from 1; a replay keeps it
+  TeamId team = 0;
+  OpNumber op = 0;
+  std::uint16_t step = 0;  ///< the algorithm's, or a Control
+  bool control = false;
+  std::uint32_t length = 0;  ///< bytes
+  std::uint64_t offset = 0;  ///< bytes from the start of the vector
+  std::uint32_t crc = 0;     ///< CRC32C of the payload; only looked at where checked
+  bool checked = false;      ///< the sender computed crc
+};
+
+}  // namespace nezha

@@ -1,0 +1,50 @@
+// SPDX-License-Identifier: BSD-3-Clause
+/// The pieces of a trunk that were handed to a lane and are not acknowledged yet, by id. Source of replays.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "trunk/flow.h"
+#include "trunk/piece.h"
+
+namespace nezha {
+
+constexpr std::uint8_t kNoLane = 0xff;
+
+struct SentPiece {
+  PieceHeader header;
+  const std::byte* data = nullptr;
+  Flow* flow = nullptr;         ///< set while `data` lies in the memory of that flow's operation
+  std::byte* kept = nullptr;    ///< set while `data` lies in the trunk's own memory
+  std::uint8_t lane = kNoLane;  ///< which lane has it; kNoLane: to be sent (again)
+  bool sent = false;            ///< a lane has had it
+  bool acked = false;
+};
+
+class SentLog {
+ public:
+  SentLog() : slots_(64) {}
+
+  std::uint64_t oldest() const { return oldest_; }
+  std::uint64_t next() const { return next_; }
+  bool empty() const { return oldest_ == next_; }
+  /// False when the peer's duplicate check could not tell a further id from an old one.
+  bool room() const { return next_ - oldest_ < kCapacity; }
+
+  /// A fresh piece with the next id. The reference is good until the next add.
+  SentPiece& add();
+  /// `id` in [oldest, next).
+  SentPiece& at(std::uint64_t id) { return slots_[id % slots_.size()]; }
+  /// Drops the oldest; it must be acked.
+  void pop() { ++oldest_; }
+
+ private:
+  static constexpr std::uint64_t kCapacity = 2048;  ///< half of the receiver's kIdWindow
+
+  std::vector<SentPiece> slots_;  ///< ring, a power of two
+  std::uint64_t oldest_ = 1;
+  std::uint64_t next_ = 1;
+};
+
+}  // namespace nezha

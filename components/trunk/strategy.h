@@ -1,0 +1,30 @@
+// SPDX-License-Identifier: BSD-3-Clause
+/// A strategy chooses the lane for the next bytes of a trunk and how many of them it takes. One file each.
+#pragma once
+
+#include <cstddef>
+#include <span>
+
+#include "trunk/lane_state.h"
+
+namespace nezha {
+
+struct LaneChoice {
+  LaneState* lane = nullptr;  ///< null: no lane can take anything now
+  std::size_t bytes = 0;      ///< at most this much
+};
+
+class Strategy {
+ public:
+  virtual ~Strategy() = default;
+  /// `queued`: all bytes waiting for this peer, > 0. Lanes are up to date when their `refreshed` is `now`; the strategy
+  /// refreshes those it cares about.
+  virtual LaneChoice choose(std::span<LaneState> lanes, std::size_t queued, Nanoseconds now) const = 0;
+};
+
+/// Fills lanes so that all of them end together: the lane that would finish the bytes first takes the next piece, and
+/// as much of what is queued as lets it end with the others (NewMadeleine's just-in-time choice, with the kernel's
+/// queue counted). Queues are kept to what a lane drains in its round trip and about 2 ms.
+const Strategy& earliest_finish();
+
+}  // namespace nezha

@@ -1,0 +1,167 @@
+// SPDX-License-Identifier: BSD-3-Clause
+/// All the lanes to one peer, as one reliable way for pieces: each is delivered exactly once, whatever lanes carry it
+/// and however often, and nothing that was handed over is lost while the trunk lives, also across a time with no lane.
+///
+/// Threads: none of its own; guarded by the engine's lock. Time comes with each call. After the usual number of
+/// pieces, early ones and chunks has been seen once, nothing is allocated.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "rail/rail.h"
+#include "trunk/early_store.h"
+#include "trunk/flow.h"
+#include "trunk/keep.h"
+#include "trunk/lane_state.h"
+#include "trunk/received_set.h"
+#include "trunk/sent_log.h"
+#include "trunk/strategy.h"
+#include "util/clock.h"
+#include "util/log.h"
+
+namespace nezha {
+
+class Trunk;
+
+/// Who gets what a trunk receives. Implemented by the engine; called from inside Transport::progress.
+class PieceReceiver {
+ public:
+  /// Where the payload of a new piece goes. Its header is from the wire: untrusted.
+  virtual Placement place(Trunk& trunk, const PieceHeader& piece) = 0;
+  /// A piece placed direct or scratch is complete at `data`. Never called twice for one piece. False: it cannot be.
+  virtual bool arrived(Trunk& trunk, const PieceHeader& piece, const std::byte* data) = 0;
+  /// The peer wants to know when `op` of `team` has begun here: true when it has.
+  virtual bool has_begun(TeamId team, OpNumber op) = 0;
+  /// The peer has begun that operation.
+  virtual void peer_began(Trunk& trunk, TeamId team, OpNumber op) = 0;
+  /// The lane's end; the trunk has already arranged for its pieces.
+  virtual void lane_lost(Trunk& trunk, const LaneSpec& spec, const Status& why) = 0;
+
+ protected:
+  ~PieceReceiver() = default;
+};
+
+struct TrunkOptions {
+  std::size_t keep = 256 * 1024;          ///< own memory for bytes whose source is gone
+  std::size_t early_window = 256 * 1024;  ///< early pieces kept for the peer
+  std::size_t peer_window = 256 * 1024;   ///< what the peer keeps for us
+  bool checksum = false;                  ///< CRC32C over payloads
+};
+
+class Trunk final : public LaneEvents {
+ public:
+  Trunk(ProcessId peer, const TrunkOptions& options, PieceReceiver& receiver, const Clock& clock, const Log& log);
+  Trunk(const Trunk&) = delete;
+  Trunk& operator=(const Trunk&) = delete;
+
+  ProcessId peer() const { return peer_; }
+
+  // ---- lanes (trunk_lanes.cc)
+  /// Makes room for a lane between these rails; `rail` outlives the trunk.
+  void add_lane(std::uint8_t local_rail, std::uint8_t remote_rail, RailLoad& rail);
+  /// True when such a lane is known and down.
+  bool lane_is_down(std::uint8_t local_rail, std::uint8_t remote_rail) const;
+  void lane_up(Lane& lane);
+  std::size_t lanes_up() const;
+  std::size_t lanes_known() const { return lanes_.size(); }
+  /// Closes all lanes.
+  void close();
+
+  // ---- sending (trunk_send.cc)
+  /// Puts a chunk on its way: at once when a lane has room.
+  void send(Flow& flow, const ReadyChunk& chunk);
+  /// Hands over what lanes can take now.
+  void pump();
+  bool has_queued() const { return !flows_.empty() || replays_ != 0; }
+  /// `expected` bytes will go through the flow: when they exceed the window the peer is asked early.
+  void announce(Flow& flow, std::size_t expected);
+  /// The bytes [offset, offset + size) that were sent for `flow` have served their purpose (a later value of theirs
+  /// is arriving): their source may change when this returns.
+  void superseded(Flow& flow, std::uint64_t offset, std::uint64_t size);
+  /// The peer is known to have begun the flow's operation: the window does not count any more.
+  void began(Flow& flow);
+  /// Ends the flow's operation here: afterwards nothing refers to the operation's memory. False when too much is
+  /// still unacknowledged to be copied; to be called again after progress. The flow's queue must be empty.
+  bool close_flow(Flow& flow);
+  /// Ends it without success: what is queued is dropped, what is unacknowledged is not sent again.
+  void abort_flow(Flow& flow);
+  /// Sends the acks that are owed. True when there were any.
+  bool send_acks();
+  /// Something is outstanding: pieces of ours unacknowledged, or acks of ours not sent.
+  bool outstanding() const { return !log_.empty() || owed_pieces_ != 0; }
+
+  // ---- receiving (trunk_receive.cc)
+  /// An operation has begun here: delivers its early pieces and tells the peer if it asked.
+  void op_begun(TeamId team, OpNumber op);
+  /// The team is gone: nothing of it will be wanted any more.
+  void forget_team(TeamId team);
+  Status frame_begins(Lane& lane, std::span<const std::byte> header, std::size_t payload, ScatterList& into) override;
+  Status frame_ends(Lane& lane) override;
+  void lane_free(Lane& lane) override;
+  void lane_down(Lane& lane, const Status& why) override;
+
+ private:
+  struct Want {
+    TeamId team;
+    OpNumber op;
+  };
+  struct Frame;  ///< one frame being put together
+
+  LaneState& state_of(Lane& lane);
+
+  std::size_t sendable(const Flow& flow) const;
+  std::size_t queued() const;
+  bool send_frame(LaneState& state, std::size_t room);
+  void add_replays(Frame& frame, std::size_t room);
+  void add_flows(Frame& frame, std::size_t room);
+  bool add_chunk(Frame& frame, Flow& flow, std::size_t room);
+  void add_piece(Frame& frame, SentPiece& piece);
+  void send_control(Control control, TeamId team, OpNumber op);
+  void ask_for_window(Flow& flow);
+  void unlist(Flow& flow);
+  std::uint8_t index_of(const LaneState& state) const { return static_cast<std::uint8_t>(&state - lanes_.data()); }
+
+  bool take_ack(const AckRecord& ack);
+  void acknowledged(SentPiece& piece);
+  void own_if_busy(const SentPiece& piece);
+  bool keep_source(SentPiece& piece);
+
+  Status place_all(LaneState& state);
+  Status complete(LaneState& state, std::size_t index);
+  bool deliver(const PieceHeader& piece, Placement place, const std::byte* data);
+  bool settle_early(const PieceHeader& piece, std::byte* buffer);
+  Status control_arrived(const PieceHeader& piece);
+  void discard_elsewhere(std::uint64_t id);
+  void to_bin(LaneState& state, std::size_t index);
+  void drop_receiving(LaneState& state);
+
+  const ProcessId peer_;
+  const TrunkOptions options_;
+  PieceReceiver& receiver_;
+  const Clock& clock_;
+  const Log& log_sink_;
+  const Strategy& strategy_;
+
+  std::vector<LaneState> lanes_;
+
+  // Sending.
+  SentLog log_;
+  Keep keep_;
+  std::vector<Flow*> flows_;      ///< with chunks queued; served in turn
+  std::size_t turn_ = 0;
+  std::size_t early_used_ = 0;    ///< bytes charged against the peer's window, all flows
+  std::size_t replays_ = 0;       ///< pieces in log_ without a lane: replays and control records
+  bool pumping_ = false;
+
+  // Receiving.
+  ReceivedSet received_;
+  EarlyStore early_;
+  std::vector<Want> wants_;
+  std::size_t owed_pieces_ = 0;   ///< arrived since our last ack
+  std::size_t owed_bytes_ = 0;
+};
+
+}  // namespace nezha

@@ -1,0 +1,83 @@
+// SPDX-License-Identifier: BSD-3-Clause
+/// The life of a sent piece after it left: acknowledged, superseded, or moved into the trunk's own memory.
+#include <cstring>
+
+#include "trunk/trunk.h"
+
+namespace nezha {
+
+/// The piece's lane may still be reading its bytes: from here on it reads a copy.
+void Trunk::own_if_busy(const SentPiece& piece) {
+  if (piece.lane == kNoLane) return;
+  Lane* lane = lanes_[piece.lane].lane;
+  if (lane != nullptr && lane->busy()) lane->own_rest();
+}
+
+void Trunk::acknowledged(SentPiece& piece) {
+  if (piece.acked) return;
+  piece.acked = true;
+  if (piece.lane == kNoLane) --replays_;
+  own_if_busy(piece);
+  if (piece.kept != nullptr) keep_.release(piece.kept);
+  if (piece.flow != nullptr) piece.flow->unacked -= piece.header.length;
+  piece.kept = nullptr;
+  piece.flow = nullptr;
+}
+
+/// False when the peer acknowledges what was never sent.
+bool Trunk::take_ack(const AckRecord& ack) {
+  if (ack.below > log_.next()) return false;
+  for (std::uint64_t id = log_.oldest(); id < ack.below; ++id) acknowledged(log_.at(id));
+  for (std::uint64_t i = 0; i < 64 * ack.bits.size(); ++i) {
+    if ((ack.bits[i / 64] >> (i % 64) & 1) == 0) continue;
+    const std::uint64_t id = ack.below + i;
+    if (id >= log_.next()) return false;
+    if (id >= log_.oldest()) acknowledged(log_.at(id));
+  }
+  while (!log_.empty() && log_.at(log_.oldest()).acked) log_.pop();
+  return true;
+}
+
+void Trunk::superseded(Flow& flow, std::uint64_t offset, std::uint64_t size) {
+  if (flow.unacked == 0) return;
+  for (std::uint64_t id = log_.oldest(); id != log_.next(); ++id) {
+    SentPiece& piece = log_.at(id);
+    if (piece.flow != &flow) continue;
+    if (piece.header.offset < offset + size && offset < piece.header.offset + piece.header.length) acknowledged(piece);
+  }
+}
+
+/// Moves the piece's bytes into the trunk's own memory. False when there is no room now.
+bool Trunk::keep_source(SentPiece& piece) {
+  std::byte* copy = keep_.take(piece.header.length);
+  if (copy == nullptr) return false;
+  std::memcpy(copy, piece.data, piece.header.length);
+  own_if_busy(piece);
+  piece.data = piece.kept = copy;
+  piece.flow->unacked -= piece.header.length;
+  piece.flow = nullptr;
+  return true;
+}
+
+bool Trunk::close_flow(Flow& flow) {
+  if (flow.unacked > options_.keep) return false;
+  for (std::uint64_t id = log_.oldest(); flow.unacked != 0 && id != log_.next(); ++id) {
+    SentPiece& piece = log_.at(id);
+    if (piece.flow == &flow && !keep_source(piece)) return false;
+  }
+  began(flow);
+  return true;
+}
+
+void Trunk::abort_flow(Flow& flow) {
+  flow.clear();
+  unlist(flow);
+  for (std::uint64_t id = log_.oldest(); flow.unacked != 0 && id != log_.next(); ++id)
+    if (log_.at(id).flow == &flow) acknowledged(log_.at(id));
+  began(flow);
+  for (LaneState& state : lanes_)
+    for (std::size_t i = 0; state.receiving && i < state.records.count; ++i)
+      if (state.records.pieces[i].team == flow.team() && state.records.pieces[i].op == flow.op()) to_bin(state, i);
+}
+
+}  // namespace nezha

@@ -1,0 +1,79 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include <algorithm>
+
+#include "trunk/trunk.h"
+
+namespace nezha {
+
+Trunk::Trunk(ProcessId peer, const TrunkOptions& options, PieceReceiver& receiver, const Clock& clock, const Log& log)
+    : peer_(peer),
+      options_(options),
+      receiver_(receiver),
+      clock_(clock),
+      log_sink_(log),
+      strategy_(earliest_finish()),
+      keep_(options.keep),
+      early_(options.early_window) {}
+
+void Trunk::add_lane(std::uint8_t local_rail, std::uint8_t remote_rail, RailLoad& rail) {
+  LaneState& state = lanes_.emplace_back();
+  state.local_rail = local_rail;
+  state.remote_rail = remote_rail;
+  state.rail = &rail;
+}
+
+bool Trunk::lane_is_down(std::uint8_t local_rail, std::uint8_t remote_rail) const {
+  return std::any_of(lanes_.begin(), lanes_.end(), [&](const LaneState& state) {
+    return state.lane == nullptr && state.local_rail == local_rail && state.remote_rail == remote_rail;
+  });
+}
+
+std::size_t Trunk::lanes_up() const {
+  return static_cast<std::size_t>(
+      std::count_if(lanes_.begin(), lanes_.end(), [](const LaneState& state) { return state.lane != nullptr; }));
+}
+
+void Trunk::lane_up(Lane& lane) {
+  for (LaneState& state : lanes_) {
+    if (state.lane != nullptr || state.local_rail != lane.spec().local_rail ||
+        state.remote_rail != lane.spec().remote_rail)
+      continue;
+    state.lane = &lane;
+    state.meter = {};
+    state.rail->lanes_up += 1;
+    return;
+  }
+}
+
+LaneState& Trunk::state_of(Lane& lane) {
+  return *std::find_if(lanes_.begin(), lanes_.end(), [&](const LaneState& state) { return state.lane == &lane; });
+}
+
+void Trunk::lane_free(Lane&) { pump(); }
+
+void Trunk::lane_down(Lane& lane, const Status& why) {
+  LaneState& state = state_of(lane);
+  const std::uint8_t index = index_of(state);
+  drop_receiving(state);
+  for (std::uint64_t id = log_.oldest(); id != log_.next(); ++id) {
+    SentPiece& piece = log_.at(id);
+    if (piece.lane != index || piece.acked) continue;
+    piece.lane = kNoLane;
+    ++replays_;
+  }
+  state.reset(clock_.now());
+  state.rail->lanes_up -= 1;
+  receiver_.lane_lost(*this, lane.spec(), why);
+}
+
+void Trunk::close() {
+  for (LaneState& state : lanes_) {
+    if (state.lane == nullptr) continue;
+    drop_receiving(state);
+    state.lane->close();
+    state.reset(clock_.now());
+    state.rail->lanes_up -= 1;
+  }
+}
+
+}  // namespace nezha

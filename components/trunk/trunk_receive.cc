@@ -1,0 +1,188 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include <algorithm>
+#include <cstring>
+
+#include "trunk/trunk.h"
+#include "util/crc32c.h"
+
+namespace nezha {
+namespace {
+
+/// A peer waits for our acks only to free memory: they may be rare.
+constexpr std::size_t kAckBytes = 128 * 1024;
+constexpr std::size_t kAckPieces = 32;
+/// Operations of a peer that may wait to hear that we have begun.
+constexpr std::size_t kMaxWants = 4096;
+
+Status bad(const char* what) { return {Code::bad_wire, std::string("bad frame: ") + what}; }
+
+}  // namespace
+
+Status Trunk::frame_begins(Lane& lane, std::span<const std::byte> header, std::size_t payload, ScatterList& into) {
+  LaneState& state = state_of(lane);
+  if (Status status = parse_records(header, payload, state.records); !status.ok()) return status;
+  if (state.records.has_ack && !take_ack(state.records.ack)) return bad("an ack for what was never sent");
+  state.receiving = true;
+  if (Status status = place_all(state); !status.ok()) {
+    drop_receiving(state);
+    return status;
+  }
+  into.count = 0;
+  for (std::size_t i = 0; i < state.records.count; ++i) {
+    if (state.records.pieces[i].length == 0) continue;
+    state.segment[i] = static_cast<std::uint8_t>(into.count);
+    into.segments[into.count++] = {state.places[i].where, state.records.pieces[i].length};
+  }
+  state.rail->frames_received += 1;
+  state.rail->bytes_received += payload;
+  return {};
+}
+
+/// Finds a place for each piece of the frame. Scratch is given out last, when its sum is known.
+Status Trunk::place_all(LaneState& state) {
+  std::size_t scratch = 0;
+  for (std::size_t i = 0; i < state.records.count; ++i) state.places[i] = {};
+  for (std::size_t i = 0; i < state.records.count; ++i) {
+    const PieceHeader& piece = state.records.pieces[i];
+    if (!received_.acceptable(piece.id)) return bad("a piece id outside the window");
+    if (piece.control || received_.contains(piece.id)) continue;
+    Placement& place = state.places[i] = receiver_.place(*this, piece);
+    if (place.kind == PlaceKind::bad) return bad("a piece that its operation cannot have");
+    if (place.kind == PlaceKind::scratch) scratch += piece.length;
+    if (place.kind == PlaceKind::early && (place.where = early_.reserve(piece.length)) == nullptr) {
+      place.kind = PlaceKind::bin;
+      return bad("more early pieces than the window allows");
+    }
+  }
+  if (state.scratch.size() < scratch) state.scratch.resize(scratch);
+  std::byte* at = state.scratch.data();
+  for (std::size_t i = 0; i < state.records.count; ++i) {
+    if (state.places[i].kind != PlaceKind::scratch) continue;
+    state.places[i].where = at;
+    at += state.records.pieces[i].length;
+  }
+  return {};
+}
+
+Status Trunk::frame_ends(Lane& lane) {
+  LaneState& state = state_of(lane);
+  state.receiving = false;
+  for (std::size_t i = 0; i < state.records.count; ++i) {
+    Status status = complete(state, i);
+    if (!status.ok()) {
+      for (std::size_t rest = i + 1; rest < state.records.count; ++rest)
+        if (state.places[rest].kind == PlaceKind::early) early_.drop(state.places[rest].where);
+      return status;
+    }
+  }
+  if (owed_bytes_ >= kAckBytes || owed_pieces_ >= kAckPieces) send_acks();
+  if (has_queued()) pump();
+  return {};
+}
+
+Status Trunk::complete(LaneState& state, std::size_t index) {
+  const PieceHeader& piece = state.records.pieces[index];
+  const Placement place = state.places[index];
+  ++owed_pieces_;
+  owed_bytes_ += piece.length;
+  if (received_.contains(piece.id)) {
+    if (place.kind == PlaceKind::early) early_.drop(place.where);
+    return {};
+  }
+  if (piece.checked && place.where != nullptr && crc32c(0, place.where, piece.length) != piece.crc) {
+    if (place.kind == PlaceKind::early) early_.drop(place.where);
+    return bad("the checksum of a payload is wrong");
+  }
+  received_.add(piece.id);
+  discard_elsewhere(piece.id);
+  if (piece.control) return control_arrived(piece);
+  const bool good = place.kind == PlaceKind::early ? settle_early(piece, place.where) : deliver(piece, place, place.where);
+  return good ? Status{} : bad("a piece that its operation cannot have");
+}
+
+/// Tells the operation. `data` is where the bytes are now.
+bool Trunk::deliver(const PieceHeader& piece, Placement place, const std::byte* data) {
+  switch (place.kind) {
+    case PlaceKind::direct:
+      if (place.where != data) std::memcpy(place.where, data, piece.length);
+      return receiver_.arrived(*this, piece, place.where);
+    case PlaceKind::scratch:
+      return receiver_.arrived(*this, piece, data);
+    case PlaceKind::bin:
+      return true;
+    case PlaceKind::early:
+    case PlaceKind::bad:
+      break;
+  }
+  return false;
+}
+
+/// A piece in the early store is complete. Its operation may have begun meanwhile.
+bool Trunk::settle_early(const PieceHeader& piece, std::byte* buffer) {
+  const Placement place = receiver_.place(*this, piece);
+  if (place.kind == PlaceKind::early) {
+    early_.keep(buffer, piece);
+    return true;
+  }
+  const bool good = deliver(piece, place, buffer);
+  early_.drop(buffer);
+  return good;
+}
+
+void Trunk::op_begun(TeamId team, OpNumber op) {
+  early_.take(team, op, [this](const PieceHeader& piece, const std::byte* data) {
+    deliver(piece, receiver_.place(*this, piece), data);
+  });
+  const auto asked = [&](const Want& want) { return want.team == team && want.op <= op; };
+  if (std::none_of(wants_.begin(), wants_.end(), asked)) return;
+  wants_.erase(std::remove_if(wants_.begin(), wants_.end(), asked), wants_.end());
+  send_control(Control::begun, team, op);
+  pump();
+}
+
+void Trunk::forget_team(TeamId team) {
+  early_.forget(team);
+  wants_.erase(std::remove_if(wants_.begin(), wants_.end(), [&](const Want& want) { return want.team == team; }),
+               wants_.end());
+}
+
+Status Trunk::control_arrived(const PieceHeader& piece) {
+  switch (static_cast<Control>(piece.step)) {
+    case Control::want:
+      if (receiver_.has_begun(piece.team, piece.op)) {
+        send_control(Control::begun, piece.team, piece.op);
+      } else {
+        if (wants_.size() >= kMaxWants) return bad("too many operations wait for window");
+        wants_.push_back({piece.team, piece.op});
+      }
+      return {};
+    case Control::begun:
+      receiver_.peer_began(*this, piece.team, piece.op);
+      return {};
+  }
+  return bad("unknown control");
+}
+
+void Trunk::to_bin(LaneState& state, std::size_t index) {
+  Placement& place = state.places[index];
+  if (place.kind == PlaceKind::bin || state.records.pieces[index].length == 0) return;
+  state.lane->redirect(state.segment[index]);
+  if (place.kind == PlaceKind::early) early_.drop(place.where);
+  place = {};
+}
+
+/// Another lane may be half-way into the same piece: it must not write where the operation goes on working.
+void Trunk::discard_elsewhere(std::uint64_t id) {
+  for (LaneState& state : lanes_)
+    for (std::size_t i = 0; state.receiving && i < state.records.count; ++i)
+      if (state.records.pieces[i].id == id) to_bin(state, i);
+}
+
+void Trunk::drop_receiving(LaneState& state) {
+  if (!state.receiving) return;
+  state.receiving = false;
+  for (std::size_t i = 0; i < state.records.count; ++i)
+    if (state.places[i].kind == PlaceKind::early) early_.drop(state.places[i].where);
+}
+
+}  // namespace nezha

@@ -1,0 +1,195 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include <algorithm>
+#include <cstring>
+
+#include "trunk/trunk.h"
+#include "util/crc32c.h"
+
+namespace nezha {
+
+struct Trunk::Frame {
+  std::array<std::byte, kMaxFrameHeader> header;
+  std::size_t header_size = 0;
+  std::array<Gather, kMaxFrameSegments> payload;
+  std::size_t segments = 0;
+  std::size_t pieces = 0;
+  std::size_t bytes = 0;
+  std::uint8_t lane = kNoLane;
+
+  bool full() const { return pieces == kMaxFrameSegments; }
+};
+static_assert(kMaxFrameSegments * kPieceRecord + kAckRecord <= kMaxFrameHeader);
+
+void Trunk::send(Flow& flow, const ReadyChunk& chunk) {
+  flow.push(chunk);
+  if (!flow.listed) {
+    flow.listed = true;
+    flows_.push_back(&flow);
+  }
+  pump();
+}
+
+void Trunk::unlist(Flow& flow) {
+  if (!flow.listed) return;
+  flow.listed = false;
+  flows_.erase(std::find(flows_.begin(), flows_.end(), &flow));
+}
+
+/// How much of what the flow has queued the peer's window lets through now.
+std::size_t Trunk::sendable(const Flow& flow) const {
+  if (flow.begun) return flow.queued();
+  return std::min(flow.queued(), options_.peer_window - std::min(options_.peer_window, early_used_));
+}
+
+std::size_t Trunk::queued() const {
+  std::size_t bytes = replays_;  // counts for something even without payload
+  for (const Flow* flow : flows_) bytes += sendable(*flow);
+  return bytes;
+}
+
+void Trunk::pump() {
+  if (pumping_) return;
+  pumping_ = true;
+  while (has_queued() && log_.room()) {
+    const std::size_t bytes = queued();
+    if (bytes == 0) break;
+    const LaneChoice choice = strategy_.choose(lanes_, bytes, clock_.now());
+    if (choice.lane == nullptr || !send_frame(*choice.lane, choice.bytes)) break;
+  }
+  pumping_ = false;
+}
+
+bool Trunk::send_frame(LaneState& state, std::size_t room) {
+  Frame frame;
+  frame.lane = index_of(state);
+  add_replays(frame, room);
+  add_flows(frame, room);
+  if (frame.pieces == 0) return false;
+  if (owed_pieces_ != 0) {
+    frame.header_size += encode_ack(frame.header.data() + frame.header_size, received_.ack());
+    owed_pieces_ = owed_bytes_ = 0;
+  }
+  state.handed(clock_.now(), frame.header_size + frame.bytes);
+  state.rail->frames_sent += 1;
+  state.rail->bytes_sent += frame.bytes;
+  const Lane::Sent sent = state.lane->send({frame.header.data(), frame.header_size}, {frame.payload.data(), frame.segments});
+  return sent == Lane::Sent::whole || sent == Lane::Sent::partly;
+}
+
+void Trunk::add_piece(Frame& frame, SentPiece& piece) {
+  frame.header_size += encode_piece(frame.header.data() + frame.header_size, piece.header);
+  if (piece.header.length != 0) frame.payload[frame.segments++] = {piece.data, piece.header.length};
+  frame.bytes += piece.header.length;
+  ++frame.pieces;
+  piece.lane = frame.lane;
+  piece.sent = true;
+}
+
+void Trunk::add_replays(Frame& frame, std::size_t room) {
+  for (std::uint64_t id = log_.oldest(); replays_ != 0 && id != log_.next() && !frame.full(); ++id) {
+    SentPiece& piece = log_.at(id);
+    if (piece.acked || piece.lane != kNoLane) continue;
+    const std::size_t length = piece.header.length;
+    if (frame.pieces != 0 && frame.bytes + length > std::min(room, kMaxFramePayload)) return;
+    --replays_;
+    if (piece.sent) lanes_[frame.lane].rail->retransmissions += 1;
+    add_piece(frame, piece);
+  }
+}
+
+void Trunk::add_flows(Frame& frame, std::size_t room) {
+  for (std::size_t tried = 0; tried < flows_.size() && !frame.full() && frame.bytes < room;) {
+    turn_ %= flows_.size();
+    Flow& flow = *flows_[turn_];
+    const bool added = add_chunk(frame, flow, room);
+    if (flow.empty()) {
+      unlist(flow);
+      continue;
+    }
+    if (!added) ++tried, ++turn_;
+  }
+}
+
+/// Adds the next piece of the flow. False when it has to wait: for window, for memory, or for the next frame.
+bool Trunk::add_chunk(Frame& frame, Flow& flow, std::size_t room) {
+  const ReadyChunk chunk = flow.top();
+  const std::size_t space = std::min(room, kMaxFramePayload) - std::min(frame.bytes, std::min(room, kMaxFramePayload));
+  const std::size_t allowed = sendable(flow);
+  std::size_t bytes = std::min<std::size_t>({chunk.size, space, allowed});
+  if (bytes < chunk.size) bytes -= bytes % flow.element();
+  if (bytes == 0 && frame.pieces == 0 && allowed >= flow.element()) bytes = flow.element();
+  if (bytes == 0 || !log_.room()) {
+    if (allowed < flow.element()) ask_for_window(flow);
+    return false;
+  }
+  std::byte* copy = nullptr;
+  if (chunk.copied) {
+    copy = keep_.take(bytes);
+    if (copy == nullptr) return false;
+    std::memcpy(copy, chunk.data, bytes);
+  }
+  SentPiece& piece = log_.add();
+  piece.header.team = flow.team();
+  piece.header.op = flow.op();
+  piece.header.step = chunk.step;
+  piece.header.length = static_cast<std::uint32_t>(bytes);
+  piece.header.offset = chunk.offset;
+  piece.kept = copy;
+  piece.flow = copy == nullptr ? &flow : nullptr;
+  piece.data = copy == nullptr ? chunk.data : copy;
+  if (options_.checksum) {
+    piece.header.checked = true;
+    piece.header.crc = crc32c(0, piece.data, bytes);
+  }
+  if (copy == nullptr) flow.unacked += bytes;
+  if (!flow.begun) {
+    flow.charged += bytes;
+    early_used_ += bytes;
+  }
+  flow.advance(static_cast<std::uint32_t>(bytes));
+  add_piece(frame, piece);
+  return true;
+}
+
+void Trunk::announce(Flow& flow, std::size_t expected) {
+  if (expected > options_.peer_window / 2) ask_for_window(flow);
+}
+
+void Trunk::ask_for_window(Flow& flow) {
+  if (flow.asked || flow.begun) return;
+  flow.asked = true;
+  send_control(Control::want, flow.team(), flow.op());
+}
+
+void Trunk::began(Flow& flow) {
+  if (flow.begun) return;
+  flow.begun = true;
+  early_used_ -= flow.charged;
+  flow.charged = 0;
+}
+
+void Trunk::send_control(Control control, TeamId team, OpNumber op) {
+  SentPiece& piece = log_.add();
+  piece.header.control = true;
+  piece.header.step = static_cast<std::uint16_t>(control);
+  piece.header.team = team;
+  piece.header.op = op;
+  ++replays_;
+}
+
+bool Trunk::send_acks() {
+  if (owed_pieces_ == 0) return false;
+  LaneState* best = nullptr;
+  for (LaneState& state : lanes_)
+    if (state.lane != nullptr && !state.lane->busy() && (best == nullptr || state.fill < best->fill)) best = &state;
+  if (best == nullptr) return false;
+  std::array<std::byte, kAckRecord> record;
+  encode_ack(record.data(), received_.ack());
+  owed_pieces_ = owed_bytes_ = 0;
+  best->handed(clock_.now(), record.size());
+  best->rail->frames_sent += 1;
+  best->lane->send(record, {});
+  return true;
+}
+
+}  // namespace nezha

@@ -1,0 +1,88 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "trunk/wire.h"
+
+#include <cstring>
+
+#include "util/bytes.h"
+
+namespace nezha {
+namespace {
+
+constexpr std::uint8_t kKindPiece = 1;
+constexpr std::uint8_t kKindAck = 2;
+constexpr std::uint8_t kFlagControl = 1;
+constexpr std::uint8_t kFlagChecked = 2;
+
+Status bad(const char* what) { return {Code::bad_wire, std::string("bad frame: ") + what}; }
+
+Status parse_piece(const std::byte* at, FrameRecords& out) {
+  if (out.count == out.pieces.size()) return bad("too many pieces");
+  PieceHeader& piece = out.pieces[out.count];
+  const auto flags = std::to_integer<std::uint8_t>(at[1]);
+  if ((flags & ~(kFlagControl | kFlagChecked)) != 0) return bad("unknown piece flags");
+  piece.control = (flags & kFlagControl) != 0;
+  piece.checked = (flags & kFlagChecked) != 0;
+  piece.step = load_le<std::uint16_t>(at + 2);
+  piece.length = load_le<std::uint32_t>(at + 4);
+  piece.id = load_le<std::uint64_t>(at + 8);
+  piece.team = load_le<std::uint64_t>(at + 16);
+  piece.op = load_le<std::uint32_t>(at + 24);
+  piece.crc = load_le<std::uint32_t>(at + 28);
+  piece.offset = load_le<std::uint64_t>(at + 32);
+  if (piece.id == 0) return bad("a piece without id");
+  if (piece.control != (piece.length == 0)) return bad("a piece of this length cannot be");
+  if (piece.length > kMaxFramePayload) return bad("a piece longer than a frame may be");
+  ++out.count;
+  return {};
+}
+
+}  // namespace
+
+std::size_t encode_piece(std::byte* to, const PieceHeader& piece) {
+  to[0] = std::byte{kKindPiece};
+  to[1] = std::byte(static_cast<std::uint8_t>((piece.control ? kFlagControl : 0) | (piece.checked ? kFlagChecked : 0)));
+  store_le<std::uint16_t>(to + 2, piece.step);
+  store_le<std::uint32_t>(to + 4, piece.length);
+  store_le<std::uint64_t>(to + 8, piece.id);
+  store_le<std::uint64_t>(to + 16, piece.team);
+  store_le<std::uint32_t>(to + 24, piece.op);
+  store_le<std::uint32_t>(to + 28, piece.crc);
+  store_le<std::uint64_t>(to + 32, piece.offset);
+  return kPieceRecord;
+}
+
+std::size_t encode_ack(std::byte* to, const AckRecord& ack) {
+  std::memset(to, 0, 8);
+  to[0] = std::byte{kKindAck};
+  store_le<std::uint64_t>(to + 8, ack.below);
+  store_le<std::uint64_t>(to + 16, ack.bits[0]);
+  store_le<std::uint64_t>(to + 24, ack.bits[1]);
+  return kAckRecord;
+}
+
+Status parse_records(std::span<const std::byte> header, std::size_t payload, FrameRecords& out) {
+  out.count = 0;
+  out.has_ack = false;
+  std::size_t lengths = 0;
+  while (!header.empty()) {
+    const auto kind = std::to_integer<std::uint8_t>(header[0]);
+    if (kind == kKindPiece) {
+      if (header.size() < kPieceRecord) return bad("a piece record cut short");
+      if (Status status = parse_piece(header.data(), out); !status.ok()) return status;
+      lengths += out.pieces[out.count - 1].length;
+      header = header.subspan(kPieceRecord);
+    } else if (kind == kKindAck) {
+      if (header.size() < kAckRecord) return bad("an ack record cut short");
+      out.has_ack = true;
+      out.ack.below = load_le<std::uint64_t>(header.data() + 8);
+      out.ack.bits = {load_le<std::uint64_t>(header.data() + 16), load_le<std::uint64_t>(header.data() + 24)};
+      header = header.subspan(kAckRecord);
+    } else {
+      return bad("unknown record");
+    }
+  }
+  if (lengths != payload) return bad("records and payload differ in length");
+  return {};
+}
+
+}  // namespace nezha
