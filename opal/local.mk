@@ -1,3 +1,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
 # Adapters to Open MPI's runtime, C.
-#   glue_sources += %D%/modex.c %D%/modex.h
+glue_sources += %D%/compat.h \
+	%D%/nezha_help.c %D%/nezha_help.h \
+	%D%/nezha_modex.c %D%/nezha_modex.h \
+	%D%/nezha_output.c %D%/nezha_output.h \
+	%D%/nezha_progress.c %D%/nezha_progress.h \
+	%D%/nezha_topology.c %D%/nezha_topology.h

@@ -1,0 +1,65 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/**
+ * The component coll/nezha: what its files share. It translates between MPI and the engine (nezha/nezha.h) and decides
+ * nothing about rails, sizes or algorithms.
+ *
+ * Life: register (parameters) -> open (engine, address published) -> query per communicator -> enable (the incumbent
+ * is saved) -> first allreduce (team) -> ... -> module's destructor (team freed) -> close (engine freed).
+ */
+#ifndef MCA_COLL_NEZHA_H
+#define MCA_COLL_NEZHA_H
+
+#include "ompi_config.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "mpi.h"
+#include "ompi/communicator/communicator.h"
+#include "ompi/mca/coll/coll.h"
+
+#include "nezha/nezha.h"
+
+/** The component. The only symbol that the shared object exports. */
+extern __attribute__((visibility("default"))) mca_coll_base_component_t mca_coll_nezha_component;
+
+/** How far a communicator's team is. */
+typedef enum coll_nezha_state {
+    COLL_NEZHA_NEW,      /* no allreduce yet */
+    COLL_NEZHA_WIRING,   /* calls go to the incumbent; some of them hold an agreement first */
+    COLL_NEZHA_READY,    /* calls go to the engine */
+    COLL_NEZHA_DECLINED, /* calls go to the incumbent, for good */
+} coll_nezha_state_t;
+
+/** One communicator's part of the component. Used by one thread at a time, as MPI demands of collective calls. */
+typedef struct coll_nezha_module {
+    mca_coll_base_module_t super;
+    mca_coll_base_module_allreduce_fn_t incumbent; /* NULL until enabled */
+    mca_coll_base_module_t *incumbent_module;      /* retained */
+    coll_nezha_state_t state;
+    nezha_team_t *team; /* NULL: none yet, or this rank has to vote no */
+    opal_list_item_t live;
+} coll_nezha_module_t;
+OBJ_CLASS_DECLARATION(coll_nezha_module_t);
+
+/* coll_nezha_query.c */
+mca_coll_base_module_t *coll_nezha_comm_query(struct ompi_communicator_t *comm, int *priority);
+
+/* coll_nezha_module.c */
+int coll_nezha_module_enable(mca_coll_base_module_t *module, struct ompi_communicator_t *comm);
+/** Frees the teams of all modules there are, so that the engine can go: somebody may hold a module beyond the
+ *  component's close. */
+void coll_nezha_module_release_teams(void);
+
+/* coll_nezha_team.c */
+/** To be called at the start of every allreduce of `bytes` bytes while the state is neither READY nor DECLINED: makes the team
+ *  at the first, and holds an agreement over the incumbent when one is due. Returns an OMPI code. */
+int coll_nezha_team_settle(coll_nezha_module_t *module, struct ompi_communicator_t *comm, size_t bytes);
+/** Shows why the engine could not finish a call, and returns the OMPI code that the communicator's error handler gets. */
+int coll_nezha_team_failed(coll_nezha_module_t *module, struct ompi_communicator_t *comm, int status);
+
+/* coll_nezha_allreduce.c */
+int coll_nezha_allreduce(const void *send, void *recv, int count, struct ompi_datatype_t *type, struct ompi_op_t *op,
+                         struct ompi_communicator_t *comm, mca_coll_base_module_t *module);
+
+#endif

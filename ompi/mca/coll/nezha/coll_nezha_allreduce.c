@@ -1,0 +1,52 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* The way into the engine: translate, call, else the incumbent. No policy here. */
+#include "coll_nezha.h"
+
+#include "ompi/constants.h"
+
+#include "coll_nezha_engine.h"
+#include "coll_nezha_types.h"
+#include "opal/compat.h"
+
+/** Whether the engine can take the call, and the call in its words. */
+static bool translate(const void *send, void *recv, int count, struct ompi_datatype_t *type, struct ompi_op_t *op,
+                      coll_nezha_reduction_t *reduction, nezha_allreduce_t *call)
+{
+    if (!coll_nezha_types_translate(type, op, (size_t)count, call)) {
+        return false;
+    }
+    call->send = MPI_IN_PLACE == send ? recv : send;
+    call->recv = recv;
+    call->count = (size_t)count;
+    call->reduce_ctx = reduction;
+    *reduction = (coll_nezha_reduction_t){.type = type, .op = op};
+    return !nezha_compat_is_device(call->send) && !nezha_compat_is_device(recv);
+}
+
+int coll_nezha_allreduce(const void *send, void *recv, int count, struct ompi_datatype_t *type, struct ompi_op_t *op,
+                         struct ompi_communicator_t *comm, mca_coll_base_module_t *base)
+{
+    coll_nezha_module_t *module = (coll_nezha_module_t *)base;
+    coll_nezha_reduction_t reduction;
+    nezha_allreduce_t call;
+    if (count <= 0) {
+        return OMPI_SUCCESS;
+    }
+    if (COLL_NEZHA_READY != module->state && COLL_NEZHA_DECLINED != module->state) {
+        /* By the type's signature, which is the same on all ranks, as the answer must be. */
+        int rc = coll_nezha_team_settle(module, comm, (size_t)count * type->super.size);
+        if (OMPI_SUCCESS != rc) {
+            return rc;
+        }
+    }
+    if (COLL_NEZHA_READY == module->state && translate(send, recv, count, type, op, &reduction, &call)) {
+        int status = nezha_allreduce(module->team, &call);
+        if (NEZHA_OK == status) {
+            return OMPI_SUCCESS;
+        }
+        if (NEZHA_USE_INCUMBENT != status) {
+            return coll_nezha_team_failed(module, comm, status);
+        }
+    }
+    return module->incumbent(send, recv, count, type, op, comm, module->incumbent_module);
+}

@@ -1,0 +1,103 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "coll_nezha_engine.h"
+
+#include <limits.h>
+#include <pthread.h>
+
+#include "mpi.h"
+#include "ompi/constants.h"
+#include "ompi/datatype/ompi_datatype.h"
+
+#include "coll_nezha_params.h"
+#include "coll_nezha_peers.h"
+#include "opal/nezha_help.h"
+#include "opal/nezha_output.h"
+#include "opal/nezha_progress.h"
+#include "opal/nezha_topology.h"
+
+static nezha_engine_t *engine;
+static char trouble[512];
+
+static void host_log(void *ctx, int level, const char *line)
+{
+    (void)ctx;
+    (void)level;
+    nezha_output_line(line);
+}
+
+static void host_help(void *ctx, const char *topic, int nargs, const char *const *args)
+{
+    (void)ctx;
+    nezha_help_show(topic, nargs, args);
+}
+
+static int host_progress(void *ctx)
+{
+    (void)ctx;
+    return nezha_progress();
+}
+
+/** The order of operands, inout = in op inout, is that of MPI_Reduce_local. */
+static void host_reduce(void *ctx, void *reduce_ctx, const void *in, void *inout, size_t count)
+{
+    (void)ctx;
+    const coll_nezha_reduction_t *reduction = reduce_ctx;
+    ptrdiff_t lower_bound = 0, extent = 0;
+    ompi_datatype_get_extent(reduction->type, &lower_bound, &extent);
+    const char *from = in;
+    char *to = inout;
+    while (count > 0) {
+        int part = count > INT_MAX ? INT_MAX : (int)count;
+        PMPI_Reduce_local(from, to, part, reduction->type, reduction->op);
+        from += (ptrdiff_t)part * extent;
+        to += (ptrdiff_t)part * extent;
+        count -= (size_t)part;
+    }
+}
+
+/** A child of fork() has none of our threads and must leave the parent's connections alone. */
+static void forget_after_fork(void)
+{
+    if (NULL != engine) {
+        nezha_engine_abandon(engine);
+        engine = NULL;
+    }
+}
+
+static void watch_forks(void)
+{
+    pthread_atfork(NULL, NULL, forget_after_fork);
+}
+
+int coll_nezha_engine_open(void)
+{
+    static pthread_once_t forks = PTHREAD_ONCE_INIT;
+    const nezha_host_t host = {.log = host_log, .help = host_help, .progress = host_progress, .reduce = host_reduce};
+    const nezha_self_t self = {.job_rank = nezha_topology_job_rank(), .node_name = nezha_topology_node()};
+    nezha_config_t *config = coll_nezha_params_config();
+    trouble[0] = '\0';
+    if (NULL != config) {
+        nezha_engine_create(config, &host, &self, &engine, trouble, sizeof trouble);
+    }
+    nezha_config_destroy(config);
+    pthread_once(&forks, watch_forks);
+    return coll_nezha_peers_publish(engine);
+}
+
+void coll_nezha_engine_close(void)
+{
+    if (NULL != engine) {
+        nezha_engine_destroy(engine);
+        engine = NULL;
+    }
+}
+
+nezha_engine_t *coll_nezha_engine(void)
+{
+    return engine;
+}
+
+const char *coll_nezha_engine_trouble(void)
+{
+    return trouble;
+}

@@ -1,0 +1,39 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/** The rails' numbers of all ranks of MPI_COMM_WORLD, at rank 0. */
+#ifndef MCA_COLL_NEZHA_GATHER_H
+#define MCA_COLL_NEZHA_GATHER_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+enum {
+    COLL_NEZHA_SENT,
+    COLL_NEZHA_RECEIVED,
+    COLL_NEZHA_FRAMES_SENT,
+    COLL_NEZHA_FRAMES_RECEIVED,
+    COLL_NEZHA_AGAIN,
+    COLL_NEZHA_BUSY,
+    COLL_NEZHA_SHARE,
+    COLL_NEZHA_RAIL_VALUES
+};
+
+/** More rails than this are left out of the report. */
+enum { COLL_NEZHA_REPORTED_RAILS = 32 };
+
+typedef struct coll_nezha_rail_row {
+    uint64_t value[COLL_NEZHA_RAIL_VALUES];
+} coll_nezha_rail_row_t;
+
+/** Rails are those of rank 0; a rank counts for a rail that it has by the same name. */
+typedef struct coll_nezha_gathered {
+    size_t rails;
+    char names[COLL_NEZHA_REPORTED_RAILS][48];
+    coll_nezha_rail_row_t own[COLL_NEZHA_REPORTED_RAILS], least[COLL_NEZHA_REPORTED_RAILS], most[COLL_NEZHA_REPORTED_RAILS];
+} coll_nezha_gathered_t;
+
+/** Collective over MPI_COMM_WORLD, by operations that this component does not carry. `all` is complete on rank 0, which
+ *  gets true. */
+bool coll_nezha_gather(coll_nezha_gathered_t *all);
+
+#endif

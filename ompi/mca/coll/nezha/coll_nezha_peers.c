@@ -1,0 +1,147 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "coll_nezha_peers.h"
+
+#include <pthread.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "ompi/constants.h"
+
+#include "coll_nezha_engine.h"
+#include "coll_nezha_params.h"
+#include "opal/nezha_modex.h"
+#include "opal/nezha_topology.h"
+
+static const char modex_key[] = "coll.nezha";
+
+/** What is published: this, and then the engine's address, if there is an engine. */
+typedef struct published {
+    uint8_t format;
+    uint8_t single_node, report, priority;
+} published_t;
+
+enum { PUBLISHED_FORMAT = 1 };
+
+typedef struct entry {
+    coll_nezha_peer_t known;
+    bool present;
+} entry_t;
+
+/* Entries by rank in the job; NULL: not asked yet. `lock` guards both. */
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static entry_t **entries;
+static size_t entry_count;
+
+static published_t own(void)
+{
+    return (published_t){.format = PUBLISHED_FORMAT,
+                         .single_node = coll_nezha_params_int("single_node") > 0,
+                         .report = coll_nezha_params_bool("report"),
+                         .priority = (uint8_t)coll_nezha_params_int("priority")};
+}
+
+int coll_nezha_peers_publish(nezha_engine_t *engine)
+{
+    size_t size = 0;
+    const void *address = NULL != engine ? nezha_engine_address(engine, &size) : NULL;
+    char *data = malloc(sizeof(published_t) + size);
+    if (NULL == data) {
+        return OMPI_ERR_OUT_OF_RESOURCE;
+    }
+    published_t head = own();
+    memcpy(data, &head, sizeof head);
+    if (size > 0) {
+        memcpy(data + sizeof head, address, size);
+    }
+    int rc = nezha_modex_publish(modex_key, data, sizeof head + size);
+    free(data);
+    return rc;
+}
+
+/** Fills `entry` from what was published. Bytes of another format are those of somebody we cannot work with: absent. */
+static void understand(entry_t *entry, const ompi_proc_t *proc, bool self, const char *data, size_t size)
+{
+    published_t head;
+    char why[256];
+    if (size < sizeof head) {
+        return;
+    }
+    memcpy(&head, data, sizeof head);
+    if (PUBLISHED_FORMAT != head.format) {
+        return;
+    }
+    entry->present = true;
+    entry->known.single_node = head.single_node;
+    entry->known.report = head.report;
+    entry->known.priority = head.priority;
+    if (!self && size > sizeof head && NULL != coll_nezha_engine()) {
+        entry->known.peer = nezha_engine_peer(coll_nezha_engine(), data + sizeof head, size - sizeof head,
+                                              nezha_topology_same_node(&proc->super), why, sizeof why);
+    }
+}
+
+static entry_t *ask(const ompi_proc_t *proc)
+{
+    entry_t *entry = calloc(1, sizeof *entry);
+    if (NULL == entry) {
+        return NULL;
+    }
+    if (proc->super.proc_name.vpid == nezha_topology_job_rank()) {
+        published_t head = own();
+        understand(entry, proc, true, (const char *)&head, sizeof head);
+        return entry;
+    }
+    void *data = NULL;
+    size_t size = 0;
+    if (OMPI_SUCCESS == nezha_modex_read(modex_key, &proc->super.proc_name, &data, &size)) {
+        understand(entry, proc, false, data, size);
+    }
+    free(data);
+    return entry;
+}
+
+/** Makes room for an entry of job rank `rank`. */
+static bool reach(size_t rank)
+{
+    if (rank < entry_count) {
+        return true;
+    }
+    size_t count = entry_count < 16 ? 16 : entry_count;
+    while (count <= rank) {
+        count *= 2;
+    }
+    entry_t **grown = realloc(entries, count * sizeof *grown);
+    if (NULL == grown) {
+        return false;
+    }
+    memset(grown + entry_count, 0, (count - entry_count) * sizeof *grown);
+    entries = grown;
+    entry_count = count;
+    return true;
+}
+
+const coll_nezha_peer_t *coll_nezha_peers_find(const ompi_proc_t *proc)
+{
+    size_t rank = proc->super.proc_name.vpid;
+    entry_t *entry = NULL;
+    pthread_mutex_lock(&lock);
+    if (reach(rank)) {
+        if (NULL == entries[rank]) {
+            entries[rank] = ask(proc);
+        }
+        entry = entries[rank];
+    }
+    pthread_mutex_unlock(&lock);
+    return NULL != entry && entry->present ? &entry->known : NULL;
+}
+
+void coll_nezha_peers_forget(void)
+{
+    for (size_t i = 0; i < entry_count; i++) {
+        free(entries[i]);
+    }
+    free(entries);
+    entries = NULL;
+    entry_count = 0;
+}

@@ -1,0 +1,32 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/** What each process of the job published about itself, read once. */
+#ifndef MCA_COLL_NEZHA_PEERS_H
+#define MCA_COLL_NEZHA_PEERS_H
+
+#include "ompi_config.h"
+
+#include <stdbool.h>
+
+#include "ompi/proc/proc.h"
+
+#include "nezha/nezha.h"
+
+/** A process that has the component. What all ranks must decide alike is decided from these values, not from the rank's own
+ *  parameters. */
+typedef struct coll_nezha_peer {
+    bool single_node; /* takes communicators of one node too */
+    bool report;      /* was asked for a report */
+    int priority;
+    nezha_peer_t *peer; /* NULL: this process itself, or one whose engine failed or cannot be understood */
+} coll_nezha_peer_t;
+
+/** Publishes this process's parameters and, unless `engine` is NULL, the engine's address. Returns an OMPI code. */
+int coll_nezha_peers_publish(nezha_engine_t *engine);
+
+/** What `proc`, of this job, published. NULL when it has no such component. Any thread. The first question about a
+ *  process may wait for it to get through its own start. Valid until coll_nezha_peers_forget. */
+const coll_nezha_peer_t *coll_nezha_peers_find(const ompi_proc_t *proc);
+
+void coll_nezha_peers_forget(void);
+
+#endif

@@ -1,0 +1,59 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Which communicators the component takes. Every rank must answer alike, so an answer depends only on what all of them
+ * know: the communicator's members, their nodes, and what they published.
+ */
+#include "coll_nezha.h"
+
+#include "ompi/proc/proc.h"
+
+#include "coll_nezha_peers.h"
+#include "opal/nezha_topology.h"
+
+/** Whether all members are of this job; `*one_node` tells whether they are all on this node. */
+static bool within_job(struct ompi_communicator_t *comm, bool *one_node)
+{
+    *one_node = true;
+    for (int rank = 0; rank < ompi_comm_size(comm); rank++) {
+        const ompi_proc_t *proc = ompi_comm_peer_lookup(comm, rank);
+        if (NULL == proc || !nezha_topology_same_job(&proc->super.proc_name)) {
+            return false;
+        }
+        *one_node = *one_node && nezha_topology_same_node(&proc->super);
+    }
+    return true;
+}
+
+/** Whether all members have the component and, where that matters, take communicators of one node. Stops at the first that
+ *  does not, since each absent one costs a long wait. `*priority` is that of rank 0. */
+static bool all_willing(struct ompi_communicator_t *comm, bool one_node, int *priority)
+{
+    for (int rank = 0; rank < ompi_comm_size(comm); rank++) {
+        const coll_nezha_peer_t *peer = coll_nezha_peers_find(ompi_comm_peer_lookup(comm, rank));
+        if (NULL == peer || (one_node && !peer->single_node)) {
+            return false;
+        }
+        if (0 == rank) {
+            *priority = peer->priority;
+        }
+    }
+    return true;
+}
+
+mca_coll_base_module_t *coll_nezha_comm_query(struct ompi_communicator_t *comm, int *priority)
+{
+    bool one_node = false;
+    if (OMPI_COMM_IS_INTER(comm) || ompi_comm_size(comm) < 2 || !within_job(comm, &one_node)) {
+        return NULL;
+    }
+    if (!all_willing(comm, one_node, priority)) {
+        return NULL;
+    }
+    coll_nezha_module_t *module = OBJ_NEW(coll_nezha_module_t);
+    if (NULL == module) {
+        return NULL;
+    }
+    module->super.coll_module_enable = coll_nezha_module_enable;
+    module->super.coll_allreduce = coll_nezha_allreduce;
+    return &module->super;
+}

@@ -1,0 +1,123 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* When the report is made, and its tables. What they hold comes from coll_nezha_gather.c. */
+#include "coll_nezha_report.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "ompi/attribute/attribute.h"
+#include "ompi/constants.h"
+
+#include "coll_nezha_engine.h"
+#include "coll_nezha_gather.h"
+#include "coll_nezha_peers.h"
+#include "opal/nezha_topology.h"
+
+/** Called at the very start of MPI_Finalize, while everything still works. */
+static int finalize_begins(MPI_Comm self, int keyval, void *attribute, void *extra)
+{
+    (void)self;
+    (void)keyval;
+    (void)attribute;
+    (void)extra;
+    coll_nezha_report_print();
+    return MPI_SUCCESS;
+}
+
+static int not_copied(MPI_Comm from, int keyval, void *extra, void *value, void *copy, int *flag, MPI_Comm to)
+{
+    (void)from;
+    (void)keyval;
+    (void)extra;
+    (void)value;
+    (void)copy;
+    (void)to;
+    *flag = 0;
+    return MPI_SUCCESS;
+}
+
+/** MPI_Finalize begins by deleting the attributes of MPI_COMM_SELF. The public functions refuse to work inside MPI_Init, hence
+ *  the internal ones. */
+static void watch_finalize(void)
+{
+    int keyval = MPI_KEYVAL_INVALID;
+    ompi_communicator_t *self = MPI_COMM_SELF;
+    ompi_attribute_fn_ptr_union_t copy = {.attr_communicator_copy_fn = not_copied};
+    ompi_attribute_fn_ptr_union_t delete = {.attr_communicator_delete_fn = finalize_begins};
+    if (OMPI_SUCCESS == ompi_attr_create_keyval(COMM_ATTR, copy, delete, &keyval, NULL, 0, NULL)) {
+        ompi_attr_set_c(COMM_ATTR, self, &self->c_keyhash, keyval, NULL, false);
+    }
+}
+
+void coll_nezha_report_prepare(struct ompi_communicator_t *world)
+{
+    const coll_nezha_peer_t *first = coll_nezha_peers_find(ompi_comm_peer_lookup(world, 0));
+    if (NULL != first && first->report) {
+        watch_finalize();
+    }
+}
+
+static const double mebi = 1024.0 * 1024.0;
+
+static void print_rail(FILE *out, const char *rail, const char *whose, const coll_nezha_rail_row_t *row)
+{
+    fprintf(out, "  %-20s %-7s %12.1f %12.1f %10llu %10llu %8llu %9.3f %7.1f\n", rail, whose,
+            (double)row->value[COLL_NEZHA_SENT] / mebi, (double)row->value[COLL_NEZHA_RECEIVED] / mebi,
+            (unsigned long long)row->value[COLL_NEZHA_FRAMES_SENT], (unsigned long long)row->value[COLL_NEZHA_FRAMES_RECEIVED],
+            (unsigned long long)row->value[COLL_NEZHA_AGAIN], (double)row->value[COLL_NEZHA_BUSY] / 1e9,
+            (double)row->value[COLL_NEZHA_SHARE] * 100.0 / 65536.0);
+}
+
+static void print_rails(FILE *out, const coll_nezha_gathered_t *all)
+{
+    fprintf(out, "  %-20s %-7s %12s %12s %10s %10s %8s %9s %7s\n", "rail", "", "sent MiB", "recv MiB", "frames", "frames in",
+            "again", "busy s", "share %");
+    for (size_t i = 0; i < all->rails; i++) {
+        print_rail(out, all->names[i], "rank 0", &all->own[i]);
+        print_rail(out, "", "least", &all->least[i]);
+        print_rail(out, "", "most", &all->most[i]);
+    }
+}
+
+static void print_size(FILE *out, int size_class)
+{
+    static const char *const units[] = {"B", "KiB", "MiB", "GiB", "TiB"};
+    int unit = size_class / 10;
+    fprintf(out, "  from %4llu %-3s", 1ull << (size_class % 10), units[unit]);
+}
+
+static void print_classes(FILE *out)
+{
+    nezha_class_stats_t stats[NEZHA_SIZE_CLASSES] = {{0, 0, 0}};
+    if (NULL != coll_nezha_engine()) {
+        nezha_engine_class_stats(coll_nezha_engine(), stats);
+    }
+    fprintf(out, "  %-13s %10s %14s %12s %12s\n", "size", "calls", "MiB", "time s", "MiB/s");
+    for (int i = 0; i < NEZHA_SIZE_CLASSES; i++) {
+        if (stats[i].calls > 0) {
+            double seconds = (double)stats[i].time_ns / 1e9, size = (double)stats[i].bytes / mebi;
+            print_size(out, i);
+            fprintf(out, "%11llu %14.3f %12.6f %12.1f\n", (unsigned long long)stats[i].calls, size, seconds,
+                    seconds > 0 ? size / seconds : 0.0);
+        }
+    }
+}
+
+void coll_nezha_report_print(void)
+{
+    coll_nezha_gathered_t all;
+    if (!coll_nezha_gather(&all)) {
+        return;
+    }
+    char *text = NULL;
+    size_t length = 0;
+    FILE *out = open_memstream(&text, &length);
+    if (NULL != out) {
+        fprintf(out, "Nezha's report: %d ranks, rank 0 on %s\n", ompi_comm_size(MPI_COMM_WORLD), nezha_topology_node());
+        print_rails(out, &all);
+        print_classes(out);
+        fclose(out);
+        fwrite(text, 1, length, stderr);
+        free(text);
+    }
+}

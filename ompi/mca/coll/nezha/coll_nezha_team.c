@@ -1,0 +1,89 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* A communicator's team: made at its first allreduce, agreed upon by small allreduces over the incumbent. */
+#include "coll_nezha.h"
+
+#include <stdint.h>
+#include <stdlib.h>
+
+#include "ompi/constants.h"
+
+#include "coll_nezha_engine.h"
+#include "coll_nezha_peers.h"
+#include "opal/nezha_help.h"
+#include "opal/nezha_topology.h"
+
+/** The engine's peers in rank order; false when one of them cannot take part, which only a vote tells the others. */
+static bool find_peers(struct ompi_communicator_t *comm, nezha_peer_t **peers)
+{
+    for (int rank = 0; rank < ompi_comm_size(comm); rank++) {
+        const coll_nezha_peer_t *found = coll_nezha_peers_find(ompi_comm_peer_lookup(comm, rank));
+        peers[rank] = NULL != found ? found->peer : NULL;
+        if (NULL == peers[rank] && rank != ompi_comm_rank(comm)) {
+            return false;
+        }
+    }
+    return true;
+}
+
+static nezha_team_t *make_team(struct ompi_communicator_t *comm)
+{
+    nezha_peer_t **peers = calloc((size_t)ompi_comm_size(comm), sizeof *peers);
+    nezha_team_t *team = NULL;
+    if (NULL != peers && NULL != coll_nezha_engine() && find_peers(comm, peers)) {
+        const nezha_team_spec_t spec = {
+            .name = comm->c_name, .size = ompi_comm_size(comm), .rank = ompi_comm_rank(comm), .peers = peers};
+        team = nezha_team_create(coll_nezha_engine(), &spec);
+    }
+    free(peers);
+    return team;
+}
+
+static coll_nezha_state_t state_of(nezha_team_state_t state)
+{
+    switch (state) {
+    case NEZHA_TEAM_WIRING:
+        return COLL_NEZHA_WIRING;
+    case NEZHA_TEAM_READY:
+        return COLL_NEZHA_READY;
+    default:
+        return COLL_NEZHA_DECLINED;
+    }
+}
+
+/** One agreement. A rank without a team votes no, and then need not ask what was decided. */
+static int agree(coll_nezha_module_t *module, struct ompi_communicator_t *comm)
+{
+    uint64_t words[NEZHA_VOTE_WORDS] = {0};
+    if (NULL != module->team) {
+        nezha_team_vote(module->team, words);
+    } else {
+        nezha_vote_no(words);
+    }
+    int rc = module->incumbent(MPI_IN_PLACE, words, NEZHA_VOTE_WORDS, MPI_UINT64_T, MPI_BOR, comm, module->incumbent_module);
+    if (OMPI_SUCCESS != rc) {
+        return rc;
+    }
+    module->state = NULL != module->team ? state_of(nezha_team_decide(module->team, words)) : COLL_NEZHA_DECLINED;
+    return OMPI_SUCCESS;
+}
+
+int coll_nezha_team_settle(coll_nezha_module_t *module, struct ompi_communicator_t *comm, size_t bytes)
+{
+    if (COLL_NEZHA_NEW == module->state) {
+        module->team = make_team(comm);
+        module->state = COLL_NEZHA_WIRING;
+    }
+    /* A rank without a team cannot ask when an agreement is due, but the first question of a team is always answered yes. */
+    if (NULL == module->team || nezha_team_agreement_due(module->team, bytes)) {
+        return agree(module, comm);
+    }
+    return OMPI_SUCCESS;
+}
+
+int coll_nezha_team_failed(coll_nezha_module_t *module, struct ompi_communicator_t *comm, int status)
+{
+    const char *story = nezha_team_error(module->team);
+    nezha_help_show("operation failed", 3,
+                    (const char *[]){comm->c_name, nezha_topology_node(), NULL != story && *story ? story : "no details"});
+    return NEZHA_ERR_MEMORY == status ? OMPI_ERR_OUT_OF_RESOURCE : OMPI_ERROR;
+}

@@ -1,0 +1,69 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/**
+ * Every difference between the Open MPI series that this project is built for. No other file tests a version.
+ * The macros are names only: a file that uses one includes Open MPI's header for it itself.
+ */
+#ifndef NEZHA_OPAL_COMPAT_H
+#define NEZHA_OPAL_COMPAT_H
+
+#include "ompi_config.h"
+
+#include <stdbool.h>
+
+#include "opal/runtime/opal_progress.h"
+
+#if OMPI_MAJOR_VERSION >= 5
+#include "opal/mca/accelerator/accelerator.h"
+#include "opal/mca/pmix/pmix-internal.h"
+#else
+#include "opal/mca/pmix/pmix.h"
+#if OPAL_CUDA_SUPPORT
+#include "opal/datatype/opal_datatype_cuda.h"
+#endif
+#endif
+
+#if OMPI_MAJOR_VERSION >= 5
+#define NEZHA_COLL_VERSION MCA_COLL_BASE_VERSION_2_4_0
+#define NEZHA_MODEX_SCOPE PMIX_GLOBAL
+#else
+#define NEZHA_COLL_VERSION MCA_COLL_BASE_VERSION_2_0_0
+#define NEZHA_MODEX_SCOPE OPAL_PMIX_GLOBAL
+#endif
+
+/** Whether this process has a PMIx to publish to and to ask (ompi_info has none). */
+static inline bool nezha_compat_has_pmix(void)
+{
+#if OMPI_MAJOR_VERSION >= 5
+    return PMIx_Initialized();
+#else
+    return NULL != opal_pmix.initialized && opal_pmix.initialized();
+#endif
+}
+
+/** How many events were handled; series that do not say are taken to have had none. */
+static inline int nezha_compat_progress(void)
+{
+#if OMPI_MAJOR_VERSION >= 5
+    return opal_progress();
+#else
+    opal_progress();
+    return 0;
+#endif
+}
+
+/** Whether `buffer` is memory of a device, which the host must not read. */
+static inline bool nezha_compat_is_device(const void *buffer)
+{
+#if OMPI_MAJOR_VERSION >= 5
+    int device = 0;
+    uint64_t flags = 0;
+    return opal_accelerator.check_addr(buffer, &device, &flags) > 0;
+#elif OPAL_CUDA_SUPPORT
+    return opal_cuda_check_bufs((char *)buffer, (char *)buffer);
+#else
+    (void)buffer;
+    return false;
+#endif
+}
+
+#endif

@@ -1,0 +1,28 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "opal/nezha_modex.h"
+
+#include "opal/compat.h"
+#include "opal/constants.h"
+
+bool nezha_modex_available(void)
+{
+    return nezha_compat_has_pmix();
+}
+
+int nezha_modex_publish(const char *key, const void *data, size_t size)
+{
+    int rc = OPAL_ERROR;
+    OPAL_MODEX_SEND_STRING(rc, NEZHA_MODEX_SCOPE, (char *)key, data, size);
+    return rc;
+}
+
+int nezha_modex_read(const char *key, const opal_process_name_t *name, void **data, size_t *size)
+{
+    int rc = OPAL_ERROR;
+    opal_process_name_t peer = *name;
+    uint8_t *bytes = NULL;
+    *size = 0;
+    OPAL_MODEX_RECV_STRING(rc, (char *)key, &peer, (void **)&bytes, size);
+    *data = bytes;
+    return rc;
+}

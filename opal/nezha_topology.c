@@ -1,0 +1,24 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "opal/nezha_topology.h"
+
+#include "opal/mca/hwloc/base/base.h"
+
+const char *nezha_topology_node(void)
+{
+    return NULL != opal_process_info.nodename ? opal_process_info.nodename : "?";
+}
+
+uint32_t nezha_topology_job_rank(void)
+{
+    return (uint32_t)OPAL_PROC_MY_NAME.vpid;
+}
+
+bool nezha_topology_same_job(const opal_process_name_t *name)
+{
+    return name->jobid == OPAL_PROC_MY_NAME.jobid;
+}
+
+bool nezha_topology_same_node(const opal_proc_t *proc)
+{
+    return OPAL_PROC_ON_LOCAL_NODE(proc->proc_flags);
+}
