@@ -1,5 +1,13 @@
 # SPDX-License-Identifier: BSD-3-Clause
-# Sources of this layer, headers too, and its unit tests:
-#   engine_sources += %D%/tcp.cc %D%/tcp.h
-#   gtest_programs += test/unit/test_tcp
-#   test_unit_test_tcp_SOURCES = test/unit/test_tcp.cc
+# Rails over TCP.
+engine_sources += \
+	%D%/discover.cc %D%/discover.h \
+	%D%/door.cc %D%/door.h \
+	%D%/fd.h %D%/interface.h %D%/options.h \
+	%D%/handshake.cc %D%/handshake.h \
+	%D%/proof.cc %D%/proof.h \
+	%D%/socket.cc %D%/socket.h \
+	%D%/system_interfaces.cc %D%/system_interfaces.h \
+	%D%/tcp.h \
+	%D%/tcp_lane.cc %D%/tcp_lane.h \
+	%D%/tcp_transport.cc %D%/tcp_transport.h

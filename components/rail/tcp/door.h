@@ -1,0 +1,93 @@
+// SPDX-License-Identifier: BSD-3-Clause
+/// Where connections come in and go out until they are admitted: the listeners of all rails and the pending
+/// handshakes, behind one epoll descriptor of their own. What is wrong or silent here costs a bounded number of
+/// descriptors for a bounded time and touches no lane.
+#pragma once
+
+#include <cstddef>
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "rail/rail.h"
+#include "rail/tcp/handshake.h"
+#include "rail/tcp/interface.h"
+#include "rail/tcp/options.h"
+#include "rail/tcp/socket.h"
+#include "util/log.h"
+
+namespace nezha {
+
+class Door {
+ public:
+  /// Who makes lanes of the connections that were admitted.
+  class Host {
+   public:
+    /// A status that is not ok: the lane could not be made.
+    virtual Status let_in(Fd fd, const LaneSpec& spec, std::string text) = 0;
+
+   protected:
+    ~Host() = default;
+  };
+
+  Door(const TcpOptions& options, const Clock& clock, Log log, Admission& admission, ProcessId self, Host& host);
+
+  /// Opens the listeners; an interface that refuses is logged and left out. Not ok when none is left.
+  Status open(std::vector<Interface> interfaces);
+  std::span<const RailAddress> rails() const { return addresses_; }
+
+  void connect(const LaneSpec& spec, std::size_t local, const RailAddress& remote, Nanoseconds deadline);
+  /// `ready`: fd() polled readable. True when anything happened.
+  bool progress(bool ready);
+  int fd() const { return epoll_.get(); }
+  Nanoseconds next_deadline() const;
+
+ private:
+  struct Rail {
+    Interface interface;
+    Listeners listeners;
+    std::size_t pending = 0;       ///< handshakes of connections that came in
+    Nanoseconds paused_until = 0;  ///< 0: accepting
+  };
+  struct Failure {
+    LaneSpec spec;
+    Status why;
+  };
+
+  Status open_rail(Interface& interface);
+  bool watch(int fd, std::uint32_t events, std::uint64_t tag, int operation);
+  bool watch_listeners(std::size_t rail, std::uint32_t events, int operation);
+  void accept_from(std::uint64_t listener);
+  bool accept_one(std::size_t rail, int listener);
+  void pause(std::size_t rail, int error);
+  void resume(Nanoseconds now);
+  void make_room(Rail& rail);
+  void add(std::unique_ptr<Handshake> handshake);
+  void proceed(Handshake& handshake);
+  void finish(Handshake& handshake, Status why);
+  void expire(Nanoseconds now);
+  void report_failures();
+  void sweep();
+  void note_refusal(const Handshake& handshake, const Status& why);
+  void note_unbound(const Interface& interface);
+  std::string lane_text(std::size_t rail, const std::string& peer) const;
+
+  const TcpOptions& options_;
+  const Clock& clock_;
+  const Log log_;
+  Admission& admission_;
+  const ProcessId self_;
+  Host& host_;
+  Fd epoll_;
+  std::vector<Rail> rails_;
+  std::vector<RailAddress> addresses_;
+  std::vector<std::unique_ptr<Handshake>> pending_;  ///< in order of arrival; closed ones are swept after the events
+  std::vector<Failure> failures_;                    ///< of connect(), to be told by progress()
+  Nanoseconds next_deadline_ = 0;                    ///< of pending_ and pauses; 0 = none
+  std::uint64_t refusals_ = 0;
+  std::uint64_t pauses_ = 0;
+  bool said_unbound_ = false;
+};
+
+}  // namespace nezha

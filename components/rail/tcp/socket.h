@@ -1,0 +1,60 @@
+// SPDX-License-Identifier: BSD-3-Clause
+/// The socket calls of TCP rails: addresses, listeners, connections, with texts for what goes wrong.
+#pragma once
+
+#include <netinet/in.h>
+#include <sys/socket.h>
+
+#include <cstdint>
+#include <string>
+
+#include "rail/rail.h"
+#include "rail/tcp/fd.h"
+#include "rail/tcp/interface.h"
+#include "rail/tcp/options.h"
+#include "util/status.h"
+
+namespace nezha {
+
+/// A socket address of either family with its length.
+struct SocketAddress {
+  sockaddr_storage storage{};
+  socklen_t size = sizeof(storage);
+
+  SocketAddress() = default;
+  SocketAddress(std::uint8_t family, const std::array<std::uint8_t, 16>& address, std::uint16_t port);
+
+  const sockaddr* get() const { return reinterpret_cast<const sockaddr*>(&storage); }
+  sockaddr* get() { return reinterpret_cast<sockaddr*>(&storage); }
+  std::uint16_t port() const;
+  /// "10.1.0.7:4711", "[fd00::7]:4711"
+  std::string text() const;
+};
+
+/// "connect: Connection refused (111)"
+Status io_error(const char* what, int error);
+
+/// What binding a socket to a device came to.
+enum class DeviceBinding { bound, not_permitted, failed };
+DeviceBinding bind_to_device(int fd, const std::string& device);
+
+/// The listening sockets of one rail, non-blocking, on one port.
+struct Listeners {
+  Fd network;  ///< bound to the device: connections that came in through it; or to the address alone if not permitted
+  Fd local;    ///< bound to lo, for peers on this node, whose packets never pass the device; may be absent
+  std::uint16_t port = 0;
+  bool device_bound = false;
+};
+
+/// Opens them on the first free port of the range, starting at a place that `spread` picks.
+Status open_listeners(const Interface& interface, const TcpOptions& options, std::uint64_t spread, Listeners& result);
+
+/// Starts to connect from `interface` to `remote`. `to_device`: binds to the device too; `device_bound` tells whether
+/// that was permitted.
+Status start_connect(const Interface& interface, const RailAddress& remote, const TcpOptions& options, bool to_device,
+                     Fd& result, bool& device_bound);
+
+/// The options of a lane, for sockets that were accepted or connected.
+void tune_lane_socket(int fd);
+
+}  // namespace nezha

@@ -1,0 +1,222 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "rail/tcp/tcp_lane.h"
+
+#include <linux/sockios.h>
+#include <linux/tcp.h>
+#include <netinet/in.h>
+#include <sys/epoll.h>
+#include <sys/ioctl.h>
+#include <sys/socket.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+
+#include "rail/tcp/socket.h"
+
+namespace nezha {
+namespace {
+
+constexpr std::size_t kWholeFrame = kEnvelopeSize + kMaxFrameHeader + kMaxFramePayload;
+
+/// The socket has no room now, or the kernel no memory: worth another try, the connection stands.
+bool temporary(int error) { return error == EAGAIN || error == ENOBUFS || error == ENOMEM; }
+
+std::size_t total(std::span<const iovec> places) {
+  std::size_t sum = 0;
+  for (const iovec& place : places) sum += place.iov_len;
+  return sum;
+}
+
+}  // namespace
+
+TcpLane::TcpLane(const LaneSpec& spec, Fd fd, std::string text, LaneShop& shop)
+    : Lane(spec), shop_(shop), fd_(std::move(fd)), text_(std::move(text)),
+      reader_({shop.options.staging, shop.options.large_frame, shop.options.tail}, shop.bin) {}
+
+Status TcpLane::watch() {
+  epoll_event event{};
+  event.data.ptr = this;
+  event.events = EPOLLIN | EPOLLRDHUP;
+  if (epoll_ctl(shop_.all.get(), EPOLL_CTL_ADD, fd_.get(), &event) != 0) return io_error("epoll", errno);
+  event.events = EPOLLRDHUP;
+  if (epoll_ctl(shop_.rare.get(), EPOLL_CTL_ADD, fd_.get(), &event) != 0) return io_error("epoll", errno);
+  return {};
+}
+
+Lane::Sent TcpLane::send(std::span<const std::byte> header, std::span<const Gather> payload) {
+  if (state_ != State::open) return Sent::down;
+  if (busy()) return Sent::busy;
+  std::size_t payload_size = 0;
+  for (const Gather& part : payload) payload_size += part.size;
+  if (header.size() > kMaxFrameHeader || payload.size() > kMaxFrameSegments || payload_size > kMaxFramePayload) {
+    fail({Code::internal, "a frame beyond the limits was to be sent"});
+    return Sent::down;
+  }
+  write_envelope(out_.data(), header, payload_size);
+  std::copy(header.begin(), header.end(), out_.begin() + kEnvelopeSize);
+  rest_[0] = {out_.data(), kEnvelopeSize + header.size()};
+  std::size_t count = 1;
+  for (const Gather& part : payload) {
+    if (part.size > 0) rest_[count++] = {const_cast<std::byte*>(part.data), part.size};
+  }
+  const ssize_t sent = write(rest_.data(), count);
+  if (sent < 0) return Sent::down;
+  const std::size_t size = kEnvelopeSize + header.size() + payload_size;
+  if (static_cast<std::size_t>(sent) == size) return Sent::whole;
+  rest_at_ = 0;
+  rest_count_ = count;
+  keep_rest(static_cast<std::size_t>(sent));
+  watch_writable(true);
+  return Sent::partly;
+}
+
+/// Bytes taken, maybe 0; -1 when the lane has failed.
+ssize_t TcpLane::write(iovec* places, std::size_t count) {
+  msghdr message{};
+  message.msg_iov = places;
+  message.msg_iovlen = count;
+  for (;;) {
+    const ssize_t sent = sendmsg(fd_.get(), &message, MSG_DONTWAIT | MSG_NOSIGNAL);
+    if (sent >= 0) return sent;
+    if (temporary(errno)) return 0;
+    if (errno == EINTR) continue;
+    fail(io_error("sending", errno));
+    return -1;
+  }
+}
+
+void TcpLane::keep_rest(std::size_t sent) {
+  while (rest_count_ > 0 && sent >= rest_[rest_at_].iov_len) {
+    sent -= rest_[rest_at_].iov_len;
+    ++rest_at_;
+    --rest_count_;
+  }
+  if (sent > 0) {
+    rest_[rest_at_].iov_base = static_cast<std::byte*>(rest_[rest_at_].iov_base) + sent;
+    rest_[rest_at_].iov_len -= sent;
+  }
+}
+
+void TcpLane::own_rest() {
+  if (!busy() || owned_ != nullptr) return;
+  if (shop_.spares.empty()) {
+    owned_ = std::make_unique_for_overwrite<std::byte[]>(kWholeFrame);
+  } else {
+    owned_ = std::move(shop_.spares.back());
+    shop_.spares.pop_back();
+  }
+  std::size_t size = 0;
+  for (const iovec& place : std::span(rest_).subspan(rest_at_, rest_count_)) {
+    std::memcpy(owned_.get() + size, place.iov_base, place.iov_len);
+    size += place.iov_len;
+  }
+  rest_at_ = 0;
+  rest_count_ = 1;
+  rest_[0] = {owned_.get(), size};
+}
+
+void TcpLane::flush() {
+  if (state_ != State::open || !busy()) return;
+  const ssize_t sent = write(rest_.data() + rest_at_, rest_count_);
+  if (sent < 0) return;
+  keep_rest(static_cast<std::size_t>(sent));
+  if (busy()) return;
+  watch_writable(false);
+  drop_rest();
+  events_->lane_free(*this);
+}
+
+void TcpLane::drop_rest() {
+  rest_count_ = 0;
+  if (owned_ != nullptr && shop_.spares.size() < shop_.options.spare_frames) shop_.spares.push_back(std::move(owned_));
+  owned_.reset();
+}
+
+void TcpLane::watch_writable(bool wanted) {
+  epoll_event event{};
+  event.data.ptr = this;
+  event.events = EPOLLIN | EPOLLRDHUP | (wanted ? EPOLLOUT : 0U);
+  epoll_ctl(shop_.all.get(), EPOLL_CTL_MOD, fd_.get(), &event);
+}
+
+bool TcpLane::receive() {
+  bool any = false;
+  std::size_t budget = shop_.options.receive_budget;
+  std::array<iovec, FrameReader::kMaxPlaces> places;
+  while (state_ == State::open && budget > 0) {
+    const std::size_t count = reader_.plan(places);
+    const std::size_t wanted = total(std::span(places).first(count));
+    const ssize_t got = readv(fd_.get(), places.data(), static_cast<int>(count));
+    if (got < 0 && errno == EINTR) continue;
+    if (got < 0 && temporary(errno)) break;
+    any = true;
+    if (got < 0) {
+      fail(io_error("receiving", errno));
+    } else if (got == 0) {
+      fail({Code::io, reader_.inside_frame() ? "the other side closed the connection in the middle of a frame"
+                                             : "the other side closed the connection"});
+    } else {
+      Status status = reader_.took(static_cast<std::size_t>(got), *this, *events_);
+      if (!status.ok()) fail(std::move(status));
+      if (static_cast<std::size_t>(got) < wanted) break;  // the socket is empty
+      budget -= std::min(budget, static_cast<std::size_t>(got));
+    }
+  }
+  return any;
+}
+
+std::size_t TcpLane::fill() {
+  if (state_ != State::open) return 0;
+  int queued = 0;
+  if (ioctl(fd_.get(), SIOCOUTQ, &queued) != 0) queued = 0;
+  return static_cast<std::size_t>(queued) + total(std::span(rest_).subspan(rest_at_, rest_count_));
+}
+
+Nanoseconds TcpLane::min_rtt() {
+  if (state_ != State::open) return min_rtt_;
+  const Nanoseconds now = shop_.clock.now();
+  if (rtt_asked_ && now < rtt_due_) return min_rtt_;
+  rtt_asked_ = true;
+  rtt_due_ = now + shop_.options.rtt_refresh;
+  tcp_info info{};
+  socklen_t size = sizeof(info);
+  if (getsockopt(fd_.get(), IPPROTO_TCP, TCP_INFO, &info, &size) != 0) return min_rtt_;
+  constexpr socklen_t kNeeded = offsetof(tcp_info, tcpi_min_rtt) + sizeof(info.tcpi_min_rtt);
+  if (size >= kNeeded && info.tcpi_min_rtt != ~0U) min_rtt_ = info.tcpi_min_rtt * kMicrosecond;
+  return min_rtt_;
+}
+
+void TcpLane::fail(Status why) {
+  if (state_ != State::open) return;
+  state_ = State::broken;
+  why_ = std::move(why);
+  reader_.stop();
+  shutdown(fd_.get(), SHUT_RDWR);  // both epoll descriptors report it from here on
+  shop_.broken.push_back(this);
+}
+
+void TcpLane::report_broken() {
+  if (state_ != State::broken) return;
+  detach();
+  events_->lane_down(*this, {why_.code(), "lane " + text_ + ": " + why_.text()});
+}
+
+void TcpLane::close() {
+  if (state_ != State::closed) detach();
+}
+
+/// After fork() a child may hold the socket too: without the explicit steps epoll would go on reporting it here, and
+/// the peer would not learn of the end.
+void TcpLane::detach() {
+  state_ = State::closed;
+  reader_.stop();
+  drop_rest();
+  epoll_event unused{};
+  epoll_ctl(shop_.all.get(), EPOLL_CTL_DEL, fd_.get(), &unused);
+  epoll_ctl(shop_.rare.get(), EPOLL_CTL_DEL, fd_.get(), &unused);
+  shutdown(fd_.get(), SHUT_RDWR);
+  fd_.reset();
+}
+
+}  // namespace nezha

@@ -1,0 +1,93 @@
+// SPDX-License-Identifier: BSD-3-Clause
+/// One admitted connection: frames out by one gathering system call each, frames in through a FrameReader.
+#pragma once
+
+#include <sys/uio.h>
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "rail/frame.h"
+#include "rail/frame_reader.h"
+#include "rail/rail.h"
+#include "rail/tcp/fd.h"
+#include "rail/tcp/options.h"
+
+namespace nezha {
+
+class TcpLane;
+
+/// What the lanes of one transport share. Outlives them.
+struct LaneShop {
+  const TcpOptions& options;
+  const Clock& clock;
+  Fd all;                         ///< epoll descriptor of Watch::all
+  Fd rare;                        ///< of Watch::rare
+  std::vector<std::byte> bin;     ///< for what nobody wants
+  std::vector<TcpLane*> broken;   ///< lanes whose lane_down is still to be told
+  std::vector<std::unique_ptr<std::byte[]>> spares;  ///< buffers of a whole frame for own_rest()
+};
+
+class TcpLane final : public Lane {
+ public:
+  TcpLane(const LaneSpec& spec, Fd fd, std::string text, LaneShop& shop);
+  ~TcpLane() override { close(); }
+
+  /// Enters the socket into both epoll descriptors.
+  Status watch();
+  void set_events(LaneEvents& events) { events_ = &events; }
+
+  Sent send(std::span<const std::byte> header, std::span<const Gather> payload) override;
+  bool busy() const override { return rest_count_ > 0; }
+  void own_rest() override;
+  void redirect(std::size_t index) override { reader_.redirect(index); }
+  std::size_t fill() override;
+  Nanoseconds min_rtt() override;
+  void close() override;
+
+  /// Reads what there is within the budget and reports it. True when there was anything.
+  bool receive();
+  /// Goes on with a partly sent frame.
+  void flush();
+  /// Closes a broken lane and tells its events, once.
+  void report_broken();
+
+  std::size_t index = 0;  ///< in the transport's list
+
+ private:
+  enum class State { open, broken, closed };
+
+  ssize_t write(iovec* places, std::size_t count);
+  void keep_rest(std::size_t sent);
+  void watch_writable(bool wanted);
+  void drop_rest();
+  /// No more traffic; lane_down follows from progress().
+  void fail(Status why);
+  void detach();
+
+  LaneShop& shop_;
+  Fd fd_;
+  const std::string text_;  ///< rails and peer, for messages
+  State state_ = State::open;
+  LaneEvents* events_ = nullptr;
+  Status why_;
+
+  FrameReader reader_;
+
+  /// The frame being sent: out_ holds envelope and header, rest_[rest_at_, rest_at_ + rest_count_) what is to go.
+  std::array<std::byte, kEnvelopeSize + kMaxFrameHeader> out_;
+  std::array<iovec, 1 + kMaxFrameSegments> rest_;
+  std::size_t rest_at_ = 0, rest_count_ = 0;
+  std::unique_ptr<std::byte[]> owned_;
+
+  Nanoseconds min_rtt_ = 0;
+  Nanoseconds rtt_due_ = 0;
+  bool rtt_asked_ = false;
+};
+
+}  // namespace nezha

@@ -1,0 +1,49 @@
+// SPDX-License-Identifier: BSD-3-Clause
+/// The TCP rails of one process and their lanes.
+///
+/// Three epoll descriptors: the door's (listeners, handshakes) is nested in the two that progress() looks at, Watch::all
+/// (the door, lanes with payload) and Watch::rare (the door, lanes whose other side closed). A lane that its trunk
+/// forgets lives on until the end of the next progress(), so that a callback may forget the lane it was called for.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "rail/rail.h"
+#include "rail/tcp/door.h"
+#include "rail/tcp/options.h"
+#include "rail/tcp/tcp_lane.h"
+#include "util/log.h"
+
+namespace nezha {
+
+class TcpTransport final : public Transport, private Door::Host {
+ public:
+  TcpTransport(const TcpOptions& options, const Clock& clock, Log log, Admission& admission, ProcessId self);
+
+  Status open(std::vector<Interface> interfaces);
+
+  std::span<const RailAddress> rails() const override { return door_.rails(); }
+  void connect(const LaneSpec& spec, std::size_t local, const RailAddress& remote, Nanoseconds deadline) override {
+    door_.connect(spec, local, remote, deadline);
+  }
+  bool progress(Watch watch) override;
+  int wait_fd(Watch watch) const override { return (watch == Watch::all ? shop_.all : shop_.rare).get(); }
+  Nanoseconds next_deadline() const override { return door_.next_deadline(); }
+  void forget(Lane& lane) override;
+
+ private:
+  Status let_in(Fd fd, const LaneSpec& spec, std::string text) override;
+  bool report_broken();
+
+  const TcpOptions options_;
+  const Log log_;
+  Admission& admission_;
+  LaneShop shop_;
+  Door door_;
+  std::vector<std::unique_ptr<TcpLane>> lanes_;
+  std::vector<std::unique_ptr<TcpLane>> forgotten_;
+};
+
+}  // namespace nezha
