@@ -3,6 +3,8 @@
 # NEZHA_LIBRARIES
 # libcrypto and hwloc are needed; googletest only by the unit tests, Gloo only by the bench.
 AC_DEFUN([NEZHA_LIBRARIES], [
+  AS_IF([test -z "$PKG_CONFIG" || ! "$PKG_CONFIG" --version >/dev/null 2>&1],
+    [AC_MSG_ERROR([pkg-config was not found: install pkg-config (pkgconf)])])
   PKG_CHECK_MODULES([CRYPTO], [libcrypto >= 1.1.1], [],
     [AC_MSG_ERROR([libcrypto 1.1.1 or newer was not found: install libssl-dev (openssl-devel)])])
   PKG_CHECK_MODULES([HWLOC], [hwloc >= 2.0], [],

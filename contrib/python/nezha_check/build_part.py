@@ -7,8 +7,8 @@ import re
 import subprocess
 
 from nezha_check.results import FAILED, PASSED, Case
-from nezha_check.run import read_log
-from nezha_check.tree import build, build_test_programs, make
+from nezha_check.run import read_log, run_tests
+from nezha_check.tree import build, build_test_programs, make, scripts_to_run
 
 SHARED_RUNTIME = re.compile(r"lib(stdc\+\+|gcc_s)\.so")
 
@@ -82,6 +82,7 @@ def run_build(check):
         cases.extend(component_cases(check))
         cases.append(kernels_case(check))
         cases.append(uninstall_case(check))
+        cases.extend(run_tests(scripts_to_run(check, check.build_dir, "build"), check.jobs))
         if check.distcheck:
             cases.append(distcheck_case(check))
     return cases

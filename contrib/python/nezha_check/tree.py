@@ -49,8 +49,9 @@ def build(check, name, build_dir, *options):
     status = run_logged(command, log, MAKE_TIMEOUT, dict(os.environ, JOBS=str(check.jobs)))
     if status == 0:
         return Case(f"build {name}", PASSED)
-    last = (read_log(log).strip().splitlines() or [f"status {status}"])[-1]
-    return Case(f"build {name}", FAILED, last, log)
+    lines = read_log(log).strip().splitlines() or [f"status {status}"]
+    errors = [line for line in lines if "error:" in line]
+    return Case(f"build {name}", FAILED, (errors or lines)[-1], os.path.join(build_dir, "build.log"))
 
 
 def make(check, build_dir, log_name, *arguments, env=None):

@@ -1,0 +1,109 @@
+#!/usr/bin/python3
+# SPDX-License-Identifier: BSD-3-Clause
+"""What configure says where something is missing or does not fit: one sentence with what to install. Prints TAP."""
+
+import os
+import pathlib
+import re
+import shutil
+import subprocess
+import tempfile
+
+TOP = pathlib.Path(__file__).resolve().parents[2]
+
+OLD_COMPILER = """#!/bin/sh
+case " $* " in *gnu++20*) echo "no such standard" >&2; exit 1 ;; esac
+exec g++ "$@"
+"""
+OTHER_OMPI_INFO = """#!/bin/sh
+case "$1 $2" in
+    "--version ") echo "Open MPI v$FAKE_VERSION"; exit ;;
+    "--path pkgincludedir") echo "path:pkgincludedir:$FAKE_HEADERS"; exit ;;
+esac
+exec "$REAL_OMPI_INFO" "$@"
+"""
+
+
+def script(path, text):
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(text, encoding="utf-8")
+    path.chmod(0o755)
+    return path
+
+
+def ompi_path(name):
+    answer = subprocess.run(["ompi_info", "--path", name, "--parsable"], capture_output=True, text=True, check=True)
+    return answer.stdout.strip().split(":")[2]
+
+
+def fake_ompi(work, version=None, headers=None):
+    """Environment and option for an Open MPI whose ompi_info tells another version or place of the headers."""
+    real_headers = ompi_path("pkgincludedir")
+    real_version = re.search(r"v([\d.]+)", subprocess.run(["ompi_info", "--version"], capture_output=True, text=True,
+                                                         check=True).stdout)[1]
+    prefix = work / "ompi"
+    script(prefix / "bin" / "ompi_info", OTHER_OMPI_INFO)
+    mpicc = prefix / "bin" / "mpicc"
+    if not mpicc.exists():
+        mpicc.symlink_to(shutil.which("mpicc"))
+    env = {"FAKE_VERSION": version or real_version, "FAKE_HEADERS": str(headers or real_headers),
+           "REAL_OMPI_INFO": shutil.which("ompi_info")}
+    return env, [f"--with-ompi={prefix}"]
+
+
+def other_headers(work):
+    """Open MPI's headers, with the member that the component sets renamed."""
+    copy = work / "headers"
+    shutil.copytree(pathlib.Path(ompi_path("pkgincludedir")).parent, copy)
+    header = copy / "openmpi" / "ompi" / "mca" / "coll" / "coll.h"
+    header.write_text(header.read_text(encoding="utf-8").replace("coll_allreduce;", "coll_renamed;"), encoding="utf-8")
+    return copy / "openmpi"
+
+
+def samples(work):
+    """(what is wrong, environment, options, what the sentence must name)"""
+    only_libcrypto = work / "pkgconfig"
+    only_libcrypto.mkdir()
+    folder = subprocess.run(["pkg-config", "--variable=pcfiledir", "libcrypto"], capture_output=True, text=True,
+                            check=True).stdout.strip()
+    shutil.copy(f"{folder}/libcrypto.pc", only_libcrypto)
+    return [
+        ("an old C++ compiler", {"CXX": str(script(work / "old-c++", OLD_COMPILER))}, [], r"C\+\+20: install g\+\+"),
+        ("no pkg-config", {"PKG_CONFIG": "/nonexistent"}, [], "install pkg-config"),
+        ("no libcrypto", {"PKG_CONFIG_LIBDIR": "/nonexistent"}, [], "install libssl-dev"),
+        ("no hwloc", {"PKG_CONFIG_LIBDIR": str(only_libcrypto)}, [], "install libhwloc-dev"),
+        ("no Open MPI", {}, ["--with-ompi=/nonexistent"], "install Open MPI"),
+        ("no component headers", *fake_ompi(work, headers="/nonexistent"), "install libopenmpi-dev"),
+        ("headers of another version", *fake_ompi(work, version="4.1.99"), r"4\.1\.99.* different versions: install"),
+        ("headers that do not fit", *fake_ompi(work, headers=other_headers(work)), "do not compile as a component"),
+        ("an unknown sanitizer", {}, ["--enable-sanitizer=memory"], "not \"memory\""),
+        ("an unknown place", {}, ["--with-componentdir=here"], "not \"here\""),
+    ]
+
+
+def complaint(work, extra, options, pattern):
+    """Why configure's answer is not the right one, None if it is."""
+    build = pathlib.Path(tempfile.mkdtemp(dir=work))
+    answer = subprocess.run([TOP / "configure", *options], cwd=build, env={**os.environ, **extra}, capture_output=True,
+                            text=True, check=False)
+    errors = [line for line in answer.stderr.splitlines() if "error:" in line]
+    if answer.returncode == 0 or (build / "Makefile").exists():
+        return "configure went through"
+    if len(errors) != 1 or not re.search(pattern, errors[0]):
+        return f"it said {errors}"
+    return None
+
+
+def main():
+    with tempfile.TemporaryDirectory() as name:
+        work = pathlib.Path(name)
+        cases = samples(work)
+        print(f"1..{len(cases)}", flush=True)
+        for number, (what, extra, options, pattern) in enumerate(cases, 1):
+            wrong = complaint(work, extra, options, pattern)
+            print(f"{'not ok' if wrong else 'ok'} {number} - {what}", flush=True)
+            if wrong:
+                print(f"# {wrong}")
+
+
+main()
