@@ -4,7 +4,6 @@
 EXTRA_DIST += contrib/check contrib/install-packages
 
 EXTRA_DIST += contrib/bench contrib/demo
-EXTRA_DIST += contrib/python/nezha_bench/__init__.py
 
 bench_common = \
 	%D%/programs/bench_data.c %D%/programs/bench_data.h \

@@ -1,0 +1,57 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""The clusters that are compared on: how many nodes, and what rails of what rate."""
+
+import dataclasses
+
+from nezha_lab.spec import LabSpec, bits_per_second
+
+from .errors import BenchError
+
+
+@dataclasses.dataclass(frozen=True)
+class Case:
+    """rails and node_rates as the lab takes them ("1gbit", "none"; "NODE:RAIL:RATE")."""
+
+    name: str
+    nodes: int
+    rails: tuple
+    node_rates: tuple = ()
+
+    def rates(self):
+        """rates[node][rail] in bits per second, None where unshaped. Raises LabError for a rate that is none."""
+        spec = LabSpec.make(self.nodes, list(self.rails), list(self.node_rates))
+        return [[bits_per_second(rate) for rate in own] for own in spec.rates]
+
+    def weights(self):
+        """What Gloo's shares are set to by hand: the least rate that a rail has on any node; all alike when unshaped."""
+        columns = list(zip(*self.rates()))
+        if any(rate is None for column in columns for rate in column):
+            return [1.0] * len(columns)
+        return [min(column) / 1e6 for column in columns]
+
+    def best_rail(self):
+        weights = self.weights()
+        return weights.index(max(weights))
+
+
+PRESETS = {case.name: case for case in (
+    Case("1+1", 4, ("1gbit", "1gbit")),
+    Case("1+0.5", 4, ("1gbit", "500mbit")),
+    Case("1+0.1", 4, ("1gbit", "100mbit")),
+    Case("6x4x0.2", 6, ("200mbit",) * 4),
+    Case("2x1+1", 2, ("1gbit", "1gbit")),
+    Case("6x1+1", 6, ("1gbit", "1gbit")),
+    Case("one-rail", 4, ("1gbit",)),
+    Case("slow-node", 4, ("1gbit", "1gbit"), ("1:1:500mbit",)),
+    Case("unshaped", 4, ("none", "none")),
+    Case("unshaped-one", 4, ("none",)),
+)}
+
+
+def presets(text):
+    """'1+1,unshaped' or 'all'."""
+    names = list(PRESETS) if text == "all" else text.split(",")
+    for name in names:
+        if name not in PRESETS:
+            raise BenchError(f"case '{name}': {', '.join(PRESETS)} and all are allowed")
+    return [PRESETS[name] for name in names]

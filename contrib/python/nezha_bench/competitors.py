@@ -1,0 +1,101 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Who is compared, and how each is started on the lab."""
+
+import dataclasses
+import os
+
+from .errors import BenchError
+from .sizes import size_text
+
+NEZHA, ONE, ALL, GLOO = "nezha", "ompi-one", "ompi-all", "gloo"
+AGAIN = "again"
+
+LABELS = {NEZHA: "Nezha", ONE: "Open MPI, one rail", ALL: "Open MPI, all rails", GLOO: "Gloo, all rails"}
+SHORT = {NEZHA: "Nezha", ONE: "OMPI one", ALL: "OMPI all", GLOO: "Gloo"}
+
+
+@dataclasses.dataclass(frozen=True)
+class Programs:
+    """What the build made, or somebody's own OSU program in place of ours."""
+
+    mpi: str
+    gloo: str
+    component_dir: str
+    osu: str = None
+
+    @classmethod
+    def of_build(cls, build, osu=None):
+        programs = os.path.join(build, "contrib", "programs")
+        return cls(os.path.join(programs, "nezha_allreduce_bench"), os.path.join(programs, "nezha_gloo_bench"),
+                   os.path.join(build, "component"), os.path.abspath(osu) if osu else None)
+
+    def check(self, wanted):
+        """Drops what is optional and not there, with a reason; raises where the rest lacks something."""
+        left_out = []
+        if GLOO in wanted and not os.access(self.gloo, os.X_OK):
+            left_out.append((GLOO, "the build has no nezha_gloo_bench (install libgloo-dev and build again)"))
+        mpi = self.osu or self.mpi
+        if not os.access(mpi, os.X_OK):
+            raise BenchError(f"there is no program {mpi}: build first (contrib/build), or name the build by --build")
+        if NEZHA in wanted and not os.path.isfile(os.path.join(self.component_dir, "mca_coll_nezha.so")):
+            raise BenchError(f"there is no mca_coll_nezha.so in {self.component_dir}: build first (contrib/build), name "
+                             "the place by --component-dir, or compare the others by --subject ompi-all")
+        return left_out
+
+
+@dataclasses.dataclass(frozen=True)
+class Effort:
+    """How long each size is measured in one launch."""
+
+    sizes: tuple
+    seconds: float
+    iterations: int = None
+    warmup: int = None
+    in_place: bool = False
+
+
+class Launcher:
+    """Makes the mpirun arguments and the lab's keywords for a competitor."""
+
+    def __init__(self, case, programs, effort, nezha_mca=()):
+        self.case, self.programs, self.effort, self.nezha_mca = case, programs, effort, nezha_mca
+        self.gloo_plan = {}
+
+    def of(self, competitor):
+        """(arguments, keywords for Lab.popen)"""
+        one_each = {"np": self.case.nodes}
+        if competitor == GLOO:
+            return self._gloo(), {**one_each, "incumbent_rails": "mgmt", "nezha": False}
+        if competitor == NEZHA:
+            settings = [word for key, value in self.nezha_mca for word in ("--mca", key, value)]
+            return settings + self._mpi(), {**one_each, "component_dir": self.programs.component_dir}
+        rails = self.case.best_rail() if competitor == ONE else "all"
+        return self._mpi(), {**one_each, "incumbent_rails": rails, "nezha": False}
+
+    def _mpi(self):
+        return self._osu() if self.programs.osu else [self.programs.mpi, *self._ours()]
+
+    def _ours(self):
+        sizes = ",".join(map(str, self.effort.sizes))
+        in_place = ["-I"] if self.effort.in_place else []
+        return ["--json", "-s", sizes, "-T", str(self.effort.seconds), *in_place, *self._counts()]
+
+    def _osu(self):
+        return [self.programs.osu, "-f", "-m", f"{self.effort.sizes[0]}:{self.effort.sizes[-1]}", *self._counts()]
+
+    def _counts(self):
+        given = (("-i", self.effort.iterations), ("-x", self.effort.warmup))
+        return [word for letter, count in given if count is not None for word in (letter, str(count))]
+
+    def _gloo(self):
+        rails = ",".join(f"eth{rail}" for rail in range(len(self.case.rails)))
+        plan = ",".join(f"{size_text(size)}={way}" for size, way in self.gloo_plan.items())
+        return [self.programs.gloo, "--rails", rails, "--shares", ",".join(f"{w:g}" for w in self.case.weights()),
+                *(["--plan", plan] if plan else []), *self._ours()]
+
+
+def order(competitors, round_number):
+    """Each round starts with another one, and every second round goes backwards, so that none always follows the same."""
+    shift = round_number % len(competitors)
+    turned = competitors[shift:] + competitors[:shift]
+    return turned[::-1] if round_number % 2 else turned

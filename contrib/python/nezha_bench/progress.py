@@ -1,0 +1,91 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""What is seen while the comparison runs: a bar on a terminal, a line per round elsewhere. All on standard error."""
+
+import time
+
+from rich.console import Console
+from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
+
+from .competitors import AGAIN, LABELS
+from .sizes import size_text
+
+
+def name_of(who, subject):
+    return f"{LABELS[subject]} again" if who == AGAIN else LABELS[who]
+
+
+class Bar:
+    """For a terminal: one step per size of each launch."""
+
+    def __init__(self, console, case, subject, launches, sizes):
+        self._subject = subject
+        self._bar = Progress(TextColumn("{task.description}"), BarColumn(), TextColumn("{task.percentage:>3.0f}%"),
+                             TimeElapsedColumn(), TimeRemainingColumn(), console=console, transient=True)
+        self._task = self._bar.add_task(case, total=launches * sizes)
+        self._case, self._now = case, case
+
+    def __enter__(self):
+        self._bar.start()
+        return self
+
+    def __exit__(self, *_):
+        self._bar.stop()
+
+    def launch(self, number, count, who):
+        self._now = f"{self._case}  round {number + 1} of {count}  {name_of(who, self._subject)}"
+        self._bar.update(self._task, description=self._now)
+
+    def size(self, size):
+        self._bar.update(self._task, advance=1, description=f"{self._now}  {size_text(size)}")
+
+    def scout(self, who):
+        self._now = f"{self._case}  {LABELS[who]} tries its algorithms"
+        self._bar.update(self._task, description=self._now)
+
+    def scout_size(self, size):
+        self._bar.update(self._task, description=f"{self._now}  {size_text(size)}")
+
+    def memory(self, who):
+        self._bar.update(self._task, description=f"{self._case}  memory of {LABELS[who]}")
+
+    def round_done(self, number, count, measured):
+        pass
+
+
+class Lines:
+    """For a file or a pipe."""
+
+    def __init__(self, console, case, subject, launches, sizes):
+        self._console, self._case, self._start = console, case, time.monotonic()
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        pass
+
+    def launch(self, number, count, who):
+        pass
+
+    def size(self, size):
+        pass
+
+    def scout(self, who):
+        self._say(f"{LABELS[who]} tries its algorithms")
+
+    def scout_size(self, size):
+        pass
+
+    def memory(self, who):
+        self._say(f"memory of {LABELS[who]}")
+
+    def round_done(self, number, count, measured):
+        self._say(f"round {number + 1} of {count} done after {time.monotonic() - self._start:.0f} s")
+
+    def _say(self, text):
+        self._console.print(f"{self._case}: {text}", markup=False, soft_wrap=True)
+
+
+def make(case, subject, launches, sizes, quiet=False):
+    console = Console(stderr=True, highlight=False, quiet=quiet)
+    return (Bar if console.is_terminal else Lines)(console, case, subject, launches, sizes)

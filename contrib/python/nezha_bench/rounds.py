@@ -1,0 +1,62 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""All rounds of one case: in each, every competitor once, and the subject a second time."""
+
+import dataclasses
+
+from . import launch
+from .competitors import AGAIN, GLOO, order
+
+_PATIENCE = 4.0
+
+
+@dataclasses.dataclass
+class Measured:
+    """rounds[i] maps a competitor, or AGAIN, to its Launch. limits: seconds per size, 0 where none can be computed."""
+
+    case: object
+    subject: str
+    competitors: list
+    rounds: list = dataclasses.field(default_factory=list)
+    orders: list = dataclasses.field(default_factory=list)
+    scouts: list = dataclasses.field(default_factory=list)
+    limits: dict = dataclasses.field(default_factory=dict)
+    memory: dict = dataclasses.field(default_factory=dict)
+    interrupted: bool = False
+
+
+def deadline(effort, nodes):
+    """Generous: a launch that needs longer hangs. Few calls of a large vector may take longer than the size's time."""
+    slowest = 8 * 2 * sum(effort.sizes) / 100e6 * max(4, nodes)
+    return 60.0 + _PATIENCE * (len(effort.sizes) * (effort.seconds + 1.5) + slowest)
+
+
+def measure(lab, launcher, subject, competitors, count, progress):
+    """Measures `count` rounds into a Measured. Ctrl-C ends it early and keeps the rounds that are complete."""
+    case, sizes = launcher.case, launcher.effort.sizes
+    seconds = deadline(launcher.effort, case.nodes)
+    measured = Measured(case, subject, list(competitors))
+    measured.limits = {size: lab.limit_seconds(size, case.nodes) for size in sizes}
+    try:
+        if GLOO in competitors:
+            _scout_gloo(lab, launcher, seconds, measured, progress)
+        for number in range(count):
+            sequence = order([*competitors, AGAIN], number)
+            launches = {}
+            for who in sequence:
+                progress.launch(number, count, who)
+                real = subject if who == AGAIN else who
+                launches[who] = launch.run(lab, launcher, real, seconds, progress.size)
+            measured.rounds.append(launches)
+            measured.orders.append(sequence)
+            progress.round_done(number, count, measured)
+    except KeyboardInterrupt:
+        measured.interrupted = True
+    return measured
+
+
+def _scout_gloo(lab, launcher, seconds, measured, progress):
+    """Lets Gloo try all its algorithms at each size; the rounds then use what was fastest."""
+    progress.scout(GLOO)
+    found = launch.run(lab, launcher, GLOO, seconds + 30.0 * len(launcher.effort.sizes), progress.scout_size)
+    launcher.gloo_plan = {size: members["algorithm"] for size, members in found.sizes.items()}
+    measured.scouts.append(found)

@@ -1,0 +1,37 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Message sizes as people write them: 4, 64K, 1M; lists with commas; ranges of powers of two."""
+
+import re
+
+from .errors import BenchError
+
+_SHIFTS = {"": 0, "K": 10, "M": 20, "G": 30}
+_SIZE = re.compile(r"([1-9][0-9]*)([KMG]?)", re.IGNORECASE)
+
+
+def parse_size(text):
+    match = _SIZE.fullmatch(text.strip())
+    if match is None:
+        raise BenchError(f"size '{text}': a number with nothing, K, M or G after it is allowed")
+    return int(match[1]) << _SHIFTS[match[2].upper()]
+
+
+def parse_sizes(text):
+    """'4:64M' are the powers of two times 4 up to 64M; '4,1K,3000' is what it says. Ascending, each once."""
+    if ":" not in text:
+        return sorted({parse_size(word) for word in text.split(",")})
+    low, high = (parse_size(word) for word in text.split(":", 1))
+    if low > high:
+        raise BenchError(f"sizes '{text}': the first is larger than the second")
+    sizes = []
+    while low <= high:
+        sizes.append(low)
+        low *= 2
+    return sizes
+
+
+def size_text(size):
+    for unit in "GMK":
+        if size >= 1 << _SHIFTS[unit] and size % (1 << _SHIFTS[unit]) == 0:
+            return f"{size >> _SHIFTS[unit]}{unit}"
+    return str(size)

@@ -1,0 +1,85 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""From the rounds to what is printed: plain data, the same for the table, the JSON and the picture."""
+
+import dataclasses
+import statistics
+
+from . import carried, stats
+from .competitors import AGAIN, NEZHA
+from .errors import BenchError
+
+AVERAGE, MEDIAN = "average", "median"
+_MEMBER = {AVERAGE: "avg_us", MEDIAN: "median_us"}
+
+# The range for which one figure against the best competitor is given.
+_MIDDLE = (8 << 10, 4 << 20)
+
+
+def summarise(measured, statistic=AVERAGE):
+    """A dict of dicts and lists, ready for JSON. Needs one complete round at least."""
+    if not measured.rounds:
+        raise BenchError("no round was completed: there is nothing to show")
+    sizes = sorted(measured.rounds[0][measured.subject].sizes)
+    rows = [_row(measured, size, _MEMBER[statistic]) for size in sizes]
+    return {
+        "case": dataclasses.asdict(measured.case), "rounds": len(measured.rounds), "statistic": statistic,
+        "interrupted": measured.interrupted, "subject": measured.subject, "competitors": measured.competitors,
+        "sizes": rows, "middle_gain": _middle_gain(rows), "memory": measured.memory, "invalid": _invalid(measured),
+    }
+
+
+def _launches(measured, who):
+    return [launches[who] for launches in measured.rounds]
+
+
+def _invalid(measured):
+    """{competitor: reason}: columns that are not what their heading says."""
+    own = [launch for launches in measured.rounds for launch in launches.values() if launch.competitor == NEZHA]
+    reason = carried.fault(own) if own and not _is_osu(own) else None
+    return {NEZHA: reason} if reason else {}
+
+
+def _is_osu(launches):
+    """OSU's program knows nothing of the component's counters."""
+    return "OSU" in launches[0].header.get("title", "")
+
+
+def _row(measured, size, member):
+    def values(who, name=member):
+        return [launch.sizes[size].get(name) for launch in _launches(measured, who)]
+
+    subject = values(measured.subject)
+    floor = stats.noise_floor(stats.pair_ratios(values(AGAIN), subject))
+    limit = measured.limits[size] * 1e6
+    row = {"size": size, "limit_us": limit, "noise_floor": floor, "competitors": {}}
+    for who in measured.competitors:
+        times = values(who)
+        cell = {"us": dataclasses.asdict(stats.estimate(times)), "cpu_s_per_gib": _median(values(who, "cpu_s_per_gib"))}
+        if limit > 0:
+            cell["of_limit"] = dataclasses.asdict(stats.estimate([limit / time for time in times]))
+        if who == NEZHA:
+            cell["carried_by"] = carried.by_size(_launches(measured, who))[size]
+        if who != measured.subject:
+            ratio = stats.estimate(stats.pair_ratios(times, subject))
+            cell["over_subject"] = dataclasses.asdict(ratio)
+            cell["subject_is"] = stats.verdict(ratio, floor)
+        row["competitors"][who] = cell
+    row["best_competitor"] = _best(row, measured.subject)
+    return row
+
+
+def _median(values):
+    known = [value for value in values if value is not None]
+    return statistics.median(known) if known else None
+
+
+def _best(row, subject):
+    others = {who: cell["us"]["median"] for who, cell in row["competitors"].items() if who != subject}
+    return min(others, key=others.get) if others else None
+
+
+def _middle_gain(rows):
+    """The geometric mean, over the middle sizes, of the best competitor's time over the subject's."""
+    ratios = [row["competitors"][row["best_competitor"]]["over_subject"]["median"] for row in rows
+              if row["best_competitor"] and _MIDDLE[0] <= row["size"] <= _MIDDLE[1]]
+    return stats.geometric_mean(ratios) if ratios else None

@@ -1,0 +1,145 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""A summary as people read it: rich tables on a terminal, plain lines elsewhere."""
+
+from rich.console import Console
+from rich.table import Table
+from rich.text import Text
+
+from . import carried, stats
+from .competitors import LABELS, NEZHA, SHORT
+from .sizes import size_text
+
+_STYLES = {stats.FASTER: "green", stats.SLOWER: "red", stats.UNRESOLVED: "dim"}
+_SIGNS = {stats.FASTER: "+", stats.SLOWER: "-", stats.UNRESOLVED: "="}
+
+
+def print_summary(summary, console=None):
+    console = console or Console(highlight=False)
+    for line in _heading(summary):
+        console.print(line, markup=False, soft_wrap=True)
+    _print_table(console, _columns(summary), [_cells(summary, row) for row in summary["sizes"]])
+    for line in _reading(summary):
+        console.print(line, markup=False, soft_wrap=True)
+    console.print()
+    _print_table(console, ["size", *(f"{SHORT[who]} CPU s/GiB" for who in summary["competitors"])],
+                 [_cpu_cells(summary, row) for row in summary["sizes"]])
+    for line in _notes(summary):
+        console.print(line, markup=False, soft_wrap=True)
+    for who, reason in summary["invalid"].items():
+        console.print(Text(f"*** INVALID: the column \"{LABELS[who]}\" is not about {LABELS[who]}: {reason} ***",
+                           style="bold white on red"), soft_wrap=True)
+
+
+def case_text(case):
+    rails = " + ".join("unshaped" if rate == "none" else rate for rate in case["rails"])
+    uneven = "".join(f", node n{n} rail eth{r} at {rate}" for n, r, rate in
+                     (entry.split(":") for entry in case["node_rates"]))
+    return f"{case['nodes']} nodes, {rails}{uneven}"
+
+
+def _heading(summary):
+    ended = ", ended early" if summary["interrupted"] else ""
+    return ["", f"{summary['case']['name']}: {case_text(summary['case'])}, {summary['rounds']} rounds{ended}"]
+
+
+def _print_table(console, columns, rows):
+    if console.is_terminal:
+        console.print(_rich_table(columns, rows))
+        return
+    for line in _plain_table(columns, rows):
+        console.print(line, markup=False, soft_wrap=True)
+
+
+def _is_limited(summary):
+    return any(row["limit_us"] > 0 for row in summary["sizes"])
+
+
+def _columns(summary):
+    subject = SHORT[summary["subject"]]
+    columns = ["size", f"{subject} us", *(["limit us", "% of limit"] if _is_limited(summary) else [])]
+    for who in summary["competitors"]:
+        if who != summary["subject"]:
+            columns += [f"{SHORT[who]} us", f"/ {subject}"]
+    return columns + ["A/A floor"]
+
+
+def _cells(summary, row):
+    """(text, style) per column."""
+    subject = row["competitors"][summary["subject"]]
+    mark = {carried.INCUMBENT: " i", carried.PARTLY: " p"}.get(subject.get("carried_by"), "")
+    cells = [(size_text(row["size"]), None), (_time(subject["us"]["median"]) + mark, "bold")]
+    if _is_limited(summary):
+        cells += _limit_cells(row, subject)
+    for who in summary["competitors"]:
+        if who != summary["subject"]:
+            cell = row["competitors"][who]
+            cells += [(_time(cell["us"]["median"]), None), _ratio(cell)]
+    return cells + [(f"{100 * row['noise_floor']:.1f}%", "dim")]
+
+
+def _cpu_cells(summary, row):
+    seconds = [row["competitors"][who]["cpu_s_per_gib"] for who in summary["competitors"]]
+    return [(size_text(row["size"]), None), *((_cpu(value), None) for value in seconds)]
+
+
+def _limit_cells(row, subject):
+    if "of_limit" not in subject:
+        return [("", None), ("", None)]
+    part = subject["of_limit"]
+    text = f"{100 * part['median']:.1f} [{100 * part['low']:.1f} {100 * part['high']:.1f}]"
+    return [(_time(row["limit_us"]), "dim"), (text, None)]
+
+
+def _ratio(cell):
+    part, verdict = cell["over_subject"], cell["subject_is"]
+    return (f"{part['median']:.3f} [{part['low']:.3f} {part['high']:.3f}] {_SIGNS[verdict]}", _STYLES[verdict])
+
+
+def _time(microseconds):
+    return f"{microseconds:.1f}" if microseconds < 1000 else f"{microseconds:.0f}"
+
+
+def _cpu(seconds):
+    return "?" if seconds is None else f"{seconds:.1f}" if seconds < 1000 else f"{seconds:.0f}"
+
+
+def _rich_table(columns, rows):
+    table = Table(box=None, header_style="bold", pad_edge=False)
+    for name in columns:
+        table.add_column(name, justify="right")
+    for row in rows:
+        table.add_row(*(Text(text, style=style or "") for text, style in row))
+    return table
+
+
+def _plain_table(columns, rows):
+    texts = [columns] + [[text for text, _ in row] for row in rows]
+    widths = [max(map(len, column)) for column in zip(*texts)]
+    return ["  ".join(text.rjust(width) for text, width in zip(line, widths)) for line in texts]
+
+
+def _reading(summary):
+    subject = SHORT[summary["subject"]]
+    coverage = summary["sizes"][0]["competitors"][summary["subject"]]["us"]["coverage"]
+    yield f"us: median over the rounds of a call's {summary['statistic']} time. Brackets: {100 * coverage:.0f} % intervals."
+    yield (f"/ {subject}: time over that of {subject}, median of the rounds' ratios: + {subject} is faster, - slower, "
+           "= not resolvable (less than the A/A floor, or 1 lies in the interval).")
+    if NEZHA in summary["competitors"]:
+        yield "i: Open MPI's own allreduce carried Nezha's calls; p: some of them."
+    if summary["middle_gain"]:
+        yield f"Best competitor / {subject}, geometric mean from 8K to 4M: {summary['middle_gain']:.3f}"
+
+
+def _notes(summary):
+    yield "CPU s/GiB: processor seconds of one process per GiB of vector."
+    yield from _memory_notes(summary)
+
+
+def _memory_notes(summary):
+    memory = summary["memory"]
+    for who, found in memory.get("processes", {}).items():
+        yield (f"Memory at {size_text(memory['size'])}, the most of any process: {LABELS[who]} {found['peak_kib'] / 1024:.1f} MiB "
+               f"resident, {found['socket_kib'] / 1024:.1f} MiB in socket buffers")
+    if "beyond_kib" in memory:
+        yield (f"Nezha beyond Open MPI: {memory['beyond_kib'] / 1024:.1f} MiB per process "
+               f"({memory['peers']} peers)")
