@@ -37,6 +37,12 @@ struct Prod {
   template <typename V>
   static V apply(V a, V b) { return a * b; }
 };
+/// For floating point. Of two NaNs the processor keeps the first, but the compiler may swap the operands.
+template <typename Op>
+struct FirstNan {
+  template <typename V>
+  static V apply(V a, V b) { return a != a ? a + a : Op::apply(a, b); }
+};
 struct Min {
   template <typename V>
   static V apply(V a, V b) { return a < b ? a : b; }
@@ -118,15 +124,10 @@ constexpr void add_order(ReduceKernel* row) {
   row[NEZHA_MAX] = kernel<T, Max>;
 }
 
-template <typename T, std::size_t parts = 1>
-constexpr void add_sum(ReduceKernel* row) {
-  row[NEZHA_SUM] = kernel<T, Sum, parts>;
-}
-
 /// What is the same for signed and unsigned integers of a size.
 template <typename Unsigned>
 constexpr void add_integer(ReduceKernel* row) {
-  add_sum<Unsigned>(row);
+  row[NEZHA_SUM] = kernel<Unsigned, Sum>;
   row[NEZHA_PROD] = kernel<Unsigned, Prod>;
   row[NEZHA_BAND] = kernel<Unsigned, BitAnd>;
   row[NEZHA_BOR] = kernel<Unsigned, BitOr>;
@@ -146,8 +147,8 @@ constexpr void add_integers(ReduceKernel* signed_row, ReduceKernel* unsigned_row
 
 template <typename T>
 constexpr void add_real(ReduceKernel* row) {
-  add_sum<T>(row);
-  row[NEZHA_PROD] = kernel<T, Prod>;
+  row[NEZHA_SUM] = kernel<T, FirstNan<Sum>>;
+  row[NEZHA_PROD] = kernel<T, FirstNan<Prod>>;
   add_order<T>(row);
 }
 
@@ -160,8 +161,8 @@ constexpr KernelTable make_table() {
   add_integers<std::int64_t, std::uint64_t>(rows[NEZHA_INT64], rows[NEZHA_UINT64]);
   add_real<float>(rows[NEZHA_FLOAT]);
   add_real<double>(rows[NEZHA_DOUBLE]);
-  add_sum<float, 2>(rows[NEZHA_COMPLEX_FLOAT]);
-  add_sum<double, 2>(rows[NEZHA_COMPLEX_DOUBLE]);
+  rows[NEZHA_COMPLEX_FLOAT][NEZHA_SUM] = kernel<float, FirstNan<Sum>, 2>;
+  rows[NEZHA_COMPLEX_DOUBLE][NEZHA_SUM] = kernel<double, FirstNan<Sum>, 2>;
   return table;
 }
 
