@@ -2,6 +2,7 @@
 """The command line of contrib/lab."""
 
 import argparse
+import os
 import signal
 import sys
 
@@ -211,6 +212,9 @@ def main(arguments=None):
         return options.action(options, command)
     except KeyboardInterrupt:
         return 128 + signal.SIGINT
+    except BrokenPipeError:  # the reader of our output has gone, as head does
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 128 + signal.SIGPIPE
     except LabUnavailable as error:
         print(f"lab: {error}", file=sys.stderr)
         return EXIT_UNAVAILABLE

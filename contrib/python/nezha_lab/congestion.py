@@ -13,19 +13,15 @@ _ALLOWED = "/proc/sys/net/ipv4/tcp_allowed_congestion_control"
 
 
 @contextlib.contextmanager
-def cubic_allowed(lock_path):
+def cubic_allowed():
     """Two labs may come up at once: the lock keeps one from putting back the list while the other needs it."""
     if os.geteuid() != 0 or not os.access(_ALLOWED, os.W_OK):
         yield
         return
-    with open(lock_path, "w", encoding="ascii") as lock:
-        fcntl.flock(lock, fcntl.LOCK_EX)
-        before = _read()
-        if "cubic" in before.split():
-            fcntl.flock(lock, fcntl.LOCK_UN)
-            yield
-            return
-        written = _write(before + " cubic")
+    with open(_ALLOWED, encoding="ascii") as file:
+        fcntl.flock(file, fcntl.LOCK_EX)
+        before = file.read().strip()
+        written = "cubic" not in before.split() and _write(before + " cubic")
         try:
             yield
         finally:
@@ -33,12 +29,8 @@ def cubic_allowed(lock_path):
                 _write(before)
 
 
-def _read():
-    with open(_ALLOWED, encoding="ascii") as file:
-        return file.read().strip()
-
-
 def _write(value):
+    """False on a kernel without cubic, or in a container that may not."""
     try:
         with open(_ALLOWED, "w", encoding="ascii") as file:
             file.write(value)

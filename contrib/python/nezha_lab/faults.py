@@ -30,7 +30,8 @@ class Faults:
         self._switch("bridge", "link set dev {} state 0", rail, node)
 
     def speak(self, rail, node=None):
-        """A cut port cannot speak: heal it."""
+        """A cut port cannot speak, and then none of the rail does; heal ends silence too."""
+        self._refuse("cut", rail, node, "heal it")
         self._switch("bridge", "link set dev {} state 3", rail, node)
 
     def halfopen(self, rail, source, target):
@@ -40,39 +41,64 @@ class Faults:
         self._neighbour(rail, source, target, "neigh replace {} lladdr " + mac + " nud permanent dev {}")
 
     def healopen(self, rail, source, target):
-        self._neighbour(rail, source, target, "neigh del {} dev {}")
+        try:
+            self._neighbour(rail, source, target, "neigh del {} dev {}")
+        except LabError as error:
+            if "No such file" not in str(error):
+                raise
+            names = f"from n{self.spec.node(source)} to n{self.spec.node(target)}"
+            raise LabError(f"rail {self.spec.rail(rail)} is not half-open {names}") from None
 
     def unplug(self, rail, node=None):
         self._switch("ip", "link del {}", rail, node)
 
     def plug(self, rail, node=None):
-        self.refresh()
         index = self.spec.rail(rail)
-        for number in self.spec.node_list(node):
-            rate = self.spec.rates[number][index]
+        states = self._states(index, node)
+        plugged = [number for number, found in states.items() if found != "unplugged"]
+        if plugged:
+            raise LabError(f"rail {index} of node n{plugged[0]} is plugged in already")
+        for number in states:
             batch(self.nsenter(), "ip", network.plug_lines(self.spec, number, index, self.record["holders"][number]))
+            self._shape(number, index)
             batch(self.nsenter(number), "ip", network.address_lines(self.spec, number, index))
-            self._shape(number, index, rate)
 
     def rate(self, rail, rate, node=None):
         rate = check_rate("rate", rate)
-        index = self.spec.rail(rail)
-        for number in self.spec.node_list(node):
-            self._shape(number, index, rate)
+        index, nodes = self.spec.rail(rail), self.spec.node_list(node)
+        self._refuse("unplugged", index, node, "plug it")
         with state.lock():
             self.refresh()
-            for number in self.spec.node_list(node):
+            for number in nodes:
                 self.spec.rates[number][index] = rate
             state.save({**self.record, "spec": dataclasses.asdict(self.spec)})
+        for number in nodes:
+            self._shape(number, index)
 
-    def _shape(self, node, rail, rate):
+    def _shape(self, node, rail):
+        rate = self.spec.rates[node][rail]
         batch(self.nsenter(), "tc", [network.shape_line(network.port(node, rail), rate)])
         batch(self.nsenter(node), "tc", [network.shape_line(network.interface(rail), rate)])
 
     def _switch(self, tool, line, rail, node):
         """All ports of a rail in one process, so that they change within a millisecond."""
         ports = [network.port(number, self.spec.rail(rail)) for number in self.spec.node_list(node)]
-        batch(self.nsenter(), tool, [line.format(port) for port in ports])
+        try:
+            batch(self.nsenter(), tool, [line.format(port) for port in ports])
+        except LabError:
+            self._refuse("unplugged", rail, node, "plug it")
+            raise
+
+    def _states(self, rail, node):
+        """{node: state} of a rail's ports."""
+        rows = {row[:2]: row[4] for row in self.status()}
+        return {number: rows[f"n{number}", f"eth{rail}"] for number in self.spec.node_list(node)}
+
+    def _refuse(self, unwanted, rail, node, advice):
+        rail = self.spec.rail(rail)
+        for number, found in self._states(rail, node).items():
+            if found == unwanted:
+                raise LabError(f"rail {rail} of node n{number} is {found}: {advice}")
 
     def _neighbour(self, rail, source, target, line):
         source, target, rail = self.spec.node(source), self.spec.node(target), self.spec.rail(rail)

@@ -29,7 +29,9 @@ mount -t tmpfs -o mode=1777,nosuid,nodev tmpfs /dev/shm
 mount -t sysfs sysfs /sys 2>/dev/null || mount -t sysfs -o ro sysfs /sys
 mount --bind "$2" /etc/hosts
 ip link set lo up
-{ echo cubic > /proc/sys/net/ipv4/tcp_congestion_control; } 2>/dev/null || :
+for which in cubic reno; do
+  { echo $which > /proc/sys/net/ipv4/tcp_congestion_control; } 2>/dev/null && break
+done
 echo 2 > /proc/sys/net/ipv4/conf/all/rp_filter
 for which in all default; do
   file=/proc/sys/net/ipv6/conf/$which/disable_ipv6

@@ -75,7 +75,7 @@ class Lab(Faults, Mpi):
         """Takes well under a second for four nodes. One that is not ephemeral outlives this process."""
         require(*LAB_TOOLS)
         rootless = os.geteuid() != 0
-        with cubic_allowed(os.path.join(state.directory(), ".congestion")):
+        with cubic_allowed():
             self._start_keeper(rootless, ephemeral)
         self.record = state.load(self.name)
         return self

@@ -1,0 +1,192 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Each fault verb has its effect on real traffic, on the ports it names and on no others, and can be undone."""
+
+import json
+import subprocess
+import time
+import unittest
+
+from lab_case import DATAGRAMS, TRAFFIC, Listener, address, delivered, eventually, make_lab
+from nezha_lab import LabError
+
+
+def carrier(lab, node, rail):
+    """As a program in the node sees it; None when there is no such interface."""
+    done = lab.exec(node, ["cat", f"/sys/class/net/eth{rail}/carrier"], capture_output=True, text=True)
+    return done.stdout.strip() if done.returncode == 0 else None
+
+
+class FaultCase(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        cls.lab = make_lab(cls, nodes=3, rails=["none", "none"], ipv6=True)
+
+    def arrives(self, source, target, rail, ipv6=False):
+        self.assertEqual(delivered(self.lab, source, target, rail, ipv6), DATAGRAMS)
+
+    def is_lost(self, source, target, rail, ipv6=False):
+        self.assertEqual(delivered(self.lab, source, target, rail, ipv6), 0)
+
+    def returns(self, source, target, rail, ipv6=False):
+        """After a fault the kernel may ask for the neighbour's address again before it sends."""
+        self.assertTrue(eventually(lambda: delivered(self.lab, source, target, rail, ipv6) == DATAGRAMS))
+
+    def state(self, node, rail):
+        return next(row[4] for row in self.lab.status() if row[:2] == (f"n{node}", f"eth{rail}"))
+
+
+class Cut(FaultCase):
+    def test_one_port(self):
+        self.arrives(0, 1, 1)
+        self.lab.cut(1, node=1)
+        self.addCleanup(self.lab.heal, 1)
+        self.assertEqual(carrier(self.lab, 1, 1), "0")
+        self.assertEqual(carrier(self.lab, 0, 1), "1")
+        self.assertEqual(self.state(1, 1), "cut")
+        self.is_lost(0, 1, 1)
+        self.is_lost(1, 0, 1)
+        self.arrives(0, 2, 1)
+        self.arrives(0, 1, 0)
+        self.lab.heal(1, node=1)
+        self.assertEqual(carrier(self.lab, 1, 1), "1")
+        self.returns(0, 1, 1)
+
+    def test_whole_rail(self):
+        self.lab.cut(0)
+        self.addCleanup(self.lab.heal, 0)
+        self.assertEqual([carrier(self.lab, node, 0) for node in range(3)], ["0"] * 3)
+        self.is_lost(1, 2, 0)
+        self.arrives(1, 2, 1)
+        self.lab.heal(0)
+        self.returns(1, 2, 0)
+
+
+class Silence(FaultCase):
+    def test_one_port_keeps_its_carrier(self):
+        self.arrives(0, 1, 1)
+        self.lab.silence(1, node=1)
+        self.addCleanup(self.lab.speak, 1)
+        self.assertEqual(carrier(self.lab, 1, 1), "1")
+        self.assertEqual(self.state(1, 1), "silent")
+        self.is_lost(0, 1, 1)
+        self.is_lost(1, 0, 1)
+        self.arrives(0, 2, 1)
+        self.arrives(1, 0, 0)
+        self.lab.speak(1, node=1)
+        self.returns(0, 1, 1)
+
+    def test_whole_rail(self):
+        self.lab.silence(0)
+        self.addCleanup(self.lab.speak, 0)
+        self.is_lost(0, 1, 0)
+        self.is_lost(2, 0, 0)
+        self.lab.speak(0)
+        self.returns(0, 1, 0)
+
+    def test_a_cut_port_cannot_speak(self):
+        self.lab.cut(0, node=0)
+        self.addCleanup(self.lab.heal, 0)
+        with self.assertRaisesRegex(LabError, "rail 0 of node n0 is cut: heal it"):
+            self.lab.speak(0)
+
+
+class HalfOpen(FaultCase):
+    def test_one_pair_one_direction(self):
+        for ipv6 in (False, True):
+            self.arrives(0, 1, 1, ipv6)
+        self.lab.halfopen(1, 0, 1)
+        self.addCleanup(subprocess.run, [*self.lab.nsenter(0), "ip", "neigh", "flush", "nud", "permanent", "dev", "eth1"])
+        for ipv6 in (False, True):
+            with self.subTest(ipv6=ipv6):
+                self.is_lost(0, 1, 1, ipv6)
+                self.arrives(1, 0, 1, ipv6)
+                self.arrives(0, 2, 1, ipv6)
+                self.arrives(0, 1, 0, ipv6)
+        self.lab.healopen(1, 0, 1)
+        self.returns(0, 1, 1)
+        self.returns(0, 1, 1, ipv6=True)
+
+    def test_lost_frames_burden_nobody_else(self):
+        """Were they flooded, they would take the other nodes' bandwidth."""
+        self.lab.halfopen(0, 0, 1)
+        self.addCleanup(self.lab.healopen, 0, 0, 1)
+        before = self.lab.nic_bytes(2, 0).received
+        sent = self.lab.nic_bytes(0, 0).sent
+        self.lab.exec(0, [*TRAFFIC, "send", address(self.lab, 1, 0), "200"], check=True)
+        self.assertGreaterEqual(self.lab.nic_bytes(0, 0).sent - sent, 200 * 40)
+        self.assertLess(self.lab.nic_bytes(2, 0).received - before, 200 * 40)
+
+
+class Unplug(FaultCase):
+    def test_interface_goes_and_comes_back(self):
+        self.lab.unplug(1, node=2)
+        self.assertIsNone(carrier(self.lab, 2, 1))
+        self.assertEqual(self.state(2, 1), "unplugged")
+        with self.assertRaisesRegex(LabError, "rail 1 of node n2 is unplugged"):
+            self.lab.nic_bytes(2, 1)
+        self.lab.plug(1, node=2)
+        self.assertEqual(carrier(self.lab, 2, 1), "1")
+        self.returns(0, 2, 1)
+        self.returns(2, 0, 1, ipv6=True)
+
+
+class Rate(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        cls.lab = make_lab(cls, nodes=2, rails=["400mbit", "40mbit"], node_rates=["1:1:20mbit"])
+
+    def shapes(self, node, rail):
+        """Bits per second of the token buckets in the node and in the switch; None for no bucket."""
+        found = []
+        for where, device in ((node, f"eth{rail}"), (None, f"n{node}e{rail}")):
+            done = self.lab.exec(where, ["tc", "-j", "qdisc", "show", "dev", device], capture_output=True, check=True)
+            options = [row["options"] for row in json.loads(done.stdout) if row["kind"] == "tbf"]
+            found.append(options[0]["rate"] * 8 if options else None)
+        return found
+
+    def test_both_ends_are_shaped(self):
+        self.assertEqual(self.shapes(0, 0), [400_000_000] * 2)
+        self.assertEqual(self.shapes(0, 1), [40_000_000] * 2)
+        self.assertEqual(self.shapes(1, 1), [20_000_000] * 2)
+
+    def test_none_and_back(self):
+        self.lab.rate(1, "none", node=0)
+        self.assertEqual(self.shapes(0, 1), [None, None])
+        self.lab.rate(1, "40mbit", node=0)
+        self.assertEqual(self.shapes(0, 1), [40_000_000] * 2)
+
+    def test_survives_unplugging(self):
+        self.lab.unplug(1, node=1)
+        self.lab.plug(1, node=1)
+        self.assertEqual(self.shapes(1, 1), [20_000_000] * 2)
+
+    def test_change_under_traffic(self):
+        """Two streams at once; only how they compare is judged, before and after the rates are swapped."""
+        sinks = [Listener(self.lab, 1, "sink", address(self.lab, 1, rail)) for rail in (0, 1)]
+        streams = [subprocess.Popen([*self.lab.nsenter(0), *TRAFFIC, "stream", address(self.lab, 1, rail)],
+                                    stdin=subprocess.PIPE) for rail in (0, 1)]
+        fast, slow = self._moved_in_a_while()
+        self.assertGreater(fast, 4 * slow)
+        self.lab.rate(0, "20mbit")
+        self.lab.rate(1, "400mbit")
+        self.assertTrue(eventually(lambda: self._compare_swapped()))
+        for stream in streams:
+            stream.communicate()
+            self.assertEqual(stream.returncode, 0)
+        self.assertGreater(min(sink.result() for sink in sinks), 1 << 20)
+        self.lab.rate(0, "400mbit")
+        self.lab.rate(1, "40mbit")
+        self.lab.rate(1, "20mbit", node=1)
+
+    def _moved_in_a_while(self):
+        before = [self.lab.nic_bytes(1, rail).received for rail in (0, 1)]
+        time.sleep(0.5)
+        return [self.lab.nic_bytes(1, rail).received - old for rail, old in zip((0, 1), before)]
+
+    def _compare_swapped(self):
+        slow, fast = self._moved_in_a_while()
+        return fast > 4 * slow
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -1,0 +1,66 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""The computed limit, against values worked out by hand; needs no lab."""
+
+import unittest
+
+import lab_case  # noqa: F401 (sets the path)
+from nezha_lab import LabError, limit
+from nezha_lab.mpi import hosts
+from nezha_lab.spec import LabSpec
+
+MIB = 1 << 20
+
+
+class Limit(unittest.TestCase):
+    def near(self, microseconds, message_bytes, rates):
+        self.assertAlmostEqual(limit.allreduce_seconds(message_bytes, rates) * 1e6, microseconds, delta=1)
+
+    def test_two_equal_rails(self):
+        # 16 MiB * 1.5 = 25165824 bytes; at 2 * 957 Mbit/s 105187 us, less 2 * 128 KiB at 2 Gbit/s, 1049 us
+        self.near(105187 - 1049, 16 * MIB, [["1gbit", "1gbit"]] * 4)
+
+    def test_uneven_rails(self):
+        # at 1.5 * 957 Mbit/s 140248 us, less 2 * 128 KiB at 1.5 Gbit/s, 1398 us
+        self.near(140248 - 1398, 16 * MIB, [["1gbit", "500mbit"]] * 4)
+
+    def test_two_nodes_move_one_vector(self):
+        self.near(70125 - 1049, 16 * MIB, [["1gbit", "1gbit"]] * 2)
+
+    def test_slowest_node_counts(self):
+        self.near(140248 - 1398, 16 * MIB, [["1gbit", "1gbit"], ["1gbit", "500mbit"], ["1gbit", "1gbit"], ["2gbit"]])
+
+    def test_where_there_is_none(self):
+        self.near(0, 64 * 1024, [["1gbit", "1gbit"]] * 4)
+        self.near(0, 16 * MIB, [["none", "1gbit"]] * 4)
+        self.near(0, 16 * MIB, [["1gbit"]])
+
+
+class Hosts(unittest.TestCase):
+    def test_even(self):
+        self.assertEqual(hosts(4, None, None), [1, 1, 1, 1])
+        self.assertEqual(hosts(4, 2, None), [1, 1, 0, 0])
+        self.assertEqual(hosts(4, 6, None), [2, 2, 1, 1])
+
+    def test_filled(self):
+        self.assertEqual(hosts(4, None, 2), [2, 2, 2, 2])
+        self.assertEqual(hosts(4, 5, 2), [2, 2, 1, 0])
+
+    def test_too_many(self):
+        with self.assertRaisesRegex(LabError, "^np '9': 4 nodes with 2 ranks each hold at most 8$"):
+            hosts(4, 9, 2)
+        with self.assertRaisesRegex(LabError, "^ppn '0': a number from 1 on is allowed$"):
+            hosts(4, 4, 0)
+
+
+class Addresses(unittest.TestCase):
+    def test_subnet_per_rail(self):
+        spec = LabSpec.make(3, ["1gbit", "none"])
+        self.assertEqual([spec.address(2, 0), spec.address(0, 1)], [("10.10.0.3", 24), ("10.11.0.1", 24)])
+
+    def test_one_subnet(self):
+        spec = LabSpec.make(3, ["1gbit", "none"], one_subnet=True)
+        self.assertEqual([spec.address(2, 0), spec.address(0, 1)], [("10.10.0.3", 16), ("10.10.1.1", 16)])
+
+
+if __name__ == "__main__":
+    unittest.main()
