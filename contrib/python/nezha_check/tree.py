@@ -50,8 +50,8 @@ def build(check, name, build_dir, *options):
     if status == 0:
         return Case(f"build {name}", PASSED)
     lines = read_log(log).strip().splitlines() or [f"status {status}"]
-    errors = [line for line in lines if "error:" in line]
-    return Case(f"build {name}", FAILED, (errors or lines)[-1], os.path.join(build_dir, "build.log"))
+    errors = [line for line in lines if "error:" in line or "*** No rule" in line]
+    return Case(f"build {name}", FAILED, (errors or lines[-1:])[0], os.path.join(build_dir, "build.log"))
 
 
 def make(check, build_dir, log_name, *arguments, env=None):
