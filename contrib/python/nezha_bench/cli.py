@@ -120,29 +120,29 @@ def _picture_path(options, case, several):
     return f"{root}-{case.name}{suffix}" if several else options.picture
 
 
-def compare(options, case, programs):
+def compare(options, case, programs, effort):
     """(Measured, Launcher) of one case."""
     wanted = _wanted(options, case)
     for name, reason in programs.check(wanted):
         print(f"bench: {LABELS[name]} is left out: {reason}", file=sys.stderr)
         wanted.remove(name)
     count = options.rounds or (5 if options.quick else 15)
-    launcher = Launcher(case, programs, _effort(options), tuple(map(tuple, options.nezha_mca)))
+    launcher = Launcher(case, programs, effort, tuple(map(tuple, options.nezha_mca)))
     launches = count * (len(wanted) + 1)
     with (Lab(case.nodes, list(case.rails), node_rates=list(case.node_rates)) as lab,
-          progress.make(case.name, options.subject, launches, len(launcher.effort.sizes)) as seen):
+          progress.make(case.name, options.subject, launches, len(effort.sizes)) as seen):
         measured = rounds.measure(lab, launcher, options.subject, wanted, count, seen)
         if options.memory and not measured.interrupted:
-            seconds = rounds.deadline(launcher.effort, case.nodes)
+            seconds = rounds.deadline(effort, case.nodes)
             measured.memory = memory.measure(lab, launcher, wanted, seconds, seen)
     return measured, launcher
 
 
 def run(options):
-    cases, programs, whole = _cases(options), _programs(options), document.start()
-    invalid = False
+    cases, effort, programs = _cases(options), _effort(options), _programs(options)
+    whole, invalid = document.start(), False
     for case in cases:
-        measured, launcher = compare(options, case, programs)
+        measured, launcher = compare(options, case, programs, effort)
         result = summary.summarise(measured, options.statistic)
         table.print_summary(result)
         document.add_case(whole, measured, result, launcher)

@@ -1,0 +1,54 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""What the bench's tests share: the path to its modules, what the build made, and rounds made up from numbers."""
+
+import os
+import shutil
+import subprocess
+import sys
+import unittest
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+TOP = os.path.dirname(os.path.dirname(HERE))
+sys.path.insert(0, os.path.join(TOP, "contrib", "python"))
+
+from nezha_bench.cases import PRESETS  # noqa: E402 (the path must be set first)
+from nezha_bench.launch import Launch  # noqa: E402
+from nezha_bench.rounds import Measured  # noqa: E402
+
+BUILD = os.environ.get("NEZHA_BUILD_DIR") or os.path.join(TOP, "build", "default")
+BENCH_COMMAND = os.path.join(TOP, "contrib", "bench")
+_PROGRAMS = os.path.join(BUILD, "contrib", "programs")
+
+
+def program(name):
+    """A program of the build, or a skip that says why there is none."""
+    path = os.path.join(_PROGRAMS, name)
+    if not os.access(path, os.X_OK):
+        raise unittest.SkipTest(f"{path} was not built")
+    if shutil.which("mpirun") is None:
+        raise unittest.SkipTest("there is no mpirun here")
+    return path
+
+
+def mpirun(ranks, *arguments):
+    """On this host, without Nezha."""
+    env = {**os.environ, "OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1",
+           "OMPI_MCA_coll": "^nezha", "OMPI_MCA_btl": "self,vader,tcp", "OMPI_MCA_pml": "ob1"}
+    return subprocess.run(["mpirun", "--oversubscribe", "--bind-to", "none", "-np", str(ranks), *arguments],
+                          env=env, capture_output=True, text=True, timeout=120, stdin=subprocess.DEVNULL)
+
+
+def launch(competitor, times, nezha=None, **members):
+    """One whose sizes take `times` ({size: us}); nezha: the calls that the rails carried at each size, of 10."""
+    header = {"nezha": nezha is not None, "nezha_threshold": 4096}
+    sizes = {size: {"avg_us": us, "median_us": us, "iterations": 10, "cpu_s_per_gib": 1.0, **members}
+             for size, us in times.items()}
+    for size in sizes if nezha is not None else ():
+        sizes[size].update(nezha_calls=nezha[size], nezha_bytes=nezha[size] * size)
+    return Launch(competitor, header, sizes)
+
+
+def measured(rounds, limits, subject="nezha", case="1+1"):
+    """rounds: a list of {who: Launch}, the subject again as 'again'."""
+    competitors = [subject] + [who for who in rounds[0] if who not in (subject, "again")]
+    return Measured(PRESETS[case], subject, competitors, rounds=rounds, limits=limits)

@@ -1,0 +1,158 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""The bench's programs on this host, and the comparison as a whole on the lab."""
+
+import json
+import os
+import subprocess
+import sys
+import tempfile
+import unittest
+
+from bench_case import BENCH_COMMAND, BUILD, mpirun, program
+from nezha_bench.output import read_json_line
+
+from lab_case import make_lab
+
+
+class MpiProgram(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        cls.path = program("nezha_allreduce_bench")
+
+    def test_osu_format(self):
+        done = mpirun(3, self.path, "-m", "4:64", "-i", "20", "-x", "2", "-f")
+        self.assertEqual(done.returncode, 0, done.stderr)
+        lines = [line.split() for line in done.stdout.splitlines() if line and not line.startswith("#")]
+        self.assertEqual([int(line[0]) for line in lines], [4, 8, 16, 32, 64])
+        for _, average, least, most, iterations in lines:
+            self.assertTrue(0 < float(least) <= float(average) <= float(most))
+            self.assertEqual(iterations, "20")
+        self.assertRegex(done.stdout, r"# Size +Avg Latency\(us\) +Min Latency\(us\) +Max Latency\(us\) +Iterations\n")
+
+    def test_json(self):
+        done = mpirun(2, self.path, "-s", "12,1M", "-T", "0.05", "--json")
+        self.assertEqual(done.returncode, 0, done.stderr)
+        (_, start), *rows = [read_json_line(line) for line in done.stdout.splitlines()]
+        self.assertEqual((start["ranks"], start["nezha"]), (2, False))
+        self.assertEqual([row["size"] for _, row in rows], [12, 1 << 20])
+        for _, row in rows:
+            self.assertGreaterEqual(row["iterations"], 3)
+            self.assertTrue(0 < row["cpu_s_per_gib"] <= row["cpu_s_per_gib_max"])
+            self.assertGreater(row["peak_kib"], 1024)
+
+    def test_types_and_operations_are_right_with_open_mpi(self):
+        for kind in ("float", "double", "int", "long"):
+            for op in ("sum", "max", "min"):
+                for place in ([], ["-I"]):
+                    with self.subTest(type=kind, op=op, place=place):
+                        done = mpirun(3, self.path, "-s", "8,1000,200K", "-i", "3", "-x", "1", "-t", kind, "-o", op, *place)
+                        self.assertEqual(done.returncode, 0, done.stderr)
+
+    def test_one_wrong_element_is_found(self):
+        # 4 calls per size: calls 4 to 7 are those of 256 KiB, 32768 doubles
+        for kind, op, place in (("float", "sum", []), ("double", "max", ["-I"]), ("int", "min", []), ("long", "sum", ["-I"])):
+            with self.subTest(type=kind, op=op, place=place):
+                done = mpirun(2, self.path, "-s", "64,256K", "-i", "3", "-x", "1", "-t", kind, "-o", op, *place,
+                              "--corrupt", "1:6:32767")
+                self.assertNotEqual(done.returncode, 0)
+                self.assertIn("rank 1: the result of call 6 is wrong at element 32767 of ", done.stderr)
+
+    def test_wrong_arguments(self):
+        for words in (["-s", "0"], ["-m", "8:4"], ["-t", "quad"], ["-T", "x"], ["stray"], ["--corrupt", "1:2"]):
+            with self.subTest(words=words):
+                done = mpirun(1, self.path, *words)
+                self.assertNotEqual(done.returncode, 0)
+                self.assertIn(words[-1], done.stderr)
+
+
+class GlooProgram(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        cls.path = program("nezha_gloo_bench")
+
+    def test_every_algorithm_is_right(self):
+        for ranks in (2, 3, 4):
+            names = ["new_ring", "new_bcube", "ring", "ring_chunked", "halving_doubling"] + (["bcube"] if ranks != 3 else [])
+            for name in names:
+                for how in (name, f"{name}@one"):
+                    with self.subTest(ranks=ranks, how=how):
+                        done = mpirun(ranks, self.path, "--rails", "lo,lo", "--shares", "2,1", "-s", "4,1000,200K", "-i", "3",
+                                      "-x", "1", "--plan", f"4={how},1000={how},200K={how}")
+                        self.assertEqual(done.returncode, 0, done.stderr)
+
+    def test_trial(self):
+        done = mpirun(2, self.path, "--rails", "lo,lo", "-s", "4,64K", "-T", "0.05", "--json")
+        self.assertEqual(done.returncode, 0, done.stderr)
+        rows = [read_json_line(line)[1] for line in done.stdout.splitlines()[1:]]
+        self.assertEqual([row["size"] for row in rows], [4, 65536])
+        for row in rows:
+            self.assertRegex(row["algorithm"], "^(new_ring|new_bcube|ring|ring_chunked|halving_doubling|bcube)(@one)?$")
+
+    def test_wrong_element_is_found(self):
+        done = mpirun(2, self.path, "--rails", "lo", "-s", "4K", "-i", "3", "-x", "1", "--plan", "4K=new_ring",
+                      "--corrupt", "0:2:1000")
+        self.assertNotEqual(done.returncode, 0)
+        self.assertIn("rank 0: the result of call 2 is wrong at element 1000 of 1024", done.stderr)
+
+    def test_wrong_arguments(self):
+        for words, text in ((["--shares", "1"], "one positive number per rail"), (["--plan", "4-ring"], "SIZE=ALGORITHM"),
+                            (["--plan", "4=star"], 'no algorithm "star"'), (["-t", "int"], "sums floats only")):
+            with self.subTest(words=words):
+                done = mpirun(2, self.path, "--rails", "lo,lo", "-s", "4", *words)
+                self.assertNotEqual(done.returncode, 0)
+                self.assertIn(text, done.stderr)
+
+
+class Comparison(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        program("nezha_allreduce_bench")
+        make_lab(cls, nodes=2)  # for the skip, where there can be none
+
+    def bench(self, *arguments):
+        with tempfile.TemporaryDirectory() as directory:
+            path = os.path.join(directory, "bench.json")
+            done = subprocess.run([sys.executable, BENCH_COMMAND, "--build", BUILD, "--json", path, *arguments],
+                                  capture_output=True, text=True, timeout=300, stdin=subprocess.DEVNULL)
+            if not os.path.exists(path):
+                return done, None
+            with open(path, encoding="utf-8") as file:
+                return done, json.load(file)
+
+    def test_incumbents(self):
+        done, found = self.bench("--subject", "ompi-all", "--competitors", "ompi-all,ompi-one", "--nodes", "2",
+                                 "--rail", "1gbit", "--rail", "500mbit", "--rounds", "2", "--sizes", "4,256K",
+                                 "--time", "0.02", "--memory")
+        self.assertEqual(done.returncode, 0, done.stderr)
+        case = found["cases"][0]
+        self.assertEqual([len(launches) for launches in case["rounds"]], [3, 3])
+        self.assertEqual([row["size"] for row in case["summary"]["sizes"]], [4, 262144])
+        # 256 KiB between two nodes: 262144 bytes at 1.5 * 957 Mbit/s less what two buckets hold
+        self.assertAlmostEqual(case["summary"]["sizes"][1]["limit_us"], (262144 / 0.957 - 262144) * 8 / 1500, delta=1)
+        self.assertGreater(case["summary"]["memory"]["processes"]["ompi-all"]["socket_kib"], 0)
+        self.assertIn("256K", done.stdout)
+
+    def test_a_nezha_that_is_not_there_is_told(self):
+        component = os.environ.get("NEZHA_COMPONENT_DIR") or os.path.join(BUILD, "component")
+        if not os.path.isfile(os.path.join(component, "mca_coll_nezha.so")):
+            self.skipTest(f"there is no component in {component}")
+        done, found = self.bench("--component-dir", component, "--competitors", "nezha", "--nodes", "2", "--rounds", "1",
+                                 "--sizes", "1M", "--time", "0.02", "--nezha-mca", "coll", "^nezha")
+        self.assertEqual(done.returncode, 3, done.stderr)
+        self.assertIn('INVALID: the column "Nezha" is not about Nezha', done.stdout)
+        self.assertIn("was not in use", found["cases"][0]["summary"]["invalid"]["nezha"])
+
+    def test_wrong_arguments(self):
+        for words, text in ((["--cases", "none-such"], "case 'none-such'"), (["--sizes", "0"], "size '0'"),
+                            (["--cases", "1+1", "--nodes", "3"], "--cases names whole clusters"),
+                            (["--subject", "ompi-all", "--rail", "fast"], "'fast'"),
+                            (["--competitors", "nezha,mpich"], "competitor 'mpich'")):
+            with self.subTest(words=words):
+                done, _ = self.bench(*words)
+                self.assertEqual(done.returncode, 1)
+                self.assertIn(text, done.stderr)
+                self.assertNotIn("Traceback", done.stderr)
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -1,0 +1,168 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""From launches to what is printed: ratios, percentages, and columns that are not what they claim; needs no lab."""
+
+import io
+import json
+import os
+import tempfile
+import unittest
+
+from bench_case import launch, measured
+from nezha_bench import carried, document, memory, picture, stats, summary, table
+from nezha_bench.cases import PRESETS, Case, presets
+from nezha_bench.competitors import Effort, Launcher, Programs
+from nezha_bench.errors import BenchError
+from nezha_bench.output import OsuReader, read_json_line
+from nezha_bench.rounds import Measured
+from nezha_bench.sizes import parse_sizes, size_text
+from rich.console import Console
+
+SIZES = {1024: 50.0, 1 << 20: 6000.0}
+CARRIED = {1024: 0, 1 << 20: 12}
+
+
+def rounds(count=6, nezha=CARRIED):
+    """Load grows from round to round; Open MPI takes half as long again at 1 KiB and twice as long at 1 MiB."""
+    def one(load):
+        own = {size: load * us for size, us in SIZES.items()}
+        return {"nezha": launch("nezha", own, nezha), "again": launch("nezha", own, nezha),
+                "ompi-all": launch("ompi-all", {1024: 1.5 * own[1024], 1 << 20: 2.0 * own[1 << 20]})}
+
+    return [one(1.0 + 0.1 * number) for number in range(count)]
+
+
+LIMITS = {1024: 0.0, 1 << 20: 0.005}
+
+
+class Summary(unittest.TestCase):
+    def setUp(self):
+        self.found = summary.summarise(measured(rounds(), LIMITS))
+
+    def test_rows(self):
+        small, large = self.found["sizes"]
+        self.assertEqual((small["size"], large["size"]), (1024, 1 << 20))
+        other = large["competitors"]["ompi-all"]
+        self.assertAlmostEqual(other["over_subject"]["median"], 2.0)
+        self.assertEqual(other["subject_is"], stats.FASTER)
+        self.assertEqual(large["best_competitor"], "ompi-all")
+        self.assertAlmostEqual(large["noise_floor"], 0.0)
+        self.assertAlmostEqual(self.found["middle_gain"], 2.0)
+
+    def test_percentage_of_the_limit_only_where_there_is_one(self):
+        small, large = self.found["sizes"]
+        self.assertNotIn("of_limit", small["competitors"]["nezha"])
+        # rounds take 6000 to 9000 us; the middle two 7200 and 7800
+        self.assertAlmostEqual(large["competitors"]["nezha"]["of_limit"]["median"], (5000 / 7200 + 5000 / 7800) / 2)
+
+    def test_no_round_is_an_error(self):
+        with self.assertRaisesRegex(BenchError, "no round was completed"):
+            summary.summarise(Measured(PRESETS["1+1"], "nezha", ["nezha"]))
+
+    def test_plain_table(self):
+        out = io.StringIO()
+        table.print_summary(self.found, Console(file=out, width=80))
+        lines = out.getvalue().splitlines()
+        row = next(line for line in lines if line.strip().startswith("1M"))
+        self.assertIn("2.000 [2.000 2.000] +", row)
+        self.assertIn("62.5 i", next(line for line in lines if line.strip().startswith("1K")))
+        self.assertNotIn("INVALID", out.getvalue())
+
+    def test_document_is_json_and_whole(self):
+        run = measured(rounds(), LIMITS)
+        launcher = Launcher(PRESETS["1+1"], Programs("m", "g", "c"), Effort((1024, 1 << 20), 0.1))
+        whole = document.start()
+        document.add_case(whole, run, self.found, launcher)
+        with tempfile.TemporaryDirectory() as directory:
+            path = os.path.join(directory, "bench.json")
+            document.write(whole, path)
+            with open(path, encoding="utf-8") as file:
+                read = json.load(file)
+            for suffix in ("png", "svg"):
+                picture.draw(self.found, f"{directory}/bench.{suffix}")
+                self.assertGreater(os.path.getsize(f"{directory}/bench.{suffix}"), 10000)
+        case = read["cases"][0]
+        self.assertEqual(case["rounds"][2]["ompi-all"]["sizes"]["1024"]["avg_us"], 1.2 * 50 * 1.5)
+        self.assertEqual(case["summary"]["sizes"][1]["competitors"]["nezha"]["carried_by"], carried.RAILS)
+
+
+class Carried(unittest.TestCase):
+    def invalid(self, nezha):
+        return summary.summarise(measured(rounds(nezha=nezha), LIMITS))["invalid"]
+
+    def test_good(self):
+        self.assertEqual(self.invalid(CARRIED), {})
+
+    def test_component_not_there(self):
+        self.assertIn("was not in use in 12 of 12 launches", self.invalid(None)["nezha"])
+
+    def test_no_call_carried(self):
+        self.assertIn("carried no call at any size", self.invalid({1024: 0, 1 << 20: 0})["nezha"])
+
+    def test_large_sizes_left_to_the_incumbent(self):
+        self.assertIn("no call at 1 sizes from 4096 bytes on: [1048576]", self.invalid({1024: 10, 1 << 20: 0})["nezha"])
+
+    def test_one_bad_launch_is_enough(self):
+        some = rounds()
+        some[3]["again"] = rounds(nezha=None)[3]["again"]
+        self.assertIn("in 1 of 12 launches", summary.summarise(measured(some, LIMITS))["invalid"]["nezha"])
+
+    def test_partly(self):
+        states = carried.by_size([launch("nezha", SIZES, {1024: 10, 1 << 20: 3})])
+        self.assertEqual(states, {1024: carried.RAILS, 1 << 20: carried.PARTLY})
+
+    def test_it_is_said_loudly(self):
+        out = io.StringIO()
+        table.print_summary(summary.summarise(measured(rounds(nezha=None), LIMITS)), Console(file=out, width=80))
+        self.assertIn('*** INVALID: the column "Nezha" is not about Nezha', out.getvalue())
+
+
+class Reading(unittest.TestCase):
+    def test_sizes(self):
+        self.assertEqual(parse_sizes("4:32"), [4, 8, 16, 32])
+        self.assertEqual(parse_sizes("1M,4,3000,1K,4"), [4, 1024, 3000, 1 << 20])
+        self.assertEqual([size_text(size) for size in (4, 1000, 2048, 3 << 20)], ["4", "1000", "2K", "3M"])
+        for bad in ("", "0", "4:", "1M:4", "4,,8", "-4", "4KB"):
+            with self.assertRaises(BenchError, msg=bad):
+                parse_sizes(bad)
+
+    def test_osu_table(self):
+        reader = OsuReader()
+        text = ("# OSU MPI Allreduce Latency Test v7.4\n# Datatype: MPI_CHAR.\n"
+                "# Size       Avg Latency(us)   Min Latency(us)   Max Latency(us)  Iterations\n"
+                "4                       2.50              2.00              3.00        1000\n")
+        kinds = [found for found in map(reader.read, text.splitlines()) if found is not None]
+        self.assertEqual([kind for kind, _ in kinds], ["start", "start", "size"])
+        self.assertEqual(kinds[2][1], {"size": 4, "avg_us": 2.5, "min_us": 2.0, "max_us": 3.0, "iterations": 1000})
+
+    def test_osu_table_without_the_rest(self):
+        reader = OsuReader()
+        reader.read("# Size       Avg Latency(us)")
+        self.assertEqual(reader.read("1048576      12345.67"), ("size", {"size": 1 << 20, "avg_us": 12345.67, "iterations": 0}))
+
+    def test_other_lines_are_passed_over(self):
+        self.assertIsNone(read_json_line("mpirun says something"))
+        self.assertIsNone(read_json_line("{not json"))
+        self.assertEqual(read_json_line('{"kind":"size","size":4}'), ("size", {"size": 4}))
+
+    def test_socket_memory(self):
+        listing = ("ESTAB 0 0 10.10.0.1:1 10.10.0.2:2 skmem:(r100,rb131072,t0,tb2626560,f28,w1000,o0,bl0,d0)\n"
+                   "ESTAB 0 0 10.11.0.1:1 10.11.0.2:2 skmem:(r0,rb131072,t0,tb87040,f0,w5,o0,bl0,d0)\n")
+        self.assertEqual(memory.socket_bytes(listing), 1133)
+
+
+class Cases(unittest.TestCase):
+    def test_weights_are_the_least_rates(self):
+        self.assertEqual(PRESETS["1+0.5"].weights(), [1000.0, 500.0])
+        self.assertEqual(PRESETS["slow-node"].weights(), [1000.0, 500.0])
+        self.assertEqual(PRESETS["unshaped"].weights(), [1.0, 1.0])
+        self.assertEqual(Case("own", 2, ("100mbit", "1gbit")).best_rail(), 1)
+
+    def test_names(self):
+        self.assertEqual([case.name for case in presets("1+1,slow-node")], ["1+1", "slow-node"])
+        self.assertEqual(len(presets("all")), len(PRESETS))
+        with self.assertRaisesRegex(BenchError, "^case '2\\+2': 1\\+1, "):
+            presets("2+2")
+
+
+if __name__ == "__main__":
+    unittest.main()
