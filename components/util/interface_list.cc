@@ -15,7 +15,7 @@ using Pattern = InterfaceList::Pattern;
 
 Status bad_word(std::string_view word, const char* reason) {
   return {Code::bad_parameter,
-          quoted(word) + " " + reason +
+          in_quotes(word) + " " + reason +
               "; allowed are names of interfaces (eth0), blocks of addresses (10.1.0.0/16, fd00::/64) and addresses"};
 }
 

@@ -12,3 +12,8 @@ engine_sources += \
 	%D%/share_list.cc %D%/share_list.h \
 	%D%/status.h \
 	%D%/text.cc %D%/text.h
+
+gtest_programs += test/unit/test_util test/unit/test_util_lists test/unit/test_util_params
+test_unit_test_util_SOURCES = test/unit/test_util.cc
+test_unit_test_util_lists_SOURCES = test/unit/test_util_lists.cc
+test_unit_test_util_params_SOURCES = test/unit/test_util_params.cc

@@ -23,7 +23,7 @@ constexpr long long kAnySize = kMiB * kMiB;
 // ---- from text to a field, by the field's type --------------------------------------------------------------------
 
 Status not_allowed(const nezha_param_t& param, const std::string& allowed, std::string_view value) {
-  return {Code::bad_parameter, std::string(param.name) + " takes " + allowed + ", not " + quoted(value)};
+  return {Code::bad_parameter, std::string(param.name) + " takes " + allowed + ", not " + in_quotes(value)};
 }
 
 Status read(const nezha_param_t& param, std::string_view text, bool& field) {
@@ -188,7 +188,7 @@ Status set_parameter(Config& config, std::string_view name, std::string_view val
   for (const Row& row : kRows) {
     if (name == row.param.name) return row.set(config, row.param, trim(value));
   }
-  return {Code::bad_parameter, "there is no parameter " + quoted(name)};
+  return {Code::bad_parameter, "there is no parameter " + in_quotes(name)};
 }
 
 }  // namespace nezha

@@ -31,7 +31,7 @@ Status parse(std::string_view text, PortRange& range) {
       return {};
     }
   }
-  return {Code::bad_parameter, quoted(word) +
+  return {Code::bad_parameter, in_quotes(word) +
                                    " is no range of ports; allowed are 0 (any port) and LOW-HIGH within 1 to 65535 "
                                    "(46000-46999)"};
 }

@@ -11,7 +11,7 @@ namespace nezha {
 namespace {
 
 Status bad_word(std::string_view word, const char* reason) {
-  return {Code::bad_parameter, quoted(word) + " " + reason +
+  return {Code::bad_parameter, in_quotes(word) + " " + reason +
                                    "; allowed are pairs RAIL:WEIGHT separated by commas, with weights from 0.001 to "
                                    "1000000 (eth0:2,eth1:0.5)"};
 }

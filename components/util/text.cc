@@ -39,7 +39,7 @@ std::vector<std::string_view> words_of(std::string_view list) {
   return words;
 }
 
-std::string quoted(std::string_view text) {
+std::string in_quotes(std::string_view text) {
   std::string result = "\"";
   for (const char c : text.substr(0, kLongestQuote)) result += c >= ' ' && c <= '~' ? c : '?';
   if (text.size() > kLongestQuote) result += "...";

@@ -18,7 +18,7 @@ std::string_view trim(std::string_view text);
 std::vector<std::string_view> words_of(std::string_view list);
 
 /// In double quotes, fit for a message: shortened, and unprintable or non-ASCII bytes replaced by '?'.
-std::string quoted(std::string_view text);
+std::string in_quotes(std::string_view text);
 
 /// A decimal whole number with an optional minus sign, alone in `text`. None when it is anything else or too large.
 std::optional<long long> parse_integer(std::string_view text);
