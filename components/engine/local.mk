@@ -1,5 +1,15 @@
 # SPDX-License-Identifier: BSD-3-Clause
-# Sources of this layer, headers too, and its unit tests:
-#   engine_sources += %D%/team.cc %D%/team.h
-#   gtest_programs += test/unit/test_team
-#   test_unit_test_team_SOURCES = test/unit/test_team.cc
+engine_sources += \
+	%D%/abi.cc \
+	%D%/address.cc %D%/address.h \
+	%D%/core.cc %D%/core.h \
+	%D%/engine.cc %D%/engine.h \
+	%D%/handles.h \
+	%D%/notices.h \
+	%D%/peer.h \
+	%D%/plan.cc %D%/plan.h \
+	%D%/secret.cc %D%/secret.h \
+	%D%/service.cc \
+	%D%/team.cc %D%/team.h \
+	%D%/transports.cc %D%/transports.h \
+	%D%/wiring.cc %D%/wiring.h

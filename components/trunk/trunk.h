@@ -37,8 +37,8 @@ class PieceReceiver {
   virtual bool has_begun(TeamId team, OpNumber op) = 0;
   /// The peer has begun that operation.
   virtual void peer_began(Trunk& trunk, TeamId team, OpNumber op) = 0;
-  /// The lane's end; the trunk has already arranged for its pieces.
-  virtual void lane_lost(Trunk& trunk, const LaneSpec& spec, const Status& why) = 0;
+  /// The lane's end; the trunk has already arranged for its pieces. The lane is to be forgotten, but not from within.
+  virtual void lane_lost(Trunk& trunk, Lane& lane, const Status& why) = 0;
 
  protected:
   ~PieceReceiver() = default;

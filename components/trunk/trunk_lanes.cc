@@ -63,7 +63,7 @@ void Trunk::lane_down(Lane& lane, const Status& why) {
   }
   state.reset(clock_.now());
   state.rail->lanes_up -= 1;
-  receiver_.lane_lost(*this, lane.spec(), why);
+  receiver_.lane_lost(*this, lane, why);
 }
 
 void Trunk::close() {

@@ -15,6 +15,7 @@
 #include "rail/tcp/system_interfaces.h"
 #include "util/interface_list.h"
 #include "util/ip_version.h"
+#include "util/ip_version.h"
 #include "util/status.h"
 
 namespace nezha {

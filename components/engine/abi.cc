@@ -1,0 +1,121 @@
+// SPDX-License-Identifier: BSD-3-Clause
+/// The C ABI's implementation: nothing but translation. No exception passes.
+#include <algorithm>
+#include <cstdio>
+#include <exception>
+#include <new>
+
+#include "engine/handles.h"
+#include "trunk/wire.h"
+
+namespace {
+
+void tell(char* why, std::size_t size, const std::string& text) {
+  if (why != nullptr && size != 0) std::snprintf(why, size, "%s", text.c_str());
+}
+
+/// Runs `body`; an exception becomes `failure`.
+template <typename Result, typename Body>
+Result guarded(Result failure, Body body) noexcept {
+  try {
+    return body();
+  } catch (...) {
+    return failure;
+  }
+}
+
+using Words = std::array<std::uint64_t, NEZHA_VOTE_WORDS>;
+
+}  // namespace
+
+extern "C" {
+
+int nezha_engine_create(const nezha_config_t* config, const nezha_host_t* host, const nezha_self_t* self,
+                        nezha_engine_t** engine, char* why, size_t why_size) {
+  *engine = nullptr;
+  return guarded(static_cast<int>(NEZHA_ERR_MEMORY), [&]() -> int {
+    *engine = new nezha_engine{{nezha::config_of(*config), *host, *self}};
+    const nezha::Status status = (*engine)->engine.open();
+    tell(why, why_size, status.text());
+    return status.ok() ? NEZHA_OK : NEZHA_ERR_RAILS;
+  });
+}
+
+void nezha_engine_destroy(nezha_engine_t* engine) {
+  if (engine == nullptr || engine->engine.abandoned()) return;  // in a forked child it belongs to the parent
+  delete engine;
+}
+
+const void* nezha_engine_address(nezha_engine_t* engine, size_t* size) {
+  *size = engine->engine.address().size();
+  return engine->engine.address().data();
+}
+
+nezha_peer_t* nezha_engine_peer(nezha_engine_t* engine, const void* address, size_t size, int same_node, char* why,
+                                size_t why_size) {
+  return guarded(static_cast<nezha_peer_t*>(nullptr), [&] {
+    nezha::Status status;
+    nezha::Peer* peer =
+        engine->engine.add_peer({static_cast<const std::byte*>(address), size}, same_node != 0, status);
+    tell(why, why_size, status.text());
+    return reinterpret_cast<nezha_peer_t*>(peer);
+  });
+}
+
+void nezha_engine_abandon(nezha_engine_t* engine) { engine->engine.abandon(); }
+
+nezha_team_t* nezha_team_create(nezha_engine_t* engine, const nezha_team_spec_t* spec) {
+  return guarded(static_cast<nezha_team_t*>(nullptr),
+                 [&] { return new nezha_team{engine->engine, *engine->engine.create_team(*spec)}; });
+}
+
+void nezha_team_destroy(nezha_team_t* team) {
+  team->engine.destroy_team(team->team);
+  delete team;
+}
+
+int nezha_team_agreement_due(nezha_team_t* team, size_t bytes) {
+  return team->engine.agreement_due(team->team, bytes) ? 1 : 0;
+}
+
+void nezha_team_vote(nezha_team_t* team, uint64_t words[NEZHA_VOTE_WORDS]) {
+  Words all{};
+  const bool voted = guarded(false, [&] {
+    team->engine.vote(team->team, all);
+    return true;
+  });
+  if (!voted) return nezha_vote_no(words);
+  std::copy(all.begin(), all.end(), words);
+}
+
+void nezha_vote_no(uint64_t words[NEZHA_VOTE_WORDS]) { nezha::Team::vote_no(std::span<std::uint64_t, NEZHA_VOTE_WORDS>(words, NEZHA_VOTE_WORDS)); }
+
+nezha_team_state_t nezha_team_decide(nezha_team_t* team, const uint64_t words[NEZHA_VOTE_WORDS]) {
+  return guarded(NEZHA_TEAM_DECLINED, [&] {
+    Words all;
+    std::copy(words, words + NEZHA_VOTE_WORDS, all.begin());
+    return team->engine.decide(team->team, all);
+  });
+}
+
+const char* nezha_team_error(nezha_team_t* team) { return team->team.error().c_str(); }
+
+int nezha_allreduce(nezha_team_t* team, const nezha_allreduce_t* call) {
+  return guarded(static_cast<int>(NEZHA_ERR_MEMORY), [&] { return team->engine.allreduce(team->team, *call); });
+}
+
+size_t nezha_engine_rails(nezha_engine_t* engine) { return engine->engine.rails(); }
+
+int nezha_engine_rail_stats(nezha_engine_t* engine, size_t index, nezha_rail_stats_t* stats) {
+  return engine->engine.rail_stats(index, *stats) ? NEZHA_OK : NEZHA_ERR_PARAM;
+}
+
+void nezha_engine_class_stats(nezha_engine_t* engine, nezha_class_stats_t stats[NEZHA_SIZE_CLASSES]) {
+  engine->engine.class_stats(stats);
+}
+
+void nezha_engine_totals(nezha_engine_t* engine, uint64_t* calls, uint64_t* bytes) {
+  engine->engine.totals(*calls, *bytes);
+}
+
+}  // extern "C"

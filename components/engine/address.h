@@ -1,0 +1,33 @@
+// SPDX-License-Identifier: BSD-3-Clause
+/// What a process publishes to the members of its job, and how it is written down.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "rail/rail.h"
+#include "util/status.h"
+
+namespace nezha {
+
+using Secret = std::array<std::uint8_t, 32>;
+
+struct Address {
+  ProcessId id = 0;
+  std::uint32_t job_rank = 0;
+  std::string node;
+  Secret key{};  ///< random; a pair's secret is made of both keys
+  std::uint64_t window = 0;  ///< early bytes that this process keeps for each peer
+  std::vector<RailAddress> rails;  ///< at most kMaxRails; none: its engine failed
+};
+
+std::vector<std::byte> encode_address(const Address& address);
+
+/// Reads untrusted bytes. The text of the status says what is wrong with them.
+Status decode_address(std::span<const std::byte> bytes, Address& out);
+
+}  // namespace nezha

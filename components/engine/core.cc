@@ -1,0 +1,246 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "engine/core.h"
+
+#include <algorithm>
+
+#include "engine/secret.h"
+#include "util/random.h"
+
+namespace nezha {
+namespace {
+
+/// Of the memory promised per peer (the smaller of 2 MiB and 32 MiB by the number of peers), a quarter each goes to
+/// kept bytes and early ones; the rest is for sockets and scratch.
+constexpr std::size_t kMemory = 32 * 1024 * 1024;
+constexpr std::size_t kLeastKeep = 2 * kMostCopied + 4096;
+constexpr std::size_t kMostKeep = 512 * 1024;
+constexpr double kMbps = 1e6 / 8 / 1e9;  ///< in bytes per nanosecond
+
+}  // namespace
+
+Core::Core(const Config& config, const Clock& clock, const Log& log, std::uint32_t job_rank, std::string node,
+           ProcessId id, const Secret& key)
+    : config_(config),
+      clock_(clock),
+      log_(log),
+      wiring_(config.connect_timeout * kSecond,
+              [this](const Peer& peer, const Wire& wire, Nanoseconds deadline) { connect(peer, wire, deadline); }, log_,
+              notices_) {
+  self_.id = id;
+  self_.job_rank = job_rank;
+  self_.node = std::move(node);
+  self_.key = key;
+  self_.window = config.window;
+}
+
+Core::~Core() {
+  for (const auto& [id, peer] : peers_) peer->trunk->close();
+}
+
+void Core::add_transport(std::unique_ptr<Transport> transport) {
+  first_rail_.push_back(self_.rails.size());
+  for (const RailAddress& rail : transport->rails()) {
+    RailLoad& load = loads_.emplace_back();
+    load.weight = config_.share.weight(rail.name);
+    load.nominal = rail.speed_mbps * kMbps;
+    self_.rails.push_back(rail);
+    transport_of_.push_back(transports_.size());
+  }
+  transports_.push_back(std::move(transport));
+}
+
+std::vector<std::string> Core::unknown_shares() const {
+  std::vector<std::string> unknown;
+  for (const ShareList::Entry& entry : config_.share.entries)
+    if (std::none_of(self_.rails.begin(), self_.rails.end(), [&](const RailAddress& r) { return r.name == entry.rail; }))
+      unknown.push_back(entry.rail);
+  return unknown;
+}
+
+TrunkOptions Core::trunk_options(std::uint64_t peer_window) const {
+  TrunkOptions options;
+  options.keep = std::clamp(kMemory / 4 / (peers_.size() + 1), kLeastKeep, kMostKeep);
+  options.early_window = config_.window;
+  options.peer_window = static_cast<std::size_t>(peer_window);
+  options.checksum = config_.checksum;
+  return options;
+}
+
+Peer* Core::add_peer(std::span<const std::byte> bytes, bool same_node, Status& why) {
+  auto peer = std::make_unique<Peer>();
+  why = decode_address(bytes, peer->address);
+  if (!why.ok()) return nullptr;
+  const ProcessId id = peer->address.id;
+  if (const auto known = peers_.find(id); known != peers_.end()) return known->second.get();
+  why = pair_secret(self_, peer->address, peer->secret);
+  if (!why.ok()) return nullptr;
+  peer->same_node = same_node;
+  peer->connects = self_.job_rank < peer->address.job_rank;
+  peer->trunk = std::make_unique<Trunk>(id, trunk_options(peer->address.window), *this, clock_, log_);
+  for (const RailPair pair : pair_rails(self_.rails, peer->address.rails, same_node)) {
+    Wire& wire = peer->wires.emplace_back();
+    wire.rails = pair;
+    wire.label = self_.rails[pair.local].label() + " - " + peer->address.rails[pair.remote].label();
+    peer->trunk->add_lane(pair.local, pair.remote, loads_[pair.local]);
+  }
+  return (peers_[id] = std::move(peer)).get();
+}
+
+Team* Core::create_team(std::string name, int rank, std::vector<Peer*> peers) {
+  for (Peer* peer : peers)
+    if (peer != nullptr) wiring_.want(*peer, clock_.now());
+  return teams_.emplace_back(std::make_unique<Team>(std::move(name), rank, std::move(peers), self_.node)).get();
+}
+
+void Core::destroy_team(Team& team) {
+  team.abort("the communicator is gone");
+  ready_.erase(team.id());
+  for (Peer* peer : team.peers())
+    if (peer != nullptr && team.id() != 0) peer->trunk->forget_team(team.id());
+  std::erase_if(teams_, [&](const auto& other) { return other.get() == &team; });
+}
+
+void Core::vote(Team& team, std::array<std::uint64_t, NEZHA_VOTE_WORDS>& words) {
+  bool ready = true;
+  bool failed = rails() == 0;
+  std::size_t lanes = 1;
+  for (const Peer* peer : team.peers()) {
+    if (peer == nullptr) continue;
+    const std::size_t up = peer->trunk->lanes_up();
+    ready = ready && peer->settled && up != 0;
+    failed = failed || (peer->settled && up == 0);
+    lanes = std::max(lanes, up);
+  }
+  TeamId fresh = 0;
+  if (!random_id(fresh).ok()) failed = true;
+  team.vote(words, Plan::from(config_, lanes), fresh, ready, failed);
+}
+
+nezha_team_state_t Core::decide(Team& team, const std::array<std::uint64_t, NEZHA_VOTE_WORDS>& words) {
+  const nezha_team_state_t before = team.state();
+  const nezha_team_state_t after = team.decide(words, Plan::from(config_, 1), notices_);
+  if (before == after) return after;
+  log_.line(1, "team %s of %d ranks: %s", team.name().c_str(), team.size(),
+            after == NEZHA_TEAM_READY ? "ready" : "declined");
+  if (after == NEZHA_TEAM_READY) ready_[team.id()] = &team;
+  if (after == NEZHA_TEAM_DECLINED)
+    for (const Peer* peer : team.peers())
+      if (peer != nullptr && peer->settled && peer->trunk->lanes_up() == 0)
+        notices_.push_back({"pair cannot connect", {team.name(), self_.node, peer->label()}});
+  return after;
+}
+
+void Core::start(Team& team, const Call& call, AlgorithmChoice choice) { team.start(call, choice); }
+
+bool Core::progress(Watch watch) {
+  bool moved = false;
+  for (const auto& transport : transports_) moved = transport->progress(watch) || moved;
+  for (const auto& [lane, transport] : dead_) transport->forget(*lane);
+  dead_.clear();
+  for (const auto& [id, peer] : peers_)
+    if (peer->trunk->has_queued()) peer->trunk->pump();
+  return moved;
+}
+
+void Core::step(Nanoseconds now) {
+  wiring_.step(now);
+  fail_dark_teams(now);
+}
+
+/// An operation whose peer has had no lane for too long ends with an error.
+void Core::fail_dark_teams(Nanoseconds now) {
+  for (const auto& team : teams_) {
+    if (!team->active()) continue;
+    for (const Peer* peer : team->peers()) {
+      if (peer == nullptr || peer->dark_since == 0 || now - peer->dark_since < config_.timeout * kSecond) continue;
+      std::string last;
+      for (const Wire& wire : peer->wires)
+        last += wire.label + ": " + wire.last_error.text() + "; ";
+      team->abort("no rail to " + peer->label() + " for coll_nezha_timeout = " + std::to_string(config_.timeout) +
+                  " s (" + last + "this is " + self_.node + ")");
+      break;
+    }
+  }
+}
+
+bool Core::settle() {
+  bool outstanding = false;
+  for (const auto& [id, peer] : peers_) {
+    peer->trunk->send_acks();
+    outstanding = outstanding || peer->trunk->outstanding();
+  }
+  return outstanding;
+}
+
+Nanoseconds Core::next_due() const {
+  Nanoseconds due = wiring_.next_due();
+  const auto sooner = [&](Nanoseconds when) {
+    if (when != 0 && (due == 0 || when < due)) due = when;
+  };
+  for (const auto& transport : transports_) sooner(transport->next_deadline());
+  for (const auto& team : teams_)
+    for (const Peer* peer : team->peers())
+      if (team->active() && peer != nullptr && peer->dark_since != 0) sooner(peer->dark_since + config_.timeout * kSecond);
+  return due;
+}
+
+Team* Core::team_of(TeamId id) const {
+  const auto found = ready_.find(id);
+  return found == ready_.end() ? nullptr : found->second;
+}
+
+Placement Core::place(Trunk& trunk, const PieceHeader& piece) {
+  Team* team = team_of(piece.team);
+  return team == nullptr ? Placement{PlaceKind::early} : team->place(trunk, piece);
+}
+
+bool Core::arrived(Trunk& trunk, const PieceHeader& piece, const std::byte* data) {
+  Team* team = team_of(piece.team);
+  return team == nullptr || team->arrived(trunk, piece, data);
+}
+
+bool Core::has_begun(TeamId id, OpNumber op) {
+  const Team* team = team_of(id);
+  return team != nullptr && team->has_begun(op);
+}
+
+void Core::peer_began(Trunk& trunk, TeamId id, OpNumber op) {
+  if (Team* team = team_of(id)) team->peer_began(trunk, op);
+}
+
+void Core::lane_lost(Trunk& trunk, Lane& lane, const Status& why) {
+  dead_.emplace_back(&lane, &transport_of(lane.spec()));
+  wiring_.lane_lost(*peers_.at(trunk.peer()), {lane.spec().local_rail, lane.spec().remote_rail}, why, clock_.now());
+}
+
+const Secret* Core::secret(ProcessId id) const {
+  const auto found = peers_.find(id);
+  return found == peers_.end() ? nullptr : &found->second->secret;
+}
+
+bool Core::expects(const LaneSpec& spec) const {
+  const auto found = peers_.find(spec.peer);
+  return found != peers_.end() && !found->second->connects &&
+         found->second->trunk->lane_is_down(spec.local_rail, spec.remote_rail);
+}
+
+LaneEvents& Core::lane_up(Lane& lane) {
+  Peer& peer = *peers_.at(lane.spec().peer);
+  peer.trunk->lane_up(lane);
+  wiring_.lane_up(peer, {lane.spec().local_rail, lane.spec().remote_rail});
+  return *peer.trunk;
+}
+
+void Core::lane_failed(const LaneSpec& spec, const Status& why) {
+  Peer& peer = *peers_.at(spec.peer);
+  loads_[spec.local_rail].lanes_failed += 1;
+  wiring_.lane_failed(peer, {spec.local_rail, spec.remote_rail}, why, clock_.now());
+}
+
+void Core::connect(const Peer& peer, const Wire& wire, Nanoseconds deadline) {
+  const LaneSpec spec{peer.address.id, wire.rails.local, wire.rails.remote, peer.same_node};
+  const std::size_t local = wire.rails.local - first_rail_[transport_of_[wire.rails.local]];
+  transport_of(spec).connect(spec, local, peer.address.rails[wire.rails.remote], deadline);
+}
+
+}  // namespace nezha

@@ -1,0 +1,259 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "engine/engine.h"
+
+#include <poll.h>
+#include <sched.h>
+#include <sys/eventfd.h>
+#include <time.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <bit>
+#include <cstdio>
+
+#include "engine/secret.h"
+#include "engine/transports.h"
+#include "rail/tcp/interface.h"
+#include "util/random.h"
+
+namespace nezha {
+namespace {
+
+constexpr Nanoseconds kBlock = 100 * kMicrosecond;  ///< longest time that a caller sleeps at a stretch
+constexpr unsigned kSpins = 4;                      ///< idle rounds before it does
+constexpr unsigned kBusyRounds = 32;                ///< rounds with work between two looks at the host's progress
+
+ProcessId make_id() {
+  ProcessId id = 0;
+  return random_id(id).ok() ? id : 0;
+}
+
+Secret make_key_or_zero() {
+  Secret key{};
+  return make_key(key).ok() ? key : Secret{};
+}
+
+}  // namespace
+
+Nanoseconds SystemClock::now() const {
+  timespec time;
+  clock_gettime(CLOCK_MONOTONIC, &time);
+  return time.tv_sec * kSecond + time.tv_nsec;
+}
+
+Engine::Engine(const Config& config, const nezha_host_t& host, const nezha_self_t& self)
+    : host_(host),
+      core_(config, clock_, Log(host.log, host.ctx, config.verbose), self.job_rank, self.node_name, make_id(),
+            make_key_or_zero()) {}
+
+Status Engine::open() {
+  Lock lock(mutex_);
+  Notices notices;
+  Status status = core_.self().id == 0 ? Status{Code::internal, "the kernel gives no random bytes"}
+                                       : open_transports(core_, notices);
+  wake_fd_ = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+  if (wake_fd_ < 0) status = {Code::io, "no descriptor for the service thread"};
+  address_ = encode_address(core_.self());
+  lock.unlock();
+  for (const Notice& notice : notices) {
+    std::vector<const char*> arguments;
+    for (const std::string& argument : notice.arguments) arguments.push_back(argument.c_str());
+    if (host_.help != nullptr)
+      host_.help(host_.ctx, notice.topic.c_str(), static_cast<int>(arguments.size()), arguments.data());
+  }
+  return status;
+}
+
+Engine::~Engine() {
+  {
+    Lock lock(mutex_);
+    stop_ = true;
+  }
+  if (service_.joinable()) {
+    wake_service();
+    service_.join();
+  }
+  if (wake_fd_ >= 0) close(wake_fd_);
+}
+
+Peer* Engine::add_peer(std::span<const std::byte> address, bool same_node, Status& why) {
+  Lock lock(mutex_);
+  return core_.add_peer(address, same_node, why);
+}
+
+Team* Engine::create_team(const nezha_team_spec_t& spec) {
+  Lock lock(mutex_);
+  std::vector<Peer*> peers;
+  for (int rank = 0; rank < spec.size; ++rank) peers.push_back(reinterpret_cast<Peer*>(spec.peers[rank]));
+  Team* team = core_.create_team(spec.name, spec.rank, std::move(peers));
+  if (!service_.joinable() && wake_fd_ >= 0) service_ = std::thread([this] { serve(); });
+  ticking_ = true;
+  wake_service();
+  return team;
+}
+
+void Engine::destroy_team(Team& team) {
+  Lock lock(mutex_);
+  core_.destroy_team(team);
+}
+
+bool Engine::agreement_due(Team& team, std::size_t bytes) {
+  Lock lock(mutex_);
+  return team.agreement_due(bytes);
+}
+
+void Engine::vote(Team& team, std::array<std::uint64_t, NEZHA_VOTE_WORDS>& words) {
+  Lock lock(mutex_);
+  core_.vote(team, words);
+}
+
+nezha_team_state_t Engine::decide(Team& team, const std::array<std::uint64_t, NEZHA_VOTE_WORDS>& words) {
+  Lock lock(mutex_);
+  const nezha_team_state_t state = core_.decide(team, words);
+  show_notices(lock);
+  return state;
+}
+
+int Engine::allreduce(Team& team, const nezha_allreduce_t& what) {
+  if (what.count == 0) return NEZHA_OK;
+  Lock lock(mutex_);
+  if (!team.error().empty()) return NEZHA_ERR_FAILED;
+  const std::size_t bytes = what.count * what.element;
+  const AlgorithmChoice choice = team.plan().choose(bytes, what.element, team.size());
+  if (choice == AlgorithmChoice::incumbent) return NEZHA_USE_INCUMBENT;
+  Call call;
+  call.send = static_cast<const std::byte*>(what.send);
+  call.recv = static_cast<std::byte*>(what.recv);
+  call.count = what.count;
+  call.element = what.element;
+  call.chunk = team.plan().chunk_for(choice, bytes, what.element, team.size());
+  call.reducer = {find_kernel(what.type, what.op), host_.reduce, host_.ctx, what.reduce_ctx, what.element};
+  const Nanoseconds start = clock_.now();
+  ++operations_;
+  core_.start(team, call, choice);
+  wait(lock, team);
+  --operations_;
+  called_ = true;
+  if (!ticking_) {
+    ticking_ = true;
+    wake_service();
+  }
+  if (team.error().empty()) count(bytes, clock_.now() - start);
+  if (core_.has_notices()) show_notices(lock);
+  return team.error().empty() ? NEZHA_OK : NEZHA_ERR_FAILED;
+}
+
+/// One caller drives; the others sleep until their operation has ended or the drive is handed on.
+void Engine::wait(Lock& lock, Team& team) {
+  while (!team.finished()) {
+    if (driving_) {
+      ++waiting_;
+      turn_.wait_for(lock, std::chrono::milliseconds(1));
+      --waiting_;
+      continue;
+    }
+    driving_ = true;
+    drive(lock, team);
+    driving_ = false;
+  }
+  if (waiting_ != 0) turn_.notify_all();
+}
+
+void Engine::drive(Lock& lock, Team& team) {
+  unsigned idle_rounds = 0;
+  unsigned busy_rounds = 0;
+  while (!team.finished()) {
+    if (core_.progress(Watch::all)) {
+      idle_rounds = 0;
+      if (waiting_ != 0) turn_.notify_all();
+      if (++busy_rounds % kBusyRounds != 0) continue;
+      lock.unlock();
+      host_.progress(host_.ctx);
+      lock.lock();
+      continue;
+    }
+    if (team.finished()) return;
+    idle(lock, idle_rounds++);
+  }
+}
+
+/// Nothing to do for the lanes: the host's turn, then sleep, first lightly.
+void Engine::idle(Lock& lock, unsigned rounds) {
+  if (rounds % 64 == 63) core_.step(clock_.now());
+  std::array<pollfd, 8> fds;
+  nfds_t count = 0;
+  for (const auto& transport : core_.transports())
+    if (count < fds.size()) fds[count++] = {transport->wait_fd(Watch::all), POLLIN, 0};
+  lock.unlock();
+  if (host_.progress(host_.ctx) == 0) {
+    if (rounds < kSpins) {
+      sched_yield();
+    } else {
+      const timespec time{0, kBlock};
+      ppoll(fds.data(), count, &time, nullptr);
+    }
+  }
+  lock.lock();
+}
+
+void Engine::count(std::size_t bytes, Nanoseconds took) {
+  nezha_class_stats_t& entry = classes_[std::min<std::size_t>(std::bit_width(bytes) - 1, NEZHA_SIZE_CLASSES - 1)];
+  entry.calls += 1;
+  entry.bytes += bytes;
+  entry.time_ns += static_cast<std::uint64_t>(took);
+  calls_ += 1;
+  bytes_ += bytes;
+}
+
+void Engine::show_notices(Lock& lock) {
+  if (!core_.has_notices()) return;
+  const Notices notices = core_.take_notices();
+  lock.unlock();
+  for (const Notice& notice : notices) {
+    std::vector<const char*> arguments;
+    for (const std::string& argument : notice.arguments) arguments.push_back(argument.c_str());
+    if (host_.help != nullptr)
+      host_.help(host_.ctx, notice.topic.c_str(), static_cast<int>(arguments.size()), arguments.data());
+  }
+  lock.lock();
+}
+
+std::size_t Engine::rails() {
+  Lock lock(mutex_);
+  return core_.rails();
+}
+
+bool Engine::rail_stats(std::size_t index, nezha_rail_stats_t& stats) {
+  Lock lock(mutex_);
+  if (index >= core_.rails()) return false;
+  stats = {};
+  const RailLoad& load = core_.loads()[index];
+  const RailAddress& rail = core_.self().rails[index];
+  std::uint64_t total = 0;
+  for (const RailLoad& other : core_.loads()) total += other.bytes_sent;
+  std::snprintf(stats.name, sizeof stats.name, "%s", rail.label().c_str());
+  std::snprintf(stats.address, sizeof stats.address, "%s", address_text(rail.family, rail.address).c_str());
+  stats.bytes_sent = load.bytes_sent;
+  stats.bytes_received = load.bytes_received;
+  stats.frames_sent = load.frames_sent;
+  stats.frames_received = load.frames_received;
+  stats.retransmissions = load.retransmissions;
+  stats.busy_ns = static_cast<std::uint64_t>(load.busy);
+  stats.share = total == 0 ? 0 : static_cast<std::uint32_t>(static_cast<double>(load.bytes_sent) / static_cast<double>(total) * 65536);
+  stats.lanes_up = load.lanes_up;
+  stats.lanes_failed = load.lanes_failed;
+  return true;
+}
+
+void Engine::class_stats(nezha_class_stats_t* stats) {
+  Lock lock(mutex_);
+  std::copy(classes_.begin(), classes_.end(), stats);
+}
+
+void Engine::totals(std::uint64_t& calls, std::uint64_t& bytes) {
+  Lock lock(mutex_);
+  calls = calls_;
+  bytes = bytes_;
+}
+
+}  // namespace nezha

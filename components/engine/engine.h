@@ -1,0 +1,87 @@
+// SPDX-License-Identifier: BSD-3-Clause
+/// A core under one lock, driven by real threads: callers drive while they wait, one at a time; a service thread wires
+/// lanes and keeps acks flowing while nobody is in a call.
+///
+/// The service thread never runs an algorithm (its reductions may call the host): it looks at lanes only while no
+/// operation is under way.
+#pragma once
+
+#include <array>
+#include <atomic>
+#include <condition_variable>
+#include <memory>
+#include <mutex>
+#include <thread>
+
+#include "engine/core.h"
+#include "nezha/nezha.h"
+
+namespace nezha {
+
+class SystemClock final : public Clock {
+ public:
+  Nanoseconds now() const override;
+};
+
+class Engine {
+ public:
+  Engine(const Config& config, const nezha_host_t& host, const nezha_self_t& self);
+  ~Engine();
+
+  /// Finds the rails. Not ok: there are none; the engine is still good for voting no.
+  Status open();
+  const std::vector<std::byte>& address() const { return address_; }
+
+  Peer* add_peer(std::span<const std::byte> address, bool same_node, Status& why);
+  Team* create_team(const nezha_team_spec_t& spec);
+  void destroy_team(Team& team);
+  bool agreement_due(Team& team, std::size_t bytes);
+  void vote(Team& team, std::array<std::uint64_t, NEZHA_VOTE_WORDS>& words);
+  nezha_team_state_t decide(Team& team, const std::array<std::uint64_t, NEZHA_VOTE_WORDS>& words);
+  int allreduce(Team& team, const nezha_allreduce_t& call);
+
+  std::size_t rails();
+  bool rail_stats(std::size_t index, nezha_rail_stats_t& stats);
+  void class_stats(nezha_class_stats_t* stats);
+  void totals(std::uint64_t& calls, std::uint64_t& bytes);
+
+  /// In a forked child: threads and lanes belong to the parent, nothing may be touched any more.
+  void abandon() { abandoned_ = true; }
+  bool abandoned() const { return abandoned_; }
+
+ private:
+  using Lock = std::unique_lock<std::mutex>;
+
+  void wait(Lock& lock, Team& team);
+  void drive(Lock& lock, Team& team);
+  void idle(Lock& lock, unsigned rounds);
+  void count(std::size_t bytes, Nanoseconds took);
+  void show_notices(Lock& lock);
+
+  void serve();
+  void nap(Lock& lock, bool ticking);
+  void wake_service();
+
+  const nezha_host_t host_;
+  const SystemClock clock_;
+  std::mutex mutex_;
+  // Guarded by mutex_:
+  Core core_;
+  unsigned operations_ = 0;  ///< under way
+  unsigned waiting_ = 0;     ///< callers that wait for the one that drives
+  bool driving_ = false;
+  bool ticking_ = false;     ///< the service thread looks in every few milliseconds
+  bool called_ = false;      ///< since its last look
+  bool stop_ = false;
+  std::array<nezha_class_stats_t, NEZHA_SIZE_CLASSES> classes_{};
+  std::uint64_t calls_ = 0;
+  std::uint64_t bytes_ = 0;
+
+  std::condition_variable turn_;  ///< an operation ended, or the drive is free
+  std::vector<std::byte> address_;
+  int wake_fd_ = -1;
+  std::thread service_;
+  std::atomic<bool> abandoned_ = false;
+};
+
+}  // namespace nezha

@@ -1,0 +1,41 @@
+// SPDX-License-Identifier: BSD-3-Clause
+/// Another process of the job, and the state of the wiring to it. Owned by the core, guarded by the engine's lock.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "engine/address.h"
+#include "rail/pairing.h"
+#include "trunk/trunk.h"
+
+namespace nezha {
+
+/// One lane to be.
+struct Wire {
+  enum class State { idle, connecting, up };
+
+  RailPair rails;
+  std::string label;  ///< "tcp/eth0 - tcp/eth0": this side's rail first
+  State state = State::idle;
+  Nanoseconds next_try = 0;
+  Status last_error;
+};
+
+struct Peer {
+  Address address;
+  Secret secret{};
+  bool same_node = false;
+  bool connects = false;  ///< this process has the lower rank and connects; else it waits to be connected to
+  std::vector<Wire> wires;
+  std::unique_ptr<Trunk> trunk;
+  bool wanted = false;             ///< some team needs it
+  Nanoseconds wiring_deadline = 0; ///< until when wires that are not up are waited for
+  bool settled = false;            ///< every wire is up, or has been waited for long enough
+  Nanoseconds dark_since = 0;      ///< since when it has no lane although it had; 0 = it has
+
+  std::string label() const { return "rank " + std::to_string(address.job_rank) + " on " + address.node; }
+};
+
+}  // namespace nezha

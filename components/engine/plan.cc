@@ -1,0 +1,90 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "engine/plan.h"
+
+#include <algorithm>
+#include <array>
+
+namespace nezha {
+namespace {
+
+constexpr std::size_t kSmallestChunk = 16 * 1024;
+constexpr std::size_t kLargestChunk = 128 * 1024;
+/// So many chunks of a block for each lane, so that lanes end together and a step overlaps the next.
+constexpr std::size_t kChunksPerLane = 4;
+
+}  // namespace
+
+Plan Plan::from(const Config& config, std::size_t lanes) {
+  Plan plan;
+  plan.algorithm = config.algorithm;
+  plan.threshold = config.threshold;
+  plan.small_max = config.small_max;
+  plan.mesh_max = config.mesh_max;
+  plan.chunk = config.chunk;
+  plan.reproducible = config.reproducible;
+  plan.lanes = std::max<std::size_t>(lanes, 1);
+  return plan;
+}
+
+void Plan::encode(std::span<std::uint64_t, kWords> words) const {
+  words[0] = static_cast<std::uint64_t>(algorithm);
+  words[1] = threshold;
+  words[2] = small_max;
+  words[3] = mesh_max;
+  words[4] = chunk;
+  words[5] = reproducible ? 1 : 0;
+  words[6] = lanes;
+}
+
+Plan Plan::decode(std::span<const std::uint64_t, kWords> words) {
+  Plan plan;
+  plan.algorithm = static_cast<AlgorithmChoice>(words[0]);
+  plan.threshold = words[1];
+  plan.small_max = words[2];
+  plan.mesh_max = words[3];
+  plan.chunk = words[4];
+  plan.reproducible = words[5] != 0;
+  plan.lanes = words[6];
+  return plan;
+}
+
+AlgorithmChoice Plan::choose(std::size_t bytes, std::size_t element, int size) const {
+  if (algorithm == AlgorithmChoice::incumbent || element > kMostElement) return AlgorithmChoice::incumbent;
+  if (algorithm == AlgorithmChoice::automatic && bytes < threshold) return AlgorithmChoice::incumbent;
+  const bool small = bytes <= kMostCopied;
+  switch (algorithm) {
+    case AlgorithmChoice::ring:
+    case AlgorithmChoice::mesh:
+      return algorithm;
+    case AlgorithmChoice::single_step:
+    case AlgorithmChoice::doubling:
+      return small ? algorithm : AlgorithmChoice::ring;
+    default:
+      break;
+  }
+  if (bytes <= small_max && small) {
+    // The single-step mesh has the ring's bits, whatever the size; with three ranks it sends no more than doubling.
+    return reproducible || size <= 3 ? AlgorithmChoice::single_step : AlgorithmChoice::doubling;
+  }
+  return bytes <= mesh_max ? AlgorithmChoice::mesh : AlgorithmChoice::ring;
+}
+
+std::size_t Plan::chunk_for(AlgorithmChoice choice, std::size_t bytes, std::size_t element, int size) const {
+  const std::size_t block = bytes / static_cast<std::size_t>(size);
+  std::size_t wanted = chunk;
+  if (wanted == 0 && choice == AlgorithmChoice::mesh) wanted = kLargestChunk;
+  if (wanted == 0) wanted = std::clamp(block / (lanes * kChunksPerLane), kSmallestChunk, kLargestChunk);
+  return std::max<std::size_t>(wanted / element, 1) * element;
+}
+
+std::uint64_t hash_of(const Plan& plan) {
+  Plan what = plan;
+  what.lanes = 0;  // a rank's own number of rails is no parameter
+  std::array<std::uint64_t, Plan::kWords> words;
+  what.encode(words);
+  std::uint64_t hash = 0xcbf29ce484222325;  // FNV-1a, 64 bit words
+  for (const std::uint64_t word : words) hash = (hash ^ word) * 0x100000001b3;
+  return hash;
+}
+
+}  // namespace nezha

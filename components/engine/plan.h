@@ -1,0 +1,43 @@
+// SPDX-License-Identifier: BSD-3-Clause
+/// What the ranks of a team have agreed on: rank 0's parameters that decide, and what follows from them for a size.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+
+#include "nezha/nezha.h"
+#include "util/params.h"
+
+namespace nezha {
+
+/// Vectors beyond this are never sent by copy (single-step mesh, recursive doubling).
+constexpr std::size_t kMostCopied = 32 * 1024;
+/// An element larger than this does not fit the way pieces are cut.
+constexpr std::size_t kMostElement = 64 * 1024;
+
+/// The parameters that decide, as numbers. Fixed positions: this is what travels in the agreement.
+struct Plan {
+  AlgorithmChoice algorithm = AlgorithmChoice::automatic;
+  std::uint64_t threshold = 0;
+  std::uint64_t small_max = 0;
+  std::uint64_t mesh_max = 0;
+  std::uint64_t chunk = 0;
+  bool reproducible = false;
+  std::uint64_t lanes = 1;  ///< most lanes of any pair of ranks
+
+  static constexpr std::size_t kWords = 7;
+  static Plan from(const Config& config, std::size_t lanes);
+  void encode(std::span<std::uint64_t, kWords> words) const;
+  static Plan decode(std::span<const std::uint64_t, kWords> words);
+
+  /// Which algorithm serves a vector of `bytes` in elements of `element` among `size` ranks; never automatic.
+  AlgorithmChoice choose(std::size_t bytes, std::size_t element, int size) const;
+  /// Bytes of a chunk, a multiple of `element`.
+  std::size_t chunk_for(AlgorithmChoice choice, std::size_t bytes, std::size_t element, int size) const;
+};
+
+/// A hash of what decides, to find out whether all ranks were given the same.
+std::uint64_t hash_of(const Plan& plan);
+
+}  // namespace nezha

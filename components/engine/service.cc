@@ -1,0 +1,63 @@
+// SPDX-License-Identifier: BSD-3-Clause
+/// The service thread: wiring, acks and replay while nobody is in a call.
+#include <poll.h>
+#include <pthread.h>
+#include <signal.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "engine/engine.h"
+
+namespace nezha {
+namespace {
+
+constexpr Nanoseconds kTick = 10 * kMillisecond;
+
+}  // namespace
+
+void Engine::wake_service() {
+  const std::uint64_t one = 1;
+  [[maybe_unused]] const ssize_t written = write(wake_fd_, &one, sizeof one);
+}
+
+void Engine::serve() {
+  pthread_setname_np(pthread_self(), "nezha-service");
+  sigset_t all;  // signals are the application's: its threads take them
+  sigfillset(&all);
+  pthread_sigmask(SIG_BLOCK, &all, nullptr);
+  Lock lock(mutex_);
+  while (!stop_) {
+    nap(lock, ticking_);
+    if (stop_) return;
+    core_.step(clock_.now());
+    if (operations_ != 0) {
+      core_.progress(Watch::rare);
+      continue;
+    }
+    core_.progress(ticking_ ? Watch::all : Watch::rare);
+    const bool outstanding = core_.settle();
+    ticking_ = outstanding || called_;
+    called_ = false;
+  }
+}
+
+/// Sleeps until something is due: a tick, a deadline, a connection or loss, or a call that wakes it.
+void Engine::nap(Lock& lock, bool ticking) {
+  std::array<pollfd, 8> fds;
+  nfds_t count = 0;
+  fds[count++] = {wake_fd_, POLLIN, 0};
+  for (const auto& transport : core_.transports())
+    if (count < fds.size()) fds[count++] = {transport->wait_fd(Watch::rare), POLLIN, 0};
+  const Nanoseconds now = clock_.now();
+  const Nanoseconds due = core_.next_due();
+  Nanoseconds span = ticking ? kTick : 0;
+  if (due != 0 && (span == 0 || due - now < span)) span = std::max<Nanoseconds>(due - now, kMillisecond);
+  const timespec time{span / kSecond, span % kSecond};
+  lock.unlock();
+  ppoll(fds.data(), count, span == 0 ? nullptr : &time, nullptr);
+  std::uint64_t drained = 0;
+  [[maybe_unused]] const ssize_t got = read(wake_fd_, &drained, sizeof drained);
+  lock.lock();
+}
+
+}  // namespace nezha

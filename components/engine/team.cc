@@ -1,0 +1,167 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "engine/team.h"
+
+#include <algorithm>
+#include <bit>
+
+#include "trunk/wire.h"
+
+namespace nezha {
+namespace {
+
+// Words of the agreement. Flags and masks add up by OR; rank 0's words are zero on all others.
+enum Word : std::size_t { kFlags, kVersion, kNotVersion, kHash, kNotHash, kLaneMask, kTeamId, kPlan };
+static_assert(kPlan + Plan::kWords <= NEZHA_VOTE_WORDS);
+constexpr std::uint64_t kNotReady = 1;
+constexpr std::uint64_t kFailed = 2;
+
+/// A call of this size can pay for an agreement of its own.
+constexpr std::size_t kLargeCall = 256 * 1024;
+
+/// True when all ranks put the same value into a pair of words (the value and its complement).
+bool unanimous(std::uint64_t values, std::uint64_t complements) { return (values & complements) == 0; }
+
+std::unique_ptr<Algorithm> make(AlgorithmChoice choice, const TeamView& view) {
+  switch (choice) {
+    case AlgorithmChoice::mesh: return make_mesh(view);
+    case AlgorithmChoice::single_step: return make_single_step(view);
+    case AlgorithmChoice::doubling: return make_doubling(view);
+    default: return make_ring(view);
+  }
+}
+
+}  // namespace
+
+Team::Team(std::string name, int rank, std::vector<Peer*> peers, const std::string& own_node)
+    : name_(std::move(name)), rank_(rank), peers_(std::move(peers)), flows_(peers_.size()) {
+  order_by_node(own_node);
+  view_.size = static_cast<int>(peers_.size());
+  view_.flows = flows_;
+  view_.trunks = trunks_;
+}
+
+/// Ring order: ranks of one node are neighbours, nodes in the order of their lowest ranks. All ranks compute the same.
+void Team::order_by_node(const std::string& own_node) {
+  const auto node = [&](int rank) -> const std::string& {
+    return rank == rank_ ? own_node : peers_[static_cast<std::size_t>(rank)]->address.node;
+  };
+  std::vector<int> first(peers_.size());
+  for (int rank = 0; rank < static_cast<int>(peers_.size()); ++rank) {
+    int lowest = 0;
+    while (node(lowest) != node(rank)) ++lowest;
+    first[static_cast<std::size_t>(rank)] = lowest;
+    rank_at_.push_back(rank);
+  }
+  std::stable_sort(rank_at_.begin(), rank_at_.end(), [&](int a, int b) {
+    return first[static_cast<std::size_t>(a)] < first[static_cast<std::size_t>(b)];
+  });
+  for (std::size_t position = 0; position < rank_at_.size(); ++position) {
+    const int rank = rank_at_[position];
+    trunks_.push_back(rank == rank_ ? nullptr : peers_[static_cast<std::size_t>(rank)]->trunk.get());
+    if (rank == rank_) view_.position = static_cast<int>(position);
+  }
+}
+
+bool Team::needs(const Peer& peer) const { return std::find(peers_.begin(), peers_.end(), &peer) != peers_.end(); }
+
+/// Calls 1 to 8, then ever rarer, and every large one: a function of what all ranks see alike.
+bool Team::agreement_due(std::size_t bytes) {
+  ++asked_;
+  if (asked_ < next_agreement_ && bytes < kLargeCall) return false;
+  if (asked_ >= next_agreement_) next_agreement_ = asked_ + std::max<std::size_t>(1, asked_ / 8);
+  return true;
+}
+
+void Team::vote(std::array<std::uint64_t, NEZHA_VOTE_WORDS>& words, const Plan& own, TeamId fresh_id, bool ready,
+                bool failed) const {
+  words.fill(0);
+  words[kFlags] = (ready ? 0 : kNotReady) | (failed ? kFailed : 0);
+  words[kVersion] = kWireVersion;
+  words[kNotVersion] = ~words[kVersion];
+  words[kHash] = hash_of(own);
+  words[kNotHash] = ~words[kHash];
+  words[kLaneMask] = std::uint64_t{1} << std::min<std::uint64_t>(own.lanes, 63);
+  if (rank_ != 0) return;
+  words[kTeamId] = fresh_id;
+  own.encode(std::span(words).subspan<kPlan, Plan::kWords>());
+}
+
+void Team::vote_no(std::span<std::uint64_t, NEZHA_VOTE_WORDS> words) {
+  std::fill(words.begin(), words.end(), 0);
+  words[kFlags] = kFailed;
+}
+
+nezha_team_state_t Team::decide(const std::array<std::uint64_t, NEZHA_VOTE_WORDS>& words, const Plan& own,
+                                Notices& notices) {
+  if (state_ != NEZHA_TEAM_WIRING) return state_;
+  const bool same_version = unanimous(words[kVersion], words[kNotVersion]);
+  if ((words[kFlags] & kFailed) != 0 || !same_version) return state_ = NEZHA_TEAM_DECLINED;
+  if ((words[kFlags] & kNotReady) != 0) return state_;
+  id_ = words[kTeamId];
+  if (id_ == 0) return state_ = NEZHA_TEAM_DECLINED;
+  plan_ = Plan::decode(std::span(words).subspan<kPlan, Plan::kWords>());
+  if (hash_of(plan_) != hash_of(own)) notices.push_back({"parameters differ", {name_, std::to_string(rank_)}});
+  plan_.lanes = static_cast<std::uint64_t>(std::bit_width(words[kLaneMask]) - 1);
+  return state_ = NEZHA_TEAM_READY;
+}
+
+void Team::start(const Call& call, AlgorithmChoice choice) {
+  std::unique_ptr<Algorithm>& slot = algorithms_[static_cast<std::size_t>(choice) - 1];
+  if (!slot) slot = make(choice, view_);
+  algorithm_ = slot.get();
+  ++op_;
+  active_ = true;
+  for (Flow& flow : flows_) flow.open(id_, op_, call.element);
+  for (std::size_t to = 0; to < trunks_.size(); ++to)
+    if (trunks_[to] != nullptr)
+      trunks_[to]->announce(flows_[to], algorithm_->expected(static_cast<int>(to), call));
+  algorithm_->begin(call);
+  for (Trunk* trunk : trunks_)
+    if (trunk != nullptr) trunk->op_begun(id_, op_);
+}
+
+bool Team::finished() {
+  if (!active_) return true;
+  if (!algorithm_->complete()) return false;
+  bool all = true;
+  for (std::size_t to = 0; to < trunks_.size(); ++to)
+    if (trunks_[to] != nullptr) all = flows_[to].empty() && trunks_[to]->close_flow(flows_[to]) && all;
+  active_ = !all;
+  return all;
+}
+
+void Team::abort(const std::string& why) {
+  error_ = why;
+  if (!active_) return;
+  active_ = false;
+  for (std::size_t to = 0; to < trunks_.size(); ++to)
+    if (trunks_[to] != nullptr) trunks_[to]->abort_flow(flows_[to]);
+}
+
+int Team::position_of(const Trunk& trunk) const {
+  const auto found = std::find(trunks_.begin(), trunks_.end(), &trunk);
+  return found == trunks_.end() ? -1 : static_cast<int>(found - trunks_.begin());
+}
+
+void Team::peer_began(const Trunk& trunk, OpNumber op) {
+  const int from = position_of(trunk);
+  if (from < 0 || op != op_ || !active_) return;
+  Flow& flow = flows_[static_cast<std::size_t>(from)];
+  trunks_[static_cast<std::size_t>(from)]->began(flow);
+}
+
+Placement Team::place(const Trunk& trunk, const PieceHeader& piece) {
+  const int from = position_of(trunk);
+  if (from < 0) return {PlaceKind::bad};
+  if (piece.op > op_) return {PlaceKind::early};
+  if (piece.op < op_ || !active_) return {PlaceKind::bin};
+  trunks_[static_cast<std::size_t>(from)]->began(flows_[static_cast<std::size_t>(from)]);
+  return algorithm_->place(from, piece);
+}
+
+bool Team::arrived(const Trunk& trunk, const PieceHeader& piece, const std::byte* data) {
+  if (piece.op != op_ || !active_) return true;
+  return algorithm_->arrived(position_of(trunk), piece, data);
+}
+
+}  // namespace nezha

@@ -1,0 +1,83 @@
+// SPDX-License-Identifier: BSD-3-Clause
+/// The engine's image of a communicator: its members in ring order, what they agreed on, and the operation under way.
+/// Guarded by the engine's lock.
+#pragma once
+
+#include <array>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "alg/algorithm.h"
+#include "engine/notices.h"
+#include "engine/peer.h"
+#include "engine/plan.h"
+#include "nezha/nezha.h"
+
+namespace nezha {
+
+class Team {
+ public:
+  /// `peers` by rank, null at `rank`; they outlive the team.
+  Team(std::string name, int rank, std::vector<Peer*> peers, const std::string& own_node);
+
+  const std::string& name() const { return name_; }
+  int size() const { return view_.size; }
+  TeamId id() const { return id_; }
+  nezha_team_state_t state() const { return state_; }
+  const std::vector<Peer*>& peers() const { return peers_; }
+  /// Which peers must have a lane before the team is ready.
+  bool needs(const Peer& peer) const;
+
+  // ---- agreement
+  bool agreement_due(std::size_t bytes);
+  /// `fresh_id` counts on rank 0 only. `ready`: every needed peer has a lane; `failed`: one never will.
+  void vote(std::array<std::uint64_t, NEZHA_VOTE_WORDS>& words, const Plan& own, TeamId fresh_id, bool ready,
+            bool failed) const;
+  /// The vote of a rank that has no engine or no team.
+  static void vote_no(std::span<std::uint64_t, NEZHA_VOTE_WORDS> words);
+  nezha_team_state_t decide(const std::array<std::uint64_t, NEZHA_VOTE_WORDS>& words, const Plan& own,
+                            Notices& notices);
+
+  // ---- the operation
+  const Plan& plan() const { return plan_; }
+  void start(const Call& call, AlgorithmChoice choice);
+  /// Goes on towards the end; true when the result is final and nothing refers to the caller's memory.
+  bool finished();
+  bool active() const { return active_; }
+  /// Ends the operation without a result.
+  void abort(const std::string& why);
+  const std::string& error() const { return error_; }
+
+  // ---- what the trunks bring
+  bool has_begun(OpNumber op) const { return op <= op_; }
+  void peer_began(const Trunk& trunk, OpNumber op);
+  Placement place(const Trunk& trunk, const PieceHeader& piece);
+  bool arrived(const Trunk& trunk, const PieceHeader& piece, const std::byte* data);
+
+ private:
+  int position_of(const Trunk& trunk) const;
+  void order_by_node(const std::string& own_node);
+
+  std::string name_;
+  int rank_;
+  std::vector<Peer*> peers_;       ///< by rank
+  std::vector<int> rank_at_;       ///< rank by position
+  std::vector<Trunk*> trunks_;     ///< by position, null at the own
+  std::vector<Flow> flows_;        ///< by position
+  TeamView view_;
+  std::array<std::unique_ptr<Algorithm>, 4> algorithms_;
+
+  nezha_team_state_t state_ = NEZHA_TEAM_WIRING;
+  std::size_t asked_ = 0;          ///< calls of agreement_due
+  std::size_t next_agreement_ = 1;
+  TeamId id_ = 0;
+  Plan plan_;
+
+  OpNumber op_ = 0;                ///< the latest begun
+  bool active_ = false;
+  Algorithm* algorithm_ = nullptr;
+  std::string error_;
+};
+
+}  // namespace nezha

@@ -1,0 +1,48 @@
+// SPDX-License-Identifier: BSD-3-Clause
+/// Brings up the lanes that teams need, in the background, and brings them back when they are lost. The lower rank of
+/// a pair connects, the other waits. Guarded by the engine's lock; time comes with the calls.
+#pragma once
+
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "engine/notices.h"
+#include "engine/peer.h"
+#include "util/log.h"
+
+namespace nezha {
+
+class Wiring {
+ public:
+  /// Starts to connect one lane; the outcome comes back through lane_up or lane_failed.
+  using Connect = std::function<void(const Peer&, const Wire&, Nanoseconds deadline)>;
+
+  Wiring(Nanoseconds patience, Connect connect, const Log& log, Notices& notices)
+      : patience_(patience), connect_(std::move(connect)), log_(log), notices_(notices) {}
+
+  /// A team needs this peer: its lanes come up from now on.
+  void want(Peer& peer, Nanoseconds now);
+  /// Does what is due. The next time that something will be is next_due().
+  void step(Nanoseconds now);
+  Nanoseconds next_due() const { return next_due_; }  ///< 0 = nothing
+
+  void lane_up(Peer& peer, RailPair rails);
+  void lane_failed(Peer& peer, RailPair rails, const Status& why, Nanoseconds now);
+  void lane_lost(Peer& peer, RailPair rails, const Status& why, Nanoseconds now);
+
+ private:
+  static Wire* wire_of(Peer& peer, RailPair rails);
+  void step_peer(Peer& peer, Nanoseconds now);
+  void settle(Peer& peer);
+  void due(Nanoseconds when);
+
+  const Nanoseconds patience_;  ///< how long a lane that never came up is waited for
+  Connect connect_;
+  const Log& log_;
+  Notices& notices_;
+  std::vector<Peer*> wanted_;
+  Nanoseconds next_due_ = 0;
+};
+
+}  // namespace nezha
