@@ -9,7 +9,8 @@ enum { NEZHA_HELP_ARGS = 8 };
  *  copied elsewhere, or is still in its build tree). Once, before the first text. */
 void nezha_help_init(void);
 
-/** Shows `topic` with `nargs` strings, at most NEZHA_HELP_ARGS. Not from a component's close (4.1 has no texts by then). */
+/** Shows `topic` with `nargs` strings, at most NEZHA_HELP_ARGS. Not from a component's close (4.1 has no texts by
+ * then). */
 void nezha_help_show(const char *topic, int nargs, const char *const *args);
 
 #endif

@@ -1,6 +1,48 @@
 # SPDX-License-Identifier: BSD-3-Clause
-# MPI programs (C) that the TAP scripts test_*.py of this folder start with mpirun; contrib/check and `make dist` find the scripts by themselves.
-#   check_PROGRAMS += %D%/every_operation
-#   test_mpi_every_operation_SOURCES = %D%/every_operation.c
-#   test_mpi_every_operation_CPPFLAGS = $(MPI_CFLAGS)
-#   test_mpi_every_operation_LDADD = $(MPI_LIBS)
+# MPI programs (C) that the TAP scripts test_*.py of this folder start with mpirun; contrib/check and `make dist` find the
+# scripts by themselves.
+mpi_test_common = %D%/common.c %D%/common.h
+check_PROGRAMS += \
+	%D%/beyond_2gib \
+	%D%/communicators \
+	%D%/counters \
+	%D%/every_operation \
+	%D%/forked \
+	%D%/own_types \
+	%D%/progress \
+	%D%/same_bits \
+	%D%/threads
+
+test_mpi_beyond_2gib_SOURCES = %D%/beyond_2gib.c $(mpi_test_common)
+test_mpi_beyond_2gib_CPPFLAGS = $(MPI_CFLAGS)
+test_mpi_beyond_2gib_LDADD = $(MPI_LIBS) -lm
+test_mpi_communicators_SOURCES = %D%/communicators.c $(mpi_test_common)
+test_mpi_communicators_CPPFLAGS = $(MPI_CFLAGS)
+test_mpi_communicators_LDADD = $(MPI_LIBS) -lm
+test_mpi_counters_SOURCES = %D%/counters.c $(mpi_test_common)
+test_mpi_counters_CPPFLAGS = $(MPI_CFLAGS)
+test_mpi_counters_LDADD = $(MPI_LIBS) -lm
+test_mpi_every_operation_SOURCES = %D%/every_operation.c $(mpi_test_common) %D%/types.c %D%/types.h
+test_mpi_every_operation_CPPFLAGS = $(MPI_CFLAGS)
+test_mpi_every_operation_LDADD = $(MPI_LIBS) -lm
+test_mpi_forked_SOURCES = %D%/forked.c $(mpi_test_common)
+test_mpi_forked_CPPFLAGS = $(MPI_CFLAGS)
+test_mpi_forked_LDADD = $(MPI_LIBS) -lm
+test_mpi_own_types_SOURCES = %D%/own_types.c $(mpi_test_common)
+test_mpi_own_types_CPPFLAGS = $(MPI_CFLAGS)
+test_mpi_own_types_LDADD = $(MPI_LIBS) -lm
+test_mpi_progress_SOURCES = %D%/progress.c $(mpi_test_common)
+test_mpi_progress_CPPFLAGS = $(MPI_CFLAGS)
+test_mpi_progress_LDADD = $(MPI_LIBS) -lm
+test_mpi_same_bits_SOURCES = %D%/same_bits.c $(mpi_test_common)
+test_mpi_same_bits_CPPFLAGS = $(MPI_CFLAGS)
+test_mpi_same_bits_LDADD = $(MPI_LIBS) -lm
+test_mpi_threads_SOURCES = %D%/threads.c $(mpi_test_common)
+test_mpi_threads_CPPFLAGS = $(MPI_CFLAGS)
+test_mpi_threads_LDADD = $(MPI_LIBS) -lm
+
+# Preloaded by one of the scripts.
+check_LTLIBRARIES = %D%/other_release.la
+test_mpi_other_release_la_SOURCES = %D%/other_release.c
+test_mpi_other_release_la_CPPFLAGS = $(MPI_CFLAGS)
+test_mpi_other_release_la_LDFLAGS = $(AM_LDFLAGS) -module -avoid-version -shared -rpath /nowhere

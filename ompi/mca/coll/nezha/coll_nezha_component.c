@@ -16,8 +16,8 @@
 #include "opal/nezha_help.h"
 #include "opal/nezha_modex.h"
 
-/** Whether the Open MPI that loads us is the one we were built for. Its own check compares interface versions only, while
- *  offsets in its structures move between releases of one series. */
+/** Whether the Open MPI that loads us is the one we were built for. Its own check compares interface versions only,
+ * while offsets in its structures move between releases of one series. */
 static bool library_matches(void)
 {
     char found[MPI_MAX_LIBRARY_VERSION_STRING];

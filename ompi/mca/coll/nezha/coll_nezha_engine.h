@@ -5,8 +5,8 @@
 
 #include "nezha/nezha.h"
 
-/** Creates the engine and publishes its address. Success also when there is no engine or it has no rail: this rank then votes
- *  no wherever it is asked, because the others must hear of it. Returns an OMPI code. */
+/** Creates the engine and publishes its address. Success also when there is no engine or it has no rail: this rank then
+ * votes no wherever it is asked, because the others must hear of it. Returns an OMPI code. */
 int coll_nezha_engine_open(void);
 
 /** Frees the engine. No team may be left. */

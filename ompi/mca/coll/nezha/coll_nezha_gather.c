@@ -56,8 +56,10 @@ static void reduce(coll_nezha_gathered_t *all, int rank)
         all->most[i] = all->own[i];
     }
     int values = (int)(all->rails * COLL_NEZHA_RAIL_VALUES);
-    PMPI_Reduce(0 == rank ? MPI_IN_PLACE : (void *)all->least, all->least, values, MPI_UINT64_T, MPI_MIN, 0, MPI_COMM_WORLD);
-    PMPI_Reduce(0 == rank ? MPI_IN_PLACE : (void *)all->most, all->most, values, MPI_UINT64_T, MPI_MAX, 0, MPI_COMM_WORLD);
+    PMPI_Reduce(0 == rank ? MPI_IN_PLACE : (void *)all->least, all->least, values, MPI_UINT64_T, MPI_MIN, 0,
+                MPI_COMM_WORLD);
+    PMPI_Reduce(0 == rank ? MPI_IN_PLACE : (void *)all->most, all->most, values, MPI_UINT64_T, MPI_MAX, 0,
+                MPI_COMM_WORLD);
 }
 
 bool coll_nezha_gather(coll_nezha_gathered_t *all)

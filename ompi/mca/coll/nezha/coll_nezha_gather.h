@@ -29,7 +29,8 @@ typedef struct coll_nezha_rail_row {
 typedef struct coll_nezha_gathered {
     size_t rails;
     char names[COLL_NEZHA_REPORTED_RAILS][48];
-    coll_nezha_rail_row_t own[COLL_NEZHA_REPORTED_RAILS], least[COLL_NEZHA_REPORTED_RAILS], most[COLL_NEZHA_REPORTED_RAILS];
+    coll_nezha_rail_row_t own[COLL_NEZHA_REPORTED_RAILS], least[COLL_NEZHA_REPORTED_RAILS],
+        most[COLL_NEZHA_REPORTED_RAILS];
 } coll_nezha_gathered_t;
 
 /** Collective over MPI_COMM_WORLD, by operations that this component does not carry. `all` is complete on rank 0, which

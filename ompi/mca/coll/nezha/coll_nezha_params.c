@@ -10,28 +10,30 @@
 
 #include "opal/nezha_help.h"
 
-/* All variables are strings to Open MPI: one parser, the engine's, then judges them, and a value that it refuses never stops a
- * job. The text of a variable tells its type. Storage of Open MPI's, which sets it to NULL when it forgets the variable. */
+/* All variables are strings to Open MPI: one parser, the engine's, then judges them, and a value that it refuses never
+ * stops a job. The text of a variable tells its type. Storage of Open MPI's, which sets it to NULL when it forgets the
+ * variable. */
 static char **values;
 
 static void describe_type(const nezha_param_t *row, char *text, size_t size)
 {
     switch (row->type) {
-    case NEZHA_PARAM_BOOL:
-        snprintf(text, size, "0 or 1");
-        break;
-    case NEZHA_PARAM_INT:
-        snprintf(text, size, "integer, %lld to %lld", row->min, row->max);
-        break;
-    case NEZHA_PARAM_SIZE:
-        snprintf(text, size, "bytes, %lld to %lld, also with k, m or g", row->min, row->max);
-        break;
-    case NEZHA_PARAM_CHOICE:
-        snprintf(text, size, "one of %s", row->choices);
-        break;
-    case NEZHA_PARAM_TEXT:
-        snprintf(text, size, "text%s%s", row->choices && *row->choices ? ": " : "", row->choices ? row->choices : "");
-        break;
+        case NEZHA_PARAM_BOOL:
+            snprintf(text, size, "0 or 1");
+            break;
+        case NEZHA_PARAM_INT:
+            snprintf(text, size, "integer, %lld to %lld", row->min, row->max);
+            break;
+        case NEZHA_PARAM_SIZE:
+            snprintf(text, size, "bytes, %lld to %lld, also with k, m or g", row->min, row->max);
+            break;
+        case NEZHA_PARAM_CHOICE:
+            snprintf(text, size, "one of %s", row->choices);
+            break;
+        case NEZHA_PARAM_TEXT:
+            snprintf(text, size, "text%s%s", row->choices && *row->choices ? ": " : "",
+                     row->choices ? row->choices : "");
+            break;
     }
 }
 
@@ -55,8 +57,8 @@ int coll_nezha_params_register(const mca_base_component_t *component)
         describe(&rows[i], text, sizeof text);
         values[i] = (char *)rows[i].fallback;
         mca_base_var_info_lvl_t level = OPAL_INFO_LVL_1 + (rows[i].level - 1);
-        int index = mca_base_component_var_register(component, rows[i].name, text, MCA_BASE_VAR_TYPE_STRING, NULL, 0, 0, level,
-                                                    MCA_BASE_VAR_SCOPE_READONLY, &values[i]);
+        int index = mca_base_component_var_register(component, rows[i].name, text, MCA_BASE_VAR_TYPE_STRING, NULL, 0, 0,
+                                                    level, MCA_BASE_VAR_SCOPE_READONLY, &values[i]);
         if (index < 0) {
             return index;
         }
@@ -110,7 +112,8 @@ nezha_config_t *coll_nezha_params_config(void)
         char name[128];
         if (NEZHA_OK != nezha_config_set(config, rows[i].name, value, why, sizeof why)) {
             snprintf(name, sizeof name, "coll_nezha_%s", rows[i].name);
-            nezha_help_show("bad parameter", 4, (const char *[]){name, value, why, *rows[i].fallback ? rows[i].fallback : "(empty)"});
+            nezha_help_show("bad parameter", 4,
+                            (const char *[]){name, value, why, *rows[i].fallback ? rows[i].fallback : "(empty)"});
         }
         if (0 == strcmp(rows[i].name, "rail_include") || 0 == strcmp(rows[i].name, "rail_exclude")) {
             rails_named = rails_named || '\0' != *value;

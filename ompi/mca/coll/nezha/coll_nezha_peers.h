@@ -11,8 +11,8 @@
 
 #include "nezha/nezha.h"
 
-/** A process that has the component. What all ranks must decide alike is decided from these values, not from the rank's own
- *  parameters. */
+/** A process that has the component. What all ranks must decide alike is decided from these values, not from the rank's
+ * own parameters. */
 typedef struct coll_nezha_peer {
     bool single_node; /* takes communicators of one node too */
     bool report;      /* was asked for a report */

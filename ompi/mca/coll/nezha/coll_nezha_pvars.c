@@ -109,10 +109,10 @@ static int add(const mca_base_component_t *component, const char *name, const ch
                mca_base_notify_fn_t notify, const void *ctx)
 {
     /* Class SIZE: totals of class COUNTER read as 0 through a handle that was never started. */
-    int index = mca_base_component_pvar_register(component, name, help, OPAL_INFO_LVL_4, MPI_T_PVAR_CLASS_SIZE,
-                                                 MCA_BASE_VAR_TYPE_UNSIGNED_LONG_LONG, NULL, MCA_BASE_VAR_BIND_NO_OBJECT,
-                                                 MCA_BASE_PVAR_FLAG_READONLY | MCA_BASE_PVAR_FLAG_CONTINUOUS, get, NULL, notify,
-                                                 (void *)ctx);
+    int index = mca_base_component_pvar_register(
+        component, name, help, OPAL_INFO_LVL_4, MPI_T_PVAR_CLASS_SIZE, MCA_BASE_VAR_TYPE_UNSIGNED_LONG_LONG, NULL,
+        MCA_BASE_VAR_BIND_NO_OBJECT, MCA_BASE_PVAR_FLAG_READONLY | MCA_BASE_PVAR_FLAG_CONTINUOUS, get, NULL, notify,
+        (void *)ctx);
     return index < 0 ? index : OMPI_SUCCESS;
 }
 

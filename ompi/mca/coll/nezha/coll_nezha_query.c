@@ -24,8 +24,8 @@ static bool within_job(struct ompi_communicator_t *comm, bool *one_node)
     return true;
 }
 
-/** Whether all members have the component and, where that matters, take communicators of one node. Stops at the first that
- *  does not, since each absent one costs a long wait. `*priority` is that of rank 0. */
+/** Whether all members have the component and, where that matters, take communicators of one node. Stops at the first
+ * that does not, since each absent one costs a long wait. `*priority` is that of rank 0. */
 static bool all_willing(struct ompi_communicator_t *comm, bool one_node, int *priority)
 {
     for (int rank = 0; rank < ompi_comm_size(comm); rank++) {

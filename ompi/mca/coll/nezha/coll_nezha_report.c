@@ -36,8 +36,8 @@ static int not_copied(MPI_Comm from, int keyval, void *extra, void *value, void 
     return MPI_SUCCESS;
 }
 
-/** MPI_Finalize begins by deleting the attributes of MPI_COMM_SELF. The public functions refuse to work inside MPI_Init, hence
- *  the internal ones. */
+/** MPI_Finalize begins by deleting the attributes of MPI_COMM_SELF. The public functions refuse to work inside
+ * MPI_Init, hence the internal ones. */
 static void watch_finalize(void)
 {
     int keyval = MPI_KEYVAL_INVALID;
@@ -63,15 +63,16 @@ static void print_rail(FILE *out, const char *rail, const char *whose, const col
 {
     fprintf(out, "  %-20s %-7s %12.1f %12.1f %10llu %10llu %8llu %9.3f %7.1f\n", rail, whose,
             (double)row->value[COLL_NEZHA_SENT] / mebi, (double)row->value[COLL_NEZHA_RECEIVED] / mebi,
-            (unsigned long long)row->value[COLL_NEZHA_FRAMES_SENT], (unsigned long long)row->value[COLL_NEZHA_FRAMES_RECEIVED],
+            (unsigned long long)row->value[COLL_NEZHA_FRAMES_SENT],
+            (unsigned long long)row->value[COLL_NEZHA_FRAMES_RECEIVED],
             (unsigned long long)row->value[COLL_NEZHA_AGAIN], (double)row->value[COLL_NEZHA_BUSY] / 1e9,
             (double)row->value[COLL_NEZHA_SHARE] * 100.0 / 65536.0);
 }
 
 static void print_rails(FILE *out, const coll_nezha_gathered_t *all)
 {
-    fprintf(out, "  %-20s %-7s %12s %12s %10s %10s %8s %9s %7s\n", "rail", "", "sent MiB", "recv MiB", "frames", "frames in",
-            "again", "busy s", "share %");
+    fprintf(out, "  %-20s %-7s %12s %12s %10s %10s %8s %9s %7s\n", "rail", "", "sent MiB", "recv MiB", "frames",
+            "frames in", "again", "busy s", "share %");
     for (size_t i = 0; i < all->rails; i++) {
         print_rail(out, all->names[i], "rank 0", &all->own[i]);
         print_rail(out, "", "least", &all->least[i]);

@@ -2,6 +2,7 @@
 /* A communicator's team: made at its first allreduce, agreed upon by small allreduces over the incumbent. */
 #include "coll_nezha.h"
 
+#include <stdatomic.h>
 #include <stdint.h>
 #include <stdlib.h>
 
@@ -25,6 +26,17 @@ static bool find_peers(struct ompi_communicator_t *comm, nezha_peer_t **peers)
     return true;
 }
 
+/** Once, and only when a communicator would have used the rails: a node without a network need not hear of it
+ * otherwise. */
+static void tell_trouble(void)
+{
+    static atomic_flag told = ATOMIC_FLAG_INIT;
+    const char *trouble = coll_nezha_engine_trouble();
+    if ('\0' != *trouble && !atomic_flag_test_and_set(&told)) {
+        nezha_help_show("no rails", 2, (const char *[]){nezha_topology_node(), trouble});
+    }
+}
+
 static nezha_team_t *make_team(struct ompi_communicator_t *comm)
 {
     nezha_peer_t **peers = calloc((size_t)ompi_comm_size(comm), sizeof *peers);
@@ -41,12 +53,12 @@ static nezha_team_t *make_team(struct ompi_communicator_t *comm)
 static coll_nezha_state_t state_of(nezha_team_state_t state)
 {
     switch (state) {
-    case NEZHA_TEAM_WIRING:
-        return COLL_NEZHA_WIRING;
-    case NEZHA_TEAM_READY:
-        return COLL_NEZHA_READY;
-    default:
-        return COLL_NEZHA_DECLINED;
+        case NEZHA_TEAM_WIRING:
+            return COLL_NEZHA_WIRING;
+        case NEZHA_TEAM_READY:
+            return COLL_NEZHA_READY;
+        default:
+            return COLL_NEZHA_DECLINED;
     }
 }
 
@@ -59,7 +71,8 @@ static int agree(coll_nezha_module_t *module, struct ompi_communicator_t *comm)
     } else {
         nezha_vote_no(words);
     }
-    int rc = module->incumbent(MPI_IN_PLACE, words, NEZHA_VOTE_WORDS, MPI_UINT64_T, MPI_BOR, comm, module->incumbent_module);
+    int rc =
+        module->incumbent(MPI_IN_PLACE, words, NEZHA_VOTE_WORDS, MPI_UINT64_T, MPI_BOR, comm, module->incumbent_module);
     if (OMPI_SUCCESS != rc) {
         return rc;
     }
@@ -70,10 +83,12 @@ static int agree(coll_nezha_module_t *module, struct ompi_communicator_t *comm)
 int coll_nezha_team_settle(coll_nezha_module_t *module, struct ompi_communicator_t *comm, size_t bytes)
 {
     if (COLL_NEZHA_NEW == module->state) {
+        tell_trouble();
         module->team = make_team(comm);
         module->state = COLL_NEZHA_WIRING;
     }
-    /* A rank without a team cannot ask when an agreement is due, but the first question of a team is always answered yes. */
+    /* A rank without a team cannot ask when an agreement is due, but the first question of a team is always answered
+     * yes. */
     if (NULL == module->team || nezha_team_agreement_due(module->team, bytes)) {
         return agree(module, comm);
     }
@@ -83,7 +98,8 @@ int coll_nezha_team_settle(coll_nezha_module_t *module, struct ompi_communicator
 int coll_nezha_team_failed(coll_nezha_module_t *module, struct ompi_communicator_t *comm, int status)
 {
     const char *story = nezha_team_error(module->team);
-    nezha_help_show("operation failed", 3,
-                    (const char *[]){comm->c_name, nezha_topology_node(), NULL != story && *story ? story : "no details"});
+    nezha_help_show(
+        "operation failed", 3,
+        (const char *[]){comm->c_name, nezha_topology_node(), NULL != story && *story ? story : "no details"});
     return NEZHA_ERR_MEMORY == status ? OMPI_ERR_OUT_OF_RESOURCE : OMPI_ERROR;
 }

@@ -12,20 +12,26 @@ static uint8_t table[TABLE_SIZE];
 static nezha_type_t engine_type(kind_t kind, size_t size)
 {
     switch (kind) {
-    case KIND_SIGNED:
-        return 1 == size ? NEZHA_INT8 : 2 == size ? NEZHA_INT16 : 4 == size ? NEZHA_INT32 : 8 == size ? NEZHA_INT64
-                                                                                                       : NEZHA_TYPE_OTHER;
-    case KIND_UNSIGNED:
-        return 1 == size ? NEZHA_UINT8 : 2 == size ? NEZHA_UINT16 : 4 == size ? NEZHA_UINT32 : 8 == size ? NEZHA_UINT64
-                                                                                                          : NEZHA_TYPE_OTHER;
-    case KIND_REAL:
-        return sizeof(float) == size ? NEZHA_FLOAT : sizeof(double) == size ? NEZHA_DOUBLE : NEZHA_TYPE_OTHER;
-    case KIND_COMPLEX:
-        return 2 * sizeof(float) == size    ? NEZHA_COMPLEX_FLOAT
-               : 2 * sizeof(double) == size ? NEZHA_COMPLEX_DOUBLE
-                                            : NEZHA_TYPE_OTHER;
-    default:
-        return NEZHA_TYPE_OTHER;
+        case KIND_SIGNED:
+            return 1 == size   ? NEZHA_INT8
+                   : 2 == size ? NEZHA_INT16
+                   : 4 == size ? NEZHA_INT32
+                   : 8 == size ? NEZHA_INT64
+                               : NEZHA_TYPE_OTHER;
+        case KIND_UNSIGNED:
+            return 1 == size   ? NEZHA_UINT8
+                   : 2 == size ? NEZHA_UINT16
+                   : 4 == size ? NEZHA_UINT32
+                   : 8 == size ? NEZHA_UINT64
+                               : NEZHA_TYPE_OTHER;
+        case KIND_REAL:
+            return sizeof(float) == size ? NEZHA_FLOAT : sizeof(double) == size ? NEZHA_DOUBLE : NEZHA_TYPE_OTHER;
+        case KIND_COMPLEX:
+            return 2 * sizeof(float) == size    ? NEZHA_COMPLEX_FLOAT
+                   : 2 * sizeof(double) == size ? NEZHA_COMPLEX_DOUBLE
+                                                : NEZHA_TYPE_OTHER;
+        default:
+            return NEZHA_TYPE_OTHER;
     }
 }
 
@@ -40,23 +46,24 @@ static void learn(kind_t kind, const MPI_Datatype *types, size_t count)
     }
 }
 
-#define LEARN(kind, ...)                                       \
-    do {                                                       \
-        const MPI_Datatype types[] = {__VA_ARGS__};            \
-        learn(kind, types, sizeof types / sizeof types[0]);    \
+#define LEARN(kind, ...)                                    \
+    do {                                                    \
+        const MPI_Datatype types[] = {__VA_ARGS__};         \
+        learn(kind, types, sizeof types / sizeof types[0]); \
     } while (0)
 
-/* Left to MPI's own functions: logical and boolean types (what true looks like is the compiler's affair), pairs, long double and
- * other sizes without a kernel. A type that this build of Open MPI lacks has size 0. */
+/* Left to MPI's own functions: logical and boolean types (what true looks like is the compiler's affair), pairs, long
+ * double and other sizes without a kernel. A type that this build of Open MPI lacks has size 0. */
 void coll_nezha_types_init(void)
 {
-    LEARN(KIND_SIGNED, MPI_SIGNED_CHAR, MPI_CHAR, MPI_SHORT, MPI_INT, MPI_LONG, MPI_LONG_LONG, MPI_INT8_T, MPI_INT16_T, MPI_INT32_T,
-          MPI_INT64_T, MPI_AINT, MPI_OFFSET, MPI_COUNT, MPI_INTEGER, MPI_INTEGER1, MPI_INTEGER2, MPI_INTEGER4, MPI_INTEGER8);
-    LEARN(KIND_UNSIGNED, MPI_UNSIGNED_CHAR, MPI_UNSIGNED_SHORT, MPI_UNSIGNED, MPI_UNSIGNED_LONG, MPI_UNSIGNED_LONG_LONG, MPI_UINT8_T,
-          MPI_UINT16_T, MPI_UINT32_T, MPI_UINT64_T, MPI_BYTE);
+    LEARN(KIND_SIGNED, MPI_SIGNED_CHAR, MPI_CHAR, MPI_SHORT, MPI_INT, MPI_LONG, MPI_LONG_LONG, MPI_INT8_T, MPI_INT16_T,
+          MPI_INT32_T, MPI_INT64_T, MPI_AINT, MPI_OFFSET, MPI_COUNT, MPI_INTEGER, MPI_INTEGER1, MPI_INTEGER2,
+          MPI_INTEGER4, MPI_INTEGER8);
+    LEARN(KIND_UNSIGNED, MPI_UNSIGNED_CHAR, MPI_UNSIGNED_SHORT, MPI_UNSIGNED, MPI_UNSIGNED_LONG, MPI_UNSIGNED_LONG_LONG,
+          MPI_UINT8_T, MPI_UINT16_T, MPI_UINT32_T, MPI_UINT64_T, MPI_BYTE);
     LEARN(KIND_REAL, MPI_FLOAT, MPI_DOUBLE, MPI_REAL, MPI_DOUBLE_PRECISION, MPI_REAL4, MPI_REAL8);
-    LEARN(KIND_COMPLEX, MPI_C_FLOAT_COMPLEX, MPI_C_DOUBLE_COMPLEX, MPI_CXX_FLOAT_COMPLEX, MPI_CXX_DOUBLE_COMPLEX, MPI_COMPLEX,
-          MPI_DOUBLE_COMPLEX, MPI_COMPLEX8, MPI_COMPLEX16);
+    LEARN(KIND_COMPLEX, MPI_C_FLOAT_COMPLEX, MPI_C_DOUBLE_COMPLEX, MPI_CXX_FLOAT_COMPLEX, MPI_CXX_DOUBLE_COMPLEX,
+          MPI_COMPLEX, MPI_DOUBLE_COMPLEX, MPI_COMPLEX8, MPI_COMPLEX16);
 }
 
 static nezha_op_t engine_op(MPI_Op op)
@@ -64,8 +71,9 @@ static nezha_op_t engine_op(MPI_Op op)
     static const struct {
         MPI_Op theirs;
         nezha_op_t ours;
-    } ops[] = {{MPI_SUM, NEZHA_SUM},   {MPI_MAX, NEZHA_MAX},   {MPI_MIN, NEZHA_MIN}, {MPI_PROD, NEZHA_PROD}, {MPI_LAND, NEZHA_LAND},
-               {MPI_LOR, NEZHA_LOR},   {MPI_BAND, NEZHA_BAND}, {MPI_BOR, NEZHA_BOR}, {MPI_LXOR, NEZHA_LXOR}, {MPI_BXOR, NEZHA_BXOR}};
+    } ops[] = {{MPI_SUM, NEZHA_SUM},   {MPI_MAX, NEZHA_MAX},  {MPI_MIN, NEZHA_MIN},   {MPI_PROD, NEZHA_PROD},
+               {MPI_LAND, NEZHA_LAND}, {MPI_LOR, NEZHA_LOR},  {MPI_BAND, NEZHA_BAND}, {MPI_BOR, NEZHA_BOR},
+               {MPI_LXOR, NEZHA_LXOR}, {MPI_BXOR, NEZHA_BXOR}};
     for (size_t i = 0; i < sizeof ops / sizeof ops[0]; i++) {
         if (ops[i].theirs == op) {
             return ops[i].ours;
