@@ -10,7 +10,7 @@ from nezha_lab import Lab, LabError, LabUnavailable
 
 from . import document, memory, progress, rounds, summary, table
 from .cases import Case, PRESETS, presets
-from .competitors import ALL, GLOO, LABELS, NEZHA, ONE, Effort, Launcher, Programs
+from .competitors import ALL, LABELS, NEZHA, ONE, USUAL, WITH_COMPONENT, Effort, Launcher, Programs
 from .errors import BenchError
 from .sizes import parse_sizes
 
@@ -56,7 +56,7 @@ def build_parser():
     add("--quick", action="store_true", help=f"5 rounds, 0.1 s, sizes {_QUICK_SIZES}")
     add("--in-place", action="store_true", help="MPI_IN_PLACE")
     add("--subject", choices=list(LABELS), default=NEZHA, help="who is compared with the others; default nezha")
-    add("--competitors", metavar="LIST", help=f"of {', '.join(LABELS)}; default all that the build has")
+    add("--competitors", metavar="LIST", help=f"of {', '.join(LABELS)}; default {', '.join(USUAL)}, as far as the build has them")
     add("--statistic", choices=(summary.AVERAGE, summary.MEDIAN), default=summary.AVERAGE,
         help="of a launch's calls; default average, as OSU has it")
     add("--memory", action="store_true", help="also what the processes hold at the largest size, in launches of their own")
@@ -97,11 +97,11 @@ def _effort(options):
 
 def _wanted(options, case):
     """The competitors, subject first. With one rail, one and all are the same job."""
-    names = options.competitors.split(",") if options.competitors else list(LABELS)
+    names = options.competitors.split(",") if options.competitors else list(USUAL)
     for name in names:
         if name not in LABELS:
             raise BenchError(f"competitor '{name}': {', '.join(LABELS)} are allowed")
-    if options.subject != NEZHA and not options.competitors:
+    if options.subject not in WITH_COMPONENT and not options.competitors:
         names.remove(NEZHA)
     if len(case.rails) == 1 and ONE in names and ALL in names:
         names.remove(ALL if options.subject != ALL else ONE)

@@ -7,11 +7,16 @@ import os
 from .errors import BenchError
 from .sizes import size_text
 
-NEZHA, ONE, ALL, GLOO = "nezha", "ompi-one", "ompi-all", "gloo"
+NEZHA, NEZHA_ONE, ONE, ALL, GLOO = "nezha", "nezha-one", "ompi-one", "ompi-all", "gloo"
 AGAIN = "again"
 
-LABELS = {NEZHA: "Nezha", ONE: "Open MPI, one rail", ALL: "Open MPI, all rails", GLOO: "Gloo, all rails"}
-SHORT = {NEZHA: "Nezha", ONE: "OMPI one", ALL: "OMPI all", GLOO: "Gloo"}
+LABELS = {NEZHA: "Nezha, all rails", NEZHA_ONE: "Nezha, one rail", ONE: "Open MPI, one rail", ALL: "Open MPI, all rails",
+          GLOO: "Gloo, all rails"}
+SHORT = {NEZHA: "Nezha", NEZHA_ONE: "Nezha one", ONE: "OMPI one", ALL: "OMPI all", GLOO: "Gloo"}
+# Who carries the calls by the component, and is asked for proof.
+WITH_COMPONENT = (NEZHA, NEZHA_ONE)
+# Nezha on one rail tells what the second is worth, but is no competitor of Nezha's unless asked for.
+USUAL = (NEZHA, ONE, ALL, GLOO)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -37,7 +42,7 @@ class Programs:
         mpi = self.osu or self.mpi
         if not os.access(mpi, os.X_OK):
             raise BenchError(f"there is no program {mpi}: build first (contrib/build), or name the build by --build")
-        if NEZHA in wanted and not os.path.isfile(os.path.join(self.component_dir, "mca_coll_nezha.so")):
+        if set(wanted) & set(WITH_COMPONENT) and not os.path.isfile(os.path.join(self.component_dir, "mca_coll_nezha.so")):
             raise BenchError(f"there is no mca_coll_nezha.so in {self.component_dir}: build first (contrib/build), name "
                              "the place by --component-dir, or compare the others by --subject ompi-all")
         return left_out
@@ -66,11 +71,14 @@ class Launcher:
         one_each = {"np": self.case.nodes}
         if competitor == GLOO:
             return self._gloo(), {**one_each, "incumbent_rails": "mgmt", "nezha": False}
-        if competitor == NEZHA:
-            settings = [word for key, value in self.nezha_mca for word in ("--mca", key, value)]
-            return settings + self._mpi(), {**one_each, "component_dir": self.programs.component_dir}
+        if competitor in WITH_COMPONENT:
+            return self._nezha(competitor), {**one_each, "component_dir": self.programs.component_dir}
         rails = self.case.best_rail() if competitor == ONE else "all"
         return self._mpi(), {**one_each, "incumbent_rails": rails, "nezha": False}
+
+    def _nezha(self, competitor):
+        one = [("coll_nezha_rail_include", f"eth{self.case.best_rail()}")] if competitor == NEZHA_ONE else []
+        return [word for key, value in [*one, *self.nezha_mca] for word in ("--mca", key, value)] + self._mpi()
 
     def _mpi(self):
         return self._osu() if self.programs.osu else [self.programs.mpi, *self._ours()]

@@ -7,11 +7,11 @@ matplotlib.use("Agg")
 
 from matplotlib import pyplot, ticker
 
-from .competitors import ALL, GLOO, LABELS, NEZHA, ONE
+from .competitors import ALL, GLOO, LABELS, NEZHA, NEZHA_ONE, ONE
 from .sizes import size_text
 from .table import case_text
 
-_LOOKS = {NEZHA: ("#d62728", "o"), ALL: ("#1f77b4", "s"), ONE: ("#7fb3d9", "^"), GLOO: ("#7f7f7f", "D")}
+_LOOKS = {NEZHA: ("#d62728", "o"), NEZHA_ONE: ("#ff9896", "v"), ALL: ("#1f77b4", "s"), ONE: ("#7fb3d9", "^"), GLOO: ("#7f7f7f", "D")}
 # Below this the limit is soft: what a token bucket lets through at once is most of the message.
 _FIRM_LIMIT = 512 << 10
 

@@ -48,7 +48,7 @@ class Bar:
     def memory(self, who):
         self._bar.update(self._task, description=f"{self._case}  memory of {LABELS[who]}")
 
-    def round_done(self, number, count, measured):
+    def round_done(self, number, count):
         pass
 
 
@@ -79,7 +79,7 @@ class Lines:
     def memory(self, who):
         self._say(f"memory of {LABELS[who]}")
 
-    def round_done(self, number, count, measured):
+    def round_done(self, number, count):
         self._say(f"round {number + 1} of {count} done after {time.monotonic() - self._start:.0f} s")
 
     def _say(self, text):

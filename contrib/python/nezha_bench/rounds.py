@@ -30,8 +30,11 @@ def deadline(effort, nodes):
     return 60.0 + _PATIENCE * (len(effort.sizes) * (effort.seconds + 1.5) + slowest)
 
 
-def measure(lab, launcher, subject, competitors, count, progress):
-    """Measures `count` rounds into a Measured. Ctrl-C ends it early and keeps the rounds that are complete."""
+def measure(lab, launcher, subject, competitors, count, progress, enough=lambda: False):
+    """Measures `count` rounds into a Measured. Ctrl-C ends it early and keeps the rounds that are complete.
+
+    No further round begins once enough() is true.
+    """
     case, sizes = launcher.case, launcher.effort.sizes
     seconds = deadline(launcher.effort, case.nodes)
     measured = Measured(case, subject, list(competitors))
@@ -48,7 +51,9 @@ def measure(lab, launcher, subject, competitors, count, progress):
                 launches[who] = launch.run(lab, launcher, real, seconds, progress.size)
             measured.rounds.append(launches)
             measured.orders.append(sequence)
-            progress.round_done(number, count, measured)
+            progress.round_done(number, count)
+            if enough():
+                break
     except KeyboardInterrupt:
         measured.interrupted = True
     return measured

@@ -5,7 +5,7 @@ import dataclasses
 import statistics
 
 from . import carried, stats
-from .competitors import AGAIN, NEZHA
+from .competitors import AGAIN, WITH_COMPONENT
 from .errors import BenchError
 
 AVERAGE, MEDIAN = "average", "median"
@@ -34,9 +34,13 @@ def _launches(measured, who):
 
 def _invalid(measured):
     """{competitor: reason}: columns that are not what their heading says."""
-    own = [launch for launches in measured.rounds for launch in launches.values() if launch.competitor == NEZHA]
-    reason = carried.fault(own) if own and not _is_osu(own) else None
-    return {NEZHA: reason} if reason else {}
+    found = {}
+    for who in WITH_COMPONENT:
+        own = [launch for launches in measured.rounds for launch in launches.values() if launch.competitor == who]
+        reason = carried.fault(own) if own and not _is_osu(own) else None
+        if reason:
+            found[who] = reason
+    return found
 
 
 def _is_osu(launches):
@@ -57,7 +61,7 @@ def _row(measured, size, member):
         cell = {"us": dataclasses.asdict(stats.estimate(times)), "cpu_s_per_gib": _median(values(who, "cpu_s_per_gib"))}
         if limit > 0:
             cell["of_limit"] = dataclasses.asdict(stats.estimate([limit / time for time in times]))
-        if who == NEZHA:
+        if who in WITH_COMPONENT:
             cell["carried_by"] = carried.by_size(_launches(measured, who))[size]
         if who != measured.subject:
             ratio = stats.estimate(stats.pair_ratios(times, subject))

@@ -6,7 +6,7 @@ from rich.table import Table
 from rich.text import Text
 
 from . import carried, stats
-from .competitors import LABELS, NEZHA, SHORT
+from .competitors import LABELS, NEZHA, SHORT, WITH_COMPONENT
 from .sizes import size_text
 
 _STYLES = {stats.FASTER: "green", stats.SLOWER: "red", stats.UNRESOLVED: "dim"}
@@ -26,7 +26,7 @@ def print_summary(summary, console=None):
     for line in _notes(summary):
         console.print(line, markup=False, soft_wrap=True)
     for who, reason in summary["invalid"].items():
-        console.print(Text(f"*** INVALID: the column \"{LABELS[who]}\" is not about {LABELS[who]}: {reason} ***",
+        console.print(Text(f"*** INVALID: the column \"{SHORT[who]}\" is not about Nezha: {reason} ***",
                            style="bold white on red"), soft_wrap=True)
 
 
@@ -66,14 +66,13 @@ def _columns(summary):
 def _cells(summary, row):
     """(text, style) per column."""
     subject = row["competitors"][summary["subject"]]
-    mark = {carried.INCUMBENT: " i", carried.PARTLY: " p"}.get(subject.get("carried_by"), "")
-    cells = [(size_text(row["size"]), None), (_time(subject["us"]["median"]) + mark, "bold")]
+    cells = [(size_text(row["size"]), None), (_time(subject["us"]["median"]) + _mark(subject), "bold")]
     if _is_limited(summary):
         cells += _limit_cells(row, subject)
     for who in summary["competitors"]:
         if who != summary["subject"]:
             cell = row["competitors"][who]
-            cells += [(_time(cell["us"]["median"]), None), _ratio(cell)]
+            cells += [(_time(cell["us"]["median"]) + _mark(cell), None), _ratio(cell)]
     return cells + [(f"{100 * row['noise_floor']:.1f}%", "dim")]
 
 
@@ -93,6 +92,10 @@ def _limit_cells(row, subject):
 def _ratio(cell):
     part, verdict = cell["over_subject"], cell["subject_is"]
     return (f"{part['median']:.3f} [{part['low']:.3f} {part['high']:.3f}] {_SIGNS[verdict]}", _STYLES[verdict])
+
+
+def _mark(cell):
+    return {carried.INCUMBENT: " i", carried.PARTLY: " p"}.get(cell.get("carried_by"), "")
 
 
 def _time(microseconds):
@@ -124,7 +127,7 @@ def _reading(summary):
     yield f"us: median over the rounds of a call's {summary['statistic']} time. Brackets: {100 * coverage:.0f} % intervals."
     yield (f"/ {subject}: time over that of {subject}, median of the rounds' ratios: + {subject} is faster, - slower, "
            "= not resolvable (less than the A/A floor, or 1 lies in the interval).")
-    if NEZHA in summary["competitors"]:
+    if set(summary["competitors"]) & set(WITH_COMPONENT):
         yield "i: Open MPI's own allreduce carried Nezha's calls; p: some of them."
     if summary["middle_gain"]:
         yield f"Best competitor / {subject}, geometric mean from 8K to 4M: {summary['middle_gain']:.3f}"

@@ -1,0 +1,127 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""The demonstration: the same MPI program on one network and on two, in about two minutes. Started by contrib/demo."""
+
+import argparse
+import os
+import sys
+import time
+
+from nezha_lab import Lab, LabError, LabUnavailable
+from rich.console import Console
+from rich.table import Table
+from rich.text import Text
+
+from . import picture, progress, rounds, summary
+from .cases import PRESETS
+from .competitors import ALL, NEZHA, NEZHA_ONE, ONE, Effort, Launcher, Programs
+from .errors import BenchError
+from .sizes import parse_sizes, size_text
+
+EXIT_UNAVAILABLE, EXIT_INVALID = 77, 3
+
+_SIZES = "4K,64K,256K,1M,4M,16M"
+_SECONDS_PER_SIZE = 0.2
+# No round begins later than this after the start; a round takes some 20 seconds.
+_ENOUGH_SECONDS = 90.0
+_MOST_ROUNDS = 5
+_BAR = 46
+
+# In the order of the story, with the colour of the bar.
+_STORY = ((ONE, "Open MPI, one rail", "bright_blue"), (ALL, "Open MPI, two rails", "blue"),
+          (NEZHA_ONE, "Nezha, one rail", "bright_red"), (NEZHA, "Nezha, two rails", "red"))
+
+
+def _measure(build):
+    case = PRESETS["1+1"]
+    programs = Programs.of_build(build)
+    who = [NEZHA, NEZHA_ONE, ONE, ALL]
+    programs.check(who)
+    effort = Effort(tuple(parse_sizes(_SIZES)), _SECONDS_PER_SIZE)
+    start = time.monotonic()
+    with (Lab(case.nodes, list(case.rails)) as lab,
+          progress.make("demo", NEZHA, _MOST_ROUNDS * (len(who) + 1), len(effort.sizes)) as seen):
+        measured = rounds.measure(lab, Launcher(case, programs, effort), NEZHA, who, _MOST_ROUNDS, seen,
+                                  lambda: time.monotonic() - start > _ENOUGH_SECONDS)
+    return summary.summarise(measured)
+
+
+def _us(row, who):
+    return row["competitors"][who]["us"]["median"]
+
+
+def _time(microseconds):
+    return f"{microseconds:.0f} us" if microseconds < 1000 else f"{microseconds / 1000:.1f} ms"
+
+
+def _table(found):
+    table = Table(box=None, pad_edge=False, header_style="bold", title="Time of one MPI_Allreduce", title_justify="left")
+    for name in ("size", *(label for _, label, _ in _STORY), "two rails / one"):
+        table.add_column(name, justify="right")
+    for row in found["sizes"]:
+        gain = _us(row, NEZHA_ONE) / _us(row, NEZHA)
+        table.add_row(size_text(row["size"]), *(_time(_us(row, who)) for who, _, _ in _STORY), f"{gain:.2f} x")
+    return table
+
+
+def _bars(row):
+    """One line per competitor: how much of the vector it reduces in a second, and what the wires allow."""
+    rates = [(label, row["size"] / _us(row, who), colour) for who, label, colour in _STORY]
+    limit = row["size"] / row["limit_us"]
+    for label, rate, colour in [*rates, ("the wires' limit", limit, "white")]:
+        length = max(1, round(_BAR * rate / limit))
+        yield Text.assemble(f"{label:>20} ", ("█" * length, colour), f" {rate:.0f} MB/s")
+
+
+def _explanation(found, picture_path):
+    large, small = found["sizes"][-1], found["sizes"][0]
+    size, nezha = size_text(large["size"]), _us(large, NEZHA)
+    part = 100 * large["competitors"][NEZHA]["of_limit"]["median"]
+    yield ("1. One MPI program, never rebuilt, ran on 4 emulated nodes that two networks of 1 Gbit/s join; only the options "
+           "of mpirun differed.")
+    yield (f"2. With Nezha a call of {size} took {_time(_us(large, NEZHA_ONE))} over one network and {_time(nezha)} over both: "
+           f"{_us(large, NEZHA_ONE) / nezha:.2f} times as fast, {part:.0f} % of what the wires allow.")
+    yield (f"3. Open MPI by itself took {_time(_us(large, ONE))} over one and {_time(_us(large, ALL))} over both: "
+           f"{_us(large, ONE) / nezha:.2f} and {_us(large, ALL) / nezha:.2f} times as long as Nezha.")
+    yield (f"4. Small messages gain nothing from a second network: at {size_text(small['size'])} Nezha took "
+           f"{_time(_us(small, NEZHA))}, Open MPI {_time(_us(small, ONE))} over one and {_time(_us(small, ALL))} over both.")
+    yield (f"5. All {found['rounds']} rounds compared every element of every result on every rank with what it has to be. "
+           f"The picture is {picture_path}")
+
+
+def _show(found, picture_path):
+    console = Console(highlight=False)
+    print()
+    console.print(_table(found))
+    large = found["sizes"][-1]
+    console.print(f"\nVector reduced per second at {size_text(large['size'])}", style="bold")
+    for line in _bars(large):
+        console.print(line, soft_wrap=True)
+    print()
+    for line in _explanation(found, picture_path):
+        console.print(line, markup=False, soft_wrap=True)
+    for who, reason in found["invalid"].items():
+        console.print(Text(f"*** INVALID: \"{dict((w, label) for w, label, _ in _STORY)[who]}\" was not carried by Nezha: "
+                           f"{reason} ***", style="bold white on red"), soft_wrap=True)
+
+
+def main():
+    parser = argparse.ArgumentParser(prog="demo", description=__doc__)
+    parser.add_argument("--build", required=True, metavar="DIR", help="made by contrib/build")
+    parser.add_argument("--picture", metavar="FILE", help="default DIR/nezha-demo.png")
+    options = parser.parse_args()
+    path = options.picture or os.path.join(options.build, "nezha-demo.png")
+    try:
+        found = _measure(os.path.abspath(options.build))
+    except LabUnavailable as error:
+        print(f"demo: {error}", file=sys.stderr)
+        return EXIT_UNAVAILABLE
+    except (BenchError, LabError) as error:
+        print(f"demo: {error}", file=sys.stderr)
+        return 1
+    picture.draw(found, path)
+    _show(found, path)
+    return EXIT_INVALID if found["invalid"] else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
