@@ -82,7 +82,7 @@ def run_build(check):
         cases.extend(component_cases(check))
         cases.append(kernels_case(check))
         cases.append(uninstall_case(check))
-        cases.extend(run_tests(scripts_to_run(check, check.build_dir, "build"), check.jobs))
         if check.distcheck:
+            cases.extend(run_tests(scripts_to_run(check, check.build_dir, "build"), check.jobs))
             cases.append(distcheck_case(check))
     return cases

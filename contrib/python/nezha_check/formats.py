@@ -14,6 +14,8 @@ GTEST_BANNER = "[==========] "
 
 TAP_PLAN = re.compile(r"^1\.\.(\d+)\s*(?:#\s*skip\S*\s*(.*))?$", re.IGNORECASE)
 TAP_CASE = re.compile(r"^(not )?ok\b\s*(\d+)?\s*(?:- )?([^#]*)(?:#\s*(skip|todo)\S*\s*(.*))?$", re.IGNORECASE)
+TAP_SKIP = re.compile(r"^skip ([^:]+): (.*)$")
+TAP = re.compile(r"^(1\.\.\d|(not )?ok\b|skip [^:]+: )", re.MULTILINE)
 
 
 def gtest_cases(output):
@@ -34,10 +36,13 @@ def gtest_cases(output):
 
 
 def tap_cases(output):
-    """Cases of a TAP producer. Fewer cases than planned, or no plan at all, is a failure of its own."""
+    """Cases of a TAP producer, with or without a plan; fewer or more cases than planned is a failure of its own.
+
+    Beside `ok NAME # SKIP reason` it may say `skip NAME: reason`.
+    """
     cases, planned = [], None
     for line in output.splitlines():
-        plan, found = TAP_PLAN.match(line), TAP_CASE.match(line)
+        plan, found, skipped = TAP_PLAN.match(line), TAP_CASE.match(line), TAP_SKIP.match(line)
         if plan:
             planned = int(plan[1])
             if planned == 0:
@@ -46,11 +51,13 @@ def tap_cases(output):
             failed, number, name, directive, reason = found.groups()
             outcome = FAILED if failed else SKIPPED if (directive or "").lower() == "skip" else PASSED
             cases.append(Case(name.strip() or f"case {number}", outcome, reason or ""))
+        elif skipped:
+            cases.append(Case(skipped[1], SKIPPED, skipped[2]))
         elif line.startswith("#") and cases and cases[-1].outcome == FAILED and len(cases[-1].reason) < 300:
             cases[-1].reason += line[1:]
         elif line.startswith("Bail out!"):
             cases.append(Case("the rest", FAILED, line))
-    if planned != len(cases):
+    if planned is not None and planned != len(cases):
         cases.append(Case("the plan", FAILED, f"{len(cases)} cases, planned: {planned}"))
     return cases
 
@@ -59,7 +66,7 @@ def read_cases(program, status, output):
     """The cases of a program that ended with `status` (None: it was stopped for taking too long)."""
     if GTEST_BANNER in output:
         cases = gtest_cases(output)
-    elif re.search(r"^1\.\.\d", output, re.MULTILINE):
+    elif TAP.search(output):
         cases = tap_cases(output)
     elif status in (0, SKIP_STATUS):
         last = (output.strip().splitlines() or ["no reason given"])[-1]

@@ -85,12 +85,15 @@ def programs_to_run(check, build_dir, folder, env=None, prefix=(), label=""):
 
 
 def scripts_to_run(check, build_dir, folder, env=None, label="", wanted=lambda text: True):
-    """run_tests() entries of the TAP scripts test/FOLDER/test_*.py whose text is `wanted`."""
+    """run_tests() entries of the scripts test/FOLDER/test_*.py, TAP or unittest, whose text is `wanted`."""
+    unittest_runner = os.path.join(check.top, "contrib", "python", "nezha_lab", "tap.py")
     entries = []
     for path in sorted(glob.glob(os.path.join(check.top, "test", folder, "test_*.py"))):
-        if wanted(read_log(path)):
+        text = read_log(path)
+        if wanted(text):
             name = os.path.relpath(path, check.top)
             log = check.log(f"{label.strip().replace(' ', '-')}{name.replace('/', '-')}")
-            entries.append((f"{label}{name}", [sys.executable, path], log, SCRIPT_TIMEOUT,
+            command = [sys.executable, *([unittest_runner] if "unittest.main()" in text else []), path]
+            entries.append((f"{label}{name}", command, log, SCRIPT_TIMEOUT,
                             check.script_env(build_dir, **(env or {})), check.top))
     return entries
