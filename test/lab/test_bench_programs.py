@@ -132,6 +132,18 @@ class Comparison(unittest.TestCase):
         self.assertGreater(case["summary"]["memory"]["processes"]["ompi-all"]["socket_kib"], 0)
         self.assertIn("256K", done.stdout)
 
+    def test_an_osu_program(self):
+        # Ours takes OSU's options and prints OSU's format, so it can stand for one.
+        done, found = self.bench("--osu", program("nezha_allreduce_bench"), "--subject", "ompi-all", "--competitors",
+                                 "ompi-all", "--nodes", "2", "--rounds", "2", "--sizes", "4:64", "--iterations", "20",
+                                 "--warmup", "1")
+        self.assertEqual(done.returncode, 0, done.stderr)
+        case = found["cases"][0]
+        self.assertEqual([row["size"] for row in case["summary"]["sizes"]], [4, 8, 16, 32, 64])
+        row = case["rounds"][0]["ompi-all"]["sizes"]["64"]
+        self.assertEqual(row["iterations"], 20)
+        self.assertTrue(0 < row["min_us"] <= row["avg_us"] <= row["max_us"])
+
     def test_a_nezha_that_is_not_there_is_told(self):
         component = os.environ.get("NEZHA_COMPONENT_DIR") or os.path.join(BUILD, "component")
         if not os.path.isfile(os.path.join(component, "mca_coll_nezha.so")):

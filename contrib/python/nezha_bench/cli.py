@@ -27,7 +27,7 @@ limit. Each round launches every competitor once, in changing order, and the sub
 differs from itself is the noise floor, and differences below it are called not resolvable. Every element of every
 result is checked.
 
-  bench                                 4 nodes, 1 + 1 Gbit/s, 4 bytes to 64 MiB, 15 rounds
+  bench                                 4 nodes, 1 + 1 Gbit/s, 4 bytes to 64 MiB, 15 rounds: half an hour
   bench --quick --picture bench.png     fewer sizes, 5 rounds
   bench --cases 1+0.5,slow-node --sizes 1M,16M --json bench.json
   bench --nodes 2 --rail 1gbit --rail 200mbit --nezha-mca coll_nezha_share eth0:5,eth1:1
@@ -140,6 +140,8 @@ def compare(options, case, programs, effort):
 
 def run(options):
     cases, effort, programs = _cases(options), _effort(options), _programs(options)
+    if options.osu and options.memory:
+        raise BenchError("--memory asks our own program, --osu replaces it: only one of them is allowed")
     whole, invalid = document.start(), False
     for case in cases:
         measured, launcher = compare(options, case, programs, effort)
@@ -167,6 +169,8 @@ def main(arguments=None):
         signal.signal(number, _leave)
     try:
         return run(options)
+    except KeyboardInterrupt:
+        return 128 + signal.SIGINT
     except LabUnavailable as error:
         print(f"bench: {error}", file=sys.stderr)
         return EXIT_UNAVAILABLE

@@ -61,7 +61,7 @@ def _take_lines(job, read, launch, on_size):
             continue
         kind, members = found
         if kind == "start":
-            launch.header = members
+            launch.header = {**members, **launch.header}  # OSU's comes in several lines, its name first
         else:
             size = members.pop("size")
             launch.sizes[size] = members

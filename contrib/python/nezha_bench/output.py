@@ -32,7 +32,7 @@ class OsuReader:
             self.columns = [_OSU_COLUMNS.get(word.lower(), word.lower()) for word in words]
             return None
         if line.startswith("# "):
-            return "start", {"title": line[2:].strip()}
+            return "start", {"osu": True, "title": line[2:].strip()}
         words = line.split()
         if self.columns is None or not words or not words[0].isdigit():
             return None

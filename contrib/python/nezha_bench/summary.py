@@ -45,7 +45,7 @@ def _invalid(measured):
 
 def _is_osu(launches):
     """OSU's program knows nothing of the component's counters."""
-    return "OSU" in launches[0].header.get("title", "")
+    return launches[0].header.get("osu", False)
 
 
 def _row(measured, size, member):
