@@ -5,3 +5,7 @@ engine_sources += \
 	%D%/frame_reader.cc %D%/frame_reader.h \
 	%D%/pairing.cc %D%/pairing.h \
 	%D%/rail.h
+
+gtest_programs += test/unit/test_frame test/unit/test_pairing
+test_unit_test_frame_SOURCES = test/unit/test_frame.cc
+test_unit_test_pairing_SOURCES = test/unit/test_pairing.cc

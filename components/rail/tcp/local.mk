@@ -11,3 +11,10 @@ engine_sources += \
 	%D%/tcp.h \
 	%D%/tcp_lane.cc %D%/tcp_lane.h \
 	%D%/tcp_transport.cc %D%/tcp_transport.h
+
+gtest_programs += test/unit/test_tcp_admission test/unit/test_tcp_discover test/unit/test_tcp_lane
+test_unit_test_tcp_admission_SOURCES = test/unit/test_tcp_admission.cc test/unit/tcp_pair.h
+test_unit_test_tcp_discover_SOURCES = test/unit/test_tcp_discover.cc
+test_unit_test_tcp_lane_SOURCES = \
+	test/unit/test_tcp_lane.cc test/unit/tcp_pair.h \
+	test/unit/count_allocations.cc test/unit/count_allocations.h

@@ -1,0 +1,12 @@
+// SPDX-License-Identifier: BSD-3-Clause
+/// Linking count_allocations.cc replaces operator new of the whole test program by one that counts.
+#pragma once
+
+#include <cstddef>
+
+namespace nezha::test {
+
+/// Calls of operator new so far, by any thread.
+std::size_t allocations();
+
+}  // namespace nezha::test

@@ -1,0 +1,109 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "rail/pairing.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <random>
+#include <set>
+
+namespace nezha {
+namespace {
+
+using Rails = std::vector<RailAddress>;
+using Pairs = std::vector<RailPair>;
+
+RailAddress rail4(std::uint8_t network, std::uint8_t host, std::uint8_t prefix = 24) {
+  return {"tcp", "eth" + std::to_string(network), 4, {10, network, 0, host}, prefix, 1, 0};
+}
+RailAddress rail6(std::uint8_t network, std::uint8_t host) {
+  return {"tcp", "six" + std::to_string(network), 6, {0xfd, network, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, host}, 64,
+          1, 0};
+}
+RailAddress loopback(std::uint8_t n) { return {"tcp", "lo", 4, {127, 0, 0, n}, 32, 1, 0}; }
+
+TEST(Pairing, NetworksMeetWhateverTheOrder) {
+  const Rails one{rail4(1, 1), rail4(2, 1), rail6(3, 1)}, other{rail6(3, 2), rail4(2, 2), rail4(1, 2)};
+  EXPECT_EQ(pair_rails(one, other, false), (Pairs{{0, 2}, {1, 1}, {2, 0}}));
+}
+
+TEST(Pairing, SeveralNicsOfOneSubnetGoInOrderAndRepeat) {
+  const Rails three{rail4(1, 1), rail4(1, 2), rail4(1, 3)}, two{rail4(1, 11), rail4(1, 12)};
+  EXPECT_EQ(pair_rails(three, two, false), (Pairs{{0, 0}, {1, 1}, {2, 0}}));
+  EXPECT_EQ(pair_rails(two, three, false), (Pairs{{0, 0}, {0, 2}, {1, 1}}));
+  EXPECT_EQ(pair_rails(two, two, false), (Pairs{{0, 0}, {1, 1}}));
+}
+
+TEST(Pairing, RoutedRailsPairAmongTheLeftOver) {
+  const Rails one{rail4(1, 1), rail4(5, 1), rail4(6, 1)}, other{rail4(7, 2), rail4(1, 2), rail4(8, 2)};
+  EXPECT_EQ(pair_rails(one, other, false), (Pairs{{0, 1}, {1, 0}, {2, 2}}));
+}
+
+TEST(Pairing, OneSideWithoutTheNetworkLeavesItOut) {
+  const Rails one{rail4(1, 1), rail4(2, 1)}, other{rail4(1, 2)};
+  EXPECT_EQ(pair_rails(one, other, false), (Pairs{{0, 0}}));
+}
+
+TEST(Pairing, FamiliesTransportsAndPrefixesDoNotMix) {
+  Rails one{rail4(1, 1)}, other{rail6(1, 2)};
+  EXPECT_TRUE(pair_rails(one, other, false).empty());
+  EXPECT_TRUE(pair_rails(one, other, true).empty());
+  other = {rail4(1, 2)};
+  other[0].transport = "verbs";
+  EXPECT_TRUE(pair_rails(one, other, false).empty());
+  one = {rail4(1, 1, 24), rail4(1, 2, 16)};
+  other = {rail4(1, 3, 16), rail4(1, 4, 24)};
+  EXPECT_EQ(pair_rails(one, other, false), (Pairs{{0, 1}, {1, 0}}));
+}
+
+TEST(Pairing, OneNodeHasOneLaneBetweenTheFirstRails) {
+  const Rails rails{rail6(1, 1), rail4(1, 1), rail4(2, 1)};
+  EXPECT_EQ(pair_rails(rails, rails, true), (Pairs{{0, 0}}));
+  EXPECT_EQ(pair_rails(rails, Rails{rail4(1, 1)}, true), (Pairs{{1, 0}}));
+}
+
+TEST(Pairing, LoopbackRailsImitateNetworks) {
+  const Rails rails{loopback(1), loopback(2), loopback(3)};
+  EXPECT_EQ(pair_rails(rails, rails, true), (Pairs{{0, 0}, {1, 1}, {2, 2}}));
+}
+
+TEST(Pairing, StrangeInputIsBounded) {
+  Rails many(200, rail4(1, 1, 255));
+  const Pairs pairs = pair_rails(many, many, false);
+  EXPECT_EQ(pairs.size(), kMaxRails);
+  EXPECT_TRUE(pair_rails({}, many, true).empty());
+  RailAddress odd;
+  EXPECT_EQ(pair_rails({&odd, 1}, {&odd, 1}, true).size(), 1U);
+}
+
+Rails random_rails(std::mt19937& random) {
+  Rails rails(random() % 7);
+  for (RailAddress& rail : rails) {
+    const auto network = static_cast<std::uint8_t>(random() % 4), host = static_cast<std::uint8_t>(random() % 250);
+    rail = random() % 3 == 0 ? rail6(network, host) : rail4(network, host, random() % 5 == 0 ? 16 : 24);
+    if (random() % 6 == 0) rail.transport = "verbs";
+  }
+  return rails;
+}
+
+TEST(Pairing, BothSidesComputeTheSameLanes) {
+  std::mt19937 random(3);
+  for (int round = 0; round < 5000; ++round) {
+    const Rails one = random_rails(random), other = random_rails(random);
+    const bool same_node = round % 4 == 0;
+    const Pairs here = pair_rails(one, other, same_node);
+    Pairs there = pair_rails(other, one, same_node);
+    for (RailPair& pair : there) std::swap(pair.local, pair.remote);
+    std::sort(there.begin(), there.end());
+    ASSERT_EQ(here, there);
+    EXPECT_EQ(std::set<RailPair>(here.begin(), here.end()).size(), here.size());
+    for (const RailPair& pair : here) {
+      EXPECT_EQ(one[pair.local].family, other[pair.remote].family);
+      EXPECT_EQ(one[pair.local].transport, other[pair.remote].transport);
+    }
+    EXPECT_LE(here.size(), same_node ? 1U : kMaxRails);
+  }
+}
+
+}  // namespace
+}  // namespace nezha

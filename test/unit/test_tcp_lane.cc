@@ -1,0 +1,394 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <random>
+
+#include "count_allocations.h"
+#include "rail/frame.h"
+#include "tcp_pair.h"
+
+namespace nezha::test {
+namespace {
+
+using Frame = FrameLog::Frame;
+using Bytes = std::vector<std::byte>;
+using Random = std::mt19937_64;
+
+Bytes random_contents(Random& random, std::size_t size) {
+  Bytes bytes(size);
+  for (std::byte& byte : bytes) byte = static_cast<std::byte>(random());
+  return bytes;
+}
+
+/// Cuts [0, size) at up to kMaxFrameSegments - 1 random places, empty parts included.
+std::vector<std::size_t> random_cuts(Random& random, std::size_t size) {
+  std::vector<std::size_t> cuts{0, size};
+  for (std::size_t n = random() % kMaxFrameSegments; n > 0; --n) cuts.push_back(random() % (size + 1));
+  std::sort(cuts.begin(), cuts.end());
+  return cuts;
+}
+
+std::vector<Gather> gather(const Bytes& bytes, const std::vector<std::size_t>& cuts) {
+  std::vector<Gather> parts;
+  for (std::size_t i = 1; i < cuts.size(); ++i) parts.push_back({bytes.data() + cuts[i - 1], cuts[i] - cuts[i - 1]});
+  return parts;
+}
+
+class TcpLaneTest : public TcpPair {
+ protected:
+  void SetUp() override {
+    ASSERT_TRUE(join());
+    from = a.lanes[0], to = b.lanes[0];
+    sender = a.logs[0].get(), receiver = b.logs[0].get();
+  }
+
+  static Gather whole(const Bytes& bytes) { return {bytes.data(), bytes.size()}; }
+  Lane::Sent send(Lane& lane, const Bytes& header, const Bytes& payload) {
+    const Gather part = whole(payload);
+    return lane.send(header, {&part, 1});
+  }
+  /// Sends the same large frame until one is taken only partly; nobody reads meanwhile. Returns how many were begun.
+  std::size_t fill_up(const Bytes& header, const Bytes& payload) {
+    std::size_t count = 1;
+    while (send(*from, header, payload) == Lane::Sent::whole) ++count;
+    EXPECT_TRUE(from->busy());
+    return count;
+  }
+
+  Random random{4711};
+  Lane *from = nullptr, *to = nullptr;
+  FrameLog *sender = nullptr, *receiver = nullptr;
+};
+
+TEST_F(TcpLaneTest, FramesOfAllSizesArriveIntactInBothDirections) {
+  std::vector<std::size_t> sizes{0, 1, 2, 255, 256, 257, 4096, 16383, 16384, 16385, 65536, 131072, kMaxFramePayload};
+  for (int i = 0; i < 300; ++i) sizes.push_back(random() % (i % 3 == 0 ? kMaxFramePayload : 2000));
+  std::shuffle(sizes.begin(), sizes.end(), random);
+  const auto lay_out = [this](ScatterList& into, Bytes& payload) {
+    const auto cuts = random_cuts(random, payload.size());
+    for (std::size_t i = 1; i < cuts.size(); ++i) {
+      into.segments[into.count++] = {payload.data() + cuts[i - 1], cuts[i] - cuts[i - 1]};
+    }
+  };
+  sender->lay_out = receiver->lay_out = lay_out;
+  std::vector<Frame> frames;
+  for (const std::size_t size : sizes) {
+    frames.push_back({random_contents(random, random() % (kMaxFrameHeader + 1)), random_contents(random, size)});
+  }
+  std::size_t sent[2] = {0, 0};
+  Lane* lanes[2] = {from, to};
+  const auto feed = [&] {
+    for (int side : {0, 1}) {
+      while (sent[side] < frames.size() && !lanes[side]->busy()) {
+        const Frame& frame = frames[sent[side]++];
+        const auto parts = gather(frame.payload, random_cuts(random, frame.payload.size()));
+        ASSERT_NE(lanes[side]->send(frame.header, parts), Lane::Sent::down);
+      }
+    }
+  };
+  ASSERT_TRUE(drive(
+      [&] { return feed(), sender->frames.size() == frames.size() && receiver->frames.size() == frames.size(); }, a,
+      b));
+  EXPECT_TRUE(sender->frames == frames);
+  EXPECT_TRUE(receiver->frames == frames);
+}
+
+TEST_F(TcpLaneTest, APartlySentFrameIsFinishedAndTheLaneSaysSo) {
+  const Bytes header = random_contents(random, 40), payload = random_contents(random, kMaxFramePayload);
+  const std::size_t count = fill_up(header, payload);
+  EXPECT_EQ(send(*from, header, payload), Lane::Sent::busy);
+  EXPECT_GT(from->fill(), (count - 1) * payload.size() - 2 * 1024 * 1024);
+  EXPECT_EQ(sender->freed, 0);
+  ASSERT_TRUE(drive([&] { return receiver->frames.size() == count; }, a, b));
+  EXPECT_EQ(sender->freed, 1);
+  EXPECT_FALSE(from->busy());
+  EXPECT_TRUE(drive([&] { return from->fill() == 0; }, a, b));
+  for (const Frame& frame : receiver->frames) EXPECT_TRUE(frame == (Frame{header, payload}));
+}
+
+TEST_F(TcpLaneTest, AfterOwnRestTheSourceMayChange) {
+  const Bytes header = random_contents(random, 40), payload = random_contents(random, kMaxFramePayload);
+  for (int round = 0; round < 3; ++round) {
+    receiver->frames.clear();
+    Bytes source = payload;
+    const std::size_t count = fill_up(header, source);
+    from->own_rest();
+    from->own_rest();
+    std::fill(source.begin(), source.end(), std::byte{0xee});
+    ASSERT_TRUE(drive([&] { return receiver->frames.size() == count; }, a, b));
+    for (const Frame& frame : receiver->frames) EXPECT_TRUE(frame == (Frame{header, payload}));
+    EXPECT_EQ(sender->freed, round + 1);
+  }
+}
+
+TEST_F(TcpLaneTest, WhatNobodyWantsGoesToTheBin) {
+  Bytes kept(1000);
+  receiver->lay_out = [&](ScatterList& into, Bytes& payload) {
+    into.segments[0] = {nullptr, payload.size() - 1000};
+    into.segments[1] = {kept.data(), 1000};
+    into.count = 2;
+  };
+  const Bytes payload = random_contents(random, kMaxFramePayload);
+  for (const std::size_t size : {std::size_t{1000}, std::size_t{3000}, kMaxFramePayload}) {
+    receiver->frames.clear();
+    const Bytes part(payload.end() - static_cast<std::ptrdiff_t>(size), payload.end());
+    send(*from, {}, part);
+    ASSERT_TRUE(drive([&] { return receiver->frames.size() == 1; }, a, b));
+    EXPECT_TRUE(std::equal(kept.begin(), kept.end(), payload.end() - 1000));
+  }
+}
+
+TEST_F(TcpLaneTest, AClosedLaneIsDownOnTheOtherSideOnly) {
+  from->close();
+  EXPECT_EQ(send(*from, {}, {}), Lane::Sent::down);
+  ASSERT_TRUE(drive([&] { return !receiver->downs.empty(); }, a, b));
+  EXPECT_NE(receiver->downs[0].find("lane tcp/lo0 to 127.0.0.1:"), std::string::npos) << receiver->downs[0];
+  EXPECT_NE(receiver->downs[0].find("the other side closed"), std::string::npos) << receiver->downs[0];
+  settle(a, b);
+  EXPECT_TRUE(sender->downs.empty());
+  EXPECT_EQ(receiver->downs.size(), 1U);
+  a.transport->forget(*from);
+  b.transport->forget(*to);
+  EXPECT_TRUE(join()) << "the pair of rails can be used again";
+}
+
+TEST_F(TcpLaneTest, FramesInFrontOfTheEndArrive) {
+  for (int i = 0; i < 5; ++i) send(*from, Bytes(30), Bytes(20000));
+  a.transport.reset();
+  ASSERT_TRUE(drive([&] { return !receiver->downs.empty(); }, b));
+  EXPECT_EQ(receiver->frames.size(), 5U);
+}
+
+TEST_F(TcpLaneTest, TheServiceThreadsWatchSeesOnlyTheEnd) {
+  const auto polls_readable = [this] {
+    pollfd fd{b.transport->wait_fd(Watch::rare), POLLIN, 0};
+    return poll(&fd, 1, 50) == 1;
+  };
+  send(*from, {}, Bytes(100));
+  EXPECT_FALSE(polls_readable());
+  EXPECT_FALSE(b.transport->progress(Watch::rare));
+  from->close();
+  EXPECT_TRUE(polls_readable());
+  for (int i = 0; i < 10 && receiver->downs.empty(); ++i) b.transport->progress(Watch::rare);
+  EXPECT_EQ(receiver->downs.size(), 1U);
+  EXPECT_EQ(receiver->frames.size(), 1U) << "what had arrived before is not lost";
+}
+
+TEST_F(TcpLaneTest, CallbacksMayCloseForgetAndSend) {
+  ASSERT_TRUE(join(1));
+  const auto close = [](Lane& lane) { return lane.close(), Status{}; };
+  for (const auto hook : {&FrameLog::on_begin, &FrameLog::on_end}) {
+    ASSERT_TRUE(join());
+    Lane& lane = *a.lanes.back();
+    FrameLog& log = *b.logs.back();
+    log.*hook = close;
+    for (int i = 0; i < 3; ++i) send(lane, Bytes(10), Bytes(50));
+    ASSERT_TRUE(drive([&] { return a.logs.back()->downs.size() == 1; }, a, b));
+    EXPECT_LE(log.frames.size(), 1U);
+    EXPECT_TRUE(log.downs.empty());
+  }
+  // Both lanes of a pair are forgotten in the callback of one, which also sends on it.
+  receiver->on_begin = [&](Lane& lane) {
+    EXPECT_NE(send(*b.lanes[1], {}, Bytes(5)), Lane::Sent::down);
+    b.transport->forget(lane);
+    b.transport->forget(*b.lanes[1]);
+    return Status{};
+  };
+  send(*a.lanes[1], Bytes(10), Bytes(50));
+  send(*from, Bytes(10), Bytes(50));
+  ASSERT_TRUE(drive([&] { return sender->downs.size() == 1 && a.logs[1]->downs.size() == 1; }, a, b));
+  EXPECT_EQ(a.logs[1]->frames.size(), 1U);
+}
+
+TEST_F(TcpLaneTest, AFailedSendIsToldOnceByProgress) {
+  b.transport.reset();
+  ASSERT_TRUE(drive([&] { return send(*from, {}, Bytes(1)) == Lane::Sent::down; }, a));
+  settle(a);
+  EXPECT_EQ(sender->downs.size(), 1U);
+}
+
+TEST_F(TcpLaneTest, AFrameBeyondTheLimitsIsRefused) {
+  EXPECT_EQ(send(*from, Bytes(kMaxFrameHeader + 1), {}), Lane::Sent::down);
+  ASSERT_TRUE(drive([&] { return !sender->downs.empty(); }, a));
+  EXPECT_NE(sender->downs[0].find("beyond the limits"), std::string::npos);
+}
+
+TEST_F(TcpLaneTest, AStatusThatIsNotOkClosesTheLane) {
+  receiver->on_end = [](Lane&) { return Status{Code::bad_wire, "no such team"}; };
+  send(*from, {}, Bytes(10));
+  ASSERT_TRUE(drive([&] { return !receiver->downs.empty() && !sender->downs.empty(); }, a, b));
+  EXPECT_NE(receiver->downs[0].find("no such team"), std::string::npos);
+}
+
+TEST_F(TcpLaneTest, PlacesForAnotherSizeCloseTheLane) {
+  receiver->lay_out = [](ScatterList& into, Bytes& payload) {
+    into.segments[0] = {payload.data(), payload.size() - 1};
+    into.count = 1;
+  };
+  send(*from, {}, Bytes(10));
+  ASSERT_TRUE(drive([&] { return !receiver->downs.empty(); }, a, b));
+  EXPECT_TRUE(receiver->frames.empty());
+}
+
+TEST_F(TcpLaneTest, KnowsItsRoundTrip) {
+  send(*from, {}, Bytes(10));
+  ASSERT_TRUE(drive([&] { return receiver->frames.size() == 1; }, a, b));
+  const Nanoseconds rtt = from->min_rtt();
+  EXPECT_GT(rtt, 0);
+  EXPECT_LT(rtt, kSecond);
+  EXPECT_EQ(from->min_rtt(), rtt);
+}
+
+/// A lane whose bytes pass through the test.
+class TcpCutTest : public TcpPair {
+ protected:
+  void SetUp() override {
+    Trap trap;
+    connect(0, trap.address);
+    Fd from_a;
+    ASSERT_TRUE(drive([&] { return bool(from_a = trap.accept()); }, a, b));
+    middle = std::make_unique<InTheMiddle>(std::move(from_a), b.transport->rails()[0]);
+    ASSERT_TRUE(drive([&] { return middle->carry(), a.lanes.size() == 1 && b.lanes.size() == 1; }, a, b));
+  }
+  std::unique_ptr<InTheMiddle> middle;
+};
+
+TEST_F(TcpCutTest, ACutConnectionIsDownOnBothSides) {
+  const Bytes payload(1000);
+  const Gather part{payload.data(), payload.size()};
+  a.lanes[0]->send(Bytes(10), {&part, 1});
+  bool over = false;
+  Bytes said;
+  ASSERT_TRUE(drive([&] { return !(said = middle->to_one().hear(over)).empty(); }, a, b));
+  said.resize(500);
+  middle->to_other().say(said);
+  middle.reset();
+  ASSERT_TRUE(drive([&] { return !a.logs[0]->downs.empty() && !b.logs[0]->downs.empty(); }, a, b));
+  EXPECT_NE(b.logs[0]->downs[0].find("in the middle of a frame"), std::string::npos) << b.logs[0]->downs[0];
+  EXPECT_NE(a.logs[0]->downs[0].find("(tcp/trap)"), std::string::npos) << a.logs[0]->downs[0];
+}
+
+TEST_F(TcpCutTest, ABadFrameClosesThatLane) {
+  Bytes frame(kEnvelopeSize + 10);
+  write_envelope(frame.data(), std::span(frame).subspan(kEnvelopeSize), 0);
+  frame.back() ^= std::byte{1};
+  middle->to_other().say(frame);
+  ASSERT_TRUE(drive([&] { return !b.logs[0]->downs.empty(); }, a, b));
+  EXPECT_NE(b.logs[0]->downs[0].find("checksum"), std::string::npos) << b.logs[0]->downs[0];
+  EXPECT_TRUE(b.logs[0]->frames.empty());
+}
+
+TEST_F(TcpCutTest, ARedirectedSegmentIsNotTouchedAgain) {
+  constexpr std::size_t kHalf = kMaxFramePayload / 2;
+  constexpr std::size_t kEarly = 1000;
+  FrameLog& receiver = *b.logs[0];
+  Bytes places[2] = {Bytes(kHalf), Bytes(kHalf)};
+  receiver.lay_out = [&](ScatterList& into, Bytes&) {
+    for (Bytes& place : places) into.segments[into.count++] = {place.data(), kHalf};
+  };
+  bool begun = false;
+  receiver.on_begin = [&](Lane&) { return begun = true, Status{}; };
+  Random random(1);
+  const Bytes payload = random_contents(random, 2 * kHalf);
+  Bytes frame(kEnvelopeSize);
+  write_envelope(frame.data(), {}, payload.size());
+  frame.insert(frame.end(), payload.begin(), payload.begin() + kEarly);
+  middle->to_other().say(frame);
+  ASSERT_TRUE(drive([&] { return begun; }, b));
+  settle(b);
+
+  const Bytes untouched(kHalf, std::byte{0xaa});
+  b.lanes[0]->redirect(1);
+  b.lanes[0]->redirect(2);
+  places[1] = untouched;
+  for (std::size_t at = kEarly; at < payload.size();) {
+    const std::size_t part = std::min<std::size_t>(8192, payload.size() - at);
+    middle->to_other().say(std::span(payload).subspan(at, part));
+    at += part;
+    if (at >= kHalf / 2 && at - part < kHalf / 2) {
+      settle(b);
+      EXPECT_TRUE(std::equal(places[0].begin(), places[0].begin() + static_cast<std::ptrdiff_t>(at), payload.begin()));
+      b.lanes[0]->redirect(0);
+      places[0] = untouched;
+    }
+    b.transport->progress(Watch::all);
+  }
+  ASSERT_TRUE(drive([&] { return receiver.frames.size() == 1; }, b));
+  EXPECT_TRUE(places[0] == untouched);
+  EXPECT_TRUE(places[1] == untouched);
+  EXPECT_EQ(b.lanes[0]->send({}, {}), Lane::Sent::whole) << "the lane goes on";
+}
+
+/// Receives into fixed memory and keeps nothing.
+class Sink final : public LaneEvents {
+ public:
+  Status frame_begins(Lane&, std::span<const std::byte>, std::size_t payload, ScatterList& into) override {
+    into.segments[0] = {memory_.data(), payload};
+    into.count = 1;
+    return {};
+  }
+  Status frame_ends(Lane&) override { return ++frames, Status{}; }
+  void lane_free(Lane&) override {}
+  void lane_down(Lane&, const Status&) override {}
+
+  std::size_t frames = 0;
+
+ private:
+  Bytes memory_ = Bytes(kMaxFramePayload);
+};
+
+class SinkSide final : public Admission {
+ public:
+  const std::array<std::uint8_t, 32>* secret(ProcessId) const override { return &secret_; }
+  bool expects(const LaneSpec&) const override { return true; }
+  LaneEvents& lane_up(Lane& up) override { return lane = &up, sink; }
+  void lane_failed(const LaneSpec&, const Status&) override {}
+
+  Sink sink;
+  Lane* lane = nullptr;
+  std::unique_ptr<Transport> transport;
+
+ private:
+  std::array<std::uint8_t, 32> secret_{};
+};
+
+TEST(TcpSteady, NothingIsAllocatedPerFrame) {
+  HandClock clock;
+  DiscoverOptions choice;
+  choice.single_node = 1;
+  SinkSide a, b;
+  a.transport = make_tcp_transport({}, choose_interfaces({}, choice).chosen, clock, {}, a, 1, nullptr);
+  b.transport = make_tcp_transport({}, choose_interfaces({}, choice).chosen, clock, {}, b, 2, nullptr);
+  a.transport->connect({2, 0, 0, true}, 0, b.transport->rails()[0], clock.now() + kSecond);
+  ASSERT_TRUE(drive([&] { return a.lane != nullptr && b.lane != nullptr; }, a, b));
+  const Bytes payload(kMaxFramePayload);
+  const Bytes header(40);
+  std::size_t sent = 0;
+  const auto send_some = [&](std::size_t until) {
+    while (sent < until && !a.lane->busy()) {
+      const Gather part{payload.data(), sent % 3 == 0 ? kMaxFramePayload : sent % 5000};
+      a.lane->send(header, {&part, 1});
+      a.lane->own_rest();
+      a.lane->fill();
+      a.lane->min_rtt();
+      ++sent;
+    }
+  };
+  const auto run = [&](std::size_t until) {
+    while (b.sink.frames < until) {
+      send_some(until);
+      a.transport->progress(Watch::all);
+      b.transport->progress(Watch::all);
+      a.transport->next_deadline();
+      clock.advance(kMillisecond);
+    }
+  };
+  run(100);
+  const std::size_t before = allocations();
+  run(2000);
+  EXPECT_EQ(allocations() - before, 0U);
+}
+
+}  // namespace
+}  // namespace nezha::test
