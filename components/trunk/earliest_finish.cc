@@ -50,13 +50,13 @@ class EarliestFinish final : public Strategy {
     const double unit = static_cast<double>(std::min(queued, kSmall));
     for (LaneState& lane : lanes) {
       if (lane.lane == nullptr) continue;
-      if (lane.fill != 0 && now - lane.refreshed > kFresh) lane.refresh(now);
+      if (lane.rail->fill > kSmall) lane.rail->refresh(now, kFresh);
       total_rate += pace(lane);
       total_fill += static_cast<double>(lane.fill);
       const double end = finish(lane, unit);
       if (lane.lane->busy()) {
         busy_finish = std::min(busy_finish, end);
-      } else if (end < best_finish) {
+      } else if (end < best_finish && lane.fill < limit(lane)) {
         best = &lane;
         best_finish = end;
       }
@@ -64,12 +64,17 @@ class EarliestFinish final : public Strategy {
     // A lane in the middle of a frame that would still be done long before this one is worth waiting for.
     if (best == nullptr || best_finish > busy_finish + static_cast<double>(kPiece)) return {};
     if (queued <= kSmall) return {best, queued};
-    if (best->fill >= limit(*best)) return {};
+    return {best, portion(*best, queued, total_rate, total_fill)};
+  }
+
+ private:
+  /// As much of what is queued as lets the lane end with the others, in frames worth their cost.
+  static std::size_t portion(const LaneState& lane, std::size_t queued, double total_rate, double total_fill) {
     const double level = (static_cast<double>(queued) + total_fill) / total_rate;
-    const double even = level * pace(*best) - static_cast<double>(best->fill);
-    const double longest = static_cast<double>(kPiece) * measured(*best);
+    const double even = level * pace(lane) - static_cast<double>(lane.fill);
+    const double longest = static_cast<double>(kPiece) * measured(lane);
     const auto bytes = static_cast<std::size_t>(std::max(std::min(even, longest), static_cast<double>(kSmall)));
-    return {best, queued - std::min(queued, bytes) < kSmall ? std::max(queued, bytes) : bytes};
+    return queued < bytes + kSmall ? queued : bytes;
   }
 };
 

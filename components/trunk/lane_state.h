@@ -35,7 +35,6 @@ struct LaneState {
   // Sending.
   std::size_t fill = 0;           ///< last known, plus what was handed over since
   std::uint64_t delivered = 0;
-  Nanoseconds refreshed = 0;      ///< when fill was last asked for
   RateMeter meter;
 
   // Receiving: the frame that is under way.
@@ -45,7 +44,7 @@ struct LaneState {
   std::array<std::uint8_t, kMaxFrameSegments> segment;  ///< of the scatter list, for each piece with payload
   std::vector<std::byte> scratch;
 
-  /// Asks the lane how much of what it was given has left.
+  /// Asks the lane how much of what it was given has left. May take it off the rail's list of loaded lanes.
   void refresh(Nanoseconds now);
   /// `bytes` were handed over.
   void handed(Nanoseconds now, std::size_t bytes);

@@ -5,12 +5,13 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <vector>
 
 #include "util/clock.h"
 
 namespace nezha {
 
-/// Delivered bytes per second, from how a queue drains while it is never empty.
+/// Bytes per nanosecond, from how a queue drains while it is well filled; faster drains count in any case.
 class RateMeter {
  public:
   /// The queue holds `fill` bytes at `now`, after `delivered` bytes in all have left it.
@@ -22,7 +23,10 @@ class RateMeter {
   double rate_ = 0;
   Nanoseconds since_ = 0;  ///< start of the current backlogged span; 0 = none
   std::uint64_t delivered_ = 0;
+  bool backlogged_ = false;  ///< throughout the span so far
 };
+
+struct LaneState;
 
 struct RailLoad {
   std::size_t fill = 0;          ///< bytes handed over and not known to be delivered, all lanes
@@ -37,11 +41,16 @@ struct RailLoad {
   Nanoseconds busy = 0;  ///< time with fill > 0
   std::uint32_t lanes_up = 0, lanes_failed = 0;
 
+  std::vector<LaneState*> loaded;  ///< lanes with bytes handed over and not known to be delivered
+
+  /// Asks all loaded lanes how much has left, if the last answer is older than `age`.
+  void refresh(Nanoseconds now, Nanoseconds age);
   /// `fill` changed by `added` handed over and `drained` delivered, as seen at `now`.
   void update(Nanoseconds now, std::size_t added, std::size_t drained);
 
  private:
   Nanoseconds busy_since_ = 0;
+  Nanoseconds refreshed_ = 0;
 };
 
 }  // namespace nezha

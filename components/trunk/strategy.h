@@ -17,8 +17,7 @@ struct LaneChoice {
 class Strategy {
  public:
   virtual ~Strategy() = default;
-  /// `queued`: all bytes waiting for this peer, > 0. Lanes are up to date when their `refreshed` is `now`; the strategy
-  /// refreshes those it cares about.
+  /// `queued`: all bytes waiting for this peer, > 0. The strategy asks rails for their fill as it needs.
   virtual LaneChoice choose(std::span<LaneState> lanes, std::size_t queued, Nanoseconds now) const = 0;
 };
 
