@@ -22,6 +22,7 @@ if HAVE_GLOO
 noinst_PROGRAMS += %D%/programs/nezha_gloo_bench
 contrib_programs_nezha_gloo_bench_SOURCES = $(bench_common) \
 	%D%/programs/gloo_rail.cc %D%/programs/gloo_rail.h \
+	%D%/programs/gloo_rails.cc %D%/programs/gloo_rails.h \
 	%D%/programs/gloo_reduction.cc %D%/programs/gloo_reduction.h \
 	%D%/programs/nezha_gloo_bench.cc
 contrib_programs_nezha_gloo_bench_CPPFLAGS = $(AM_CPPFLAGS) $(MPI_CFLAGS) -DOMPI_SKIP_MPICXX

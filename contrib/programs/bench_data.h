@@ -30,15 +30,15 @@ struct bench_fault {
 size_t bench_type_bytes(enum bench_type type);
 
 /// The contribution of `rank` to call number `call`.
-void bench_fill(void *vector, size_t count, enum bench_type type, uint64_t call, int rank);
+void bench_fill(void* vector, size_t count, enum bench_type type, uint64_t call, int rank);
 
 /// True if `vector` still holds what bench_fill wrote; else `fault` names the first element that does not.
-bool bench_check_input(const void *vector, size_t count, enum bench_type type, uint64_t call, int rank,
-                       struct bench_fault *fault);
+bool bench_check_input(const void* vector, size_t count, enum bench_type type, uint64_t call, int rank,
+                       struct bench_fault* fault);
 
 /// True if `vector` is the reduction of all ranks' contributions to `call`; else `fault` as above.
-bool bench_check_result(const void *vector, size_t count, enum bench_type type, enum bench_op op,
-                        uint64_t call, int ranks, struct bench_fault *fault);
+bool bench_check_result(const void* vector, size_t count, enum bench_type type, enum bench_op op, uint64_t call,
+                        int ranks, struct bench_fault* fault);
 
 #ifdef __cplusplus
 }

@@ -18,38 +18,38 @@ enum { BENCH_MAX_SIZES = 256 };
 struct bench_options {
   size_t sizes[BENCH_MAX_SIZES];  ///< bytes, ascending as given
   int size_count;
-  long iterations;                ///< 0: by the time budget, or OSU's defaults when there is none
-  long warmup;                    ///< -1: likewise
-  double budget;                  ///< seconds of wall time per size, 0: none
+  long iterations;  ///< 0: by the time budget, or OSU's defaults when there is none
+  long warmup;      ///< -1: likewise
+  double budget;    ///< seconds of wall time per size, 0: none
   enum bench_type type;
   enum bench_op op;
   bool in_place;
-  bool full;                      ///< print least, most and iterations too
-  bool json;                      ///< JSON lines instead of the table
-  int corrupt_rank;               ///< -1: none; else the rank, call and element that is spoilt on purpose
+  bool full;         ///< print least, most and iterations too
+  bool json;         ///< JSON lines instead of the table
+  int corrupt_rank;  ///< -1: none; else the rank, call and element that is spoilt on purpose
   uint64_t corrupt_call;
   size_t corrupt_element;
 };
 
 /// An option of one program only: `--name VALUE`.
 struct bench_extra {
-  const char *name;
-  const char *help;
-  const char **value;
+  const char* name;
+  const char* help;
+  const char** value;
 };
 
 enum bench_parsed { BENCH_RUN, BENCH_HELP, BENCH_BAD };
 
 /// `extra` ends with a null name. Texts go to standard output (help) and error (faults), only if `speak`.
-enum bench_parsed bench_parse(int argc, char **argv, const struct bench_extra *extra, bool speak,
-                              struct bench_options *options);
+enum bench_parsed bench_parse(int argc, char** argv, const struct bench_extra* extra, bool speak,
+                              struct bench_options* options);
 
 /// Reads "64K", "1M", "4096"; false on anything else.
-bool bench_parse_size(const char *text, size_t *bytes);
+bool bench_parse_size(const char* text, size_t* bytes);
 
-size_t bench_largest(const struct bench_options *options);
-const char *bench_type_name(enum bench_type type);
-const char *bench_op_name(enum bench_op op);
+size_t bench_largest(const struct bench_options* options);
+const char* bench_type_name(enum bench_type type);
+const char* bench_op_name(enum bench_op op);
 
 #ifdef __cplusplus
 }

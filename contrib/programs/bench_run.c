@@ -30,42 +30,39 @@ static int world_size(void) {
 static long peak_resident_kib(void) {
   char line[256];
   long kib = 0;
-  FILE *status = fopen("/proc/self/status", "r");
+  FILE* status = fopen("/proc/self/status", "r");
   while (status != NULL && fgets(line, sizeof line, status) != NULL) {
-    if (sscanf(line, "VmHWM: %ld", &kib) == 1)
-      break;
+    if (sscanf(line, "VmHWM: %ld", &kib) == 1) break;
   }
-  if (status != NULL)
-    fclose(status);
+  if (status != NULL) fclose(status);
   return kib;
 }
 
-bool bench_allocate(const struct bench_options *options, struct bench_buffers *buffers) {
+bool bench_allocate(const struct bench_options* options, struct bench_buffers* buffers) {
   const size_t bytes = bench_largest(options) + 64;
   memset(buffers, 0, sizeof *buffers);
   for (int slot = 0; slot < 2; slot++) {
-    if (posix_memalign(&buffers->in[slot], 4096, bytes) != 0 ||
-        posix_memalign(&buffers->out[slot], 4096, bytes) != 0)
+    if (posix_memalign(&buffers->in[slot], 4096, bytes) != 0 || posix_memalign(&buffers->out[slot], 4096, bytes) != 0)
       return false;
   }
   return true;
 }
 
-void bench_release(struct bench_buffers *buffers) {
+void bench_release(struct bench_buffers* buffers) {
   for (int slot = 0; slot < 2; slot++) {
     free(buffers->in[slot]);
     free(buffers->out[slot]);
   }
 }
 
-static void stop(const char *what, uint64_t call, size_t count, const struct bench_fault *fault) {
+static void stop(const char* what, uint64_t call, size_t count, const struct bench_fault* fault) {
   fprintf(stderr, "rank %d: %s of call %llu is wrong at element %zu of %zu: %.17g instead of %.17g\n", world_rank(),
           what, (unsigned long long)call, fault->element, count, fault->got, fault->expected);
   fflush(stderr);
   MPI_Abort(MPI_COMM_WORLD, 1);
 }
 
-static void spoil_if_asked(const struct bench_options *o, uint64_t call, char *out, size_t count) {
+static void spoil_if_asked(const struct bench_options* o, uint64_t call, char* out, size_t count) {
   const size_t width = bench_type_bytes(o->type);
   if (o->corrupt_rank == world_rank() && o->corrupt_call == call && o->corrupt_element < count)
     out[o->corrupt_element * width + width - 1] ^= 1;
@@ -77,12 +74,12 @@ struct spent {
 };
 
 /// One call: data, timed reduction, comparison, barrier.
-static struct spent one_call(const struct bench_options *o, const struct bench_driver *driver,
-                             struct bench_buffers *buffers, size_t count) {
+static struct spent one_call(const struct bench_options* o, const struct bench_driver* driver,
+                             struct bench_buffers* buffers, size_t count) {
   const uint64_t call = buffers->call++;
   const int slot = (int)(call & 1);
-  void *out = buffers->out[slot];
-  void *in = driver->in_place ? out : buffers->in[slot];
+  void* out = buffers->out[slot];
+  void* in = driver->in_place ? out : buffers->in[slot];
   bench_fill(in, count, o->type, call, world_rank());
 
   driver->barrier(driver->context);
@@ -101,16 +98,15 @@ static struct spent one_call(const struct bench_options *o, const struct bench_d
   return spent;
 }
 
-static size_t elements(const struct bench_options *o, size_t bytes) {
+static size_t elements(const struct bench_options* o, size_t bytes) {
   const size_t width = bench_type_bytes(o->type);
   return bytes < width ? 1 : bytes / width;
 }
 
-double bench_warm(const struct bench_options *o, const struct bench_driver *driver, struct bench_buffers *buffers,
+double bench_warm(const struct bench_options* o, const struct bench_driver* driver, struct bench_buffers* buffers,
                   size_t bytes, long calls) {
   double start = clock_seconds(CLOCK_MONOTONIC);
-  for (long i = 0; i < calls; i++)
-    one_call(o, driver, buffers, elements(o, bytes));
+  for (long i = 0; i < calls; i++) one_call(o, driver, buffers, elements(o, bytes));
   double wall = clock_seconds(CLOCK_MONOTONIC) - start;
   MPI_Bcast(&wall, 1, MPI_DOUBLE, 0, MPI_COMM_WORLD);
   return wall;
@@ -121,8 +117,8 @@ static long clamp(double n, long least, long most) {
 }
 
 /// Runs the warm-up and says how many calls to measure; alike on all ranks, since it rests on rank 0's clock.
-static long warm_and_plan(const struct bench_options *o, const struct bench_driver *driver,
-                          struct bench_buffers *buffers, size_t bytes, long *warmup) {
+static long warm_and_plan(const struct bench_options* o, const struct bench_driver* driver,
+                          struct bench_buffers* buffers, size_t bytes, long* warmup) {
   const bool large = bytes > kLarge;
   if (o->budget <= 0) {
     *warmup = o->warmup >= 0 ? o->warmup : large ? 10 : 200;
@@ -136,22 +132,21 @@ static long warm_and_plan(const struct bench_options *o, const struct bench_driv
   return o->iterations > 0 ? o->iterations : clamp(o->budget / rest, kFewestIterations, kMostIterations);
 }
 
-static int by_value(const void *a, const void *b) {
-  const double x = *(const double *)a, y = *(const double *)b;
+static int by_value(const void* a, const void* b) {
+  const double x = *(const double*)a, y = *(const double*)b;
   return (x > y) - (x < y);
 }
 
 /// Rank 0's `walls` becomes the mean over the ranks, sorted.
-static double median_call(double *walls, long n) {
+static double median_call(double* walls, long n) {
   const int rank = world_rank();
   MPI_Reduce(rank == 0 ? MPI_IN_PLACE : walls, walls, (int)n, MPI_DOUBLE, MPI_SUM, 0, MPI_COMM_WORLD);
-  if (rank != 0)
-    return 0;
+  if (rank != 0) return 0;
   qsort(walls, (size_t)n, sizeof *walls, by_value);
   return (n % 2 != 0 ? walls[n / 2] : 0.5 * (walls[n / 2 - 1] + walls[n / 2])) / world_size();
 }
 
-static void over_ranks(double own, double *mean, double *least, double *most) {
+static void over_ranks(double own, double* mean, double* least, double* most) {
   double sum = 0;
   MPI_Reduce(&own, &sum, 1, MPI_DOUBLE, MPI_SUM, 0, MPI_COMM_WORLD);
   MPI_Reduce(&own, least, 1, MPI_DOUBLE, MPI_MIN, 0, MPI_COMM_WORLD);
@@ -159,14 +154,13 @@ static void over_ranks(double own, double *mean, double *least, double *most) {
   *mean = sum / world_size();
 }
 
-void bench_measure(const struct bench_options *o, const struct bench_driver *driver, struct bench_buffers *buffers,
-                   size_t bytes, struct bench_result *result) {
+void bench_measure(const struct bench_options* o, const struct bench_driver* driver, struct bench_buffers* buffers,
+                   size_t bytes, struct bench_result* result) {
   memset(result, 0, sizeof *result);
   result->bytes = bytes;
   const long n = result->iterations = warm_and_plan(o, driver, buffers, bytes, &result->warmup);
-  double *walls = malloc((size_t)n * sizeof *walls);
-  if (walls == NULL)
-    MPI_Abort(MPI_COMM_WORLD, 1);
+  double* walls = malloc((size_t)n * sizeof *walls);
+  if (walls == NULL) MPI_Abort(MPI_COMM_WORLD, 1);
 
   double wall = 0, cpu = 0;
   for (long i = 0; i < n; i++) {

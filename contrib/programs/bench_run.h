@@ -19,41 +19,41 @@ extern "C" {
 /// and reports its own failures by ending the job. In place, `in` equals `out`. The barrier is the driver's own,
 /// because MPI's would spin on the processor that a slower rank of a library that sleeps still needs.
 struct bench_driver {
-  void *context;
+  void* context;
   bool in_place;
-  void (*barrier)(void *context);
-  void (*reduce)(void *context, int slot, const void *in, void *out, size_t count);
+  void (*barrier)(void* context);
+  void (*reduce)(void* context, int slot, const void* in, void* out, size_t count);
 };
 
 struct bench_buffers {
-  void *in[2];
-  void *out[2];
+  void* in[2];
+  void* out[2];
   uint64_t call;  ///< number of the next call, the same on all ranks, never used twice
 };
 
 /// Times in microseconds. Complete on rank 0 only.
 struct bench_result {
   size_t bytes;
-  double average, least, most;  ///< of the ranks' averages
-  double median;                ///< of the calls, each averaged over the ranks
+  double average, least, most;           ///< of the ranks' averages
+  double median;                         ///< of the calls, each averaged over the ranks
   double cpu_per_gib, most_cpu_per_gib;  ///< processor seconds of a process per GiB of vector
   long iterations;
   long warmup;
-  long peak_kib;                ///< most resident memory of a process so far
+  long peak_kib;  ///< most resident memory of a process so far
 };
 
 /// False if memory is short. The pages are touched only as sizes grow.
-bool bench_allocate(const struct bench_options *options, struct bench_buffers *buffers);
-void bench_release(struct bench_buffers *buffers);
+bool bench_allocate(const struct bench_options* options, struct bench_buffers* buffers);
+void bench_release(struct bench_buffers* buffers);
 
 /// Collective over MPI_COMM_WORLD. A wrong element ends the job with its rank, call and place.
-void bench_measure(const struct bench_options *options, const struct bench_driver *driver,
-                   struct bench_buffers *buffers, size_t bytes, struct bench_result *result);
+void bench_measure(const struct bench_options* options, const struct bench_driver* driver,
+                   struct bench_buffers* buffers, size_t bytes, struct bench_result* result);
 
 /// `calls` verified calls that are not measured; collective as above. Returns their wall time in seconds, rank 0's
 /// on every rank.
-double bench_warm(const struct bench_options *options, const struct bench_driver *driver,
-                  struct bench_buffers *buffers, size_t bytes, long calls);
+double bench_warm(const struct bench_options* options, const struct bench_driver* driver, struct bench_buffers* buffers,
+                  size_t bytes, long calls);
 
 #ifdef __cplusplus
 }

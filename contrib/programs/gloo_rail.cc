@@ -44,7 +44,7 @@ class MeshContext : public gloo::Context {
   }
 
   /// What each peer has for us, for what we have for each peer.
-  std::vector<Bytes> exchange(const std::vector<Bytes> &own) {
+  std::vector<Bytes> exchange(const std::vector<Bytes>& own) {
     const size_t width = own[rank == 0 ? size - 1 : 0].size();
     Bytes sent(width * size), received(width * size);
     for (int peer = 0; peer < size; peer++) std::copy(own[peer].begin(), own[peer].end(), sent.begin() + width * peer);
@@ -59,7 +59,7 @@ class MeshContext : public gloo::Context {
 
 }  // namespace
 
-std::shared_ptr<gloo::Context> connect_over(const std::string &interface, int rank, int ranks) {
+std::shared_ptr<gloo::Context> connect_over(const std::string& interface, int rank, int ranks) {
   gloo::transport::tcp::attr attributes;
   attributes.iface = interface;
   auto context = std::make_shared<MeshContext>(rank, ranks);

@@ -14,15 +14,15 @@
 namespace nezha_bench {
 
 /// A full mesh on `interface`; addresses are exchanged over MPI_COMM_WORLD. Collective. Throws what Gloo throws.
-std::shared_ptr<gloo::Context> connect_over(const std::string &interface, int rank, int ranks);
+std::shared_ptr<gloo::Context> connect_over(const std::string& interface, int rank, int ranks);
 
 /// A thread that runs one job at a time.
 class RailThread {
  public:
   RailThread();
   ~RailThread();
-  RailThread(const RailThread &) = delete;
-  RailThread &operator=(const RailThread &) = delete;
+  RailThread(const RailThread&) = delete;
+  RailThread& operator=(const RailThread&) = delete;
 
   void start(std::function<void()> job);
   /// Returns when the job is done; throws what the job threw.

@@ -18,11 +18,11 @@ namespace {
 template <typename Algorithm>
 class BoundReduction : public Reduction {
  public:
-  BoundReduction(const std::shared_ptr<gloo::Context> &context, const std::array<float *, 2> &out, size_t count) {
+  BoundReduction(const std::shared_ptr<gloo::Context>& context, const std::array<float*, 2>& out, size_t count) {
     for (int slot = 0; slot < 2; slot++)
-      slots_[slot] = std::make_unique<Algorithm>(context, std::vector<float *>{out[slot]}, static_cast<int>(count));
+      slots_[slot] = std::make_unique<Algorithm>(context, std::vector<float*>{out[slot]}, static_cast<int>(count));
   }
-  void run(int slot, const float *) override { slots_[slot]->run(); }
+  void run(int slot, const float*) override { slots_[slot]->run(); }
 
  private:
   std::array<std::unique_ptr<Algorithm>, 2> slots_;
@@ -33,22 +33,22 @@ class CalledReduction : public Reduction {
  public:
   using Algorithm = gloo::AllreduceOptions::Algorithm;
 
-  CalledReduction(std::shared_ptr<gloo::Context> context, const std::array<float *, 2> &out, size_t count,
+  CalledReduction(std::shared_ptr<gloo::Context> context, const std::array<float*, 2>& out, size_t count,
                   Algorithm algorithm)
       : context_(std::move(context)), out_(out), count_(count), algorithm_(algorithm) {}
 
-  void run(int slot, const float *in) override {
+  void run(int slot, const float* in) override {
     gloo::AllreduceOptions options(context_);
     options.setAlgorithm(algorithm_);
-    if (in != out_[slot]) options.setInput(const_cast<float *>(in), count_);
+    if (in != out_[slot]) options.setInput(const_cast<float*>(in), count_);
     options.setOutput(out_[slot], count_);
-    options.setReduceFunction(static_cast<void (*)(void *, const void *, const void *, size_t)>(&gloo::sum<float>));
+    options.setReduceFunction(static_cast<void (*)(void*, const void*, const void*, size_t)>(&gloo::sum<float>));
     gloo::allreduce(options);
   }
 
  private:
   std::shared_ptr<gloo::Context> context_;
-  std::array<float *, 2> out_;
+  std::array<float*, 2> out_;
   size_t count_;
   Algorithm algorithm_;
 };
@@ -62,10 +62,10 @@ std::vector<std::string> reduction_names(int ranks) {
   return names;
 }
 
-bool works_in_place(const std::string &name) { return !name.starts_with("new_"); }
+bool works_in_place(const std::string& name) { return !name.starts_with("new_"); }
 
-std::unique_ptr<Reduction> make_reduction(const std::string &name, const std::shared_ptr<gloo::Context> &context,
-                                          const std::array<float *, 2> &out, size_t count) {
+std::unique_ptr<Reduction> make_reduction(const std::string& name, const std::shared_ptr<gloo::Context>& context,
+                                          const std::array<float*, 2>& out, size_t count) {
   if (name == "ring") return std::make_unique<BoundReduction<gloo::AllreduceRing<float>>>(context, out, count);
   if (name == "ring_chunked")
     return std::make_unique<BoundReduction<gloo::AllreduceRingChunked<float>>>(context, out, count);

@@ -19,19 +19,19 @@ struct mpi_reduction {
   MPI_Op op;
 };
 
-static void reduce(void *context, int slot, const void *in, void *out, size_t count) {
-  const struct mpi_reduction *r = context;
+static void reduce(void* context, int slot, const void* in, void* out, size_t count) {
+  const struct mpi_reduction* r = context;
   (void)slot;
   if (MPI_Allreduce(in == out ? MPI_IN_PLACE : in, out, (int)count, r->type, r->op, MPI_COMM_WORLD) != MPI_SUCCESS)
     MPI_Abort(MPI_COMM_WORLD, 1);
 }
 
-static void barrier(void *context) {
+static void barrier(void* context) {
   (void)context;
   MPI_Barrier(MPI_COMM_WORLD);
 }
 
-static struct mpi_reduction reduction_of(const struct bench_options *o) {
+static struct mpi_reduction reduction_of(const struct bench_options* o) {
   const MPI_Datatype types[] = {MPI_FLOAT, MPI_DOUBLE, MPI_INT32_T, MPI_INT64_T};
   const MPI_Op ops[] = {MPI_SUM, MPI_MAX, MPI_MIN};
   return (struct mpi_reduction){types[o->type], ops[o->op]};
@@ -46,8 +46,7 @@ static struct nezha_counts carried_since(struct nezha_counts before) {
 }
 
 /// Calls until the rails carry some, or for a while. Returns the seconds that took.
-static double settle(const struct bench_options *o, const struct bench_driver *driver,
-                     struct bench_buffers *buffers) {
+static double settle(const struct bench_options* o, const struct bench_driver* driver, struct bench_buffers* buffers) {
   const size_t largest = bench_largest(o);
   const double start = MPI_Wtime();
   for (int done = 0; !done;) {
@@ -60,8 +59,8 @@ static double settle(const struct bench_options *o, const struct bench_driver *d
   return MPI_Wtime() - start;
 }
 
-static void measure_all(const struct bench_options *o, const struct bench_driver *driver,
-                        struct bench_buffers *buffers, bool nezha, int rank) {
+static void measure_all(const struct bench_options* o, const struct bench_driver* driver, struct bench_buffers* buffers,
+                        bool nezha, int rank) {
   char detail[128];
   for (int i = 0; i < o->size_count; i++) {
     struct bench_result result;
@@ -69,12 +68,11 @@ static void measure_all(const struct bench_options *o, const struct bench_driver
     bench_measure(o, driver, buffers, o->sizes[i], &result);
     const struct nezha_counts carried = carried_since(before);
     snprintf(detail, sizeof detail, "\"nezha_calls\":%lu,\"nezha_bytes\":%lu", carried.calls, carried.bytes);
-    if (rank == 0)
-      bench_print_result(o, &result, nezha ? detail : NULL);
+    if (rank == 0) bench_print_result(o, &result, nezha ? detail : NULL);
   }
 }
 
-static int run(const struct bench_options *o, int rank, int ranks) {
+static int run(const struct bench_options* o, int rank, int ranks) {
   struct bench_buffers buffers;
   struct mpi_reduction reduction = reduction_of(o);
   const struct bench_driver driver = {&reduction, o->in_place, barrier, reduce};
@@ -90,15 +88,14 @@ static int run(const struct bench_options *o, int rank, int ranks) {
   MPI_Get_library_version(library, &length);
   snprintf(detail, sizeof detail, "\"nezha\":%s,\"nezha_threshold\":%ld,\"settle_s\":%.3f", nezha ? "true" : "false",
            nezha_parameter("threshold", -1), settled);
-  if (rank == 0)
-    bench_print_header(o, "Nezha MPI Allreduce Latency Test", library, ranks, detail);
+  if (rank == 0) bench_print_header(o, "Nezha MPI Allreduce Latency Test", library, ranks, detail);
   measure_all(o, &driver, &buffers, nezha, rank);
   nezha_counters_close();
   bench_release(&buffers);
   return EXIT_SUCCESS;
 }
 
-int main(int argc, char **argv) {
+int main(int argc, char** argv) {
   const struct bench_extra none = {NULL, NULL, NULL};
   struct bench_options options;
   int rank, ranks;

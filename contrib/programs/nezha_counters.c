@@ -7,7 +7,7 @@
 
 struct counter {
   MPI_T_pvar_handle handle;
-  unsigned long *values;  ///< as many as the variable has
+  unsigned long* values;  ///< as many as the variable has
   int count;
 };
 
@@ -15,7 +15,7 @@ static MPI_T_pvar_session session;
 static bool opened;
 static struct counter calls, bytes;
 
-static bool bind(const char *name, struct counter *counter) {
+static bool bind(const char* name, struct counter* counter) {
   int index;
   if (MPI_T_pvar_get_index(name, MPI_T_PVAR_CLASS_SIZE, &index) != MPI_SUCCESS ||
       MPI_T_pvar_handle_alloc(session, index, NULL, &counter->handle, &counter->count) != MPI_SUCCESS)
@@ -27,27 +27,23 @@ static bool bind(const char *name, struct counter *counter) {
 
 bool nezha_counters_open(void) {
   int provided;
-  if (MPI_T_init_thread(MPI_THREAD_SINGLE, &provided) != MPI_SUCCESS)
-    return false;
+  if (MPI_T_init_thread(MPI_THREAD_SINGLE, &provided) != MPI_SUCCESS) return false;
   if (MPI_T_pvar_session_create(&session) == MPI_SUCCESS)
     opened = bind("coll_nezha_calls", &calls) && bind("coll_nezha_bytes", &bytes);
   return opened;
 }
 
 void nezha_counters_close(void) {
-  if (session != MPI_T_PVAR_SESSION_NULL)
-    MPI_T_pvar_session_free(&session);
+  if (session != MPI_T_PVAR_SESSION_NULL) MPI_T_pvar_session_free(&session);
   free(calls.values);
   free(bytes.values);
   MPI_T_finalize();
 }
 
-static unsigned long total(const struct counter *counter) {
+static unsigned long total(const struct counter* counter) {
   unsigned long sum = 0;
-  if (MPI_T_pvar_read(session, counter->handle, counter->values) != MPI_SUCCESS)
-    return 0;
-  for (int i = 0; i < counter->count; i++)
-    sum += counter->values[i];
+  if (MPI_T_pvar_read(session, counter->handle, counter->values) != MPI_SUCCESS) return 0;
+  for (int i = 0; i < counter->count; i++) sum += counter->values[i];
   return sum;
 }
 
@@ -60,7 +56,7 @@ struct nezha_counts nezha_counters_read(void) {
   return counts;
 }
 
-long nezha_parameter(const char *name, long otherwise) {
+long nezha_parameter(const char* name, long otherwise) {
   char full[128];
   int index, count;
   MPI_T_cvar_handle handle;
@@ -70,7 +66,13 @@ long nezha_parameter(const char *name, long otherwise) {
     return otherwise;
 
   // Large enough for any one scalar; the type says which part of it was written.
-  union { int i; unsigned u; unsigned long l; unsigned long long ll; char pad[64]; } value = {0};
+  union {
+    int i;
+    unsigned u;
+    unsigned long l;
+    unsigned long long ll;
+    char pad[64];
+  } value = {0};
   char text[8];
   int text_length = sizeof text, scope, verbosity, bind_kind, description_length = 0;
   MPI_Datatype type = MPI_DATATYPE_NULL;

@@ -19,6 +19,6 @@ void nezha_counters_close(void);
 struct nezha_counts nezha_counters_read(void);
 
 /// The integer parameter `coll_nezha_<name>`, or `otherwise`.
-long nezha_parameter(const char *name, long otherwise);
+long nezha_parameter(const char* name, long otherwise);
 
 #endif

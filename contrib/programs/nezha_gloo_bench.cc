@@ -9,18 +9,16 @@
 #include <cstdlib>
 #include <limits>
 #include <map>
-#include <numeric>
 #include <sstream>
 #include <string>
 #include <vector>
 
-#include <gloo/barrier.h>
 #include <gloo/config.h>
 
 #include "bench_options.h"
 #include "bench_print.h"
 #include "bench_run.h"
-#include "gloo_rail.h"
+#include "gloo_rails.h"
 #include "gloo_reduction.h"
 
 namespace nezha_bench {
@@ -31,7 +29,7 @@ constexpr double kTrialSeconds = 0.1;
 /// Above this a single rail is not tried where there are several.
 constexpr size_t kSingleRailBytes = 4 << 20;
 
-std::vector<std::string> split(const std::string &text, char at) {
+std::vector<std::string> split(const std::string& text, char at) {
   std::vector<std::string> words;
   std::istringstream stream(text);
   for (std::string word; std::getline(stream, word, at);)
@@ -39,99 +37,28 @@ std::vector<std::string> split(const std::string &text, char at) {
   return words;
 }
 
-/// An algorithm, and whether the vector is spread over the rails or all on the one with the largest share.
-struct Way {
-  std::string algorithm;
-  bool spread = true;
-
-  std::string text() const { return algorithm + (spread ? "" : "@one"); }
-  static Way parse(const std::string &text) {
-    const auto at = text.find('@');
-    return {text.substr(0, at), at == std::string::npos};
-  }
-};
-
-class Rails {
- public:
-  Rails(const std::vector<std::string> &names, std::vector<double> shares, int rank, int ranks)
-      : shares_(std::move(shares)) {
-    for (const auto &name : names) contexts_.push_back(connect_over(name, rank, ranks));
-    best_ = std::max_element(shares_.begin(), shares_.end()) - shares_.begin();
-    threads_ = std::vector<RailThread>(contexts_.size());
-  }
-
-  size_t count() const { return contexts_.size(); }
-
-  /// Cuts the vector into slices and sets the algorithm up on each rail that has one.
-  void prepare(const Way &way, const bench_buffers &buffers, size_t count) {
-    slices_.clear();
-    const double total = std::accumulate(shares_.begin(), shares_.end(), 0.0);
-    double upto = 0;
-    size_t first = 0;
-    for (size_t rail = 0; rail < contexts_.size(); rail++) {
-      upto += way.spread ? shares_[rail] / total : rail == best_;
-      const size_t end = rail + 1 == contexts_.size() ? count : static_cast<size_t>(upto * count + 0.5);
-      if (end > first) slices_.push_back(slice(rail, way, buffers, first, end - first));
-      first = end;
-    }
-  }
-
-  /// The caller drives the first slice itself, so that a vector on one rail needs no other thread.
-  void reduce(int slot, const float *in) {
-    for (size_t i = 1; i < slices_.size(); i++)
-      threads_[i].start([this, i, slot, in] { slices_[i].reduction->run(slot, in + slices_[i].first); });
-    slices_[0].reduction->run(slot, in + slices_[0].first);
-    for (size_t i = 1; i < slices_.size(); i++) threads_[i].wait();
-  }
-
-  void barrier() {
-    gloo::BarrierOptions options(contexts_[best_]);
-    gloo::barrier(options);
-  }
-
-  void forget() { slices_.clear(); }
-
- private:
-  struct Slice {
-    size_t first;
-    std::unique_ptr<Reduction> reduction;
-  };
-
-  Slice slice(size_t rail, const Way &way, const bench_buffers &buffers, size_t first, size_t count) {
-    const std::array<float *, 2> out = {static_cast<float *>(buffers.out[0]) + first,
-                                        static_cast<float *>(buffers.out[1]) + first};
-    return {first, make_reduction(way.algorithm, contexts_[rail], out, count)};
-  }
-
-  std::vector<double> shares_;
-  std::vector<std::shared_ptr<gloo::Context>> contexts_;
-  std::vector<RailThread> threads_;
-  std::vector<Slice> slices_;
-  size_t best_ = 0;
-};
-
 /// Gloo's exceptions may not pass through the C code that measures.
 template <typename Action>
 void or_abort(Action action) {
   try {
     action();
-  } catch (const std::exception &error) {
+  } catch (const std::exception& error) {
     std::fprintf(stderr, "Gloo: %s\n", error.what());
     MPI_Abort(MPI_COMM_WORLD, EXIT_FAILURE);
   }
 }
 
-void barrier(void *context) {
-  or_abort([=] { static_cast<Rails *>(context)->barrier(); });
+void barrier(void* context) {
+  or_abort([=] { static_cast<Rails*>(context)->barrier(); });
 }
 
-void reduce(void *context, int slot, const void *in, void *, size_t) {
-  or_abort([=] { static_cast<Rails *>(context)->reduce(slot, static_cast<const float *>(in)); });
+void reduce(void* context, int slot, const void* in, void*, size_t) {
+  or_abort([=] { static_cast<Rails*>(context)->reduce(slot, static_cast<const float*>(in)); });
 }
 
 class Bench {
  public:
-  Bench(const bench_options &options, Rails &rails, bench_buffers &buffers, std::map<size_t, Way> plan, int rank,
+  Bench(const bench_options& options, Rails& rails, bench_buffers& buffers, std::map<size_t, Way> plan, int rank,
         int ranks)
       : options_(options), rails_(rails), buffers_(buffers), plan_(std::move(plan)), rank_(rank), ranks_(ranks) {}
 
@@ -149,7 +76,7 @@ class Bench {
  private:
   std::vector<Way> ways(size_t bytes) const {
     std::vector<Way> all;
-    for (const auto &name : reduction_names(ranks_)) {
+    for (const auto& name : reduction_names(ranks_)) {
       all.push_back({name, true});
       if (rails_.count() > 1 && bytes <= kSingleRailBytes) all.push_back({name, false});
     }
@@ -175,7 +102,7 @@ class Bench {
     return all[best];
   }
 
-  bench_result measure(const Way &way, size_t bytes, const bench_options &options) {
+  bench_result measure(const Way& way, size_t bytes, const bench_options& options) {
     const size_t count = std::max<size_t>(1, bytes / sizeof(float));
     rails_.prepare(way, buffers_, count);
     const bench_driver driver = {&rails_, options.in_place || works_in_place(way.algorithm), barrier, reduce};
@@ -187,31 +114,31 @@ class Bench {
     return result;
   }
 
-  const bench_options &options_;
-  Rails &rails_;
-  bench_buffers &buffers_;
+  const bench_options& options_;
+  Rails& rails_;
+  bench_buffers& buffers_;
   std::map<size_t, Way> plan_;
   int rank_, ranks_;
 };
 
 struct Arguments {
-  const char *rails = "eth0";
-  const char *shares = "";
-  const char *plan = "";
+  const char* rails = "eth0";
+  const char* shares = "";
+  const char* plan = "";
 };
 
-std::vector<double> shares_of(const Arguments &arguments, size_t rails) {
+std::vector<double> shares_of(const Arguments& arguments, size_t rails) {
   std::vector<double> shares;
-  for (const auto &word : split(arguments.shares, ',')) shares.push_back(std::stod(word));
+  for (const auto& word : split(arguments.shares, ',')) shares.push_back(std::stod(word));
   if (shares.empty()) shares.assign(rails, 1.0);
   const bool positive = std::all_of(shares.begin(), shares.end(), [](double share) { return share > 0; });
   if (shares.size() != rails || !positive) throw std::runtime_error("--shares needs one positive number per rail");
   return shares;
 }
 
-std::map<size_t, Way> plan_of(const Arguments &arguments) {
+std::map<size_t, Way> plan_of(const Arguments& arguments) {
   std::map<size_t, Way> plan;
-  for (const auto &word : split(arguments.plan, ',')) {
+  for (const auto& word : split(arguments.plan, ',')) {
     const auto equals = word.find('=');
     size_t bytes;
     if (equals == std::string::npos || !bench_parse_size(word.substr(0, equals).c_str(), &bytes))
@@ -221,9 +148,8 @@ std::map<size_t, Way> plan_of(const Arguments &arguments) {
   return plan;
 }
 
-void run(const bench_options &options, const Arguments &arguments, int rank, int ranks) {
-  if (options.type != BENCH_FLOAT || options.op != BENCH_SUM)
-    throw std::runtime_error("this program sums floats only");
+void run(const bench_options& options, const Arguments& arguments, int rank, int ranks) {
+  if (options.type != BENCH_FLOAT || options.op != BENCH_SUM) throw std::runtime_error("this program sums floats only");
   const auto names = split(arguments.rails, ',');
   const auto plan = plan_of(arguments);
   Rails rails(names, shares_of(arguments, names.size()), rank, ranks);
@@ -231,7 +157,8 @@ void run(const bench_options &options, const Arguments &arguments, int rank, int
   if (!bench_allocate(&options, &buffers)) throw std::runtime_error("not enough memory for the vectors");
   const std::string library = "Gloo " + std::to_string(GLOO_VERSION_MAJOR) + "." + std::to_string(GLOO_VERSION_MINOR) +
                               "." + std::to_string(GLOO_VERSION_PATCH);
-  const std::string detail = std::string("\"rails\":\"") + arguments.rails + "\",\"shares\":\"" + arguments.shares + "\"";
+  const std::string detail =
+      std::string("\"rails\":\"") + arguments.rails + "\",\"shares\":\"" + arguments.shares + "\"";
   if (rank == 0) bench_print_header(&options, "Gloo Allreduce Latency Test", library.c_str(), ranks, detail.c_str());
   Bench(options, rails, buffers, plan, rank, ranks).run();
   bench_release(&buffers);
@@ -240,7 +167,7 @@ void run(const bench_options &options, const Arguments &arguments, int rank, int
 }  // namespace
 }  // namespace nezha_bench
 
-int main(int argc, char **argv) {
+int main(int argc, char** argv) {
   nezha_bench::Arguments arguments;
   const bench_extra extra[] = {
       {"rails", "NAMES             interfaces, as in eth0,eth1 (eth0)", &arguments.rails},
@@ -254,12 +181,15 @@ int main(int argc, char **argv) {
 
   bench_options options;
   switch (bench_parse(argc, argv, extra, rank == 0, &options)) {
-    case BENCH_HELP: break;
-    case BENCH_BAD: status = EXIT_FAILURE; break;
+    case BENCH_HELP:
+      break;
+    case BENCH_BAD:
+      status = EXIT_FAILURE;
+      break;
     case BENCH_RUN:
       try {
         nezha_bench::run(options, arguments, rank, ranks);
-      } catch (const std::exception &error) {
+      } catch (const std::exception& error) {
         std::fprintf(stderr, "%s: rank %d: %s\n", argv[0], rank, error.what());
         MPI_Abort(MPI_COMM_WORLD, EXIT_FAILURE);
       }
