@@ -72,7 +72,7 @@ def run_fuzz(check):
         return [Case("fuzz targets", SKIPPED, "clang is not installed")]
     build_dir = os.path.join(check.build_dir, "fuzz")
     built = build(check, "fuzz", build_dir, "--enable-sanitizer=fuzzer", "CC=clang", "CXX=clang++", "CFLAGS=-O1 -g",
-                  "CXXFLAGS=-O1 -g")
+                  "CXXFLAGS=-O1 -g", target="libnezha_engine.la")
     if built.outcome != PASSED:
         return [built]
     with concurrent.futures.ThreadPoolExecutor(check.jobs) as pool:
