@@ -1,0 +1,146 @@
+// SPDX-License-Identifier: BSD-3-Clause
+/// N ranks in one process, driven through the C ABI: an engine each, connected over loopback, and teams of some or all
+/// of them. What the host would do (exchange addresses, combine votes) is done in memory.
+#pragma once
+
+#include <array>
+#include <condition_variable>
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "nezha/nezha.h"
+
+namespace nezha::test {
+
+/// Parameters and their values as text; one that is not in the list keeps its default.
+using Settings = std::vector<std::pair<std::string, std::string>>;
+
+/// Reduces for the host: `reduce_ctx` of an operation points to one of these.
+using HostFold = void (*)(const std::byte* a, const std::byte* b, std::byte* out, std::size_t count);
+struct HostOperation {
+  HostFold fold = nullptr;
+  std::size_t alignment = 1;  ///< that the operation may count on, as a user's function in MPI does
+};
+
+struct HelpText {
+  std::string topic;
+  std::vector<std::string> arguments;
+};
+
+/// One engine and what its host was told. `ok()` is false when it found no rail; it then votes no.
+class Rank {
+ public:
+  Rank(int rank, const std::string& node, const Settings& settings);
+  ~Rank();
+  Rank(const Rank&) = delete;
+  Rank& operator=(const Rank&) = delete;
+
+  bool ok() const { return result_ == NEZHA_OK; }
+  int result() const { return result_; }
+  const std::string& why() const { return why_; }
+  nezha_engine_t* engine() const { return engine_; }
+  /// Destroys the engine before the rest.
+  void destroy();
+  std::vector<std::byte> address() const;
+  std::vector<nezha_rail_stats_t> rails() const;
+  std::uint64_t calls() const;
+
+  std::vector<HelpText> helps() const;
+  std::vector<std::string> lines() const;
+  std::uint64_t progress_calls() const;
+
+ private:
+  static void log(void* ctx, int level, const char* line);
+  static void help(void* ctx, const char* topic, int count, const char* const* arguments);
+  static int progress(void* ctx);
+  static void reduce(void* ctx, void* operation, const void* in, void* inout, std::size_t count);
+
+  int result_ = NEZHA_ERR_INTERNAL;
+  std::string why_;
+  nezha_engine_t* engine_ = nullptr;
+  mutable std::mutex mutex_;
+  std::vector<HelpText> helps_;
+  std::vector<std::string> lines_;
+  std::uint64_t progress_calls_ = 0;
+};
+
+/// Ranks that know one another's addresses.
+class Ranks {
+ public:
+  /// `nodes` names each rank's node; empty: one node for all. `settings` are everybody's.
+  Ranks(int size, const Settings& settings, std::vector<std::string> nodes = {});
+
+  int size() const { return static_cast<int>(ranks_.size()); }
+  Rank& at(int rank) { return *ranks_[static_cast<std::size_t>(rank)]; }
+  nezha_peer_t* peer(int from, int to) const;
+  /// Calls body(rank) for every rank, each in a thread of its own, and waits for all.
+  void run(const std::function<void(int)>& body) const;
+  /// Ranks by position in the ring: those of one node are neighbours.
+  std::vector<int> ring_order(const std::vector<int>& members) const;
+
+ private:
+  std::vector<std::unique_ptr<Rank>> ranks_;
+  std::vector<std::string> nodes_;
+  std::vector<std::vector<nezha_peer_t*>> peers_;
+};
+
+/// Combines words of all members by OR; each calls it from its own thread, and gets the same answer.
+class OrAllreduce {
+ public:
+  using Words = std::array<std::uint64_t, NEZHA_VOTE_WORDS>;
+  explicit OrAllreduce(int members) : members_(members) {}
+  void combine(Words& words);
+
+ private:
+  const int members_;
+  std::mutex mutex_;
+  std::condition_variable all_here_;
+  int arrived_ = 0;
+  std::uint64_t round_ = 0;
+  Words sum_{}, result_{};
+};
+
+/// A team of some ranks. Each member creates, uses and destroys its own part, from a thread of its own.
+class Team {
+ public:
+  Team(Ranks& ranks, std::string name, std::vector<int> members);
+  Team(Ranks& ranks, std::string name);  ///< of all ranks
+  ~Team();
+  Team(const Team&) = delete;
+  Team& operator=(const Team&) = delete;
+
+  const std::vector<int>& members() const { return members_; }
+  int size() const { return static_cast<int>(members_.size()); }
+  bool has(int rank) const;
+  nezha_team_t* handle(int rank) { return handles_[index_of(rank)]; }
+
+  void create(int rank);
+  /// Collective: agrees, at each time that the engine calls due, until the team is ready or declined. A member that has
+  /// not created its part votes no.
+  nezha_team_state_t agree(int rank);
+  void destroy(int rank);
+  int allreduce(int rank, const nezha_allreduce_t& call) { return nezha_allreduce(handle(rank), &call); }
+
+  /// Creates and agrees for all members, in threads; true when all are ready.
+  bool start();
+
+ private:
+  std::size_t index_of(int rank) const;
+
+  Ranks& ranks_;
+  const std::string name_;
+  const std::vector<int> members_;
+  std::vector<nezha_team_t*> handles_;
+  OrAllreduce votes_;
+};
+
+/// True when a sanitizer slows everything down: tests then do less of the same.
+bool slowed_down();
+
+}  // namespace nezha::test
