@@ -75,13 +75,15 @@ static void both_ways(const char* what, MPI_Datatype type, int used, int extent,
   MPI_Op_free(&op);
 }
 
-static void contiguous(int words, int count) {
+static void contiguous(int words, int count, bool on_rails) {
   MPI_Datatype type;
   MPI_Type_contiguous(words, MPI_UINT64_T, &type);
   MPI_Type_commit(&type);
   struct test_carried before = test_carried();
   both_ways("a contiguous type", type, words, words, count);
-  test_carried_since(before, 2, 2LL * words * 8 * count);
+  if (on_rails) {
+    test_carried_since(before, 2, 2LL * words * 8 * count);
+  }
   MPI_Type_free(&type);
 }
 
@@ -144,11 +146,11 @@ static void without_commutativity(int count) {
 int main(int argc, char** argv) {
   test_begin(&argc, &argv, MPI_THREAD_SINGLE);
   test_settle(MPI_COMM_WORLD);
-  contiguous(1, 20011);
-  contiguous(3, 1);
-  contiguous(3, 7001);
-  contiguous(5000, 31);  /* an element of 40 kB */
-  contiguous(100000, 3); /* and one larger than any chunk */
+  contiguous(1, 20011, true);
+  contiguous(3, 1, true);
+  contiguous(3, 7001, true);
+  contiguous(1000, 31, true);
+  contiguous(100000, 3, false);  // an element larger than a chunk: whoever carries it
   own_operation_on_predefined_type();
   with_gaps();
   without_commutativity(1);

@@ -53,12 +53,13 @@ static void learn(kind_t kind, const MPI_Datatype *types, size_t count)
     } while (0)
 
 /* Left to MPI's own functions: logical and boolean types (what true looks like is the compiler's affair), pairs, long
- * double and other sizes without a kernel. A type that this build of Open MPI lacks has size 0. */
+ * double and other sizes without a kernel, and MPI_OFFSET, which Open MPI compares as unsigned: a program must not get
+ * another minimum on rails than it gets off them. A type that this build of Open MPI lacks has size 0. */
 void coll_nezha_types_init(void)
 {
     LEARN(KIND_SIGNED, MPI_SIGNED_CHAR, MPI_CHAR, MPI_SHORT, MPI_INT, MPI_LONG, MPI_LONG_LONG, MPI_INT8_T, MPI_INT16_T,
-          MPI_INT32_T, MPI_INT64_T, MPI_AINT, MPI_OFFSET, MPI_COUNT, MPI_INTEGER, MPI_INTEGER1, MPI_INTEGER2,
-          MPI_INTEGER4, MPI_INTEGER8);
+          MPI_INT32_T, MPI_INT64_T, MPI_AINT, MPI_COUNT, MPI_INTEGER, MPI_INTEGER1, MPI_INTEGER2, MPI_INTEGER4,
+          MPI_INTEGER8);
     LEARN(KIND_UNSIGNED, MPI_UNSIGNED_CHAR, MPI_UNSIGNED_SHORT, MPI_UNSIGNED, MPI_UNSIGNED_LONG, MPI_UNSIGNED_LONG_LONG,
           MPI_UINT8_T, MPI_UINT16_T, MPI_UINT32_T, MPI_UINT64_T, MPI_BYTE);
     LEARN(KIND_REAL, MPI_FLOAT, MPI_DOUBLE, MPI_REAL, MPI_DOUBLE_PRECISION, MPI_REAL4, MPI_REAL8);

@@ -1,0 +1,85 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""What the MPI tests share: mpirun on this host, with the component of the build under test."""
+
+import os
+import re
+import stat
+import subprocess
+import tempfile
+import unittest
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+BUILD = os.environ.get("NEZHA_BUILD_DIR") or os.path.join(HERE, "..", "..", "build", "check")
+COMPONENT = os.environ.get("NEZHA_COMPONENT_DIR") or os.path.join(BUILD, "component")
+LONG = "NEZHA_LONG" in os.environ
+
+# Ranks of one host talk over two rails on the loopback interface; more ranks than cores must not spin.
+_ALWAYS = {"rmaps_base_oversubscribe": "1", "hwloc_base_binding_policy": "none", "mpi_yield_when_idle": "1",
+           "orte_base_help_aggregate": "0"}
+RAILS = {"coll_nezha_single_node": "2"}
+
+
+def program(name):
+    """The path of a compiled program of this folder."""
+    return os.path.join(BUILD, "test", "mpi", name)
+
+
+def environment(params, component):
+    """MCA parameters travel by the environment, so that mpirun's own options and those of a wrapper win."""
+    if not os.path.isfile(os.path.join(COMPONENT, "mca_coll_nezha.so")):
+        raise AssertionError(f"there is no component in {COMPONENT}: contrib/build makes one")
+    settings = {**_ALWAYS, **params}
+    if component:
+        settings["mca_base_component_path"] = f"{COMPONENT}:SYS_DEFAULT:USER_DEFAULT"
+    env = {**os.environ, "OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1"}
+    env.update({f"OMPI_MCA_{name}": value for name, value in settings.items()})
+    # Open MPI itself does not free everything at its end.
+    env["ASAN_OPTIONS"] = ":".join(filter(None, [env.get("ASAN_OPTIONS"), "detect_leaks=0"]))
+    return env
+
+
+def mpirun(command, np, params=None, component=True, preload=(), timeout=240, cwd=None, env=None):
+    """Runs `command` (a list) on `np` ranks to its end. Its whole job is gone when this returns or raises."""
+    preload = [*filter(None, [os.environ.get("NEZHA_PRELOAD")]), *preload]
+    options = ["-x", "LD_PRELOAD=" + ":".join(preload)] if preload else []
+    job = subprocess.Popen(["mpirun", "-np", str(np), *options, *command], stdin=subprocess.DEVNULL, cwd=cwd,
+                           stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, errors="replace",
+                           env={**environment(RAILS if params is None else params, component), **(env or {})})
+    try:
+        output, errors = job.communicate(timeout=timeout)
+    except subprocess.TimeoutExpired as expired:
+        job.terminate()  # mpirun ends its ranks
+        output, errors = job.communicate(timeout=30)
+        raise AssertionError(f"{command} did not end within {timeout} s\n{output[-2000:]}{errors[-2000:]}") from expired
+    finally:
+        job.kill()
+    return subprocess.CompletedProcess(job.args, job.returncode, output, errors)
+
+
+class MpiCase(unittest.TestCase):
+    def passes(self, name, np, *arguments, **options):
+        """Runs a program of this folder, which must say that it passed; returns the finished process."""
+        done = mpirun([program(name), *arguments], np, **options)
+        self.assertTrue(done.returncode == 0 and "passed" in done.stdout.splitlines(),
+                        f"{name} on {np} ranks: status {done.returncode}\n{done.stdout[-1000:]}{done.stderr[-2000:]}")
+        return done
+
+    def counters(self, done):
+        """What the program "counters" printed: {name: [values]}, empty lists for variables that are absent."""
+        lines = [line.split() for line in done.stdout.splitlines()]
+        return {words[0].replace("coll_nezha_", ""): [int(word) for word in words[1:] if word != "absent"]
+                for words in lines if len(words) > 1 and re.match("coll_nezha_|least", words[0])}
+
+    def nothing_carried(self, done):
+        values = self.counters(done)
+        self.assertEqual(values["calls"] or [0], [0])
+        self.assertIn(values["least"], ([0], [-1]))
+
+    def wrapper(self, text):
+        """A shell script that runs its arguments after `text`; gone with the test."""
+        file = tempfile.NamedTemporaryFile("w", suffix=".sh", delete=False)
+        with file:
+            file.write(f"#!/bin/sh\n{text}\nexec \"$@\"\n")
+        os.chmod(file.name, stat.S_IRWXU)
+        self.addCleanup(os.unlink, file.name)
+        return file.name

@@ -1,0 +1,41 @@
+#!/usr/bin/python3
+# SPDX-License-Identifier: BSD-3-Clause
+# sanitizers: address undefined
+"""Communicators of all kinds, threads, children of fork(), and Open MPI's own progress while a call waits."""
+
+import unittest
+
+from mpi_case import MpiCase, mpirun, program
+
+
+class Communicators(MpiCase):
+    def test_dup_split_overlap_and_many(self):
+        for np in (2, 3, 5, 7):
+            with self.subTest(np):
+                self.passes("communicators", np)
+
+    def test_threads(self):
+        for np in (2, 3):
+            with self.subTest(np):
+                self.passes("threads", np)
+
+    def test_fork(self):
+        self.passes("forked", 3)
+
+    def test_progress_while_waiting(self):
+        self.passes("progress", 3)
+
+    def test_one_node_is_left_alone(self):
+        done = self.passes("counters", 3, "20", params={})
+        self.nothing_carried(done)
+
+    def test_one_rank(self):
+        self.nothing_carried(self.passes("counters", 1, "20"))
+
+    def test_without_mpirun(self):
+        done = mpirun([program("counters"), "5"], 1)
+        self.assertEqual(done.returncode, 0, done.stderr)
+
+
+if __name__ == "__main__":
+    unittest.main()

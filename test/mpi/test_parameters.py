@@ -1,0 +1,144 @@
+#!/usr/bin/python3
+# SPDX-License-Identifier: BSD-3-Clause
+# sanitizers: address undefined
+"""Parameters: what ompi_info says of them, bad ones, ones that differ between ranks, ones that turn Nezha off."""
+
+import os
+import re
+import subprocess
+import unittest
+
+from mpi_case import BUILD, MpiCase, environment, mpirun, program
+
+RAILS = {"coll_nezha_single_node": "2"}
+
+
+def plain(text):
+    """Help texts are wrapped and framed; words in order are enough."""
+    return " ".join(text.split())
+
+
+class Parameters(MpiCase):
+    def carried(self, done):
+        self.assertEqual(len(self.counters(done)["rail_bytes_sent"]), 2)
+        self.assertGreater(self.counters(done)["least"][0], 0)
+
+    def test_counters(self):
+        done = self.passes("counters", 3, "200")
+        values = self.counters(done)
+        self.carried(done)
+        self.assertGreater(values["calls"][0], 100)
+        self.assertGreater(values["bytes"][0], 100 * 4)
+        for name in ("bytes_sent", "bytes_received", "frames_sent", "frames_received", "busy", "share"):
+            self.assertEqual([value > 0 for value in values[f"rail_{name}"]], [True, True], name)
+        self.assertAlmostEqual(sum(values["rail_share"]), 65536, delta=4)
+        self.assertEqual(len(values["rail_retransmissions"]), 2)
+
+    def test_report(self):
+        done = self.passes("counters", 3, "200", params={**RAILS, "coll_nezha_report": "1"})
+        self.assertEqual(done.stderr.count("Nezha's report: 3 ranks"), 1)
+        for words in ("rail", "rank 0", "least", "most"):
+            self.assertRegex(done.stderr, rf"(?m)^ .*\b{words}\b")
+        number = r"\d+(\.\d+)?"
+        self.assertEqual(len(re.findall(rf"(?m)^  tcp/lo[01] +rank 0( +{number}){{7}}$", done.stderr)), 2, done.stderr)
+        self.assertRegex(done.stderr, rf"(?m)^  from +1 MiB( +{number}){{4}}$")
+
+    def test_report_when_rank_0_alone_wants_it(self):
+        wrapper = self.wrapper('[ "$PMIX_RANK" != 0 ] || export OMPI_MCA_coll_nezha_report=1')
+        done = self.passes_wrapped(wrapper)
+        self.assertEqual(done.stderr.count("Nezha's report"), 1)
+
+    def test_report_when_rank_0_alone_does_not_want_it(self):
+        wrapper = self.wrapper('[ "$PMIX_RANK" = 0 ] || export OMPI_MCA_coll_nezha_report=1')
+        done = self.passes_wrapped(wrapper)
+        self.assertNotIn("Nezha's report", done.stderr)
+
+    def passes_wrapped(self, wrapper, params=None):
+        done = mpirun([wrapper, program("counters"), "200"], 3, params=params or RAILS)
+        self.assertTrue(done.returncode == 0 and "passed" in done.stdout, done.stdout + done.stderr)
+        return done
+
+    def test_off(self):
+        for off in ({"coll_nezha_enable": "0"}, {"coll": "^nezha"}, {"coll_nezha_algorithm": "incumbent"}):
+            with self.subTest(off):
+                done = self.passes("counters", 3, "50", params={**RAILS, **off})
+                self.nothing_carried(done)
+                self.assertEqual(done.stderr.strip(), "")
+
+    def test_priority_below_others(self):
+        self.nothing_carried(self.passes("counters", 3, "50", params={**RAILS, "coll_nezha_priority": "1"}))
+
+    def test_threshold(self):
+        done = self.passes("counters", 3, "200", params={**RAILS, "coll_nezha_threshold": "100k"})
+        values = self.counters(done)
+        self.assertGreater(values["calls"][0], 0)
+        self.assertLessEqual(values["calls"][0], 100)
+        self.assertGreaterEqual(values["bytes"][0], values["calls"][0] * 100 * 1024)
+
+    def test_bad_values(self):
+        for name, value, used in (("timeout", "soon", "60"), ("algorithm", "rings", "auto"), ("threshold", "-1", "0"),
+                                  ("priority", "1000", "95"), ("port_range", "9-2", "0"), ("report", "maybe", "0")):
+            with self.subTest(name):
+                done = self.passes("counters", 2, "200", params={**RAILS, f"coll_nezha_{name}": value})
+                text = plain(done.stderr)
+                self.assertIn(f"Parameter: coll_nezha_{name} Value: {value} Reason: ", text)
+                self.assertIn(f"Used: {used}", text)
+                self.carried(done)
+
+    def test_no_such_share(self):
+        done = self.passes("counters", 2, "200", params={**RAILS, "coll_nezha_share": "lo0:2,eth99:1"})
+        self.assertRegex(plain(done.stderr), r"names a rail that this node does not have.*Named: eth99 .*lo0, lo1")
+        self.carried(done)
+
+    def test_decided_by_rank_0(self):
+        """Rank 1 wants another algorithm: a text says so, and rank 0's choice, the incumbent or the rails, is taken."""
+        for first, other, carried in (("incumbent", "ring", False), ("ring", "incumbent", True)):
+            with self.subTest(first):
+                wrapper = self.wrapper(f'if [ "$PMIX_RANK" = 1 ]; then export OMPI_MCA_coll_nezha_algorithm={other}; '
+                                       f'else export OMPI_MCA_coll_nezha_algorithm={first}; fi')
+                done = self.passes_wrapped(wrapper)
+                self.assertRegex(plain(done.stderr), "other values than rank 0.*Communicator: MPI_COMM_WORLD Rank: 1")
+                self.assertEqual(self.counters(done)["calls"][0] > 0, carried)
+
+    def test_single_node_on_some_ranks_only(self):
+        wrapper = self.wrapper('[ "$PMIX_RANK" != 1 ] || export OMPI_MCA_coll_nezha_single_node=0')
+        self.nothing_carried(self.passes_wrapped(wrapper))
+
+    def test_component_on_some_ranks_only(self):
+        wrapper = self.wrapper('[ "$PMIX_RANK" != 1 ] || export OMPI_MCA_coll_nezha_enable=0')
+        self.nothing_carried(self.passes_wrapped(wrapper))
+
+    def test_other_release(self):
+        library = os.path.join(BUILD, "test", "mpi", ".libs", "other_release.so")
+        self.assertTrue(os.path.exists(library), library)
+        done = self.passes("counters", 2, "20", preload=[library])
+        self.assertRegex(plain(done.stderr), r"Nezha was built for Open MPI \d+\.\d+\.\d+ and has been loaded by another "
+                                             r"one: Open MPI v4\.1\.99")
+        self.nothing_carried(done)
+
+
+@unittest.skipIf(os.environ.get("NEZHA_PRELOAD"), "ompi_info is not built with the sanitizer")
+class Info(MpiCase):
+    def info(self, *options):
+        return subprocess.run(["ompi_info", *options], capture_output=True, text=True, check=True,
+                              env=environment({}, True)).stdout
+
+    def test_listed(self):
+        self.assertRegex(self.info(), r"MCA coll: nezha \(MCA v[\d.]+, API v[\d.]+, Component v0\.\d+\.\d+\)")
+
+    def test_every_parameter_is_explained(self):
+        text = plain(self.info("--param", "coll", "nezha", "--level", "9"))
+        for name, kind in (("enable", "0 or 1; default: 1"), ("priority", "integer, 0 to 100; default: 95"),
+                           ("threshold", "bytes, 0 to "), ("algorithm", "one of auto|ring|mesh|"),
+                           ("rail_include", "text: NAME|ADDRESS/BITS,...; default: empty")):
+            self.assertRegex(text, rf'parameter "coll_nezha_{name}" \(current value: [^)]*level: \d [^)]*\)[^"]*'
+                             + re.escape(kind), name)
+
+    def test_levels(self):
+        basic = self.info("--param", "coll", "nezha", "--level", "1")
+        self.assertIn("coll_nezha_rail_include", basic)
+        self.assertNotIn("coll_nezha_window", basic)
+
+
+if __name__ == "__main__":
+    unittest.main()
