@@ -57,7 +57,7 @@ class Down(LifeCase):
             record = lab.record
             process = subprocess.Popen([*lab.nsenter(1), "sleep", "1000"])
             self.assertTrue(eventually(lambda: lab.pids(1, "sleep")))
-        self.assertEqual(process.wait(), -signal.SIGKILL)
+        self.assertEqual(process.wait(timeout=20), -signal.SIGKILL)
         self.assert_gone(record)
 
     def test_exception_in_with_block(self):
@@ -72,7 +72,7 @@ class Down(LifeCase):
         record = state.load(name)
         process = subprocess.Popen([*Lab.attach(name).nsenter(0), "sleep", "1000"])
         self.assertEqual(run_lab("down", name).returncode, 0)
-        self.assertEqual(process.wait(), -signal.SIGKILL)
+        self.assertEqual(process.wait(timeout=20), -signal.SIGKILL)
         self.assert_gone(record)
         self.assertIn("there is no lab named", run_lab("down", name).stderr)
 
@@ -111,7 +111,7 @@ class OwnerDies(LifeCase):
             lab = Lab.attach(name)
             self.assertTrue(eventually(lambda: len(lab.pids(program="sleep")) == 2))
             os.killpg(owner.pid, number)
-            self.assertEqual(owner.wait(), 128 + number)
+            self.assertEqual(owner.wait(timeout=20), 128 + number)
         self.assert_gone(lab.record)
 
     def test_lab_with_ctrl_c(self):
@@ -135,7 +135,7 @@ class KeeperDies(LifeCase):
         self.assertIn("keeper of lab " + name + " was killed", run_lab("status", name).stderr)
         self.assertIn("take it down first", run_lab("up", name).stderr)
         self.assertEqual(run_lab("down", name).returncode, 0)
-        self.assertEqual(process.wait(), -signal.SIGKILL)
+        self.assertEqual(process.wait(timeout=20), -signal.SIGKILL)
         self.assert_gone(record)
 
 

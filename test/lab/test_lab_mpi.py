@@ -142,6 +142,14 @@ class Ends(MpiCase):
             self.lab.mpirun(["sleep", "1000"], timeout=2)
         self.assertEqual(self.lab.pids(), [])
 
+    def test_a_job_whose_mpirun_is_stuck(self):
+        job = self.lab.popen(["sleep", "1000"])
+        self.assertTrue(eventually(lambda: len(self.lab.pids(program="sleep")) == NODES))
+        job.send_signal(signal.SIGSTOP)
+        job.end(seconds=0.5)
+        self.assertEqual(job.returncode, -signal.SIGKILL)
+        self.assertEqual(self.lab.pids(), [])
+
     def test_two_jobs_end_apart(self):
         first = self.lab.popen(["sleep", "1000"])
         second = self.lab.popen(["sleep", "1000"])
