@@ -32,7 +32,8 @@ class Ring final : public Algorithm {
   }
 
   std::size_t expected(int to, const Call& call) const override {
-    return to == team().next() ? 2 * call.bytes() / static_cast<std::size_t>(team().size) : 0;
+    const auto size = static_cast<std::size_t>(team().size);
+    return to == team().next() ? 2 * (call.bytes() / size) * (size - 1) : 0;
   }
 
   Placement place(int from, const PieceHeader& piece) override {

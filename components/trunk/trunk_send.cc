@@ -51,8 +51,12 @@ void Trunk::pump() {
   if (pumping_) return;
   pumping_ = true;
   while (has_queued() && log_.room()) {
-    const std::size_t bytes = queued();
-    if (bytes == 0) break;
+    std::size_t bytes = queued();
+    if (bytes == 0) {  // the window is used up to the last byte
+      for (Flow* flow : flows_) ask_for_window(*flow);
+      bytes = queued();
+      if (bytes == 0) break;
+    }
     const LaneChoice choice = strategy_.choose(lanes_, bytes, clock_.now());
     if (choice.lane == nullptr || !send_frame(*choice.lane, choice.bytes)) break;
   }
