@@ -8,7 +8,9 @@ namespace nezha {
 namespace {
 
 constexpr double kUnknownRate = 0.125;             ///< 1 Gbit/s, bytes per nanosecond
-constexpr Nanoseconds kQueue = 2 * kMillisecond;   ///< how much of its time a lane may hold beyond its round trip
+/// How much of its time a lane may hold beyond its round trip: 2 ms of its own queue, and as much again since
+/// acknowledgements wait in the peer's queue behind what it sends.
+constexpr Nanoseconds kQueue = 4 * kMillisecond;
 constexpr Nanoseconds kPiece = kMillisecond;       ///< longest time that one piece may take on its lane
 constexpr Nanoseconds kFresh = 50 * kMicrosecond;  ///< a fill older than this is asked for again
 constexpr std::size_t kFloor = 128 * 1024;         ///< a lane may always hold this much

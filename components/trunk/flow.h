@@ -14,7 +14,8 @@
 namespace nezha {
 
 /// A chunk whose value is final for this step: bytes [offset, offset + size) of the vector, at `data`. They stay as
-/// they are until acknowledged, superseded or the flow is closed; with `copied` the trunk takes a copy at once.
+/// they are until acknowledged, superseded or the flow is closed; with `copied` only until they have left the flow's
+/// queue, because the trunk then takes a copy.
 struct ReadyChunk {
   const std::byte* data = nullptr;
   std::uint64_t offset = 0;

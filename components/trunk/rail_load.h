@@ -11,7 +11,7 @@
 
 namespace nezha {
 
-/// Bytes per nanosecond, from how a queue drains while it is well filled; faster drains count in any case.
+/// A link's speed, from how its queue drains while it is well filled.
 class RateMeter {
  public:
   /// The queue holds `fill` bytes at `now`, after `delivered` bytes in all have left it.
@@ -20,8 +20,10 @@ class RateMeter {
   double rate() const { return rate_; }
 
  private:
+  void ran_empty(double seen);
+
   double rate_ = 0;
-  Nanoseconds since_ = 0;  ///< start of the current backlogged span; 0 = none
+  Nanoseconds since_ = 0;  ///< start of the current span with bytes queued; 0 = none
   std::uint64_t delivered_ = 0;
   bool backlogged_ = false;  ///< throughout the span so far
 };
