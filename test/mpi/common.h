@@ -7,7 +7,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-/// Starts MPI with thread level `level` (MPI errors of MPI_COMM_WORLD come back as codes) and finds the counters.
+/// Starts MPI with thread level `level` and finds the counters.
 void test_begin(int* argc, char*** argv, int level);
 
 /// Ends MPI. Rank 0 prints "passed", or "failed" with the number of complaints of all ranks. Returns main()'s value.
