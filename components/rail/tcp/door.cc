@@ -3,7 +3,6 @@
 
 #include <sys/epoll.h>
 
-#include <algorithm>
 #include <bit>
 #include <cerrno>
 #include <cstring>
@@ -13,13 +12,17 @@ namespace {
 
 constexpr int kEvents = 32;
 
-/// Tags of the epoll descriptor: handshakes by address (even), listeners by number (odd).
+/// The tag of a listener in the epoll descriptor: odd, while those of handshakes are addresses.
 std::uint64_t listener_tag(std::size_t rail, bool local) { return rail << 2 | (local ? 2U : 0U) | 1U; }
-std::uint64_t tag_of(const Handshake& handshake) { return reinterpret_cast<std::uintptr_t>(&handshake); }
 
-Nanoseconds earlier(Nanoseconds one, Nanoseconds other) {
-  if (one == 0 || other == 0) return std::max(one, other);
-  return std::min(one, other);
+bool same_subnet4(const Interface& one, const Interface& other) {
+  const auto network = [](const Interface& interface) {
+    std::uint32_t address = 0;
+    for (std::size_t i = 0; i < 4; ++i) address = address << 8 | interface.address[i];
+    return interface.prefix == 0 ? 0 : address >> (32 - interface.prefix);
+  };
+  return one.family == 4 && other.family == 4 && one.device != other.device && one.prefix == other.prefix &&
+         network(one) == network(other);
 }
 
 }  // namespace
@@ -38,7 +41,14 @@ Status Door::open(std::vector<Interface> interfaces) {
     last = status;
     log_.line(0, "rail tcp/%s is left out: %s", interface.name.c_str(), status.text().c_str());
   }
+  note_subnets();
   return rails_.empty() ? last : Status{};
+}
+
+void Door::note_subnets() {
+  for (Rail& one : rails_) {
+    for (Rail& other : rails_) one.shares_subnet |= &one != &other && same_subnet4(one.interface, other.interface);
+  }
 }
 
 Status Door::open_rail(Interface& interface) {
@@ -77,31 +87,22 @@ bool Door::watch_listeners(std::size_t rail, std::uint32_t events, int operation
          (!listeners.local || watch(listeners.local.get(), events, listener_tag(rail, true), operation));
 }
 
-std::string Door::lane_text(std::size_t rail, const std::string& peer) const {
-  return addresses_[rail].label() + " to " + peer;
-}
-
 void Door::connect(const LaneSpec& spec, std::size_t local, const RailAddress& remote, Nanoseconds deadline) {
   const std::string peer =
       SocketAddress(remote.family, remote.address, remote.port).text() + " (" + remote.label() + ")";
   const auto fail = [&](const Status& why) {
-    failures_.push_back({spec, {why.code(), lane_text(local, peer) + ": " + why.text()}});
+    failures_.push_back({spec, connect_error(local, peer, why)});
   };
   const Interface& interface = rails_[local].interface;
   if (remote.family != interface.family) return fail({Code::bad_peer, "one side is IPv4 and the other IPv6"});
   Fd fd;
   bool device_bound = false;
-  const Status status = start_connect(interface, remote, options_, !spec.same_node, fd, device_bound);
+  const Status status = start_connect(interface, remote, !spec.same_node, fd, device_bound);
   if (!status.ok()) return fail(status);
   if (!spec.same_node && !device_bound) note_unbound(interface);
   auto handshake = std::make_unique<Handshake>(std::move(fd), spec, local, peer, deadline, self_);
   if (!watch(handshake->fd(), EPOLLOUT, tag_of(*handshake), EPOLL_CTL_ADD)) return fail(io_error("epoll", errno));
   add(std::move(handshake));
-}
-
-void Door::add(std::unique_ptr<Handshake> handshake) {
-  next_deadline_ = earlier(next_deadline_, handshake->deadline());
-  pending_.push_back(std::move(handshake));
 }
 
 bool Door::progress(bool ready) {
@@ -130,14 +131,6 @@ bool Door::progress(bool ready) {
   }
   if (any) sweep();
   return any;
-}
-
-void Door::report_failures() {
-  while (!failures_.empty()) {
-    const Failure failure = std::move(failures_.front());
-    failures_.erase(failures_.begin());
-    admission_.lane_failed(failure.spec, failure.why);
-  }
 }
 
 void Door::accept_from(std::uint64_t tag) {
@@ -174,7 +167,7 @@ void Door::pause(std::size_t rail, int error) {
   }
   watch_listeners(rail, 0, EPOLL_CTL_MOD);
   rails_[rail].paused_until = clock_.now() + options_.accept_pause;
-  next_deadline_ = earlier(next_deadline_, rails_[rail].paused_until);
+  due_by(rails_[rail].paused_until);
 }
 
 void Door::resume(Nanoseconds now) {
@@ -184,79 +177,5 @@ void Door::resume(Nanoseconds now) {
     watch_listeners(rail, EPOLLIN, EPOLL_CTL_MOD);
   }
 }
-
-void Door::make_room(Rail& rail) {
-  if (rail.pending < options_.pending_per_rail) return;
-  Handshake* victim = nullptr;
-  for (const auto& handshake : pending_) {
-    if (handshake->fd() < 0 || handshake->connecting_side() || &rails_[handshake->rail()] != &rail) continue;
-    if (victim == nullptr) victim = handshake.get();
-    if (handshake->has_said_hello()) continue;
-    victim = handshake.get();
-    break;
-  }
-  if (victim != nullptr) finish(*victim, {Code::refused, "too many connections wait for admission"});
-}
-
-void Door::proceed(Handshake& handshake) {
-  if (handshake.fd() < 0) return;
-  const bool wanted_write = handshake.wants_write();
-  switch (handshake.proceed(admission_)) {
-    case Handshake::Outcome::pending:
-      if (wanted_write && !handshake.wants_write()) {
-        watch(handshake.fd(), EPOLLIN, tag_of(handshake), EPOLL_CTL_MOD);
-      }
-      return;
-    case Handshake::Outcome::failed:
-      finish(handshake, handshake.why());
-      return;
-    case Handshake::Outcome::admitted:
-      break;
-  }
-  watch(handshake.fd(), 0, 0, EPOLL_CTL_DEL);
-  if (!handshake.connecting_side()) --rails_[handshake.rail()].pending;
-  const Status status =
-      host_.let_in(handshake.take_fd(), handshake.spec(), lane_text(handshake.rail(), handshake.peer()));
-  if (!status.ok() && handshake.connecting_side()) admission_.lane_failed(handshake.spec(), status);
-}
-
-void Door::finish(Handshake& handshake, Status why) {
-  watch(handshake.fd(), 0, 0, EPOLL_CTL_DEL);
-  handshake.close();
-  if (handshake.connecting_side()) {
-    admission_.lane_failed(handshake.spec(),
-                           {why.code(), lane_text(handshake.rail(), handshake.peer()) + ": " + why.text()});
-  } else {
-    --rails_[handshake.rail()].pending;
-    note_refusal(handshake, why);
-  }
-}
-
-/// A flood must not fill the log: only the first, the second, the fourth … is told.
-void Door::note_refusal(const Handshake& handshake, const Status& why) {
-  ++refusals_;
-  if (!std::has_single_bit(refusals_)) return;
-  log_.line(2, "connection from %s refused on %s: %s (%llu refused so far)", handshake.peer().c_str(),
-            addresses_[handshake.rail()].label().c_str(), why.text().c_str(),
-            static_cast<unsigned long long>(refusals_));
-}
-
-void Door::expire(Nanoseconds now) {
-  for (std::size_t i = 0; i < pending_.size(); ++i) {
-    Handshake& handshake = *pending_[i];
-    if (handshake.fd() < 0 || handshake.deadline() > now) continue;
-    finish(handshake, {Code::timed_out, handshake.wants_write() ? "no answer within the time"
-                                                                : "no word about admission within the time"});
-  }
-}
-
-void Door::sweep() {
-  std::erase_if(pending_, [](const auto& handshake) { return handshake->fd() < 0; });
-  next_deadline_ = 0;
-  for (const auto& handshake : pending_) next_deadline_ = earlier(next_deadline_, handshake->deadline());
-  for (const Rail& rail : rails_) next_deadline_ = earlier(next_deadline_, rail.paused_until);
-}
-
-Nanoseconds Door::next_deadline() const { return failures_.empty() ? next_deadline_ : 1; }
 
 }  // namespace nezha

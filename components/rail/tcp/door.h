@@ -47,6 +47,7 @@ class Door {
   struct Rail {
     Interface interface;
     Listeners listeners;
+    bool shares_subnet = false;    ///< with another rail of this process, over IPv4
     std::size_t pending = 0;       ///< handshakes of connections that came in
     Nanoseconds paused_until = 0;  ///< 0: accepting
   };
@@ -55,23 +56,30 @@ class Door {
     Status why;
   };
 
+  // door.cc: listeners
   Status open_rail(Interface& interface);
+  void note_subnets();
+  void note_unbound(const Interface& interface);
   bool watch(int fd, std::uint32_t events, std::uint64_t tag, int operation);
   bool watch_listeners(std::size_t rail, std::uint32_t events, int operation);
-  void accept_from(std::uint64_t listener);
+  void accept_from(std::uint64_t tag);
   bool accept_one(std::size_t rail, int listener);
   void pause(std::size_t rail, int error);
   void resume(Nanoseconds now);
-  void make_room(Rail& rail);
-  void add(std::unique_ptr<Handshake> handshake);
-  void proceed(Handshake& handshake);
-  void finish(Handshake& handshake, Status why);
-  void expire(Nanoseconds now);
-  void report_failures();
-  void sweep();
-  void note_refusal(const Handshake& handshake, const Status& why);
-  void note_unbound(const Interface& interface);
+
+  // door_handshakes.cc
+  static std::uint64_t tag_of(const Handshake& handshake);
+  void due_by(Nanoseconds time);
   std::string lane_text(std::size_t rail, const std::string& peer) const;
+  Status connect_error(std::size_t rail, const std::string& peer, const Status& why) const;
+  void add(std::unique_ptr<Handshake> handshake);
+  void make_room(Rail& rail);
+  void proceed(Handshake& handshake);
+  void finish(Handshake& handshake, const Status& why);
+  void note_refusal(const Handshake& handshake, const Status& why);
+  void expire(Nanoseconds now);
+  void sweep();
+  void report_failures();
 
   const TcpOptions& options_;
   const Clock& clock_;

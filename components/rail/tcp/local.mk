@@ -2,7 +2,7 @@
 # Rails over TCP.
 engine_sources += \
 	%D%/discover.cc %D%/discover.h \
-	%D%/door.cc %D%/door.h \
+	%D%/door.cc %D%/door.h %D%/door_handshakes.cc \
 	%D%/fd.h %D%/interface.h %D%/options.h \
 	%D%/handshake.cc %D%/handshake.h \
 	%D%/proof.cc %D%/proof.h \

@@ -17,12 +17,10 @@ int family_of(std::uint8_t family) { return family == 4 ? AF_INET : AF_INET6; }
 
 void set_option(int fd, int level, int name, int value) { setsockopt(fd, level, name, &value, sizeof(value)); }
 
-/// A non-blocking socket whose window is bounded; the bound must be there before the window scale is agreed.
-Status open_socket(std::uint8_t family, const TcpOptions& options, Fd& result) {
+Status open_socket(std::uint8_t family, Fd& result) {
   Fd fd(socket(family_of(family), SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, IPPROTO_TCP));
   if (!fd) return io_error("socket", errno);
   if (family == 6) set_option(fd.get(), IPPROTO_IPV6, IPV6_V6ONLY, 1);
-  set_option(fd.get(), IPPROTO_TCP, TCP_WINDOW_CLAMP, static_cast<int>(options.lane_memory));
   result = std::move(fd);
   return {};
 }
@@ -31,7 +29,7 @@ Status open_socket(std::uint8_t family, const TcpOptions& options, Fd& result) {
 Status listen_on(const Interface& interface, const TcpOptions& options, const std::string& device, std::uint16_t port,
                  Fd& result, DeviceBinding& binding, int& error) {
   Fd fd;
-  Status status = open_socket(interface.family, options, fd);
+  Status status = open_socket(interface.family, fd);
   if (!status.ok()) return status;
   set_option(fd.get(), SOL_SOCKET, SO_REUSEADDR, 1);
   binding = device.empty() ? DeviceBinding::not_permitted : bind_to_device(fd.get(), device);
@@ -139,10 +137,10 @@ Status open_listeners(const Interface& interface, const TcpOptions& options, std
   return ports.any() ? Status{Code::no_rail, interface.name + ": no free port"} : all_taken(interface, ports);
 }
 
-Status start_connect(const Interface& interface, const RailAddress& remote, const TcpOptions& options, bool to_device,
-                     Fd& result, bool& device_bound) {
+Status start_connect(const Interface& interface, const RailAddress& remote, bool to_device, Fd& result,
+                     bool& device_bound) {
   Fd fd;
-  Status status = open_socket(interface.family, options, fd);
+  Status status = open_socket(interface.family, fd);
   if (!status.ok()) return status;
   device_bound = false;
   if (to_device) {
@@ -163,5 +161,13 @@ Status start_connect(const Interface& interface, const RailAddress& remote, cons
 }
 
 void tune_lane_socket(int fd) { set_option(fd, IPPROTO_TCP, TCP_NODELAY, 1); }
+
+bool bound_receive_buffer(int fd, std::size_t limit) {
+  int now = 0;
+  socklen_t size = sizeof(now);
+  if (getsockopt(fd, SOL_SOCKET, SO_RCVBUF, &now, &size) != 0 || static_cast<std::size_t>(now) <= limit) return false;
+  set_option(fd, SOL_SOCKET, SO_RCVBUF, static_cast<int>(limit / 2));  // the kernel doubles it
+  return true;
+}
 
 }  // namespace nezha

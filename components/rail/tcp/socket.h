@@ -51,10 +51,14 @@ Status open_listeners(const Interface& interface, const TcpOptions& options, std
 
 /// Starts to connect from `interface` to `remote`. `to_device`: binds to the device too; `device_bound` tells whether
 /// that was permitted.
-Status start_connect(const Interface& interface, const RailAddress& remote, const TcpOptions& options, bool to_device,
-                     Fd& result, bool& device_bound);
+Status start_connect(const Interface& interface, const RailAddress& remote, bool to_device, Fd& result,
+                     bool& device_bound);
 
 /// The options of a lane, for sockets that were accepted or connected.
 void tune_lane_socket(int fd);
+
+/// Takes the receive buffer out of autotuning when that has made it larger than `limit` bytes; true when it did so.
+/// (TCP_WINDOW_CLAMP does not bound it: autotuning moves the clamp, and unread bytes may exceed the window anyway.)
+bool bound_receive_buffer(int fd, std::size_t limit);
 
 }  // namespace nezha

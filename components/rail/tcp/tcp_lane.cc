@@ -17,6 +17,8 @@
 namespace nezha {
 namespace {
 
+/// The kernel enlarges a receive buffer by what was read from it, so it is looked at this often per lane_memory read.
+constexpr std::size_t kChecksPerMemory = 4;
 constexpr std::size_t kWholeFrame = kEnvelopeSize + kMaxFrameHeader + kMaxFramePayload;
 
 /// The socket has no room now, or the kernel no memory: worth another try, the connection stands.
@@ -159,11 +161,20 @@ bool TcpLane::receive() {
     } else {
       Status status = reader_.took(static_cast<std::size_t>(got), *this, *events_);
       if (!status.ok()) fail(std::move(status));
+      check_memory(static_cast<std::size_t>(got));
       if (static_cast<std::size_t>(got) < wanted) break;  // the socket is empty
       budget -= std::min(budget, static_cast<std::size_t>(got));
     }
   }
   return any;
+}
+
+void TcpLane::check_memory(std::size_t got) {
+  if (memory_bound_ || state_ != State::open) return;
+  unchecked_ += got;
+  if (unchecked_ < shop_.options.lane_memory / kChecksPerMemory) return;
+  unchecked_ = 0;
+  memory_bound_ = bound_receive_buffer(fd_.get(), shop_.options.lane_memory);
 }
 
 std::size_t TcpLane::fill() {

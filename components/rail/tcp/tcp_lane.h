@@ -69,6 +69,8 @@ class TcpLane final : public Lane {
   /// No more traffic; lane_down follows from progress().
   void fail(Status why);
   void detach();
+  /// Bounds the kernel's memory for this lane when `got` more bytes make it worth a look.
+  void check_memory(std::size_t got);
 
   LaneShop& shop_;
   Fd fd_;
@@ -78,6 +80,8 @@ class TcpLane final : public Lane {
   Status why_;
 
   FrameReader reader_;
+  std::size_t unchecked_ = 0;  ///< bytes received since the last look at the receive buffer
+  bool memory_bound_ = false;
 
   /// The frame being sent: out_ holds envelope and header, rest_[rest_at_, rest_at_ + rest_count_) what is to go.
   std::array<std::byte, kEnvelopeSize + kMaxFrameHeader> out_;
