@@ -88,4 +88,5 @@ def lab_processes():
 
 
 def run_lab(*arguments, **options):
-    return subprocess.run([sys.executable, LAB_COMMAND, *arguments], capture_output=True, text=True, timeout=60, **options)
+    return subprocess.run([sys.executable, LAB_COMMAND, *arguments], capture_output=True, text=True,
+                          timeout=60, **options)

@@ -95,7 +95,8 @@ class HalfOpen(FaultCase):
         for ipv6 in (False, True):
             self.arrives(0, 1, 1, ipv6)
         self.lab.halfopen(1, 0, 1)
-        self.addCleanup(subprocess.run, [*self.lab.nsenter(0), "ip", "neigh", "flush", "nud", "permanent", "dev", "eth1"])
+        flush = ["ip", "neigh", "flush", "nud", "permanent", "dev", "eth1"]
+        self.addCleanup(self.lab.exec, 0, flush)
         for ipv6 in (False, True):
             with self.subTest(ipv6=ipv6):
                 self.is_lost(0, 1, 1, ipv6)

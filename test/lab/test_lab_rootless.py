@@ -148,7 +148,8 @@ class Refused(AsNobody):
                       "tools.add_system_paths = lambda: None; from nezha_lab.cli import main; sys.exit(main(['up']))")
             done = subprocess.run([sys.executable, "-c", script, PYTHON_DIR], env={"PATH": directory},
                                   capture_output=True, text=True, check=False)
-        self.assertEqual((done.returncode, done.stderr), (77, "lab: missing ip, tc, bridge: apt-get install iproute2\n"))
+        self.assertEqual((done.returncode, done.stderr),
+                         (77, "lab: missing ip, tc, bridge: apt-get install iproute2\n"))
 
 
 if __name__ == "__main__":

@@ -34,7 +34,8 @@ cannot run a lab."""
 
 
 def build_parser():
-    parser = argparse.ArgumentParser(prog="lab", description=_ABOUT, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(prog="lab", description=_ABOUT,
+                                     formatter_class=argparse.RawDescriptionHelpFormatter)
     verbs = parser.add_subparsers(dest="verb", metavar="VERB", required=True)
 
     def verb(name, action, text, named=True):

@@ -3,37 +3,52 @@
 
 A network namespace may only take an algorithm that the machine allows to everybody. Root adds cubic to that list for
 the moment in which the nodes take it, and puts the list back; without root the nodes take what the machine allows.
+The list cannot be opened from another network namespace, so the owner opens it and hands it to the keeper, which
+puts it back even when the owner is killed meanwhile.
 """
 
 import contextlib
 import fcntl
 import os
 
-_ALLOWED = "/proc/sys/net/ipv4/tcp_allowed_congestion_control"
+ALLOWED = "/proc/sys/net/ipv4/tcp_allowed_congestion_control"
 
 
 @contextlib.contextmanager
-def cubic_allowed():
+def allowed_list():
+    """A descriptor of the list for the keeper to inherit; None where it cannot be changed."""
+    try:
+        descriptor = os.open(ALLOWED, os.O_RDWR)
+    except OSError:
+        yield None
+        return
+    try:
+        yield descriptor
+    finally:
+        os.close(descriptor)
+
+
+@contextlib.contextmanager
+def cubic_allowed(descriptor):
     """Two labs may come up at once: the lock keeps one from putting back the list while the other needs it."""
-    if os.geteuid() != 0 or not os.access(_ALLOWED, os.W_OK):
+    if descriptor is None:
         yield
         return
-    with open(_ALLOWED, encoding="ascii") as file:
-        fcntl.flock(file, fcntl.LOCK_EX)
-        before = file.read().strip()
-        written = "cubic" not in before.split() and _write(before + " cubic")
-        try:
-            yield
-        finally:
-            if written:
-                _write(before)
-
-
-def _write(value):
-    """False on a kernel without cubic, or in a container that may not."""
+    fcntl.flock(descriptor, fcntl.LOCK_EX)
+    before = os.pread(descriptor, 4096, 0)
+    written = b"cubic" not in before.split() and _write(descriptor, before.strip() + b" cubic")
     try:
-        with open(_ALLOWED, "w", encoding="ascii") as file:
-            file.write(value)
+        yield
+    finally:
+        if written:
+            _write(descriptor, before)
+        os.close(descriptor)
+
+
+def _write(descriptor, value):
+    """False on a kernel without cubic."""
+    try:
+        os.pwrite(descriptor, value, 0)
         return True
     except OSError:
         return False

@@ -19,6 +19,7 @@ import subprocess
 import sys
 
 from . import network, processes, state
+from .congestion import cubic_allowed
 from .errors import LabError
 from .spec import LabSpec
 from .tools import batch, run
@@ -59,6 +60,7 @@ class Keeper:
     def __init__(self, config):
         self.name = config["name"]
         self.spec = LabSpec(**config["spec"])
+        self.allowed = config["allowed"]
         self.record = {"name": self.name, "id": config["id"], "keeper": os.getpid(),
                        "started": processes.start_time(os.getpid()), "rootless": config["rootless"],
                        "ready": False, "spec": config["spec"]}
@@ -72,7 +74,8 @@ class Keeper:
         self._mount_sysfs()
         with contextlib.suppress(OSError):
             _write("/proc/sys/net/ipv6/conf/default/disable_ipv6", "1")
-        self._make_nodes()
+        with cubic_allowed(self.allowed):
+            self._make_nodes()
         self._make_network()
         self.record["ready"] = True
         state.save(self.record)

@@ -20,7 +20,7 @@ import sys
 import time
 
 from . import limit, network, processes, state
-from .congestion import cubic_allowed
+from .congestion import allowed_list
 from .errors import LabError, LabUnavailable
 from .faults import Faults
 from .mpi import Mpi, hosts
@@ -75,21 +75,21 @@ class Lab(Faults, Mpi):
         """Takes well under a second for four nodes. One that is not ephemeral outlives this process."""
         require(*LAB_TOOLS)
         rootless = os.geteuid() != 0
-        with cubic_allowed():
-            self._start_keeper(rootless, ephemeral)
+        with allowed_list() as descriptor:
+            self._start_keeper(rootless, ephemeral, descriptor)
         self.record = state.load(self.name)
         return self
 
-    def _start_keeper(self, rootless, ephemeral):
+    def _start_keeper(self, rootless, ephemeral, allowed):
         path = os.pathsep.join(filter(None, [_PACKAGE_PARENT, os.environ.get("PYTHONPATH")]))
         keeper = subprocess.Popen(
             ["unshare", *(["--user", "--map-root-user"] if rootless else []), "--net", "--mount",
              sys.executable, "-m", "nezha_lab.keeper"],
             stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, cwd="/",
             env={**os.environ, "PYTHONPATH": path, state.DIRECTORY_VARIABLE: state.directory()},
-            start_new_session=True)
+            start_new_session=True, pass_fds=[] if allowed is None else [allowed])
         config = {"name": self.name, "id": secrets.token_hex(16), "spec": dataclasses.asdict(self.spec),
-                  "rootless": rootless, "ephemeral": ephemeral}
+                  "rootless": rootless, "ephemeral": ephemeral, "allowed": allowed}
         answer = _ask(keeper, config)
         if "ready" not in answer:
             errors = keeper.communicate()[1]
@@ -151,7 +151,7 @@ class Lab(Faults, Mpi):
             raise LabError(f"rail {rail} of node n{node} is unplugged: it has no counters") from None
 
     def status(self):
-        """One row per node and rail, read from the kernel: node, rail, address, rate, state (up, cut, silent, unplugged)."""
+        """Per node and rail: node, rail, address, rate, state as the kernel has it (up, cut, silent, unplugged)."""
         self.refresh()
         links = {link["ifname"]: link for link in json.loads(run([*self.nsenter(), "ip", "-j", "-d", "link"]))}
         return [(f"n{node}", f"eth{rail}", self.spec.address(node, rail)[0], self.spec.rates[node][rail],

@@ -13,7 +13,7 @@ PAYLOAD = 0.957
 
 
 def allreduce_seconds(message_bytes, rates):
-    """rates[node] lists the rates, as text, of that node's rails; 0.0 where nothing is shaped or the burst covers it all."""
+    """rates[node] lists the rates, as text, of that node's rails; 0.0 where nothing bounds it, or the bursts cover it."""
     nodes = len(rates)
     if nodes < 2:
         return 0.0

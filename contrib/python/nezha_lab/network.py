@@ -8,7 +8,7 @@ every lab, for no lab's namespaces can be seen from another's.
 
 from .spec import mgmt_address
 
-# With a smaller burst the kernel splits and drops the 64 KiB packets of segmentation offload, and every figure is wrong.
+# A smaller burst makes the kernel split and drop the 64 KiB packets of segmentation offload: every figure is wrong.
 BURST_BYTES = 128 * 1024
 _SHAPE = "burst 128kb latency 20ms"
 
