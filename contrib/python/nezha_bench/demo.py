@@ -85,7 +85,7 @@ def _explanation(found, picture_path):
            f"{_us(large, NEZHA_ONE) / nezha:.2f} times as fast, {part:.0f} % of what the wires allow.")
     yield (f"3. Open MPI by itself took {_time(_us(large, ONE))} over one and {_time(_us(large, ALL))} over both: "
            f"{_us(large, ONE) / nezha:.2f} and {_us(large, ALL) / nezha:.2f} times as long as Nezha.")
-    yield (f"4. Small messages gain nothing from a second network: at {size_text(small['size'])} Nezha took "
+    yield (f"4. A small call, of {size_text(small['size'])}, is no matter of bandwidth: Nezha took "
            f"{_time(_us(small, NEZHA))}, Open MPI {_time(_us(small, ONE))} over one and {_time(_us(small, ALL))} over both.")
     yield (f"5. All {found['rounds']} rounds compared every element of every result on every rank with what it has to be. "
            f"The picture is {picture_path}")
