@@ -4,3 +4,15 @@ ranks_sources = %D%/ranks.cc %D%/ranks.h %D%/kinds.cc %D%/kinds.h
 
 gtest_programs += %D%/test_allreduce
 test_threads_test_allreduce_SOURCES = %D%/test_allreduce.cc %D%/matrix.cc %D%/matrix.h $(ranks_sources)
+
+gtest_programs += %D%/test_teams
+test_threads_test_teams_SOURCES = %D%/test_teams.cc $(ranks_sources)
+
+# Its operator new counts.
+gtest_programs += %D%/test_steady_state
+test_threads_test_steady_state_SOURCES = %D%/test_steady_state.cc $(ranks_sources) \
+	test/unit/count_allocations.cc test/unit/count_allocations.h
+
+gtest_programs += %D%/test_life %D%/test_answers
+test_threads_test_life_SOURCES = %D%/test_life.cc $(ranks_sources)
+test_threads_test_answers_SOURCES = %D%/test_answers.cc $(ranks_sources)

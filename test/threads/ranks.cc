@@ -106,10 +106,11 @@ void Rank::reduce(void*, void* operation, const void* in, void* inout, std::size
 
 // ---- Ranks ----------------------------------------------------------------------------------------------------------
 
-Ranks::Ranks(int size, const Settings& settings, std::vector<std::string> nodes) : nodes_(std::move(nodes)) {
+Ranks::Ranks(int size, const std::function<Settings(int)>& settings_of, std::vector<std::string> nodes)
+    : nodes_(std::move(nodes)) {
   if (nodes_.empty()) nodes_.assign(static_cast<std::size_t>(size), "here");
   for (int rank = 0; rank < size; ++rank)
-    ranks_.push_back(std::make_unique<Rank>(rank, nodes_[static_cast<std::size_t>(rank)], settings));
+    ranks_.push_back(std::make_unique<Rank>(rank, nodes_[static_cast<std::size_t>(rank)], settings_of(rank)));
   for (int rank = 0; rank < size; ++rank) {
     std::vector<nezha_peer_t*>& row = peers_.emplace_back();
     for (int other = 0; other < size; ++other) {
@@ -195,6 +196,7 @@ nezha_team_state_t Team::agree(int rank) {
     if (nezha_team_agreement_due(handle(rank), 1024 * 1024) == 0) continue;
     nezha_team_vote(handle(rank), words.data());
     votes_.combine(words);
+    if (before_deciding) before_deciding(rank);
     const nezha_team_state_t state = nezha_team_decide(handle(rank), words.data());
     if (state != NEZHA_TEAM_WIRING) return state;
     std::this_thread::sleep_for(std::chrono::milliseconds(1));

@@ -73,8 +73,11 @@ class Rank {
 /// Ranks that know one another's addresses.
 class Ranks {
  public:
-  /// `nodes` names each rank's node; empty: one node for all. `settings` are everybody's.
-  Ranks(int size, const Settings& settings, std::vector<std::string> nodes = {});
+  /// `nodes` names each rank's node; empty: one node for all.
+  Ranks(int size, const std::function<Settings(int)>& settings_of, std::vector<std::string> nodes = {});
+  /// With the same settings for everybody.
+  Ranks(int size, const Settings& settings, std::vector<std::string> nodes = {})
+      : Ranks(size, [&](int) { return settings; }, std::move(nodes)) {}
 
   int size() const { return static_cast<int>(ranks_.size()); }
   Rank& at(int rank) { return *ranks_[static_cast<std::size_t>(rank)]; }
@@ -125,6 +128,8 @@ class Team {
   /// not created its part votes no.
   nezha_team_state_t agree(int rank);
   void destroy(int rank);
+  /// Called by each member between the exchange of votes and its decision: others may be ready long before it.
+  std::function<void(int rank)> before_deciding;
   int allreduce(int rank, const nezha_allreduce_t& call) { return nezha_allreduce(handle(rank), &call); }
 
   /// Creates and agrees for all members, in threads; true when all are ready.

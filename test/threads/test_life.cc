@@ -1,0 +1,168 @@
+// SPDX-License-Identifier: BSD-3-Clause
+/// Ranks and teams that come late, come and go, or are gone.
+#include <gtest/gtest.h>
+
+#include <chrono>
+#include <filesystem>
+#include <thread>
+
+#include "kinds.h"
+
+namespace nezha::test {
+namespace {
+
+using std::chrono::milliseconds;
+
+/// One checked allreduce of `bytes` bytes by the members of the team that are there; `late` begins 300 ms after.
+void sum_up(Ranks& ranks, Team& team, std::size_t bytes, int late = -1) {
+  const Kind& sum = kind("int32_sum");
+  const std::size_t count = bytes / sum.element;
+  std::vector<std::vector<std::byte>> vectors;
+  for (const int rank : team.members()) vectors.push_back(make_vector(sum, count, static_cast<std::size_t>(rank)));
+  const std::vector<std::byte> expected = ring_result(sum, vectors);  // integers: any order will do
+  ranks.run([&](int rank) {
+    if (!team.has(rank)) return;
+    if (rank == late) std::this_thread::sleep_for(milliseconds(300));
+    std::vector<std::byte> vector = make_vector(sum, count, static_cast<std::size_t>(rank));
+    EXPECT_EQ(team.allreduce(rank, make_call(sum, count, vector.data(), vector.data())), NEZHA_OK);
+    EXPECT_TRUE(vector == expected) << "on rank " << rank;
+  });
+}
+
+std::size_t open_descriptors() {
+  const std::filesystem::directory_iterator all("/proc/self/fd");
+  return static_cast<std::size_t>(std::distance(begin(all), end(all)));
+}
+
+class Late : public testing::TestWithParam<const char*> {};
+
+TEST_P(Late, RankBeginsAfterTheOthers) {
+  Ranks ranks(4, {{"single_node", "2"}, {"algorithm", GetParam()}});
+  Team team(ranks, "everybody");
+  ASSERT_TRUE(team.start());
+  for (const std::size_t bytes : {16, 30000, 3000000}) sum_up(ranks, team, bytes, 2);
+  EXPECT_GT(ranks.at(0).progress_calls(), 0u) << "the host's own communication must progress while a call waits";
+}
+
+/// The others' pieces come before this rank knows the team's id at all.
+TEST_P(Late, RankDecidesAfterTheOthers) {
+  Ranks ranks(4, {{"single_node", "2"}, {"algorithm", GetParam()}, {"window", "16k"}});
+  for (const std::size_t bytes : {16, 30000, 3000000}) {
+    Team team(ranks, "everybody");
+    team.before_deciding = [](int rank) {
+      if (rank == 1) std::this_thread::sleep_for(milliseconds(300));
+    };
+    const Kind& bits = kind("uint8_bxor");
+    ranks.run([&](int rank) {
+      team.create(rank);
+      ASSERT_EQ(team.agree(rank), NEZHA_TEAM_READY);
+      std::vector<std::byte> vector(bytes, std::byte(1 << rank));
+      EXPECT_EQ(team.allreduce(rank, make_call(bits, bytes, vector.data(), vector.data())), NEZHA_OK);
+      EXPECT_TRUE(vector == std::vector(bytes, std::byte{15})) << "on rank " << rank;
+    });
+  }
+}
+INSTANTIATE_TEST_SUITE_P(Algorithms, Late, testing::Values("ring", "mesh", "single_step", "doubling"),
+                         [](const auto& info) { return std::string(info.param); });
+
+TEST(Window, SmallestWithLargeVectors) {
+  for (const char* algorithm : {"ring", "mesh"}) {
+    Ranks ranks(4, {{"single_node", "2"}, {"algorithm", algorithm}, {"window", "16k"}});
+    Team team(ranks, "everybody");
+    ASSERT_TRUE(team.start());
+    for (int late = 0; late < 4; ++late) sum_up(ranks, team, 5000000, late);
+  }
+}
+
+TEST(Teams, ComeAndGo) {
+  Ranks ranks(3, {{"single_node", "2"}});
+  const int times = slowed_down() ? 30 : 200;
+  std::size_t descriptors = 0;
+  for (int i = 0; i < times; ++i) {
+    Team team(ranks, "number " + std::to_string(i));
+    ASSERT_TRUE(team.start());
+    sum_up(ranks, team, i % 3 == 0 ? 200000 : 64);
+    if (i == 0) descriptors = open_descriptors();
+  }
+  EXPECT_EQ(open_descriptors(), descriptors);
+  for (int rank = 0; rank < 3; ++rank)
+    for (const nezha_rail_stats_t& rail : ranks.at(rank).rails()) EXPECT_EQ(rail.lanes_up, 2u);
+}
+
+TEST(Teams, MayGoWhileOthersWork) {
+  Ranks ranks(3, {{"single_node", "1"}});
+  Team stays(ranks, "stays");
+  ASSERT_TRUE(stays.start());
+  const int times = slowed_down() ? 20 : 60;
+  std::thread coming_and_going([&] {
+    for (int i = 0; i < times; ++i) {
+      Team goes(ranks, "goes", {0, 2});
+      EXPECT_TRUE(goes.start());
+      sum_up(ranks, goes, 5000);
+    }
+  });
+  for (int i = 0; i < times; ++i) sum_up(ranks, stays, 100000);
+  coming_and_going.join();
+}
+
+TEST(Engine, GoesWhileOthersStay) {
+  Ranks ranks(3, {{"single_node", "2"}});
+  Team first(ranks, "everybody");
+  ASSERT_TRUE(first.start());
+  sum_up(ranks, first, 100000);
+  first.destroy(2);
+  ranks.at(2).destroy();
+  Team pair(ranks, "those who are left", {0, 1});
+  ranks.run([&](int rank) {
+    if (rank == 2) return;
+    pair.create(rank);
+    EXPECT_EQ(pair.agree(rank), NEZHA_TEAM_READY);
+  });
+  sum_up(ranks, pair, 100000);
+}
+
+TEST(Engine, GoneInTheMiddleOfACall) {
+  Ranks ranks(3, {{"single_node", "1"}, {"timeout", "1"}});
+  Team team(ranks, "everybody");
+  ASSERT_TRUE(team.start());
+  sum_up(ranks, team, 100000);
+  const auto call = [&](int rank) {
+    std::vector<std::byte> vector(1000000);
+    return team.allreduce(rank, make_call(kind("int32_sum"), vector.size() / 4, vector.data(), vector.data()));
+  };
+  ranks.run([&](int rank) {
+    if (rank == 2) {
+      std::this_thread::sleep_for(milliseconds(100));
+      team.destroy(2);
+      ranks.at(2).destroy();
+      return;
+    }
+    EXPECT_EQ(call(rank), NEZHA_ERR_FAILED);
+    EXPECT_NE(std::string(nezha_team_error(team.handle(rank))).find("rank 2 on here"), std::string::npos)
+        << nezha_team_error(team.handle(rank));
+    EXPECT_EQ(call(rank), NEZHA_ERR_FAILED) << "and again, at once";
+  });
+}
+
+/// Nobody answers at the peer's address: the team declines when the time to connect is up, and says who is missing.
+TEST(Engine, GoneBeforeItConnected) {
+  Ranks ranks(2, {{"single_node", "1"}, {"connect_timeout", "1"}});
+  ranks.at(1).destroy();
+  Team team(ranks, "both");
+  team.create(0);
+  nezha_team_state_t state = NEZHA_TEAM_WIRING;
+  while (state == NEZHA_TEAM_WIRING) {
+    OrAllreduce::Words words{};
+    nezha_team_vote(team.handle(0), words.data());
+    state = nezha_team_decide(team.handle(0), words.data());
+    std::this_thread::sleep_for(milliseconds(1));
+  }
+  EXPECT_EQ(state, NEZHA_TEAM_DECLINED);
+  std::vector<std::string> named;
+  for (const HelpText& help : ranks.at(0).helps())
+    if (help.topic == "pair cannot connect") named.insert(named.end(), help.arguments.begin(), help.arguments.end());
+  EXPECT_EQ(named, (std::vector<std::string>{"both", "here", "rank 1 on here"}));
+}
+
+}  // namespace
+}  // namespace nezha::test
