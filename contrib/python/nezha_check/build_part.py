@@ -4,6 +4,7 @@
 import glob
 import os
 import re
+import shutil
 import subprocess
 
 from nezha_check.results import FAILED, PASSED, Case
@@ -68,9 +69,16 @@ def uninstall_case(check):
     return judged("uninstall leaves nothing", " ".join(left))
 
 
-def distcheck_case(check):
+def distcheck_cases(check):
+    """The tarball builds, tests, installs and uninstalls by itself, and lacks no file that the checkout has."""
     status, log = make(check, check.build_dir, "distcheck", "distcheck")
-    return judged("make distcheck", "" if status == 0 else f"exit status {status}", log)
+    yield judged("make distcheck", "" if status == 0 else f"exit status {status}", log)
+    tracked = output_of("git", "-C", check.top, "ls-files").splitlines() if shutil.which("git") else []
+    tarballs = glob.glob(os.path.join(check.build_dir, "nezha-*.tar.gz"))
+    if tracked and tarballs:
+        packed = {name.partition("/")[2] for name in output_of("tar", "tf", tarballs[0]).splitlines()}
+        missing = [name for name in tracked if name not in packed and name != ".gitignore"]
+        yield judged("the tarball has every tracked file", " ".join(missing[:5]))
 
 
 def run_build(check):
@@ -84,5 +92,5 @@ def run_build(check):
         cases.append(uninstall_case(check))
         if check.distcheck:
             cases.extend(run_tests(scripts_to_run(check, check.build_dir, "build"), check.jobs))
-            cases.append(distcheck_case(check))
+            cases.extend(distcheck_cases(check))
     return cases
