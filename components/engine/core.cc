@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "engine/sampling.h"
 #include "engine/secret.h"
 #include "util/random.h"
 
@@ -14,6 +15,7 @@ namespace {
 constexpr std::size_t kMemory = 32 * 1024 * 1024;
 constexpr std::size_t kLeastKeep = 2 * kMostCopied + 4096;
 constexpr std::size_t kMostKeep = 512 * 1024;
+constexpr Nanoseconds kSampleTick = 500 * kMicrosecond;
 constexpr double kMbps = 1e6 / 8 / 1e9;  ///< in bytes per nanosecond
 
 }  // namespace
@@ -89,7 +91,8 @@ Peer* Core::add_peer(std::span<const std::byte> bytes, bool same_node, Status& w
 Team* Core::create_team(std::string name, int rank, std::vector<Peer*> peers) {
   for (Peer* peer : peers)
     if (peer != nullptr) wiring_.want(*peer, clock_.now());
-  return teams_.emplace_back(std::make_unique<Team>(std::move(name), rank, std::move(peers), self_.node)).get();
+  const Nanoseconds until = clock_.now() + config_.connect_timeout * kSecond + kSamplePatience;
+  return teams_.emplace_back(std::make_unique<Team>(std::move(name), rank, std::move(peers), self_.node, until)).get();
 }
 
 void Core::destroy_team(Team& team) {
@@ -111,6 +114,7 @@ void Core::vote(Team& team, std::array<std::uint64_t, NEZHA_VOTE_WORDS>& words) 
     failed = failed || (peer->settled && up == 0);
     lanes = std::max(lanes, up);
   }
+  ready = ready && team.next_peer().sample == Sample::done;
   TeamId fresh = 0;
   if (!random_id(fresh).ok()) failed = true;
   team.vote(words, Plan::from(config_, lanes), fresh, ready, failed);
@@ -145,6 +149,8 @@ bool Core::progress(Watch watch) {
 void Core::step(Nanoseconds now) {
   wiring_.step(now);
   fail_dark_teams(now);
+  for (const auto& team : teams_)
+    if (team->state() == NEZHA_TEAM_WIRING && team->next_peer().settled) step_sample(team->next_peer(), now);
 }
 
 /// An operation whose peer has had no lane for too long ends with an error.
@@ -172,7 +178,14 @@ bool Core::settle() {
   return outstanding;
 }
 
+bool Core::wiring() const {
+  return std::any_of(teams_.begin(), teams_.end(), [now = clock_.now()](const auto& team) {
+    return team->state() == NEZHA_TEAM_WIRING && now < team->wiring_until();
+  });
+}
+
 Nanoseconds Core::next_due() const {
+  if (wiring()) return clock_.now() + kSampleTick;
   Nanoseconds due = wiring_.next_due();
   const auto sooner = [&](Nanoseconds when) {
     if (when != 0 && (due == 0 || when < due)) due = when;
@@ -190,6 +203,7 @@ Team* Core::team_of(TeamId id) const {
 }
 
 Placement Core::place(Trunk& trunk, const PieceHeader& piece) {
+  if (piece.team == kNobody) return {PlaceKind::bin};
   Team* team = team_of(piece.team);
   return team == nullptr ? Placement{PlaceKind::early} : team->place(trunk, piece);
 }

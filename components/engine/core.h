@@ -52,6 +52,8 @@ class Core final : public PieceReceiver, public Admission {
   void step(Nanoseconds now);
   /// Sends owed acks; true while anything is outstanding.
   bool settle();
+  /// A team is being wired: lanes come up and are sampled, also by peers whose bytes must be taken.
+  bool wiring() const;
   /// When step() must be called next; 0 = no need.
   Nanoseconds next_due() const;
 

@@ -20,7 +20,7 @@ namespace nezha {
 namespace {
 
 constexpr Nanoseconds kBlock = 100 * kMicrosecond;  ///< longest time that a caller sleeps at a stretch
-constexpr unsigned kSpins = 4;                      ///< idle rounds before it does
+constexpr unsigned kSpins = 0;                      ///< idle rounds before it does
 constexpr unsigned kBusyRounds = 32;                ///< rounds with work between two looks at the host's progress
 
 ProcessId make_id() {

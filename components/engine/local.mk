@@ -8,6 +8,7 @@ engine_sources += \
 	%D%/notices.h \
 	%D%/peer.h \
 	%D%/plan.cc %D%/plan.h \
+	%D%/sampling.cc %D%/sampling.h \
 	%D%/secret.cc %D%/secret.h \
 	%D%/service.cc \
 	%D%/team.cc %D%/team.h \

@@ -23,6 +23,9 @@ struct Wire {
   Status last_error;
 };
 
+/// A short sample of the lanes to a peer, so that first shares are measured ones.
+enum class Sample { none, running, done };
+
 struct Peer {
   Address address;
   Secret secret{};
@@ -33,6 +36,9 @@ struct Peer {
   bool wanted = false;             ///< some team needs it
   Nanoseconds wiring_deadline = 0; ///< until when wires that are not up are waited for
   bool settled = false;            ///< every wire is up, or has been waited for long enough
+  Sample sample = Sample::none;
+  Flow sample_flow;
+  Nanoseconds sample_deadline = 0;
   Nanoseconds dark_since = 0;      ///< since when it has no lane although it had; 0 = it has
 
   std::string label() const { return "rank " + std::to_string(address.job_rank) + " on " + address.node; }

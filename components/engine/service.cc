@@ -12,6 +12,7 @@ namespace nezha {
 namespace {
 
 constexpr Nanoseconds kTick = 10 * kMillisecond;
+constexpr Nanoseconds kShortest = 500 * kMicrosecond;
 
 }  // namespace
 
@@ -34,7 +35,7 @@ void Engine::serve() {
       core_.progress(Watch::rare);
       continue;
     }
-    core_.progress(ticking_ ? Watch::all : Watch::rare);
+    core_.progress(ticking_ || core_.wiring() ? Watch::all : Watch::rare);
     const bool outstanding = core_.settle();
     ticking_ = outstanding || called_;
     called_ = false;
@@ -51,7 +52,7 @@ void Engine::nap(Lock& lock, bool ticking) {
   const Nanoseconds now = clock_.now();
   const Nanoseconds due = core_.next_due();
   Nanoseconds span = ticking ? kTick : 0;
-  if (due != 0 && (span == 0 || due - now < span)) span = std::max<Nanoseconds>(due - now, kMillisecond);
+  if (due != 0 && (span == 0 || due - now < span)) span = std::max<Nanoseconds>(due - now, kShortest);
   const timespec time{span / kSecond, span % kSecond};
   lock.unlock();
   ppoll(fds.data(), count, span == 0 ? nullptr : &time, nullptr);

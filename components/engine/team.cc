@@ -32,8 +32,13 @@ std::unique_ptr<Algorithm> make(AlgorithmChoice choice, const TeamView& view) {
 
 }  // namespace
 
-Team::Team(std::string name, int rank, std::vector<Peer*> peers, const std::string& own_node)
-    : name_(std::move(name)), rank_(rank), peers_(std::move(peers)), flows_(peers_.size()) {
+Team::Team(std::string name, int rank, std::vector<Peer*> peers, const std::string& own_node,
+           Nanoseconds wiring_until)
+    : name_(std::move(name)),
+      rank_(rank),
+      wiring_until_(wiring_until),
+      peers_(std::move(peers)),
+      flows_(peers_.size()) {
   order_by_node(own_node);
   view_.size = static_cast<int>(peers_.size());
   view_.flows = flows_;
@@ -61,8 +66,6 @@ void Team::order_by_node(const std::string& own_node) {
     if (rank == rank_) view_.position = static_cast<int>(position);
   }
 }
-
-bool Team::needs(const Peer& peer) const { return std::find(peers_.begin(), peers_.end(), &peer) != peers_.end(); }
 
 /// Calls 1 to 8, then ever rarer, and every large one: a function of what all ranks see alike.
 bool Team::agreement_due(std::size_t bytes) {

@@ -19,15 +19,17 @@ namespace nezha {
 class Team {
  public:
   /// `peers` by rank, null at `rank`; they outlive the team.
-  Team(std::string name, int rank, std::vector<Peer*> peers, const std::string& own_node);
+  Team(std::string name, int rank, std::vector<Peer*> peers, const std::string& own_node, Nanoseconds wiring_until);
 
   const std::string& name() const { return name_; }
   int size() const { return view_.size; }
   TeamId id() const { return id_; }
   nezha_team_state_t state() const { return state_; }
   const std::vector<Peer*>& peers() const { return peers_; }
-  /// Which peers must have a lane before the team is ready.
-  bool needs(const Peer& peer) const;
+  /// By when wiring has come to its end, one way or the other.
+  Nanoseconds wiring_until() const { return wiring_until_; }
+  /// The next member in ring order.
+  Peer& next_peer() const { return *peers_[static_cast<std::size_t>(rank_at_[static_cast<std::size_t>(view_.next())])]; }
 
   // ---- agreement
   bool agreement_due(std::size_t bytes);
@@ -61,6 +63,7 @@ class Team {
 
   std::string name_;
   int rank_;
+  Nanoseconds wiring_until_;
   std::vector<Peer*> peers_;       ///< by rank
   std::vector<int> rank_at_;       ///< rank by position
   std::vector<Trunk*> trunks_;     ///< by position, null at the own

@@ -18,8 +18,7 @@ constexpr std::size_t kCeiling = 2 * 1024 * 1024;  ///< and never more than this
 constexpr std::size_t kSmall = 8 * 1024;           ///< not worth splitting: a frame costs as much as these bytes
 
 double measured(const LaneState& lane) {
-  if (lane.meter.rate() > 0) return lane.meter.rate();
-  if (lane.rail->meter.rate() > 0) return lane.rail->meter.rate();
+  if (lane.rate > 0) return lane.rate;
   return lane.rail->nominal > 0 ? lane.rail->nominal : kUnknownRate;
 }
 
@@ -32,7 +31,7 @@ double pace(const LaneState& lane) {
 double finish(const LaneState& lane, double more) {
   const double alone = (static_cast<double>(lane.fill) + more) / pace(lane);
   const double rail_rate =
-      lane.rail->weight > 0 ? pace(lane) : std::max(lane.rail->meter.rate(), measured(lane));
+      lane.rail->weight > 0 ? pace(lane) : std::max(lane.rail->rate(), measured(lane));
   return std::max(alone, (static_cast<double>(lane.rail->fill) + more) / rail_rate);
 }
 

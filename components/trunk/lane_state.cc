@@ -4,22 +4,38 @@
 #include <algorithm>
 
 namespace nezha {
+namespace {
 
-void LaneState::refresh(Nanoseconds now) {
+constexpr Nanoseconds kLearn = 2 * kMillisecond;
+constexpr double kDown = 0.5;
+constexpr double kUp = 1.1;
+
+}  // namespace
+
+std::size_t LaneState::refresh(Nanoseconds now) {
   const std::size_t left = std::min(lane->fill(), fill);
   const std::size_t drained = fill - left;
   fill = left;
-  delivered += drained;
-  meter.sample(now, delivered, fill);
-  rail->update(now, 0, drained);
+  learn(now);
   if (fill == 0) std::erase(rail->loaded, this);
+  return drained;
+}
+
+void LaneState::learn(Nanoseconds now) {
+  if (now - learned < kLearn) return;
+  learned = now;
+  const double seen = lane->rate();
+  if (seen <= 0) return;
+  if (rate == 0)
+    rate = seen;
+  else if (seen < rate)
+    rate += kDown * (seen - rate);
+  else
+    rate = std::min(seen, kUp * rate);
 }
 
 void LaneState::handed(Nanoseconds now, std::size_t bytes) {
-  if (fill == 0) {
-    meter.sample(now, delivered, bytes);
-    rail->loaded.push_back(this);
-  }
+  if (fill == 0) rail->loaded.push_back(this);
   fill += bytes;
   rail->update(now, bytes, 0);
 }

@@ -34,8 +34,8 @@ struct LaneState {
 
   // Sending.
   std::size_t fill = 0;           ///< last known, plus what was handed over since
-  std::uint64_t delivered = 0;
-  RateMeter meter;
+  double rate = 0;                ///< bytes per nanosecond; 0 = not known yet
+  Nanoseconds learned = 0;        ///< when the rate was last looked at
 
   // Receiving: the frame that is under way.
   bool receiving = false;
@@ -44,10 +44,14 @@ struct LaneState {
   std::array<std::uint8_t, kMaxFrameSegments> segment;  ///< of the scatter list, for each piece with payload
   std::vector<std::byte> scratch;
 
-  /// Asks the lane how much of what it was given has left. May take it off the rail's list of loaded lanes.
-  void refresh(Nanoseconds now);
+  /// Asks the lane how much of what it was given has left, and returns how much more that is than before. For
+  /// RailLoad::refresh: may take the lane off the rail's list of loaded lanes.
+  std::size_t refresh(Nanoseconds now);
   /// `bytes` were handed over.
   void handed(Nanoseconds now, std::size_t bytes);
+  /// Follows the transport's view of the lane's rate: down fast, up slowly, since a burst that a shaped link lets through
+  /// looks like a fast link, while too high a rate only lets the queue grow until it is found out.
+  void learn(Nanoseconds now);
   /// The lane died: what it held counts as gone.
   void reset(Nanoseconds now);
 };

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-/// How loaded a rail of this process is, over all its lanes (lanes of one rail share a NIC), how fast it drains, and
-/// what it has carried. One per rail, shared by all trunks of an engine, guarded by the engine's lock.
+/// How loaded a rail of this process is, over all its lanes (lanes of one rail share a NIC), and what it has carried.
+/// One per rail, shared by all trunks of an engine, guarded by the engine's lock.
 #pragma once
 
 #include <cstddef>
@@ -11,31 +11,13 @@
 
 namespace nezha {
 
-/// A link's speed, from how its queue drains while it is well filled.
-class RateMeter {
- public:
-  /// The queue holds `fill` bytes at `now`, after `delivered` bytes in all have left it.
-  void sample(Nanoseconds now, std::uint64_t delivered, std::size_t fill);
-  /// Bytes per nanosecond; 0 = not measured yet.
-  double rate() const { return rate_; }
-
- private:
-  void ran_empty(double seen);
-
-  double rate_ = 0;
-  Nanoseconds since_ = 0;  ///< start of the current span with bytes queued; 0 = none
-  std::uint64_t delivered_ = 0;
-  bool backlogged_ = false;  ///< throughout the span so far
-};
-
 struct LaneState;
 
 struct RailLoad {
-  std::size_t fill = 0;          ///< bytes handed over and not known to be delivered, all lanes
-  std::uint64_t delivered = 0;
-  RateMeter meter;
-  double weight = 0;             ///< the user's share for this rail; 0 = measured
-  double nominal = 0;            ///< bytes per nanosecond from the link's speed; 0 = unknown
+  std::size_t fill = 0;  ///< bytes handed over and not known to be delivered, all lanes
+  std::vector<LaneState*> loaded;  ///< lanes that have such bytes
+  double weight = 0;     ///< the user's share for this rail; 0 = measured
+  double nominal = 0;    ///< bytes per nanosecond from the link's speed; 0 = unknown
 
   std::uint64_t bytes_sent = 0, bytes_received = 0;  ///< payload of pieces
   std::uint64_t frames_sent = 0, frames_received = 0;
@@ -43,12 +25,12 @@ struct RailLoad {
   Nanoseconds busy = 0;  ///< time with fill > 0
   std::uint32_t lanes_up = 0, lanes_failed = 0;
 
-  std::vector<LaneState*> loaded;  ///< lanes with bytes handed over and not known to be delivered
-
   /// Asks all loaded lanes how much has left, if the last answer is older than `age`.
   void refresh(Nanoseconds now, Nanoseconds age);
   /// `fill` changed by `added` handed over and `drained` delivered, as seen at `now`.
   void update(Nanoseconds now, std::size_t added, std::size_t drained);
+  /// Bytes per nanosecond that the loaded lanes deliver together; 0 = unknown, or none is loaded.
+  double rate() const;
 
  private:
   Nanoseconds busy_since_ = 0;

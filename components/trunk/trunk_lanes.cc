@@ -39,7 +39,7 @@ void Trunk::lane_up(Lane& lane) {
         state.remote_rail != lane.spec().remote_rail)
       continue;
     state.lane = &lane;
-    state.meter = {};
+    state.rate = 0;
     state.rail->lanes_up += 1;
     return;
   }
@@ -61,6 +61,7 @@ void Trunk::lane_down(Lane& lane, const Status& why) {
     piece.lane = kNoLane;
     ++replays_;
   }
+  if (received_.any()) owed_pieces_ = kAckPieces;  // acks that the lane carried may be lost: they are owed again
   state.reset(clock_.now());
   state.rail->lanes_up -= 1;
   receiver_.lane_lost(*this, lane, why);

@@ -27,7 +27,7 @@ struct TcpOptions {
   std::size_t tail = 256;                 ///< staged behind a large payload: room for the next frame's header
   std::size_t receive_budget = 512 * 1024;  ///< bytes of one lane in one progress()
   std::size_t spare_frames = 2;             ///< buffers for own_rest() kept for reuse
-  Nanoseconds rtt_refresh = 10 * kMillisecond;
+  Nanoseconds info_refresh = 2 * kMillisecond;  ///< between two looks at TCP_INFO
 };
 
 }  // namespace nezha

@@ -185,17 +185,27 @@ std::size_t TcpLane::fill() {
 }
 
 Nanoseconds TcpLane::min_rtt() {
-  if (state_ != State::open) return min_rtt_;
+  ask_info();
+  return min_rtt_;
+}
+
+double TcpLane::rate() {
+  ask_info();
+  return rate_;
+}
+
+void TcpLane::ask_info() {
   const Nanoseconds now = shop_.clock.now();
-  if (rtt_asked_ && now < rtt_due_) return min_rtt_;
-  rtt_asked_ = true;
-  rtt_due_ = now + shop_.options.rtt_refresh;
+  if (state_ != State::open || (info_asked_ && now < info_due_)) return;
+  info_asked_ = true;
+  info_due_ = now + shop_.options.info_refresh;
   tcp_info info{};
   socklen_t size = sizeof(info);
-  if (getsockopt(fd_.get(), IPPROTO_TCP, TCP_INFO, &info, &size) != 0) return min_rtt_;
-  constexpr socklen_t kNeeded = offsetof(tcp_info, tcpi_min_rtt) + sizeof(info.tcpi_min_rtt);
-  if (size >= kNeeded && info.tcpi_min_rtt != ~0U) min_rtt_ = info.tcpi_min_rtt * kMicrosecond;
-  return min_rtt_;
+  if (getsockopt(fd_.get(), IPPROTO_TCP, TCP_INFO, &info, &size) != 0) return;
+  constexpr socklen_t kRtt = offsetof(tcp_info, tcpi_min_rtt) + sizeof(info.tcpi_min_rtt);
+  if (size >= kRtt && info.tcpi_min_rtt != ~0U) min_rtt_ = info.tcpi_min_rtt * kMicrosecond;
+  constexpr socklen_t kRate = offsetof(tcp_info, tcpi_delivery_rate) + sizeof(info.tcpi_delivery_rate);
+  if (size >= kRate) rate_ = static_cast<double>(info.tcpi_delivery_rate) / kSecond;
 }
 
 void TcpLane::fail(Status why) {

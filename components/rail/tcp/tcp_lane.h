@@ -48,6 +48,7 @@ class TcpLane final : public Lane {
   void redirect(std::size_t index) override { reader_.redirect(index); }
   std::size_t fill() override;
   Nanoseconds min_rtt() override;
+  double rate() override;
   void close() override;
 
   /// Reads what there is within the budget and reports it. True when there was anything.
@@ -64,6 +65,7 @@ class TcpLane final : public Lane {
 
   ssize_t write(iovec* places, std::size_t count);
   void keep_rest(std::size_t sent);
+  void ask_info();
   void watch_writable(bool wanted);
   void drop_rest();
   /// No more traffic; lane_down follows from progress().
@@ -90,8 +92,9 @@ class TcpLane final : public Lane {
   std::unique_ptr<std::byte[]> owned_;
 
   Nanoseconds min_rtt_ = 0;
-  Nanoseconds rtt_due_ = 0;
-  bool rtt_asked_ = false;
+  double rate_ = 0;
+  Nanoseconds info_due_ = 0;
+  bool info_asked_ = false;
 };
 
 }  // namespace nezha

@@ -1,0 +1,19 @@
+// SPDX-License-Identifier: BSD-3-Clause
+/// The short sample at first use: some bytes that nobody needs go over all lanes to the ring's next member, so that the
+/// trunk knows the rails' rates before the first vector is split (NewMadeleine samples its networks likewise).
+#pragma once
+
+#include "engine/peer.h"
+
+namespace nezha {
+
+/// Pieces of this team go into the bin at the receiver.
+constexpr TeamId kNobody = 0;
+
+/// The longest that a sample takes.
+constexpr Nanoseconds kSamplePatience = 100 * kMillisecond;
+
+/// Starts, continues or ends the sample of a settled peer.
+void step_sample(Peer& peer, Nanoseconds now);
+
+}  // namespace nezha
