@@ -31,6 +31,9 @@ void test_carried_since(struct test_carried before, long long calls, long long b
 /// 20 s.
 void test_settle(MPI_Comm comm);
 
+/// The same with another patience, and false instead of a complaint.
+bool test_settles(MPI_Comm comm, double seconds);
+
 /// Whether the program was asked for the longer form of its test.
 bool test_is_long(void);
 

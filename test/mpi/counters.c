@@ -67,6 +67,9 @@ static void check_sums(int rounds) {
 
 int main(int argc, char** argv) {
   test_begin(&argc, &argv, MPI_THREAD_SINGLE);
+  if (argc > 2) {
+    test_settles(MPI_COMM_WORLD, atof(argv[2]));
+  }
   check_sums(argc > 1 ? atoi(argv[1]) : 200);
   long long calls = test_carried().calls, least = 0;
   MPI_Reduce(&calls, &least, 1, MPI_LONG_LONG, MPI_MIN, 0, MPI_COMM_WORLD);

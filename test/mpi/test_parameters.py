@@ -8,9 +8,9 @@ import re
 import subprocess
 import unittest
 
-from mpi_case import BUILD, MpiCase, environment, mpirun, program
+from mpi_case import BUILD, RAILS, MpiCase, environment, mpirun, program
 
-RAILS = {"coll_nezha_single_node": "2"}
+WAIT = "20"  # seconds that rails may take to come up on a busy machine
 
 
 def plain(text):
@@ -24,10 +24,10 @@ class Parameters(MpiCase):
         self.assertGreater(self.counters(done)["least"][0], 0)
 
     def test_counters(self):
-        done = self.passes("counters", 3, "200")
+        done = self.passes("counters", 3, "100", WAIT)
         values = self.counters(done)
         self.carried(done)
-        self.assertGreater(values["calls"][0], 100)
+        self.assertGreaterEqual(values["calls"][0], 100)
         self.assertGreater(values["bytes"][0], 100 * 4)
         for name in ("bytes_sent", "bytes_received", "frames_sent", "frames_received", "busy", "share"):
             self.assertEqual([value > 0 for value in values[f"rail_{name}"]], [True, True], name)
@@ -35,7 +35,7 @@ class Parameters(MpiCase):
         self.assertEqual(len(values["rail_retransmissions"]), 2)
 
     def test_report(self):
-        done = self.passes("counters", 3, "200", params={**RAILS, "coll_nezha_report": "1"})
+        done = self.passes("counters", 3, "100", WAIT, params={**RAILS, "coll_nezha_report": "1"})
         self.assertEqual(done.stderr.count("Nezha's report: 3 ranks"), 1)
         for words in ("rail", "rank 0", "least", "most"):
             self.assertRegex(done.stderr, rf"(?m)^ .*\b{words}\b")
@@ -53,8 +53,8 @@ class Parameters(MpiCase):
         done = self.passes_wrapped(wrapper)
         self.assertNotIn("Nezha's report", done.stderr)
 
-    def passes_wrapped(self, wrapper, params=None):
-        done = mpirun([wrapper, program("counters"), "200"], 3, params=params or RAILS)
+    def passes_wrapped(self, wrapper, patience=WAIT):
+        done = mpirun([wrapper, program("counters"), "100", patience], 3)
         self.assertTrue(done.returncode == 0 and "passed" in done.stdout, done.stdout + done.stderr)
         return done
 
@@ -69,24 +69,24 @@ class Parameters(MpiCase):
         self.nothing_carried(self.passes("counters", 3, "50", params={**RAILS, "coll_nezha_priority": "1"}))
 
     def test_threshold(self):
-        done = self.passes("counters", 3, "200", params={**RAILS, "coll_nezha_threshold": "100k"})
+        done = self.passes("counters", 3, "100", WAIT, params={**RAILS, "coll_nezha_threshold": "100k"})
         values = self.counters(done)
         self.assertGreater(values["calls"][0], 0)
-        self.assertLessEqual(values["calls"][0], 100)
+        self.assertLessEqual(values["calls"][0], 50)
         self.assertGreaterEqual(values["bytes"][0], values["calls"][0] * 100 * 1024)
 
     def test_bad_values(self):
         for name, value, used in (("timeout", "soon", "60"), ("algorithm", "rings", "auto"), ("threshold", "-1", "0"),
                                   ("priority", "1000", "95"), ("port_range", "9-2", "0"), ("report", "maybe", "0")):
             with self.subTest(name):
-                done = self.passes("counters", 2, "200", params={**RAILS, f"coll_nezha_{name}": value})
+                done = self.passes("counters", 2, "100", WAIT, params={**RAILS, f"coll_nezha_{name}": value})
                 text = plain(done.stderr)
                 self.assertIn(f"Parameter: coll_nezha_{name} Value: {value} Reason: ", text)
                 self.assertIn(f"Used: {used}", text)
                 self.carried(done)
 
     def test_no_such_share(self):
-        done = self.passes("counters", 2, "200", params={**RAILS, "coll_nezha_share": "lo0:2,eth99:1"})
+        done = self.passes("counters", 2, "100", WAIT, params={**RAILS, "coll_nezha_share": "lo0:2,eth99:1"})
         self.assertRegex(plain(done.stderr), r"names a rail that this node does not have.*Named: eth99 .*lo0, lo1")
         self.carried(done)
 
@@ -96,17 +96,17 @@ class Parameters(MpiCase):
             with self.subTest(first):
                 wrapper = self.wrapper(f'if [ "$PMIX_RANK" = 1 ]; then export OMPI_MCA_coll_nezha_algorithm={other}; '
                                        f'else export OMPI_MCA_coll_nezha_algorithm={first}; fi')
-                done = self.passes_wrapped(wrapper)
+                done = self.passes_wrapped(wrapper, patience=WAIT if carried else "5")
                 self.assertRegex(plain(done.stderr), "other values than rank 0.*Communicator: MPI_COMM_WORLD Rank: 1")
                 self.assertEqual(self.counters(done)["calls"][0] > 0, carried)
 
     def test_single_node_on_some_ranks_only(self):
         wrapper = self.wrapper('[ "$PMIX_RANK" != 1 ] || export OMPI_MCA_coll_nezha_single_node=0')
-        self.nothing_carried(self.passes_wrapped(wrapper))
+        self.nothing_carried(self.passes_wrapped(wrapper, patience="1"))
 
     def test_component_on_some_ranks_only(self):
         wrapper = self.wrapper('[ "$PMIX_RANK" != 1 ] || export OMPI_MCA_coll_nezha_enable=0')
-        self.nothing_carried(self.passes_wrapped(wrapper))
+        self.nothing_carried(self.passes_wrapped(wrapper, patience="1"))
 
     def test_other_release(self):
         library = os.path.join(BUILD, "test", "mpi", ".libs", "other_release.so")

@@ -18,9 +18,9 @@ class Rails(MpiCase):
             raise unittest.SkipTest(str(reason)) from None
         cls.addClassCleanup(cls.lab.down)
 
-    def run_with(self, params, np=2, ppn=1):
+    def run_with(self, params, np=2, ppn=1, patience="20"):
         options = [word for name, value in params.items() for word in ("--mca", name, value)]
-        done = self.lab.mpirun([*options, program("counters"), "200"], np=np, ppn=ppn, component_dir=COMPONENT, timeout=120)
+        done = self.lab.mpirun([*options, program("counters"), "50", patience], np=np, ppn=ppn, component_dir=COMPONENT, timeout=120)
         self.assertTrue(done.returncode == 0 and "passed" in done.stdout, done.stdout + done.stderr)
         return done, " ".join(done.stderr.split())
 
@@ -50,7 +50,7 @@ class Rails(MpiCase):
         self.assertEqual(self.rails(done), 1)
 
     def test_none_left(self):
-        done, text = self.run_with({"coll_nezha_rail_include": "eth99"})
+        done, text = self.run_with({"coll_nezha_rail_include": "eth99"}, patience="2")
         self.assertRegex(text, "Named: eth99 .*There are: .*eth0.*eth1")
         self.assertRegex(text, "finds no network that it can use on a node")
         self.nothing_carried(done)
@@ -60,7 +60,7 @@ class Rails(MpiCase):
         self.assertEqual(self.rails(done), 2)
 
     def test_communicator_within_a_node_is_left_alone(self):
-        done, _ = self.run_with({}, np=2, ppn=2)
+        done, _ = self.run_with({}, np=2, ppn=2, patience="1")
         self.nothing_carried(done)
 
 
