@@ -4,7 +4,8 @@
 /// pair up before and after (Thakur, Rabenseifner and Gropp, 2005).
 ///
 /// The lower half's sum is always the left operand, so all ranks get the same bits; they are not those of the ring.
-/// On the wire, step 0 is the pairing, 1..k the exchanges, k+1 the result for the position that paired up. All is copied.
+/// On the wire, step 0 is the pairing, 1..k the exchanges, k+1 the result for the position that paired up. Each step's
+/// value is sent from a place of its own: it may still be queued when the partner's has been added to the result.
 #include <bit>
 #include <cstring>
 #include <vector>
@@ -24,7 +25,7 @@ class Doubling final : public Algorithm {
     exchanges_ = std::bit_width(size) - 1;
     extra_ = team().size - (1 << exchanges_);
     const auto steps = static_cast<std::size_t>(exchanges_) + 2;
-    if (slots_.size() < steps * call.bytes()) slots_.resize(steps * call.bytes());
+    if (slots_.size() < 2 * steps * call.bytes()) slots_.resize(2 * steps * call.bytes());
     got_.assign(steps, 0);
     step_ = 0;
     finished_ = false;
@@ -71,6 +72,7 @@ class Doubling final : public Algorithm {
   }
 
   std::byte* slot(int step) { return slots_.data() + static_cast<std::size_t>(step) * call_.bytes(); }
+  std::byte* own_slot(int step) { return slot(result_step() + 1 + step); }
 
   /// The value of the step that is waited for is there.
   void advance() {
@@ -98,7 +100,8 @@ class Doubling final : public Algorithm {
   }
 
   void send(int to, int step) {
-    team().send(to, {.data = call_.recv,
+    std::memcpy(own_slot(step), call_.recv, call_.bytes());
+    team().send(to, {.data = own_slot(step),
                      .size = static_cast<std::uint32_t>(call_.bytes()),
                      .step = static_cast<std::uint16_t>(step),
                      .hops = 1,
@@ -109,7 +112,7 @@ class Doubling final : public Algorithm {
   int exchanges_ = 0;
   int extra_ = 0;
   int step_ = 0;                   ///< whose value is waited for
-  std::vector<std::byte> slots_;   ///< the partner's value, by step
+  std::vector<std::byte> slots_;   ///< by step: the partner's values, then those sent
   std::vector<std::size_t> got_;   ///< bytes arrived, by step
   bool finished_ = false;
 };

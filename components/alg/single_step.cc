@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// Single-step mesh: everybody sends its whole vector to everybody and adds up by itself. One hop, for small vectors.
 /// Sums are folded block by block in ring order, so the bits are those of the ring. What is sent is copied: nothing
-/// that arrives here says that a peer has received.
+/// that arrives here says that a peer has received. In place it is copied beforehand too, because the result may be
+/// ready while the own vector still waits for a lane.
 #include <cstring>
 #include <vector>
 
@@ -23,7 +24,12 @@ class SingleStep final : public Algorithm {
     got_.assign(positions, 0);
     left_ = positions - 1;
     finished_ = false;
-    const ReadyChunk all{.data = call.send, .size = static_cast<std::uint32_t>(bytes), .hops = 1, .copied = true};
+    const std::byte* own = call.send;
+    if (call.send == call.recv) {
+      std::memcpy(vector_of(team().position), call.send, bytes);
+      own = vector_of(team().position);
+    }
+    const ReadyChunk all{.data = own, .size = static_cast<std::uint32_t>(bytes), .hops = 1, .copied = true};
     for (int step = 1; step < team().size; ++step) team().send(team().next(team().position, step), all);
   }
 
@@ -76,7 +82,7 @@ class SingleStep final : public Algorithm {
   }
 
   Call call_;
-  std::vector<std::byte> reserve_;  ///< the peers' vectors, by position
+  std::vector<std::byte> reserve_;  ///< the vectors, by position; the own one when in place
   std::vector<std::size_t> got_;    ///< bytes arrived, by position
   std::size_t left_ = 0;            ///< vectors still to arrive
   bool finished_ = false;

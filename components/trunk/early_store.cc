@@ -3,8 +3,10 @@
 
 namespace nezha {
 
-std::byte* EarlyStore::reserve(std::size_t size) {
-  if (size > window_ - used_) return nullptr;
+std::byte* EarlyStore::reserve(const PieceHeader& header) {
+  const std::size_t size = header.length;
+  const bool counted = twin(header.id, true) == nullptr;
+  if (counted && size > window_ - used_) return nullptr;
   Slot* best = nullptr;
   for (Slot& slot : slots_) {
     if (slot.state != State::idle) continue;
@@ -14,8 +16,9 @@ std::byte* EarlyStore::reserve(std::size_t size) {
   if (best == nullptr) best = &slots_.emplace_back();
   if (best->bytes.size() < size) best->bytes.resize(size);
   best->state = State::arriving;
-  best->size = size;
-  used_ += size;
+  best->header = header;
+  best->counted = counted;
+  if (counted) used_ += size;
   return best->bytes.data();
 }
 
@@ -25,11 +28,14 @@ EarlyStore::Slot* EarlyStore::find(const std::byte* buffer) {
   return nullptr;
 }
 
-void EarlyStore::keep(const std::byte* buffer, const PieceHeader& header) {
-  Slot* slot = find(buffer);
-  slot->header = header;
-  slot->state = State::waiting;
+/// The same piece on another lane.
+EarlyStore::Slot* EarlyStore::twin(std::uint64_t id, bool counted) {
+  for (Slot& slot : slots_)
+    if (slot.state == State::arriving && slot.header.id == id && slot.counted == counted) return &slot;
+  return nullptr;
 }
+
+void EarlyStore::keep(const std::byte* buffer) { find(buffer)->state = State::waiting; }
 
 void EarlyStore::drop(const std::byte* buffer) { free(*find(buffer)); }
 
@@ -38,9 +44,17 @@ void EarlyStore::forget(TeamId team) {
     if (slot.state == State::waiting && slot.header.team == team) free(slot);
 }
 
+void EarlyStore::uncount(Slot& slot) {
+  if (slot.counted) used_ -= slot.header.length;
+  slot.counted = false;
+}
+
 void EarlyStore::free(Slot& slot) {
-  used_ -= slot.size;
   slot.state = State::idle;
+  Slot* other = slot.counted ? twin(slot.header.id, false) : nullptr;
+  if (other == nullptr) return uncount(slot);
+  slot.counted = false;
+  other->counted = true;
 }
 
 }  // namespace nezha

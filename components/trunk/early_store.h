@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// Pieces that arrived before their operation began here, kept within the window that the peer was promised.
 /// Buffers are reused: nothing is allocated once the usual number of early pieces has been seen.
+///
+/// What the peer counts against its window is counted here: a piece once, however many lanes bring it, and not at all
+/// from the time when its operation begins, although it may be arriving still.
 #pragma once
 
 #include <cstddef>
@@ -15,19 +18,22 @@ class EarlyStore {
   explicit EarlyStore(std::size_t window) : window_(window) {}
 
   /// A buffer for a piece that is being received, or nullptr when the peer exceeds its window.
-  std::byte* reserve(std::size_t size);
+  std::byte* reserve(const PieceHeader& header);
   /// The buffer's piece has arrived whole: it waits for its operation.
-  void keep(const std::byte* buffer, const PieceHeader& header);
+  void keep(const std::byte* buffer);
   /// The buffer is not needed (a duplicate, or its lane died).
   void drop(const std::byte* buffer);
 
-  /// Calls use(header, data) for each waiting piece of that operation and frees it. `use` must not call the store.
+  /// That operation begins: calls use(header, data) for each of its waiting pieces and frees it. `use` must not call the
+  /// store.
   template <typename Use>
   void take(TeamId team, OpNumber op, Use use) {
     for (Slot& slot : slots_) {
-      if (slot.state != State::waiting || slot.header.team != team || slot.header.op != op) continue;
+      if (slot.state == State::idle || slot.header.team != team || slot.header.op != op) continue;
+      uncount(slot);
+      if (slot.state != State::waiting) continue;
       use(slot.header, slot.bytes.data());
-      free(slot);
+      slot.state = State::idle;
     }
   }
   /// Frees what waits for a team that is gone.
@@ -39,11 +45,13 @@ class EarlyStore {
   struct Slot {
     State state = State::idle;
     PieceHeader header;
-    std::size_t size = 0;
+    bool counted = false;  ///< in used_
     std::vector<std::byte> bytes;
   };
 
   Slot* find(const std::byte* buffer);
+  Slot* twin(std::uint64_t id, bool counted);
+  void uncount(Slot& slot);
   void free(Slot& slot);
 
   std::size_t window_;

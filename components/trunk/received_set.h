@@ -20,6 +20,7 @@ class ReceivedSet {
   /// `id` must be acceptable.
   void add(std::uint64_t id);
   AckRecord ack() const;
+  bool any() const { return below_ != 1 || words_ != decltype(words_){}; }
 
  private:
   bool bit(std::uint64_t id) const { return (words_[id / 64 % words_.size()] >> (id % 64) & 1) != 0; }

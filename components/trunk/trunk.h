@@ -6,6 +6,7 @@
 /// pieces, early ones and chunks has been seen once, nothing is allocated.
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <string>
@@ -75,7 +76,7 @@ class Trunk final : public LaneEvents {
   void send(Flow& flow, const ReadyChunk& chunk);
   /// Hands over what lanes can take now.
   void pump();
-  bool has_queued() const { return !flows_.empty() || replays_ != 0; }
+  bool has_queued() const { return !flows_.empty() || replays_ != 0 || ack_due(); }
   /// `expected` bytes will go through the flow: when they exceed the window the peer is asked early.
   void announce(Flow& flow, std::size_t expected);
   /// The bytes [offset, offset + size) that were sent for `flow` have served their purpose (a later value of theirs
@@ -104,6 +105,9 @@ class Trunk final : public LaneEvents {
   void lane_down(Lane& lane, const Status& why) override;
 
  private:
+  static constexpr std::size_t kAckBytes = 128 * 1024;
+  static constexpr std::size_t kAckPieces = 32;
+
   struct Want {
     TeamId team;
     OpNumber op;
@@ -111,6 +115,12 @@ class Trunk final : public LaneEvents {
   struct Frame;  ///< one frame being put together
 
   LaneState& state_of(Lane& lane);
+
+  /// A peer waits for our acks only to free memory: they may be rare, but not so rare that its memory runs out. Both
+  /// sides have about the same number of peers, so its memory is about as large as ours.
+  bool ack_due() const {
+    return owed_pieces_ >= kAckPieces || owed_bytes_ >= std::min<std::size_t>(kAckBytes, options_.keep / 4);
+  }
 
   std::size_t sendable(const Flow& flow) const;
   std::size_t queued() const;

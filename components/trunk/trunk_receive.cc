@@ -8,9 +8,6 @@
 namespace nezha {
 namespace {
 
-/// A peer waits for our acks only to free memory: they may be rare.
-constexpr std::size_t kAckBytes = 128 * 1024;
-constexpr std::size_t kAckPieces = 32;
 /// Operations of a peer that may wait to hear that we have begun.
 constexpr std::size_t kMaxWants = 4096;
 
@@ -49,7 +46,7 @@ Status Trunk::place_all(LaneState& state) {
     Placement& place = state.places[i] = receiver_.place(*this, piece);
     if (place.kind == PlaceKind::bad) return bad("a piece that its operation cannot have");
     if (place.kind == PlaceKind::scratch) scratch += piece.length;
-    if (place.kind == PlaceKind::early && (place.where = early_.reserve(piece.length)) == nullptr) {
+    if (place.kind == PlaceKind::early && (place.where = early_.reserve(piece)) == nullptr) {
       place.kind = PlaceKind::bin;
       return bad("more early pieces than the window allows");
     }
@@ -75,7 +72,6 @@ Status Trunk::frame_ends(Lane& lane) {
       return status;
     }
   }
-  if (owed_bytes_ >= kAckBytes || owed_pieces_ >= kAckPieces) send_acks();
   if (has_queued()) pump();
   return {};
 }
@@ -121,7 +117,7 @@ bool Trunk::deliver(const PieceHeader& piece, Placement place, const std::byte* 
 bool Trunk::settle_early(const PieceHeader& piece, std::byte* buffer) {
   const Placement place = receiver_.place(*this, piece);
   if (place.kind == PlaceKind::early) {
-    early_.keep(buffer, piece);
+    early_.keep(buffer);
     return true;
   }
   const bool good = deliver(piece, place, buffer);

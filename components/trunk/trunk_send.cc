@@ -50,7 +50,7 @@ std::size_t Trunk::queued() const {
 void Trunk::pump() {
   if (pumping_) return;
   pumping_ = true;
-  while (has_queued() && log_.room()) {
+  while (has_queued() && (log_.room() || replays_ != 0)) {
     std::size_t bytes = queued();
     if (bytes == 0) {  // the window is used up to the last byte
       for (Flow* flow : flows_) ask_for_window(*flow);
@@ -61,6 +61,7 @@ void Trunk::pump() {
     if (choice.lane == nullptr || !send_frame(*choice.lane, choice.bytes)) break;
   }
   pumping_ = false;
+  if (ack_due()) send_acks();
 }
 
 bool Trunk::send_frame(LaneState& state, std::size_t room) {
