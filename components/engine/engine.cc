@@ -20,8 +20,9 @@ namespace nezha {
 namespace {
 
 constexpr Nanoseconds kBlock = 100 * kMicrosecond;  ///< longest time that a caller sleeps at a stretch
-constexpr unsigned kSpins = 0;                      ///< idle rounds before it does
-constexpr unsigned kBusyRounds = 32;                ///< rounds with work between two looks at the host's progress
+constexpr unsigned kSpins = 3;                      ///< idle rounds before it does
+constexpr unsigned kPatientRounds = 20;             ///< idle rounds before acks are sent on their own
+constexpr Nanoseconds kHostEvery = 100 * kMicrosecond;  ///< between two looks at the host's own communication
 
 ProcessId make_id() {
   ProcessId id = 0;
@@ -161,37 +162,37 @@ void Engine::wait(Lock& lock, Team& team) {
 
 void Engine::drive(Lock& lock, Team& team) {
   unsigned idle_rounds = 0;
-  unsigned busy_rounds = 0;
   while (!team.finished()) {
-    if (core_.progress(Watch::all)) {
-      idle_rounds = 0;
-      if (waiting_ != 0) turn_.notify_all();
-      if (++busy_rounds % kBusyRounds != 0) continue;
+    const bool moved = core_.progress(Watch::all);
+    if (moved && waiting_ != 0) turn_.notify_all();
+    if (team.finished()) return;
+    const Nanoseconds now = clock_.now();
+    if (now - host_looked_ >= kHostEvery) {
+      host_looked_ = now;
+      core_.step(now);
       lock.unlock();
       host_.progress(host_.ctx);
       lock.lock();
-      continue;
+    } else if (!moved) {
+      rest(lock, idle_rounds++);
     }
-    if (team.finished()) return;
-    idle(lock, idle_rounds++);
+    if (moved) idle_rounds = 0;
   }
 }
 
-/// Nothing to do for the lanes: the host's turn, then sleep, first lightly.
-void Engine::idle(Lock& lock, unsigned rounds) {
-  if (rounds % 64 == 63) core_.step(clock_.now());
+/// Nothing to do for the lanes: sleep, first lightly.
+void Engine::rest(Lock& lock, unsigned rounds) {
+  if (rounds == kPatientRounds) core_.settle();  // a peer may wait for our acks before it can come here
   std::array<pollfd, 8> fds;
   nfds_t count = 0;
   for (const auto& transport : core_.transports())
     if (count < fds.size()) fds[count++] = {transport->wait_fd(Watch::all), POLLIN, 0};
   lock.unlock();
-  if (host_.progress(host_.ctx) == 0) {
-    if (rounds < kSpins) {
-      sched_yield();
-    } else {
-      const timespec time{0, kBlock};
-      ppoll(fds.data(), count, &time, nullptr);
-    }
+  if (rounds < kSpins) {
+    sched_yield();
+  } else {
+    const timespec time{0, kBlock};
+    ppoll(fds.data(), count, &time, nullptr);
   }
   lock.lock();
 }

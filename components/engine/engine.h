@@ -54,7 +54,7 @@ class Engine {
 
   void wait(Lock& lock, Team& team);
   void drive(Lock& lock, Team& team);
-  void idle(Lock& lock, unsigned rounds);
+  void rest(Lock& lock, unsigned rounds);
   void count(std::size_t bytes, Nanoseconds took);
   void show_notices(Lock& lock);
 
@@ -70,6 +70,7 @@ class Engine {
   unsigned operations_ = 0;  ///< under way
   unsigned waiting_ = 0;     ///< callers that wait for the one that drives
   bool driving_ = false;
+  Nanoseconds host_looked_ = 0;  ///< when a caller last let the host progress
   bool ticking_ = false;     ///< the service thread looks in every few milliseconds
   bool called_ = false;      ///< since its last look
   bool stop_ = false;

@@ -19,7 +19,7 @@ Plan Plan::from(const Config& config, std::size_t lanes) {
   plan.algorithm = config.algorithm;
   plan.threshold = config.threshold;
   plan.small_max = config.small_max;
-  plan.mesh_max = config.mesh_max;
+  plan.mesh_block = config.mesh_block;
   plan.chunk = config.chunk;
   plan.reproducible = config.reproducible;
   plan.lanes = std::max<std::size_t>(lanes, 1);
@@ -30,7 +30,7 @@ void Plan::encode(std::span<std::uint64_t, kWords> words) const {
   words[0] = static_cast<std::uint64_t>(algorithm);
   words[1] = threshold;
   words[2] = small_max;
-  words[3] = mesh_max;
+  words[3] = mesh_block;
   words[4] = chunk;
   words[5] = reproducible ? 1 : 0;
   words[6] = lanes;
@@ -41,7 +41,7 @@ Plan Plan::decode(std::span<const std::uint64_t, kWords> words) {
   plan.algorithm = static_cast<AlgorithmChoice>(words[0]);
   plan.threshold = words[1];
   plan.small_max = words[2];
-  plan.mesh_max = words[3];
+  plan.mesh_block = words[3];
   plan.chunk = words[4];
   plan.reproducible = words[5] != 0;
   plan.lanes = words[6];
@@ -66,7 +66,8 @@ AlgorithmChoice Plan::choose(std::size_t bytes, std::size_t element, int size) c
     // The single-step mesh has the ring's bits, whatever the size; with three ranks it sends no more than doubling.
     return reproducible || size <= 3 ? AlgorithmChoice::single_step : AlgorithmChoice::doubling;
   }
-  return bytes <= mesh_max ? AlgorithmChoice::mesh : AlgorithmChoice::ring;
+  const std::size_t block = bytes / static_cast<std::size_t>(size);
+  return block <= mesh_block ? AlgorithmChoice::mesh : AlgorithmChoice::ring;
 }
 
 std::size_t Plan::chunk_for(AlgorithmChoice choice, std::size_t bytes, std::size_t element, int size) const {

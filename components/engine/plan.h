@@ -21,7 +21,7 @@ struct Plan {
   AlgorithmChoice algorithm = AlgorithmChoice::automatic;
   std::uint64_t threshold = 0;
   std::uint64_t small_max = 0;
-  std::uint64_t mesh_max = 0;
+  std::uint64_t mesh_block = 0;
   std::uint64_t chunk = 0;
   bool reproducible = false;
   std::uint64_t lanes = 1;  ///< most lanes of any pair of ranks

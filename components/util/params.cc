@@ -140,15 +140,15 @@ constexpr std::array kRows = {
         "Fixed shares of the rails, as weights: eth0:2,eth1:1 gives two thirds to eth0. Only the ratios count. "
         "Empty: measured."),
     row<&Config::algorithm>("algorithm", "auto", {0, 0}, "auto|ring|mesh|single_step|doubling|incumbent", 4, kDecides,
-        "The algorithm of every allreduce, whatever its size. auto: by size, see small_max and mesh_max. incumbent: "
+        "The algorithm of every allreduce, whatever its size. auto: by size, see small_max and mesh_block. incumbent: "
         "Open MPI's own, always."),
     row<&Config::threshold>("threshold", "0", {0, kAnySize}, "", 4, kDecides,
         "Calls of fewer bytes than this go to Open MPI's own allreduce. 0: none do."),
-    row<&Config::small_max>("small_max", "8k", {0, 256 * kKiB}, "", 6, kDecides,
+    row<&Config::small_max>("small_max", "16k", {0, 256 * kKiB}, "", 6, kDecides,
         "Largest vector in bytes that is sent whole in one pass, which has the fewest steps. 0: none is."),
-    row<&Config::mesh_max>("mesh_max", "512k", {0, kAnySize}, "", 6, kDecides,
-        "Largest vector in bytes that is reduced by the mesh, where all exchange with all in two steps. Larger ones "
-        "take the ring. Up to small_max: no vector takes the mesh."),
+    row<&Config::mesh_block>("mesh_block", "8k", {0, kAnySize}, "", 6, kDecides,
+        "Largest block in bytes (the vector divided by the ranks) for which the mesh is used, where all exchange with "
+        "all in two steps. Larger vectors take the ring. 0: none takes the mesh."),
     row<&Config::chunk>("chunk", "0", {0, 256 * kKiB}, "", 6, kDecides,
         "Bytes of one chunk, the unit in which a vector is sent and reduced. 0: chosen by the size of the vector."),
     row<&Config::reproducible>("reproducible", "0", {0, 1}, "0|1", 4, kDecides,

@@ -36,7 +36,7 @@ struct Config {
   AlgorithmChoice algorithm{};
   std::size_t threshold{};  ///< bytes
   std::size_t small_max{};  ///< bytes
-  std::size_t mesh_max{};   ///< bytes
+  std::size_t mesh_block{}; ///< bytes
   std::size_t chunk{};      ///< bytes; 0 = chosen by size
   bool reproducible{};
 

@@ -6,8 +6,8 @@
 namespace nezha::test {
 namespace {
 
-constexpr std::size_t kSmallMax = 8 * 1024;    // of coll_nezha_small_max
-constexpr std::size_t kMeshMax = 512 * 1024;   // of coll_nezha_mesh_max
+constexpr std::size_t kSmallMax = 16 * 1024;  // of coll_nezha_small_max
+constexpr std::size_t kMeshMax = 4 * 8 * 1024; // what coll_nezha_mesh_block leaves to the mesh of four ranks
 constexpr std::size_t kMostCopied = 32 * 1024; // beyond it nothing goes in one pass
 constexpr std::size_t kMostBytes = 2 * 1024 * 1024;
 

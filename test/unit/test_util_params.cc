@@ -106,8 +106,8 @@ TEST(Params, DefaultsAreThoseOfTheTable) {
   EXPECT_TRUE(config.share.empty());
   EXPECT_EQ(config.algorithm, AlgorithmChoice::automatic);
   EXPECT_EQ(config.threshold, 0u);
-  EXPECT_EQ(config.small_max, 8192u);
-  EXPECT_EQ(config.mesh_max, 524288u);
+  EXPECT_EQ(config.small_max, 16384u);
+  EXPECT_EQ(config.mesh_block, 8192u);
   EXPECT_EQ(config.chunk, 0u);
   EXPECT_FALSE(config.reproducible);
   EXPECT_FALSE(config.checksum);
