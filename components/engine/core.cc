@@ -111,7 +111,7 @@ void Core::vote(Team& team, std::array<std::uint64_t, NEZHA_VOTE_WORDS>& words) 
     if (peer == nullptr) continue;
     const std::size_t up = peer->trunk->lanes_up();
     ready = ready && peer->settled && up != 0;
-    failed = failed || (peer->settled && up == 0);
+    failed = failed || (peer->settled && up == 0 && peer->dark_since == 0);
     lanes = std::max(lanes, up);
   }
   ready = ready && team.next_peer().sample == Sample::done;

@@ -87,7 +87,7 @@ Team* Engine::create_team(const nezha_team_spec_t& spec) {
   std::vector<Peer*> peers;
   for (int rank = 0; rank < spec.size; ++rank) peers.push_back(reinterpret_cast<Peer*>(spec.peers[rank]));
   Team* team = core_.create_team(spec.name, spec.rank, std::move(peers));
-  if (!service_.joinable() && wake_fd_ >= 0) service_ = std::thread([this] { serve(); });
+  start_service();
   ticking_ = true;
   wake_service();
   return team;

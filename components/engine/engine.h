@@ -58,6 +58,7 @@ class Engine {
   void count(std::size_t bytes, Nanoseconds took);
   void show_notices(Lock& lock);
 
+  void start_service();
   void serve();
   void nap(Lock& lock, bool ticking);
   void wake_service();

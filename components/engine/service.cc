@@ -21,20 +21,24 @@ void Engine::wake_service() {
   [[maybe_unused]] const ssize_t written = write(wake_fd_, &one, sizeof one);
 }
 
+/// Signals are the application's, and its threads take them: the service thread is born with all of them blocked.
+void Engine::start_service() {
+  if (service_.joinable() || wake_fd_ < 0) return;
+  sigset_t all, before;
+  sigfillset(&all);
+  pthread_sigmask(SIG_BLOCK, &all, &before);
+  service_ = std::thread([this] { serve(); });
+  pthread_sigmask(SIG_SETMASK, &before, nullptr);
+}
+
 void Engine::serve() {
   pthread_setname_np(pthread_self(), "nezha-service");
-  sigset_t all;  // signals are the application's: its threads take them
-  sigfillset(&all);
-  pthread_sigmask(SIG_BLOCK, &all, nullptr);
   Lock lock(mutex_);
   while (!stop_) {
     nap(lock, ticking_);
     if (stop_) return;
+    if (operations_ != 0) continue;  // whoever waits for one drives
     core_.step(clock_.now());
-    if (operations_ != 0) {
-      core_.progress(Watch::rare);
-      continue;
-    }
     core_.progress(ticking_ || core_.wiring() ? Watch::all : Watch::rare);
     const bool outstanding = core_.settle();
     ticking_ = outstanding || called_;
@@ -42,13 +46,14 @@ void Engine::serve() {
   }
 }
 
-/// Sleeps until something is due: a tick, a deadline, a connection or loss, or a call that wakes it.
+/// Sleeps until something is due: a tick, a deadline, a connection or loss, or a call that wakes it. While an operation
+/// is under way only the tick and the wake-up count.
 void Engine::nap(Lock& lock, bool ticking) {
   std::array<pollfd, 8> fds;
   nfds_t count = 0;
   fds[count++] = {wake_fd_, POLLIN, 0};
   for (const auto& transport : core_.transports())
-    if (count < fds.size()) fds[count++] = {transport->wait_fd(Watch::rare), POLLIN, 0};
+    if (operations_ == 0 && count < fds.size()) fds[count++] = {transport->wait_fd(Watch::rare), POLLIN, 0};
   const Nanoseconds now = clock_.now();
   const Nanoseconds due = core_.next_due();
   Nanoseconds span = ticking ? kTick : 0;

@@ -3,6 +3,7 @@ engine_sources += \
 	%D%/earliest_finish.cc \
 	%D%/early_store.cc %D%/early_store.h \
 	%D%/flow.cc %D%/flow.h \
+	%D%/gone_teams.h \
 	%D%/keep.cc %D%/keep.h \
 	%D%/lane_state.cc %D%/lane_state.h \
 	%D%/piece.h \

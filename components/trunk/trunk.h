@@ -15,6 +15,7 @@
 #include "rail/rail.h"
 #include "trunk/early_store.h"
 #include "trunk/flow.h"
+#include "trunk/gone_teams.h"
 #include "trunk/keep.h"
 #include "trunk/lane_state.h"
 #include "trunk/received_set.h"
@@ -170,6 +171,7 @@ class Trunk final : public LaneEvents {
   ReceivedSet received_;
   EarlyStore early_;
   std::vector<Want> wants_;
+  GoneTeams gone_;
   std::size_t owed_pieces_ = 0;   ///< arrived since our last ack
   std::size_t owed_bytes_ = 0;
 };

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include <algorithm>
+#include <cstddef>
 #include <cstring>
 
 #include "trunk/trunk.h"
@@ -10,6 +11,9 @@ namespace {
 
 /// Operations of a peer that may wait to hear that we have begun.
 constexpr std::size_t kMaxWants = 4096;
+
+/// The host's reductions may need the alignment that malloc gives.
+std::size_t aligned(std::size_t size) { return (size + alignof(std::max_align_t) - 1) / alignof(std::max_align_t) * alignof(std::max_align_t); }
 
 Status bad(const char* what) { return {Code::bad_wire, std::string("bad frame: ") + what}; }
 
@@ -45,7 +49,7 @@ Status Trunk::place_all(LaneState& state) {
     if (piece.control || received_.contains(piece.id)) continue;
     Placement& place = state.places[i] = receiver_.place(*this, piece);
     if (place.kind == PlaceKind::bad) return bad("a piece that its operation cannot have");
-    if (place.kind == PlaceKind::scratch) scratch += piece.length;
+    if (place.kind == PlaceKind::scratch) scratch += aligned(piece.length);
     if (place.kind == PlaceKind::early && (place.where = early_.reserve(piece)) == nullptr) {
       place.kind = PlaceKind::bin;
       return bad("more early pieces than the window allows");
@@ -56,7 +60,7 @@ Status Trunk::place_all(LaneState& state) {
   for (std::size_t i = 0; i < state.records.count; ++i) {
     if (state.places[i].kind != PlaceKind::scratch) continue;
     state.places[i].where = at;
-    at += state.records.pieces[i].length;
+    at += aligned(state.records.pieces[i].length);
   }
   return {};
 }
@@ -138,6 +142,7 @@ void Trunk::op_begun(TeamId team, OpNumber op) {
 
 void Trunk::forget_team(TeamId team) {
   early_.forget(team);
+  gone_.add(team);
   wants_.erase(std::remove_if(wants_.begin(), wants_.end(), [&](const Want& want) { return want.team == team; }),
                wants_.end());
 }
@@ -148,6 +153,7 @@ Status Trunk::control_arrived(const PieceHeader& piece) {
       if (receiver_.has_begun(piece.team, piece.op)) {
         send_control(Control::begun, piece.team, piece.op);
       } else {
+        if (gone_.contains(piece.team)) return {};  // it was overtaken by the end of its team
         if (wants_.size() >= kMaxWants) return bad("too many operations wait for window");
         wants_.push_back({piece.team, piece.op});
       }

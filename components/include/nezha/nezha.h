@@ -73,8 +73,8 @@ typedef struct nezha_host {
     void *ctx;
     /** Writes one line of log. Any thread, with the engine's lock held: must not call the engine, MPI or OPAL. */
     void (*log)(void *ctx, int level, const char *line);
-    /** Shows a help text: a topic of help-coll-nezha.txt and its arguments. Only from a thread inside one of the
-     *  nezha_team_* or nezha_allreduce calls, without the engine's lock. */
+    /** Shows a help text: a topic of help-coll-nezha.txt and its arguments. Only from a thread inside
+     *  nezha_engine_create, nezha_team_decide or nezha_allreduce, without the engine's lock. */
     void (*help)(void *ctx, const char *topic, int nargs, const char *const *args);
     /** Lets the host's own communication progress. Same threads as `help`. Returns how many events it had. */
     int (*progress)(void *ctx);
