@@ -1,30 +1,33 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "trunk/early_store.h"
 
+#include <algorithm>
+#include <bit>
+
 namespace nezha {
 
 std::byte* EarlyStore::reserve(const PieceHeader& header) {
   const std::size_t size = header.length;
   const bool counted = twin(header.id, true) == nullptr;
   if (counted && size > window_ - used_) return nullptr;
-  Slot* best = nullptr;
-  for (Slot& slot : slots_) {
-    if (slot.state != State::idle) continue;
-    if (best == nullptr || (best->bytes.size() < size && slot.bytes.size() > best->bytes.size())) best = &slot;
-    if (best->bytes.size() >= size) break;
+  const auto idle = [](const Slot& slot) { return slot.state == State::idle; };
+  const auto found = std::find_if(slots_.begin(), slots_.end(), idle);
+  Slot& slot = found != slots_.end() ? *found : slots_.emplace_back();
+  slot.data = ring_.take(size);
+  if (slot.data == nullptr) {
+    if (slot.own.size() < size) slot.own.resize(std::bit_ceil(size));
+    slot.data = slot.own.data();
   }
-  if (best == nullptr) best = &slots_.emplace_back();
-  if (best->bytes.size() < size) best->bytes.resize(size);
-  best->state = State::arriving;
-  best->header = header;
-  best->counted = counted;
+  slot.state = State::arriving;
+  slot.header = header;
+  slot.counted = counted;
   if (counted) used_ += size;
-  return best->bytes.data();
+  return slot.data;
 }
 
 EarlyStore::Slot* EarlyStore::find(const std::byte* buffer) {
   for (Slot& slot : slots_)
-    if (slot.state == State::arriving && slot.bytes.data() == buffer) return &slot;
+    if (slot.state == State::arriving && slot.data == buffer) return &slot;
   return nullptr;
 }
 
@@ -49,8 +52,13 @@ void EarlyStore::uncount(Slot& slot) {
   slot.counted = false;
 }
 
-void EarlyStore::free(Slot& slot) {
+void EarlyStore::release(Slot& slot) {
   slot.state = State::idle;
+  if (slot.data != slot.own.data()) ring_.release(slot.data);
+}
+
+void EarlyStore::free(Slot& slot) {
+  release(slot);
   Slot* other = slot.counted ? twin(slot.header.id, false) : nullptr;
   if (other == nullptr) return uncount(slot);
   slot.counted = false;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// Pieces that arrived before their operation began here, kept within the window that the peer was promised.
-/// Buffers are reused: nothing is allocated once the usual number of early pieces has been seen.
+/// They lie in a ring of memory a little larger than the window; a piece that finds no room there, because an old one
+/// lies in the way, gets memory of its own. Nothing is allocated once the usual number of early pieces has been seen.
 ///
 /// What the peer counts against its window is counted here: a piece once, however many lanes bring it, and not at all
 /// from the time when its operation begins, although it may be arriving still.
@@ -9,13 +10,14 @@
 #include <cstddef>
 #include <vector>
 
+#include "trunk/keep.h"
 #include "trunk/piece.h"
 
 namespace nezha {
 
 class EarlyStore {
  public:
-  explicit EarlyStore(std::size_t window) : window_(window) {}
+  explicit EarlyStore(std::size_t window) : window_(window), ring_(window + window / 4) {}
 
   /// A buffer for a piece that is being received, or nullptr when the peer exceeds its window.
   std::byte* reserve(const PieceHeader& header);
@@ -32,8 +34,8 @@ class EarlyStore {
       if (slot.state == State::idle || slot.header.team != team || slot.header.op != op) continue;
       uncount(slot);
       if (slot.state != State::waiting) continue;
-      use(slot.header, slot.bytes.data());
-      slot.state = State::idle;
+      use(slot.header, slot.data);
+      release(slot);
     }
   }
   /// Frees what waits for a team that is gone.
@@ -46,16 +48,19 @@ class EarlyStore {
     State state = State::idle;
     PieceHeader header;
     bool counted = false;  ///< in used_
-    std::vector<std::byte> bytes;
+    std::byte* data = nullptr;
+    std::vector<std::byte> own;  ///< where `data` lies when there was no room in the ring
   };
 
   Slot* find(const std::byte* buffer);
   Slot* twin(std::uint64_t id, bool counted);
   void uncount(Slot& slot);
   void free(Slot& slot);
+  void release(Slot& slot);
 
   std::size_t window_;
   std::size_t used_ = 0;
+  Keep ring_;
   std::vector<Slot> slots_;
 };
 

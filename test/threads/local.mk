@@ -16,3 +16,9 @@ test_threads_test_steady_state_SOURCES = %D%/test_steady_state.cc $(ranks_source
 gtest_programs += %D%/test_life %D%/test_answers
 test_threads_test_life_SOURCES = %D%/test_life.cc $(ranks_sources)
 test_threads_test_answers_SOURCES = %D%/test_answers.cc $(ranks_sources)
+
+# What test_futex.py watches.
+check_PROGRAMS += %D%/processes
+test_threads_processes_SOURCES = %D%/processes.cc
+test_threads_processes_LDADD = libnezha_engine.la
+tap_tests += %D%/test_futex.py
