@@ -16,6 +16,7 @@ using OpNumber = std::uint32_t;
 enum class Control : std::uint16_t {
   want = 1,  ///< the sender has no window left for this operation: tell me when it has begun at your side
   begun,     ///< it has
+  withdrawn, ///< in place of a piece whose operation was given up: there is nothing to do
 };
 
 struct PieceHeader {

@@ -138,6 +138,7 @@ class Trunk final : public LaneEvents {
   bool take_ack(const AckRecord& ack);
   void acknowledged(SentPiece& piece);
   void own_if_busy(const SentPiece& piece);
+  void withdraw(SentPiece& piece);
   bool keep_source(SentPiece& piece);
 
   Status place_all(LaneState& state);

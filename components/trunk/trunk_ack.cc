@@ -69,11 +69,23 @@ bool Trunk::close_flow(Flow& flow) {
   return true;
 }
 
+/// What is left of the piece is its id: the peer has to see each of them.
+void Trunk::withdraw(SentPiece& piece) {
+  own_if_busy(piece);
+  piece.flow->unacked -= piece.header.length;
+  piece.flow = nullptr;
+  piece.data = nullptr;
+  piece.header.control = true;
+  piece.header.checked = false;
+  piece.header.step = static_cast<std::uint16_t>(Control::withdrawn);
+  piece.header.length = 0;
+}
+
 void Trunk::abort_flow(Flow& flow) {
   flow.clear();
   unlist(flow);
   for (std::uint64_t id = log_.oldest(); flow.unacked != 0 && id != log_.next(); ++id)
-    if (log_.at(id).flow == &flow) acknowledged(log_.at(id));
+    if (log_.at(id).flow == &flow) withdraw(log_.at(id));
   began(flow);
   for (LaneState& state : lanes_)
     for (std::size_t i = 0; state.receiving && i < state.records.count; ++i)

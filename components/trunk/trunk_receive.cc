@@ -161,6 +161,8 @@ Status Trunk::control_arrived(const PieceHeader& piece) {
     case Control::begun:
       receiver_.peer_began(*this, piece.team, piece.op);
       return {};
+    case Control::withdrawn:
+      return {};
   }
   return bad("unknown control");
 }

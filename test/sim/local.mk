@@ -1,4 +1,11 @@
 # SPDX-License-Identifier: BSD-3-Clause
-# The trunk on the simulated rail with a virtual clock:
-#   gtest_programs += %D%/test_trunk_sim
-#   test_sim_test_trunk_sim_SOURCES = %D%/test_trunk_sim.cc
+# Whole engines on the simulated network, with a virtual clock and faults.
+plain_programs += %D%/sim_run
+test_sim_sim_run_SOURCES = \
+	%D%/caller.cc %D%/caller.h \
+	%D%/process.cc %D%/process.h \
+	%D%/program.cc %D%/program.h \
+	%D%/setting.cc %D%/setting.h \
+	%D%/sim_run.cc \
+	%D%/world.cc %D%/world.h
+test_sim_sim_run_LDADD = libnezha_sim.la libnezha_engine.la

@@ -1,5 +1,9 @@
 # SPDX-License-Identifier: BSD-3-Clause
-# Sources of this layer, headers too, and its unit tests:
-#   engine_sources += %D%/sim.cc %D%/sim.h
-#   gtest_programs += test/unit/test_sim
-#   test_unit_test_sim_SOURCES = test/unit/test_sim.cc
+# Rails of a simulated network, for tests and tools: not a part of what Open MPI loads.
+noinst_LTLIBRARIES += libnezha_sim.la
+libnezha_sim_la_SOURCES = \
+	%D%/lane.cc %D%/lane.h \
+	%D%/network.cc %D%/network.h \
+	%D%/port.cc %D%/port.h \
+	%D%/random.h \
+	%D%/transport.cc %D%/transport.h

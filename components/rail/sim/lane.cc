@@ -1,0 +1,166 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "rail/sim/lane.h"
+
+#include <algorithm>
+#include <array>
+#include <cstring>
+
+#include "rail/frame.h"
+
+namespace nezha {
+
+SimLane::SimLane(const LaneSpec& spec, SimNetwork& network, const SimPort& port, std::shared_ptr<SimStream> out,
+                 std::shared_ptr<SimStream> in, std::function<void()> wake)
+    : Lane(spec), network_(network), port_(port), out_(std::move(out)), in_(std::move(in)), wake_(std::move(wake)),
+      bin_(4096), reader_({}, bin_) {
+  out_->writer = this;
+  in_->reader = this;
+}
+
+SimLane::~SimLane() {
+  if (state_ == State::open) detach(true);
+}
+
+/// Takes what there is room for; the rest is remembered.
+void SimLane::put(const std::byte* bytes, std::size_t size, std::size_t& room) {
+  const std::size_t now = std::min(size, room);
+  out_->write(bytes, now);
+  room -= now;
+  if (now == size) return;
+  bytes += now;
+  rest_.push_back({bytes, size - now, {bytes, bytes + (size - now)}});
+}
+
+Lane::Sent SimLane::send(std::span<const std::byte> header, std::span<const Gather> payload) {
+  if (state_ != State::open) return Sent::down;
+  if (busy()) return Sent::busy;
+  std::size_t payload_size = 0;
+  for (const Gather& part : payload) payload_size += part.size;
+  if (header.size() > kMaxFrameHeader || payload.size() > kMaxFrameSegments || payload_size > kMaxFramePayload) {
+    network_.violation("a frame beyond the limits");
+    fail({Code::internal, "a frame beyond the limits was to be sent"}, true);
+    return Sent::down;
+  }
+  rest_.clear();
+  rest_at_ = 0;
+  own_.resize(kEnvelopeSize + header.size());
+  write_envelope(own_.data(), header, payload_size);
+  std::copy(header.begin(), header.end(), own_.begin() + kEnvelopeSize);
+  std::size_t room = out_->room();
+  if (room != 0 && network_.random().chance(network_.options().short_write)) room = network_.random().below(room);
+  network_.trace(payload_size + header.size());
+  put(own_.data(), own_.size(), room);
+  for (const Gather& part : payload) put(part.data, part.size, room);
+  if (!busy()) return Sent::whole;
+  wake_();  // after a short write nothing else may come
+  return Sent::partly;
+}
+
+void SimLane::own_rest() {
+  if (!busy()) return;
+  std::vector<std::byte> copy;
+  for (std::size_t i = rest_at_; i < rest_.size(); ++i)
+    copy.insert(copy.end(), rest_[i].data, rest_[i].data + rest_[i].size);
+  own_ = std::move(copy);
+  rest_.clear();
+  rest_at_ = 0;
+  rest_.push_back({own_.data(), own_.size(), own_});
+}
+
+bool SimLane::flush() {
+  if (!busy()) return false;
+  const std::size_t before = out_->room();
+  std::size_t room = before;
+  while (busy() && room != 0) {
+    Part& part = rest_[rest_at_];
+    const std::size_t size = std::min(part.size, room);
+    const std::byte* then = part.then.data() + (part.then.size() - part.size);
+    if (std::memcmp(part.data, then, size) != 0) network_.violation("a source changed while a lane was reading it");
+    out_->write(part.data, size);
+    room -= size;
+    part.data += size;
+    part.size -= size;
+    if (part.size == 0) ++rest_at_;
+  }
+  if (!busy()) events_->lane_free(*this);
+  return before != 0;
+}
+
+bool SimLane::receive() {
+  bool any = false;
+  std::array<iovec, FrameReader::kMaxPlaces> places;
+  while (state_ == State::open && in_->available() != 0) {
+    any = true;
+    const std::size_t count = reader_.plan(places);
+    std::size_t got = 0;
+    for (std::size_t i = 0; i < count && in_->available() != 0; ++i)
+      got += in_->read(static_cast<std::byte*>(places[i].iov_base), places[i].iov_len);
+    if (Status status = reader_.took(got, *this, *events_); !status.ok()) {
+      network_.violation("an honest peer's bytes were refused: " + status.text());
+      fail(std::move(status), true);
+    }
+  }
+  return any;
+}
+
+bool SimLane::progress() {
+  if (state_ != State::open) return report();
+  const bool sent = flush();
+  const bool received = receive();
+  return progress_rare() || sent || received;
+}
+
+bool SimLane::progress_rare() {
+  if (state_ == State::open && in_->ended()) {
+    receive();
+    fail({Code::io, "the other side closed the connection"}, true);
+  }
+  return report();
+}
+
+void SimLane::break_off(const std::string& why, bool linger) {
+  fail({Code::io, why}, linger);
+  wake_();
+}
+
+void SimLane::fail(Status why, bool linger) {
+  if (state_ != State::open) return;
+  state_ = State::broken;
+  why_ = std::move(why);
+  detach(linger);
+  wake_();
+}
+
+bool SimLane::report() {
+  if (state_ != State::broken) return false;
+  state_ = State::closed;
+  network_.trace(2);
+  events_->lane_down(*this, why_);
+  return true;
+}
+
+std::size_t SimLane::fill() {
+  if (state_ != State::open) return 0;
+  std::size_t rest = 0;
+  for (std::size_t i = rest_at_; i < rest_.size(); ++i) rest += rest_[i].size;
+  return out_->under_way() + rest;
+}
+
+void SimLane::close() {
+  if (state_ == State::open) detach(true);
+  state_ = State::closed;
+}
+
+void SimLane::detach(bool linger) {
+  reader_.stop();
+  rest_.clear();
+  rest_at_ = 0;
+  out_->writer = nullptr;
+  in_->abandon();
+  if (linger)
+    out_->end();
+  else
+    out_->abort();
+}
+
+}  // namespace nezha

@@ -1,0 +1,162 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "rail/sim/transport.h"
+
+#include <algorithm>
+#include <utility>
+
+namespace nezha {
+
+/// One try to connect. Both processes hold it, and so do the events about it.
+struct SimTransport::Attempt {
+  LaneSpec spec;  ///< as the connecting side sees it
+  ProcessId from;
+  SimPort& local;
+  SimPort& remote;
+  std::shared_ptr<SimStream> there, back;
+  bool over = false;  ///< for the connecting side
+
+  LaneSpec mirrored() const { return {from, spec.remote_rail, spec.local_rail, spec.same_node}; }
+};
+
+SimTransport::SimTransport(SimNetwork& network, ProcessId self, std::vector<SimPort*> ports, std::size_t first_rail,
+                           Admission& admission, std::function<void()> on_work)
+    : network_(network), self_(self), ports_(std::move(ports)), first_rail_(first_rail), admission_(admission),
+      on_work_(std::move(on_work)) {
+  for (std::size_t i = 0; i < ports_.size(); ++i) {
+    RailAddress& rail = rails_.emplace_back();
+    rail.transport = "sim";
+    rail.name = ports_[i]->options().name;
+    rail.address[0] = ports_[i]->options().network;
+    rail.prefix = 8;
+    rail.port = static_cast<std::uint16_t>(i);
+    rail.speed_mbps = ports_[i]->options().speed_mbps;
+  }
+  network_.join(self_, *this);
+}
+
+SimTransport::~SimTransport() { network_.leave(self_); }
+
+void SimTransport::connect(const LaneSpec& spec, std::size_t local, const RailAddress& remote, Nanoseconds deadline) {
+  SimTransport* peer = network_.find(spec.peer);
+  SimPort& port = peer == nullptr ? *ports_[local] : *peer->ports_[remote.port];
+  const auto attempt = std::make_shared<Attempt>(Attempt{spec, self_, *ports_[local], port, nullptr, nullptr, false});
+  attempt->there = std::make_shared<SimStream>(network_, attempt->local, attempt->remote);
+  attempt->back = std::make_shared<SimStream>(network_, attempt->remote, attempt->local);
+  for (const auto& stream : {attempt->there, attempt->back}) {
+    attempt->local.add(stream);
+    attempt->remote.add(stream);
+  }
+  network_.after(deadline - network_.now(), [&network = network_, attempt] {
+    if (SimTransport* self = network.find(attempt->from)) {
+      self->inbox_.emplace_back([self, attempt] { self->too_late(attempt); });
+      self->wake();
+    }
+  });
+  if (peer == nullptr || network_.random().chance(network_.options().refusal)) {
+    tell(network_, attempt, self_, &SimTransport::refused);
+  } else {
+    tell(network_, attempt, spec.peer, &SimTransport::knocked);
+  }
+}
+
+void SimTransport::tell(SimNetwork& network, const Shared& attempt, ProcessId to,
+                        void (SimTransport::*what)(const Shared&)) {
+  network.after(attempt->local.options().delay / 2 + attempt->remote.options().delay / 2, [&network, attempt, to, what] {
+    SimTransport* transport = network.find(to);
+    if (transport == nullptr || !attempt->there->open()) return;  // the deadline will tell
+    transport->inbox_.emplace_back([transport, what, attempt] { (transport->*what)(attempt); });
+    transport->wake();
+  });
+}
+
+void SimTransport::knocked(const Shared& attempt) {
+  if (admission_.secret(attempt->from) == nullptr || !admission_.expects(attempt->mirrored()))
+    return tell(network_, attempt, attempt->from, &SimTransport::refused);
+  open_lane(attempt->mirrored(), attempt->remote, attempt->back, attempt->there);
+  tell(network_, attempt, attempt->from, &SimTransport::answered);
+}
+
+void SimTransport::answered(const Shared& attempt) {
+  if (std::exchange(attempt->over, true)) return;
+  open_lane(attempt->spec, attempt->local, attempt->there, attempt->back);
+}
+
+void SimTransport::refused(const Shared& attempt) { give_up(attempt, Code::refused, "the peer refused"); }
+
+void SimTransport::too_late(const Shared& attempt) { give_up(attempt, Code::timed_out, "no answer in time"); }
+
+void SimTransport::give_up(const Shared& attempt, Code code, const char* why) {
+  if (std::exchange(attempt->over, true)) return;
+  attempt->there->end();  // in case that the peer has opened its end
+  attempt->back->abandon();
+  admission_.lane_failed(attempt->spec, {code, why});
+}
+
+LaneEvents& SimTransport::open_lane(const LaneSpec& spec, SimPort& port, std::shared_ptr<SimStream> out,
+                                    std::shared_ptr<SimStream> in) {
+  auto lane = std::make_unique<SimLane>(spec, network_, port, std::move(out), std::move(in), on_work_);
+  SimLane& up = *lane;
+  up.serial = ++serial_;
+  lanes_.push_back(std::move(lane));
+  LaneEvents& events = admission_.lane_up(up);
+  up.set_events(events);
+  network_.trace(up.serial);
+  return events;
+}
+
+bool SimTransport::progress(Watch watch) {
+  bool any = !inbox_.empty();
+  while (!inbox_.empty()) {
+    const std::function<void()> what = std::move(inbox_.front());
+    inbox_.pop_front();
+    what();
+  }
+  for (std::size_t i = 0; i < lanes_.size(); ++i)
+    any = (watch == Watch::all ? lanes_[i]->progress() : lanes_[i]->progress_rare()) || any;
+  return any;
+}
+
+void SimTransport::forget(Lane& lane) {
+  std::erase_if(lanes_, [&](const auto& other) { return other.get() == &lane; });
+}
+
+void SimTransport::set_up(std::size_t index, bool up) {
+  SimPort& port = *ports_[index];
+  port.set_up(up);
+  if (up) return;
+  notice_later(port);
+  std::vector<ProcessId> told;  // a peer may have several lanes through this port
+  for (const auto& lane : lanes_) {
+    const ProcessId peer = lane->spec().peer;
+    if (&lane->port() != &port || std::find(told.begin(), told.end(), peer) != told.end()) continue;
+    told.push_back(peer);
+    if (SimTransport* other = network_.find(peer)) other->notice_later(port);
+  }
+}
+
+/// Every end here of a lane through the port that went down finds out after a time of its own.
+void SimTransport::notice_later(const SimPort& down) {
+  const SimOptions& options = network_.options();
+  for (const auto& lane : lanes_) {
+    if (!lane->alive() || !lane->through(down)) continue;
+    const Nanoseconds delay = network_.random().between(options.notice_min, options.notice_max);
+    network_.after(delay, [&network = network_, id = self_, serial = lane->serial, &down, outage = down.outages()] {
+      if (SimTransport* self = network.find(id)) self->break_serial(serial, down, outage);
+    });
+  }
+}
+
+void SimTransport::break_serial(std::uint64_t serial, const SimPort& down, std::uint64_t outage) {
+  if (down.up() || down.outages() != outage) return;
+  for (std::size_t i = 0; i < lanes_.size(); ++i)
+    if (lanes_[i]->serial == serial) lanes_[i]->break_off("the network is gone", true);
+}
+
+void SimTransport::break_lane(std::size_t index, bool linger) { lanes_[index]->break_off("a simulated error", linger); }
+
+std::size_t SimTransport::lanes_alive() const {
+  return static_cast<std::size_t>(
+      std::count_if(lanes_.begin(), lanes_.end(), [](const auto& lane) { return lane->alive(); }));
+}
+
+}  // namespace nezha

@@ -1,0 +1,136 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "process.h"
+
+#include <algorithm>
+
+#include "world.h"
+
+namespace nezha::test {
+namespace {
+
+constexpr Nanoseconds kTick = 10 * kMillisecond;
+constexpr Nanoseconds kShortestNap = 500 * kMicrosecond;  ///< of the service
+constexpr Nanoseconds kShortest = 100 * kMicrosecond;  ///< between two looks of a caller that waits
+
+ProcessId id_of(int rank) { return static_cast<ProcessId>(rank) + 1; }
+
+}  // namespace
+
+Process::Process(World& world, int rank) : world_(world), rank_(rank), teams_(world.program().teams.size()) {
+  const Setting& setting = world.setting();
+  const auto at = static_cast<std::size_t>(rank);
+  Config config = setting.config;
+  config.window = setting.windows[at];
+  core_ = std::make_unique<Core>(config, world.network(), world.log(rank), static_cast<std::uint32_t>(rank),
+                                 setting.nodes[at], id_of(rank), Secret{});
+  auto transport = std::make_unique<SimTransport>(world.network(), id_of(rank), world.ports(rank), 0, *core_,
+                                                  [this] { wake(); });
+  transport_ = transport.get();
+  core_->add_transport(std::move(transport));
+  for (int thread = 0; thread < setting.shape.threads; ++thread)
+    callers_.push_back(std::make_unique<Caller>(world, *this, thread));
+}
+
+void Process::begin() {
+  const Setting& setting = world_.setting();
+  for (int rank = 0; rank < setting.shape.ranks; ++rank) {
+    Status why;
+    Peer* peer = nullptr;
+    if (rank != rank_) {
+      const bool same_node = setting.nodes[static_cast<std::size_t>(rank)] == setting.nodes[static_cast<std::size_t>(rank_)];
+      peer = core_->add_peer(encode_address(world_.process(rank).core().self()), same_node, why);
+    }
+    if (!why.ok()) world_.fail(why.text());
+    peers_.push_back(peer);
+  }
+  wake();
+}
+
+Team* Process::create_team(std::size_t index) {
+  const TeamSpec& spec = world_.program().teams[index];
+  std::vector<Peer*> peers;
+  int own = 0;
+  for (std::size_t rank = 0; rank < spec.members.size(); ++rank) {
+    peers.push_back(peers_[static_cast<std::size_t>(spec.members[rank])]);
+    if (spec.members[rank] == rank_) own = static_cast<int>(rank);
+  }
+  ticking_ = true;
+  return teams_[index] = core_->create_team(spec.name, own, std::move(peers));
+}
+
+void Process::destroy_team(std::size_t index) {
+  core_->destroy_team(*teams_[index]);
+  teams_[index] = nullptr;
+}
+
+void Process::end() {
+  ending_ = true;
+  wake();
+}
+
+void Process::operation_ends() {
+  --operations_;
+  called_ = ticking_ = true;
+}
+
+bool Process::whole() const {
+  for (const Peer* peer : peers_)
+    if (peer != nullptr && peer->wanted && peer->trunk->lanes_up() != peer->wires.size()) return false;
+  return true;
+}
+
+void Process::wake() {
+  if (woken_) return;
+  woken_ = true;
+  world_.network().after(world_.setting().random.between(0, 3 * kMicrosecond), [this] {
+    woken_ = false;
+    look();
+  });
+}
+
+void Process::alarm(Nanoseconds when) {
+  const Nanoseconds now = world_.network().now();
+  if (alarm_at_ != 0 && alarm_at_ <= when) return;
+  alarm_at_ = when;
+  world_.network().after(when - now, [this, when] {
+    if (alarm_at_ != when) return;
+    alarm_at_ = 0;
+    look();
+  });
+}
+
+void Process::look() {
+  const Nanoseconds now = world_.network().now();
+  if (now < paused_until_) return alarm(paused_until_);
+  if (due_ != 0 && due_ <= now) {
+    core_->step(now);
+    due_ = 0;
+  }
+  bool moved = core_->progress(operations_ != 0 ? Watch::all : Watch::rare);
+  for (const auto& caller : callers_) moved = caller->advance() || moved;
+  tick();
+  if (moved) {
+    idle_ = kShortest;
+    wake();
+  } else {
+    idle_ = std::min(2 * idle_, kTick);
+  }
+  if (operations_ != 0) alarm(now + idle_);
+  if (ticking_ || ending_) alarm(std::max(next_tick_, now + kShortestNap));
+  if (const Nanoseconds due = core_->next_due(); due != 0 && (due_ == 0 || due < due_)) due_ = std::max(due, now + kShortestNap);
+  if (due_ != 0) alarm(due_);
+}
+
+/// The service's look: it never runs while an operation is under way.
+void Process::tick() {
+  const Nanoseconds now = world_.network().now();
+  const bool wiring = core_->wiring() || ending_;
+  if (!wiring && (!ticking_ || now < next_tick_)) return;
+  if (!wiring) next_tick_ = now + kTick;
+  if (operations_ != 0) return;
+  core_->progress(Watch::all);
+  ticking_ = core_->settle() || called_;
+  called_ = false;
+}
+
+}  // namespace nezha::test

@@ -1,0 +1,74 @@
+// SPDX-License-Identifier: BSD-3-Clause
+/// One simulated process: a core, and what the engine's threads would do with it: callers that drive while they wait,
+/// and a service that looks in now and then.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "engine/core.h"
+#include "caller.h"
+#include "rail/sim/transport.h"
+
+namespace nezha::test {
+
+class World;
+
+class Process {
+ public:
+  Process(World& world, int rank);
+  Process(const Process&) = delete;
+  Process& operator=(const Process&) = delete;
+
+  /// Makes all others known, and begins.
+  void begin();
+  int rank() const { return rank_; }
+  Core& core() { return *core_; }
+  SimTransport& transport() { return *transport_; }
+  const std::vector<std::unique_ptr<Caller>>& callers() const { return callers_; }
+
+  /// Has it look at its rails and callers soon.
+  void wake();
+  /// It does nothing until then.
+  void pause(Nanoseconds until) { paused_until_ = until; }
+  /// An operation of it began or ended.
+  void operation_begins() { ++operations_; }
+  void operation_ends();
+  /// The program is over: from here on it reads whatever comes, as in MPI_Finalize before the fence.
+  void end();
+  /// Nothing of it is unacknowledged, and it owes nothing.
+  bool quiet() const { return operations_ == 0 && !ticking_; }
+  /// Everything is up again that was ever up.
+  bool whole() const;
+
+  Team* team(std::size_t index) const { return teams_[index]; }
+  Team* create_team(std::size_t index);
+  void destroy_team(std::size_t index);
+
+ private:
+  void alarm(Nanoseconds when);
+  void look();
+  void tick();
+
+  World& world_;
+  const int rank_;
+  std::unique_ptr<Core> core_;
+  SimTransport* transport_ = nullptr;  ///< the core's
+  std::vector<std::unique_ptr<Caller>> callers_;
+  std::vector<Team*> teams_;  ///< by index in the program
+  std::vector<Peer*> peers_;  ///< by rank
+
+  unsigned operations_ = 0;
+  bool ticking_ = true;       ///< as in the engine: the service looks in every 10 ms
+  bool called_ = false;
+  bool ending_ = false;
+  Nanoseconds next_tick_ = 0;
+  Nanoseconds due_ = 0;       ///< when the core wants to be stepped; 0 = never
+  Nanoseconds idle_ = 0;      ///< how long until it looks again while a caller waits
+  Nanoseconds alarm_at_ = 0;
+  bool woken_ = false;
+  Nanoseconds paused_until_ = 0;
+};
+
+}  // namespace nezha::test

@@ -1,0 +1,170 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "program.h"
+
+#include <algorithm>
+#include <array>
+#include <bit>
+#include <cstring>
+#include <numeric>
+
+namespace nezha::test {
+namespace {
+
+struct Kind {
+  nezha_type_t type;
+  nezha_op_t op;
+  std::size_t element;
+};
+constexpr Kind kKinds[] = {
+    {NEZHA_FLOAT, NEZHA_SUM, 4},  {NEZHA_FLOAT, NEZHA_SUM, 4},   {NEZHA_DOUBLE, NEZHA_SUM, 8},
+    {NEZHA_FLOAT, NEZHA_PROD, 4}, {NEZHA_DOUBLE, NEZHA_MAX, 8},  {NEZHA_FLOAT, NEZHA_MIN, 4},
+    {NEZHA_INT32, NEZHA_SUM, 4},  {NEZHA_INT64, NEZHA_PROD, 8},  {NEZHA_UINT8, NEZHA_BXOR, 1},
+    {NEZHA_INT16, NEZHA_MAX, 2},  {NEZHA_COMPLEX_FLOAT, NEZHA_PROD, 8}, {NEZHA_TYPE_OTHER, NEZHA_OP_OTHER, 12},
+};
+
+/// inout[i] = in[i] op inout[i] over bytes: wraps, is associative and commutative, and cannot be mistaken for another.
+void host_reduce(void*, void* reduce_ctx, const void* in, void* inout, std::size_t count) {
+  const std::size_t bytes = count * *static_cast<const std::size_t*>(reduce_ctx);
+  const auto* from = static_cast<const std::uint8_t*>(in);
+  auto* to = static_cast<std::uint8_t*>(inout);
+  for (std::size_t i = 0; i < bytes; ++i) to[i] = static_cast<std::uint8_t>(from[i] + to[i]);
+}
+
+template <typename T>
+void fill_floats(Bytes& bytes, bool hostile, SimRandom& random) {
+  constexpr std::array<double, 10> kHostile{1e30, -1e30, 1e-42, -1e-42, 1.0, -0.0, 3e38, 1e-30, 16777217.0, 0.1};
+  for (std::size_t at = 0; at < bytes.size(); at += sizeof(T)) {
+    const std::uint64_t draw = random.next();
+    T value = static_cast<T>(static_cast<std::int64_t>(draw % 17) - 8);
+    if (hostile) value = static_cast<T>(kHostile[draw % kHostile.size()] * (1 + static_cast<double>(draw >> 32) * 0x1p-32));
+    std::memcpy(bytes.data() + at, &value, sizeof(T));
+  }
+}
+
+std::size_t draw_bytes(std::size_t largest, SimRandom& random) {
+  const double what = random.real();
+  const std::size_t limit = what < 0.35 ? 256 : what < 0.7 ? 8 * 1024 : what < 0.95 ? 64 * 1024 : largest;
+  return 1 + random.below(std::min(limit, largest));
+}
+
+CallSpec draw_call(std::size_t team, const ProgramShape& shape, SimRandom& random) {
+  CallSpec call;
+  const Kind& kind = kKinds[random.below(std::size(kKinds))];
+  call.team = team;
+  call.type = kind.type;
+  call.op = kind.op;
+  call.element = kind.element;
+  if (kind.type == NEZHA_TYPE_OTHER && random.chance(0.3)) call.element = 1 + random.below(3000);
+  call.count = std::max<std::size_t>(draw_bytes(shape.largest, random) / call.element, 1);
+  call.in_place = random.chance(0.5);
+  call.hostile = random.chance(0.7);
+  call.seed = random.next();
+  return call;
+}
+
+std::vector<int> draw_members(const ProgramShape& shape, SimRandom& random) {
+  std::vector<int> members(static_cast<std::size_t>(shape.ranks));
+  std::iota(members.begin(), members.end(), 0);
+  if (random.chance(0.5)) {
+    for (std::size_t i = members.size() - 1; i > 0; --i) std::swap(members[i], members[random.below(i + 1)]);
+    members.resize(2 + random.below(members.size() - 1));
+    if (random.chance(0.5)) std::sort(members.begin(), members.end());
+  }
+  return members;
+}
+
+/// Contributions folded one after the other, from position `block` upwards around the ring.
+void fold_block(const CallSpec& call, const std::vector<Bytes>& by_position, std::size_t block, Bytes& result) {
+  const std::size_t size = by_position.size();
+  const std::size_t share = call.count / size;
+  const std::size_t rest = call.count % size;
+  const std::size_t begin = (share * block + std::min(block, rest)) * call.element;
+  const std::size_t bytes = (share + (block < rest ? 1 : 0)) * call.element;
+  if (bytes == 0) return;
+  const Reducer reducer = reducer_of(call);
+  Bytes sum(by_position[block].begin() + static_cast<std::ptrdiff_t>(begin),
+            by_position[block].begin() + static_cast<std::ptrdiff_t>(begin + bytes));
+  for (std::size_t step = 1; step < size; ++step) {
+    Bytes next(bytes);
+    std::memcpy(next.data(), by_position[(block + step) % size].data() + begin, bytes);
+    reducer.fold(sum.data(), next.data(), next.data(), bytes);
+    sum = std::move(next);
+  }
+  std::memcpy(result.data() + begin, sum.data(), bytes);
+}
+
+/// The first positions pair up until a power of two is left; then halves are joined, the lower one on the left.
+Bytes fold_tree(const CallSpec& call, std::vector<Bytes> values) {
+  const Reducer reducer = reducer_of(call);
+  const auto join = [&](const Bytes& lower, Bytes upper) {
+    reducer.fold(lower.data(), upper.data(), upper.data(), call.bytes());
+    return upper;
+  };
+  const std::size_t extra = values.size() - std::bit_floor(values.size());
+  std::vector<Bytes> level;
+  for (std::size_t i = 0; i < 2 * extra; i += 2) level.push_back(join(values[i], values[i + 1]));
+  for (std::size_t i = 2 * extra; i < values.size(); ++i) level.push_back(std::move(values[i]));
+  while (level.size() > 1) {
+    std::vector<Bytes> next;
+    for (std::size_t i = 0; i < level.size(); i += 2) next.push_back(join(level[i], std::move(level[i + 1])));
+    level = std::move(next);
+  }
+  return level[0];
+}
+
+}  // namespace
+
+Program::Program(const ProgramShape& shape, SimRandom& random) {
+  std::vector<std::size_t> open;
+  const auto add_team = [&] {
+    open.push_back(teams.size());
+    teams.push_back({"team" + std::to_string(teams.size()), draw_members(shape, random),
+                     static_cast<int>(random.below(static_cast<std::uint64_t>(shape.threads)))});
+  };
+  for (int i = 0; i <= shape.threads; ++i) add_team();
+  while (calls.size() < shape.calls) {
+    if (random.chance(0.05)) add_team();
+    const std::size_t which = random.below(open.size());
+    calls.push_back(draw_call(open[which], shape, random));
+    if (open.size() > 1 && random.chance(0.05)) {
+      calls.back().last = true;
+      open.erase(open.begin() + static_cast<std::ptrdiff_t>(which));
+    }
+  }
+}
+
+Reducer reducer_of(const CallSpec& call) {
+  const ReduceKernel kernel = find_kernel(call.type, call.op);
+  return {kernel, host_reduce, nullptr, const_cast<std::size_t*>(&call.element), call.element};
+}
+
+Bytes contribution(const CallSpec& call, int rank) {
+  SimRandom random(call.seed + static_cast<std::uint64_t>(rank) * 0x9e3779b97f4a7c15);
+  Bytes bytes(call.bytes());
+  switch (call.type) {
+    case NEZHA_FLOAT:
+    case NEZHA_COMPLEX_FLOAT:
+      fill_floats<float>(bytes, call.hostile, random);
+      break;
+    case NEZHA_DOUBLE:
+      fill_floats<double>(bytes, call.hostile, random);
+      break;
+    default:
+      for (std::size_t at = 0; at < bytes.size(); at += 8) {
+        const std::uint64_t value = random.next();
+        std::memcpy(bytes.data() + at, &value, std::min<std::size_t>(8, bytes.size() - at));
+      }
+  }
+  return bytes;
+}
+
+Bytes expected_result(const CallSpec& call, AlgorithmChoice algorithm, const std::vector<int>& order) {
+  std::vector<Bytes> by_position;
+  for (const int rank : order) by_position.push_back(contribution(call, rank));
+  if (algorithm == AlgorithmChoice::doubling) return fold_tree(call, std::move(by_position));
+  Bytes result(call.bytes());
+  for (std::size_t block = 0; block < order.size(); ++block) fold_block(call, by_position, block, result);
+  return result;
+}
+
+}  // namespace nezha::test

@@ -1,0 +1,64 @@
+// SPDX-License-Identifier: BSD-3-Clause
+/// What the simulated ranks compute: teams, the calls on them, their data, and the results that there must be.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "alg/call.h"
+#include "nezha/nezha.h"
+#include "rail/sim/random.h"
+#include "util/params.h"
+
+namespace nezha::test {
+
+using Bytes = std::vector<std::byte>;
+
+struct TeamSpec {
+  std::string name;
+  std::vector<int> members;  ///< job ranks by rank of the team, in any order
+  int thread = 0;            ///< of every member: threads have teams of their own, as MPI wants it
+};
+
+struct CallSpec {
+  std::size_t team = 0;
+  std::size_t count = 1;
+  std::size_t element = 4;
+  nezha_type_t type = NEZHA_FLOAT;
+  nezha_op_t op = NEZHA_SUM;
+  bool in_place = false;
+  bool hostile = false;  ///< floats whose sums depend on the order; else all values are exact
+  bool last = false;     ///< the team is given up behind it
+  std::uint64_t seed = 0;
+
+  std::size_t bytes() const { return count * element; }
+};
+
+/// Sizes of what is drawn.
+struct ProgramShape {
+  int ranks = 2;
+  int threads = 1;
+  std::size_t calls = 30;
+  std::size_t largest = 256 * 1024;  ///< bytes of a vector
+};
+
+/// All ranks go through `calls` in this order, each thread through those of its own teams: that cannot deadlock.
+struct Program {
+  std::vector<TeamSpec> teams;
+  std::vector<CallSpec> calls;
+
+  Program(const ProgramShape& shape, SimRandom& random);
+};
+
+/// The reduction of a call: a kernel, or (for NEZHA_TYPE_OTHER) a function of the test.
+Reducer reducer_of(const CallSpec& call);
+
+/// What `rank` of the team contributes.
+Bytes contribution(const CallSpec& call, int rank);
+
+/// The result, bit by bit. `order`: the team's ranks in ring order.
+Bytes expected_result(const CallSpec& call, AlgorithmChoice algorithm, const std::vector<int>& order);
+
+}  // namespace nezha::test

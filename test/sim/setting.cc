@@ -1,0 +1,104 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "setting.h"
+
+#include <algorithm>
+#include <cmath>
+
+namespace nezha::test {
+namespace {
+
+/// Between `low` and `high`, small ones as likely as large ones.
+double draw_scale(SimRandom& random, double low, double high) {
+  return low * std::exp(random.real() * std::log(high / low));
+}
+
+Nanoseconds draw_time(SimRandom& random, Nanoseconds low, Nanoseconds high) {
+  return static_cast<Nanoseconds>(draw_scale(random, static_cast<double>(low), static_cast<double>(high)));
+}
+
+std::size_t draw_size(SimRandom& random, std::size_t low, std::size_t high) {
+  return static_cast<std::size_t>(draw_scale(random, static_cast<double>(low), static_cast<double>(high)));
+}
+
+}  // namespace
+
+Setting::Setting(std::uint64_t seed_, std::size_t calls) : seed(seed_), random(seed_) {
+  shape.ranks = 2 + static_cast<int>(random.below(random.chance(0.3) ? 8 : 4));
+  shape.threads = random.chance(0.5) ? 1 : 2 + static_cast<int>(random.below(3));
+  shape.calls = calls;
+  if (random.chance(0.1)) shape.largest = 1024 * 1024;
+  draw_network();
+  draw_config();
+  draw_faults();
+}
+
+void Setting::draw_network() {
+  network.send_buffer = draw_size(random, 1500, 256 * 1024);
+  network.receive_buffer = draw_size(random, 4000, 256 * 1024);
+  network.segment = draw_size(random, 1500, 32 * 1024);
+  network.stall = random.chance(0.5) ? 0.002 : 0;
+  network.stall_time = draw_time(random, 100 * kMicrosecond, 100 * kMillisecond);
+  network.refusal = random.chance(0.3) ? 0.3 : 0;
+  network.short_write = random.chance(0.5) ? 0.3 : 0;
+  network.notice_max = draw_time(random, kMillisecond, 200 * kMillisecond);
+  const std::size_t networks = 1 + random.below(4);
+  const double rate = draw_scale(random, 0.005, 1.25);
+  const Nanoseconds delay = draw_time(random, kMicrosecond, kMillisecond);
+  const bool shared_nodes = random.chance(0.2);
+  for (int rank = 0; rank < shape.ranks; ++rank) {
+    nodes.push_back("n" + std::to_string(shared_nodes ? random.below(3) : static_cast<std::uint64_t>(rank)));
+    std::vector<SimPortOptions>& mine = ports.emplace_back();
+    for (std::size_t i = 0; i < networks; ++i) {
+      if (i != 0 && random.chance(0.1)) continue;
+      SimPortOptions port;
+      port.name = "sim" + std::to_string(i);
+      port.network = static_cast<std::uint8_t>(i);
+      port.rate = rate * (random.chance(0.5) ? 1 : draw_scale(random, 0.1, 1));
+      port.delay = delay;
+      port.jitter = random.chance(0.5) ? 0 : draw_time(random, kMicrosecond, 5 * kMillisecond);
+      port.speed_mbps = random.chance(0.5) ? 0 : static_cast<std::uint32_t>(port.rate * 8000);
+      mine.push_back(port);
+    }
+  }
+}
+
+void Setting::draw_config() {
+  constexpr AlgorithmChoice kChoices[] = {AlgorithmChoice::automatic, AlgorithmChoice::ring, AlgorithmChoice::mesh,
+                                          AlgorithmChoice::single_step, AlgorithmChoice::doubling};
+  config.algorithm = kChoices[random.below(std::size(kChoices))];
+  config.reproducible = random.chance(0.3);
+  config.small_max = draw_size(random, 16, 32 * 1024);
+  config.mesh_block = draw_size(random, 64, 128 * 1024);
+  config.chunk = random.chance(0.5) ? 0 : draw_size(random, 16, 64 * 1024);
+  config.checksum = random.chance(0.2);
+  config.threshold = 0;
+  config.timeout = 86400;
+  config.connect_timeout = 20;
+  for (int rank = 0; rank < shape.ranks; ++rank)
+    windows.push_back(random.chance(0.3) ? draw_size(random, 1024, 16 * 1024) : draw_size(random, 16 * 1024, 256 * 1024));
+  longest_thought = random.chance(0.3) ? 0 : draw_time(random, 10 * kMicrosecond, 100 * kMillisecond);
+}
+
+void Setting::draw_faults() {
+  if (random.chance(0.25)) return;
+  const auto maybe = [&](double chance, Nanoseconds low, Nanoseconds high) {
+    return random.chance(chance) ? draw_time(random, low, high) : 0;
+  };
+  faults.outage = maybe(0.6, kMillisecond, 200 * kMillisecond);
+  faults.longest_outage = draw_time(random, kMillisecond, 500 * kMillisecond);
+  faults.break_lane = maybe(0.6, kMillisecond, 100 * kMillisecond);
+  faults.rate = maybe(0.3, kMillisecond, 100 * kMillisecond);
+  faults.pause = maybe(0.3, 10 * kMillisecond, 200 * kMillisecond);
+}
+
+std::string Setting::text() const {
+  return std::to_string(shape.ranks) + " ranks, " + std::to_string(shape.threads) + " threads, " +
+         std::to_string(ports[0].size()) + " rails on rank 0, algorithm " +
+         std::to_string(static_cast<int>(config.algorithm)) + ", chunk " + std::to_string(config.chunk) +
+         ", window of rank 0 " + std::to_string(windows[0]) + ", send buffer " + std::to_string(network.send_buffer) +
+         ", faults every " + std::to_string(faults.outage / kMicrosecond) + "/" +
+         std::to_string(faults.break_lane / kMicrosecond) + "/" + std::to_string(faults.rate / kMicrosecond) + "/" +
+         std::to_string(faults.pause / kMicrosecond) + " us";
+}
+
+}  // namespace nezha::test
