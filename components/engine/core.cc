@@ -106,23 +106,21 @@ void Core::destroy_team(Team& team) {
 void Core::vote(Team& team, std::array<std::uint64_t, NEZHA_VOTE_WORDS>& words) {
   bool ready = true;
   bool failed = rails() == 0;
-  std::size_t lanes = 1;
   for (const Peer* peer : team.peers()) {
     if (peer == nullptr) continue;
     const std::size_t up = peer->trunk->lanes_up();
     ready = ready && peer->settled && up != 0;
     failed = failed || (peer->settled && up == 0 && peer->dark_since == 0);
-    lanes = std::max(lanes, up);
   }
   ready = ready && team.next_peer().sample == Sample::done;
   TeamId fresh = 0;
   if (!random_id(fresh).ok()) failed = true;
-  team.vote(words, Plan::from(config_, lanes), fresh, ready, failed);
+  team.vote(words, Plan::from(config_), fresh, ready, failed);
 }
 
 nezha_team_state_t Core::decide(Team& team, const std::array<std::uint64_t, NEZHA_VOTE_WORDS>& words) {
   const nezha_team_state_t before = team.state();
-  const nezha_team_state_t after = team.decide(words, Plan::from(config_, 1), notices_);
+  const nezha_team_state_t after = team.decide(words, Plan::from(config_), notices_);
   if (before == after) return after;
   log_.line(1, "team %s of %d ranks: %s", team.name().c_str(), team.size(),
             after == NEZHA_TEAM_READY ? "ready" : "declined");

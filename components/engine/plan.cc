@@ -9,12 +9,13 @@ namespace {
 
 constexpr std::size_t kSmallestChunk = 16 * 1024;
 constexpr std::size_t kLargestChunk = 128 * 1024;
-/// So many chunks of a block for each lane, so that lanes end together and a step overlaps the next.
-constexpr std::size_t kChunksPerLane = 4;
+/// So many chunks of a block, so that a step overlaps the next. More of them cost more frames and switches than they
+/// gain: it is the trunk that shares a chunk out among lanes.
+constexpr std::size_t kChunks = 2;
 
 }  // namespace
 
-Plan Plan::from(const Config& config, std::size_t lanes) {
+Plan Plan::from(const Config& config) {
   Plan plan;
   plan.algorithm = config.algorithm;
   plan.threshold = config.threshold;
@@ -22,7 +23,6 @@ Plan Plan::from(const Config& config, std::size_t lanes) {
   plan.mesh_block = config.mesh_block;
   plan.chunk = config.chunk;
   plan.reproducible = config.reproducible;
-  plan.lanes = std::max<std::size_t>(lanes, 1);
   return plan;
 }
 
@@ -33,7 +33,6 @@ void Plan::encode(std::span<std::uint64_t, kWords> words) const {
   words[3] = mesh_block;
   words[4] = chunk;
   words[5] = reproducible ? 1 : 0;
-  words[6] = lanes;
 }
 
 Plan Plan::decode(std::span<const std::uint64_t, kWords> words) {
@@ -44,7 +43,6 @@ Plan Plan::decode(std::span<const std::uint64_t, kWords> words) {
   plan.mesh_block = words[3];
   plan.chunk = words[4];
   plan.reproducible = words[5] != 0;
-  plan.lanes = words[6];
   return plan;
 }
 
@@ -74,15 +72,13 @@ std::size_t Plan::chunk_for(AlgorithmChoice choice, std::size_t bytes, std::size
   const std::size_t block = bytes / static_cast<std::size_t>(size);
   std::size_t wanted = chunk;
   if (wanted == 0 && choice == AlgorithmChoice::mesh) wanted = kLargestChunk;
-  if (wanted == 0) wanted = std::clamp(block / (lanes * kChunksPerLane), kSmallestChunk, kLargestChunk);
+  if (wanted == 0) wanted = std::clamp(block / kChunks, kSmallestChunk, kLargestChunk);
   return std::max<std::size_t>(wanted / element, 1) * element;
 }
 
 std::uint64_t hash_of(const Plan& plan) {
-  Plan what = plan;
-  what.lanes = 0;  // a rank's own number of rails is no parameter
   std::array<std::uint64_t, Plan::kWords> words;
-  what.encode(words);
+  plan.encode(words);
   std::uint64_t hash = 0xcbf29ce484222325;  // FNV-1a, 64 bit words
   for (const std::uint64_t word : words) hash = (hash ^ word) * 0x100000001b3;
   return hash;

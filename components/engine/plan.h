@@ -24,10 +24,9 @@ struct Plan {
   std::uint64_t mesh_block = 0;
   std::uint64_t chunk = 0;
   bool reproducible = false;
-  std::uint64_t lanes = 1;  ///< most lanes of any pair of ranks
 
-  static constexpr std::size_t kWords = 7;
-  static Plan from(const Config& config, std::size_t lanes);
+  static constexpr std::size_t kWords = 6;
+  static Plan from(const Config& config);
   void encode(std::span<std::uint64_t, kWords> words) const;
   static Plan decode(std::span<const std::uint64_t, kWords> words);
 

@@ -2,7 +2,6 @@
 #include "engine/team.h"
 
 #include <algorithm>
-#include <bit>
 
 #include "trunk/wire.h"
 
@@ -10,7 +9,7 @@ namespace nezha {
 namespace {
 
 // Words of the agreement. Flags and masks add up by OR; rank 0's words are zero on all others.
-enum Word : std::size_t { kFlags, kVersion, kNotVersion, kHash, kNotHash, kLaneMask, kTeamId, kPlan };
+enum Word : std::size_t { kFlags, kVersion, kNotVersion, kHash, kNotHash, kTeamId, kPlan };
 static_assert(kPlan + Plan::kWords <= NEZHA_VOTE_WORDS);
 constexpr std::uint64_t kNotReady = 1;
 constexpr std::uint64_t kFailed = 2;
@@ -83,7 +82,6 @@ void Team::vote(std::array<std::uint64_t, NEZHA_VOTE_WORDS>& words, const Plan& 
   words[kNotVersion] = ~words[kVersion];
   words[kHash] = hash_of(own);
   words[kNotHash] = ~words[kHash];
-  words[kLaneMask] = std::uint64_t{1} << std::min<std::uint64_t>(own.lanes, 63);
   if (rank_ != 0) return;
   words[kTeamId] = fresh_id;
   own.encode(std::span(words).subspan<kPlan, Plan::kWords>());
@@ -104,7 +102,6 @@ nezha_team_state_t Team::decide(const std::array<std::uint64_t, NEZHA_VOTE_WORDS
   if (id_ == 0) return state_ = NEZHA_TEAM_DECLINED;
   plan_ = Plan::decode(std::span(words).subspan<kPlan, Plan::kWords>());
   if (hash_of(plan_) != hash_of(own)) notices.push_back({"parameters differ", {name_, std::to_string(rank_)}});
-  plan_.lanes = static_cast<std::uint64_t>(std::bit_width(words[kLaneMask]) - 1);
   return state_ = NEZHA_TEAM_READY;
 }
 

@@ -14,7 +14,7 @@ constexpr Nanoseconds kQueue = 4 * kMillisecond;
 constexpr Nanoseconds kPiece = kMillisecond;       ///< longest time that one piece may take on its lane
 constexpr Nanoseconds kFresh = 50 * kMicrosecond;  ///< a fill older than this is asked for again
 constexpr std::size_t kFloor = 128 * 1024;         ///< a lane may always hold this much
-constexpr std::size_t kCeiling = 2 * 1024 * 1024;  ///< and never more than this
+constexpr std::size_t kCeiling = 384 * 1024;  ///< and never more: beyond, bytes only grow cold
 constexpr std::size_t kSmall = 8 * 1024;           ///< not worth splitting: a frame costs as much as these bytes
 
 double measured(const LaneState& lane) {

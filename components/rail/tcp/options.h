@@ -21,7 +21,7 @@ struct TcpOptions {
 
   /// Bytes of kernel memory for what a lane has received and nobody has read. The kernel's autotuning decides below
   /// it; once it wants more the buffer is fixed at this size (or what net.core.rmem_max permits, if that is less).
-  std::size_t lane_memory = 1024 * 1024;
+  std::size_t lane_memory = 512 * 1024;
   std::size_t staging = 16 * 1024;        ///< receive buffer of a lane for headers and small payloads
   std::size_t large_frame = 16 * 1024;    ///< payloads from here on are read straight to their places
   std::size_t tail = 256;                 ///< staged behind a large payload: room for the next frame's header
