@@ -103,16 +103,21 @@ void Core::destroy_team(Team& team) {
   std::erase_if(teams_, [&](const auto& other) { return other.get() == &team; });
 }
 
+bool Core::wired(const Team& team) const {
+  return team.next_peer().sample == Sample::done &&
+         std::all_of(team.peers().begin(), team.peers().end(),
+                     [](const Peer* peer) { return peer == nullptr || peer->settled; });
+}
+
 void Core::vote(Team& team, std::array<std::uint64_t, NEZHA_VOTE_WORDS>& words) {
-  bool ready = true;
+  bool ready = wired(team);
   bool failed = rails() == 0;
   for (const Peer* peer : team.peers()) {
     if (peer == nullptr) continue;
     const std::size_t up = peer->trunk->lanes_up();
-    ready = ready && peer->settled && up != 0;
+    ready = ready && up != 0;
     failed = failed || (peer->settled && up == 0 && peer->dark_since == 0);
   }
-  ready = ready && team.next_peer().sample == Sample::done;
   TeamId fresh = 0;
   if (!random_id(fresh).ok()) failed = true;
   team.vote(words, Plan::from(config_), fresh, ready, failed);

@@ -41,6 +41,8 @@ class Core final : public PieceReceiver, public Admission {
 
   Team* create_team(std::string name, int rank, std::vector<Peer*> peers);
   void destroy_team(Team& team);
+  /// Every lane of the team is up, or has been waited for long enough, and sampled.
+  bool wired(const Team& team) const;
   void vote(Team& team, std::array<std::uint64_t, NEZHA_VOTE_WORDS>& words);
   nezha_team_state_t decide(Team& team, const std::array<std::uint64_t, NEZHA_VOTE_WORDS>& words);
   /// Begins an operation; Team::finished() tells when it is over.

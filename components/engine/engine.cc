@@ -21,6 +21,7 @@ namespace {
 
 constexpr Nanoseconds kBlock = 100 * kMicrosecond;  ///< longest time that a caller sleeps at a stretch
 constexpr unsigned kSpins = 3;                      ///< idle rounds before it does
+constexpr Nanoseconds kWiringLook = 500 * kMicrosecond;
 constexpr unsigned kPatientRounds = 20;             ///< idle rounds before acks are sent on their own
 constexpr Nanoseconds kHostEvery = 100 * kMicrosecond;  ///< between two looks at the host's own communication
 
@@ -105,7 +106,22 @@ bool Engine::agreement_due(Team& team, std::size_t bytes) {
 
 void Engine::vote(Team& team, std::array<std::uint64_t, NEZHA_VOTE_WORDS>& words) {
   Lock lock(mutex_);
+  const AlgorithmChoice algorithm = core_.config().algorithm;
+  const bool pinned = algorithm != AlgorithmChoice::automatic && algorithm != AlgorithmChoice::incumbent;
+  if (pinned || core_.config().reproducible) await_wiring(lock, team);
   core_.vote(team, words);
+}
+
+/// Who wants the same bits in every run cannot have a first few calls on the incumbent, whose number depends on time: the
+/// first agreement waits until the lanes are up. Everybody else's calls never wait for wiring.
+void Engine::await_wiring(Lock& lock, const Team& team) {
+  while (!core_.wired(team) && clock_.now() < team.wiring_until()) {
+    lock.unlock();
+    host_.progress(host_.ctx);
+    const timespec moment{0, kWiringLook};
+    nanosleep(&moment, nullptr);
+    lock.lock();
+  }
 }
 
 nezha_team_state_t Engine::decide(Team& team, const std::array<std::uint64_t, NEZHA_VOTE_WORDS>& words) {

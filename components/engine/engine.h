@@ -56,6 +56,7 @@ class Engine {
   void drive(Lock& lock, Team& team);
   void rest(Lock& lock, unsigned rounds);
   void count(std::size_t bytes, Nanoseconds took);
+  void await_wiring(Lock& lock, const Team& team);
   void show_notices(Lock& lock);
 
   void start_service();

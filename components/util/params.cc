@@ -141,7 +141,8 @@ constexpr std::array kRows = {
         "Empty: measured."),
     row<&Config::algorithm>("algorithm", "auto", {0, 0}, "auto|ring|mesh|single_step|doubling|incumbent", 4, kDecides,
         "The algorithm of every allreduce, whatever its size. auto: by size, see small_max and mesh_block. incumbent: "
-        "Open MPI's own, always."),
+        "Open MPI's own, always. With any but auto a communicator's first call waits for its lanes, so that bits are "
+        "the same run after run."),
     row<&Config::threshold>("threshold", "0", {0, kAnySize}, "", 4, kDecides,
         "Calls of fewer bytes than this go to Open MPI's own allreduce. 0: none do."),
     row<&Config::small_max>("small_max", "16k", {0, 256 * kKiB}, "", 6, kDecides,
@@ -153,7 +154,7 @@ constexpr std::array kRows = {
         "Bytes of one chunk, the unit in which a vector is sent and reduced. 0: chosen by the size of the vector."),
     row<&Config::reproducible>("reproducible", "0", {0, 1}, "0|1", 4, kDecides,
         "With 1, equal calls give equal bits in every run on the same ranks: the choice of algorithm depends on "
-        "nothing that was measured. With 0 only all ranks of one call are sure to have equal bits."),
+        "nothing that was measured, and a communicator's first call waits for its lanes. With 0 only all ranks of one call are sure to have equal bits."),
     row<&Config::checksum>("checksum", "0", {0, 1}, "0|1", 5, 0,
         "With 1, the bytes of the vector carry a CRC32C on the wire, and a lane that damages them is closed. With 0 "
         "only headers are checked, and the network's own checks are trusted for the rest."),
