@@ -11,6 +11,7 @@
 #include "alg/call.h"
 #include "trunk/lane_state.h"
 #include "trunk/piece.h"
+#include "util/params.h"
 
 namespace nezha {
 
@@ -36,6 +37,9 @@ class Algorithm {
  private:
   const TeamView& team_;
 };
+
+/// Null for a choice that is no algorithm of ours.
+std::unique_ptr<Algorithm> make_algorithm(AlgorithmChoice choice, const TeamView& team);
 
 std::unique_ptr<Algorithm> make_ring(const TeamView& team);
 std::unique_ptr<Algorithm> make_mesh(const TeamView& team);

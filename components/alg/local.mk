@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
 engine_sources += \
-	%D%/algorithm.h \
+	%D%/algorithm.h %D%/algorithms.cc \
 	%D%/call.h \
 	%D%/doubling.cc \
 	%D%/layout.h \

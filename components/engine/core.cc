@@ -91,7 +91,7 @@ Peer* Core::add_peer(std::span<const std::byte> bytes, bool same_node, Status& w
 Team* Core::create_team(std::string name, int rank, std::vector<Peer*> peers) {
   for (Peer* peer : peers)
     if (peer != nullptr) wiring_.want(*peer, clock_.now());
-  const Nanoseconds until = clock_.now() + config_.connect_timeout * kSecond + kSamplePatience;
+  const Nanoseconds until = clock_.now() + config_.connect_timeout * kSecond + kSamplePatience + kSecond;
   return teams_.emplace_back(std::make_unique<Team>(std::move(name), rank, std::move(peers), self_.node, until)).get();
 }
 

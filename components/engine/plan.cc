@@ -48,7 +48,7 @@ Plan Plan::decode(std::span<const std::uint64_t, kWords> words) {
 
 AlgorithmChoice Plan::choose(std::size_t bytes, std::size_t element, int size) const {
   if (algorithm == AlgorithmChoice::incumbent || element > kMostElement) return AlgorithmChoice::incumbent;
-  if (algorithm == AlgorithmChoice::automatic && bytes < threshold) return AlgorithmChoice::incumbent;
+  if (bytes < threshold) return AlgorithmChoice::incumbent;
   const bool small = bytes <= kMostCopied;
   switch (algorithm) {
     case AlgorithmChoice::ring:

@@ -20,15 +20,6 @@ constexpr std::size_t kLargeCall = 256 * 1024;
 /// True when all ranks put the same value into a pair of words (the value and its complement).
 bool unanimous(std::uint64_t values, std::uint64_t complements) { return (values & complements) == 0; }
 
-std::unique_ptr<Algorithm> make(AlgorithmChoice choice, const TeamView& view) {
-  switch (choice) {
-    case AlgorithmChoice::mesh: return make_mesh(view);
-    case AlgorithmChoice::single_step: return make_single_step(view);
-    case AlgorithmChoice::doubling: return make_doubling(view);
-    default: return make_ring(view);
-  }
-}
-
 }  // namespace
 
 Team::Team(std::string name, int rank, std::vector<Peer*> peers, const std::string& own_node,
@@ -107,7 +98,7 @@ nezha_team_state_t Team::decide(const std::array<std::uint64_t, NEZHA_VOTE_WORDS
 
 void Team::start(const Call& call, AlgorithmChoice choice) {
   std::unique_ptr<Algorithm>& slot = algorithms_[static_cast<std::size_t>(choice) - 1];
-  if (!slot) slot = make(choice, view_);
+  if (!slot) slot = make_algorithm(choice, view_);
   algorithm_ = slot.get();
   ++op_;
   active_ = true;

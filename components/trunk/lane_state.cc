@@ -37,6 +37,7 @@ void LaneState::learn(Nanoseconds now) {
 void LaneState::handed(Nanoseconds now, std::size_t bytes) {
   if (fill == 0) rail->loaded.push_back(this);
   fill += bytes;
+  given += bytes;
   rail->update(now, bytes, 0);
 }
 

@@ -34,6 +34,7 @@ struct LaneState {
 
   // Sending.
   std::size_t fill = 0;           ///< last known, plus what was handed over since
+  std::uint64_t given = 0;        ///< bytes handed over since the set of lanes last changed
   double rate = 0;                ///< bytes per nanosecond; 0 = not known yet
   Nanoseconds learned = 0;        ///< when the rate was last looked at
 

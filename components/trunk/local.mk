@@ -5,6 +5,7 @@ engine_sources += \
 	%D%/flow.cc %D%/flow.h \
 	%D%/gone_teams.h \
 	%D%/keep.cc %D%/keep.h \
+	%D%/lane_limits.cc %D%/lane_limits.h \
 	%D%/lane_state.cc %D%/lane_state.h \
 	%D%/piece.h \
 	%D%/rail_load.cc %D%/rail_load.h \
@@ -12,4 +13,5 @@ engine_sources += \
 	%D%/sent_log.cc %D%/sent_log.h \
 	%D%/strategy.h \
 	%D%/trunk.h %D%/trunk_ack.cc %D%/trunk_lanes.cc %D%/trunk_receive.cc %D%/trunk_send.cc \
+	%D%/weighted.cc \
 	%D%/wire.cc %D%/wire.h

@@ -155,7 +155,7 @@ class Trunk final : public LaneEvents {
   PieceReceiver& receiver_;
   const Clock& clock_;
   const Log& log_sink_;
-  const Strategy& strategy_;
+  const Strategy* strategy_;
 
   std::vector<LaneState> lanes_;
 

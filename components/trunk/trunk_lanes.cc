@@ -11,7 +11,7 @@ Trunk::Trunk(ProcessId peer, const TrunkOptions& options, PieceReceiver& receive
       receiver_(receiver),
       clock_(clock),
       log_sink_(log),
-      strategy_(earliest_finish()),
+      strategy_(&earliest_finish()),
       keep_(options.keep),
       early_(options.early_window) {}
 
@@ -20,6 +20,7 @@ void Trunk::add_lane(std::uint8_t local_rail, std::uint8_t remote_rail, RailLoad
   state.local_rail = local_rail;
   state.remote_rail = remote_rail;
   state.rail = &rail;
+  if (rail.weight > 0) strategy_ = &weighted();
 }
 
 bool Trunk::lane_is_down(std::uint8_t local_rail, std::uint8_t remote_rail) const {
@@ -40,6 +41,7 @@ void Trunk::lane_up(Lane& lane) {
       continue;
     state.lane = &lane;
     state.rate = 0;
+    for (LaneState& each : lanes_) each.given = 0;  // shares count anew
     state.rail->lanes_up += 1;
     return;
   }

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include <algorithm>
+#include <bit>
 #include <cstddef>
 #include <cstring>
 
@@ -55,7 +56,7 @@ Status Trunk::place_all(LaneState& state) {
       return bad("more early pieces than the window allows");
     }
   }
-  if (state.scratch.size() < scratch) state.scratch.resize(scratch);
+  if (state.scratch.size() < scratch) state.scratch.resize(std::bit_ceil(scratch));
   std::byte* at = state.scratch.data();
   for (std::size_t i = 0; i < state.records.count; ++i) {
     if (state.places[i].kind != PlaceKind::scratch) continue;

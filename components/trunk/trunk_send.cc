@@ -57,7 +57,7 @@ void Trunk::pump() {
       bytes = queued();
       if (bytes == 0) break;
     }
-    const LaneChoice choice = strategy_.choose(lanes_, bytes, clock_.now());
+    const LaneChoice choice = strategy_->choose(lanes_, bytes, clock_.now());
     if (choice.lane == nullptr || !send_frame(*choice.lane, choice.bytes)) break;
   }
   pumping_ = false;

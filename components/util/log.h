@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-/// Where log lines go. The host owns the sink; levels: 0 errors, 1 decisions, 2 rails and lanes, 3 operations, 4 frames.
+/// Where log lines go. The host owns the sink; levels: 0 errors, 1 decisions and lost lanes, 2 rails and lanes, 3 failed attempts.
 #pragma once
 
 #include <cstdarg>

@@ -116,9 +116,9 @@ constexpr std::array kRows = {
     row<&Config::priority>("priority", "95", {0, 100}, "", 5, 0,
         "Priority among the coll components; the one of highest priority carries allreduce. At or below that of "
         "another component that offers allreduce, Nezha is not used."),
-    row<&Config::verbose>("verbose", "0", {0, 4}, "", 2, 0,
-        "How much is logged: 0 errors, 1 decisions, 2 rails and lanes, 3 operations, 4 frames; each includes those "
-        "before it."),
+    row<&Config::verbose>("verbose", "0", {0, 3}, "", 2, 0,
+        "How much is logged: 0 errors, 1 decisions and lost lanes, 2 rails and lanes, 3 failed attempts to connect; each "
+        "includes those before it."),
     row<&Config::report>("report", "0", {0, 1}, "0|1", 2, 0,
         "With 1, rank 0 prints at the end of the job what each rail carried and how fast each message size was."),
     row<&Config::single_node>("single_node", "0", {0, 8}, "", 8, 0,
@@ -140,13 +140,14 @@ constexpr std::array kRows = {
         "Fixed shares of the rails, as weights: eth0:2,eth1:1 gives two thirds to eth0. Only the ratios count. "
         "Empty: measured."),
     row<&Config::algorithm>("algorithm", "auto", {0, 0}, "auto|ring|mesh|single_step|doubling|incumbent", 4, kDecides,
-        "The algorithm of every allreduce, whatever its size. auto: by size, see small_max and mesh_block. incumbent: "
-        "Open MPI's own, always. With any but auto a communicator's first call waits for its lanes, so that bits are "
+        "The algorithm of every allreduce. auto: by size, see small_max and mesh_block. single_step and doubling: up to "
+        "32 KiB, a ring above. incumbent: Open MPI's own, always. With any other but auto a communicator's first call waits for its lanes, so that bits are "
         "the same run after run."),
     row<&Config::threshold>("threshold", "0", {0, kAnySize}, "", 4, kDecides,
         "Calls of fewer bytes than this go to Open MPI's own allreduce. 0: none do."),
     row<&Config::small_max>("small_max", "16k", {0, 256 * kKiB}, "", 6, kDecides,
-        "Largest vector in bytes that is sent whole in one pass, which has the fewest steps. 0: none is."),
+        "Largest vector in bytes that is sent whole in each step, of which there are fewest then; 32 KiB at most, whatever "
+        "is given. 0: none is."),
     row<&Config::mesh_block>("mesh_block", "8k", {0, kAnySize}, "", 6, kDecides,
         "Largest block in bytes (the vector divided by the ranks) for which the mesh is used, where all exchange with "
         "all in two steps. Larger vectors take the ring. 0: none takes the mesh."),
@@ -154,7 +155,8 @@ constexpr std::array kRows = {
         "Bytes of one chunk, the unit in which a vector is sent and reduced. 0: chosen by the size of the vector."),
     row<&Config::reproducible>("reproducible", "0", {0, 1}, "0|1", 4, kDecides,
         "With 1, equal calls give equal bits in every run on the same ranks: the choice of algorithm depends on "
-        "nothing that was measured, and a communicator's first call waits for its lanes. With 0 only all ranks of one call are sure to have equal bits."),
+        "nothing that was measured, and a communicator's first call waits for its lanes. With 0 only all ranks of one "
+        "call are sure to have equal bits."),
     row<&Config::checksum>("checksum", "0", {0, 1}, "0|1", 5, 0,
         "With 1, the bytes of the vector carry a CRC32C on the wire, and a lane that damages them is closed. With 0 "
         "only headers are checked, and the network's own checks are trusted for the rest."),
@@ -162,8 +164,8 @@ constexpr std::array kRows = {
         "Seconds without any working lane to a peer before an allreduce fails with an MPI error. Until then it waits "
         "for one to return."),
     row<&Config::connect_timeout>("connect_timeout", "5", {1, 600}, "", 4, 0,
-        "Seconds that one attempt to connect a lane may take before it is given up. Calls run on Open MPI's own "
-        "allreduce meanwhile."),
+        "Seconds that the lanes to a peer are waited for when it is first needed; those that are not up by then are left "
+        "out and named. Calls run on Open MPI's own allreduce meanwhile."),
     row<&Config::window>("window", "256k", {16 * kKiB, 16 * kMiB}, "", 8, 0,
         "Bytes per peer that are kept of operations which this rank has not begun yet. A peer that is further ahead "
         "waits until it has."),

@@ -1,0 +1,32 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "trunk/lane_limits.h"
+
+#include <algorithm>
+
+namespace nezha {
+namespace {
+
+constexpr double kUnknownRate = 0.125;  ///< 1 Gbit/s
+constexpr Nanoseconds kQueue = 4 * kMillisecond;
+constexpr Nanoseconds kPiece = kMillisecond;
+constexpr std::size_t kFloor = 128 * 1024;    ///< a lane may always hold this much
+constexpr std::size_t kCeiling = 384 * 1024;  ///< and never more: beyond, bytes only grow cold
+
+std::size_t bytes_in(const LaneState& lane, Nanoseconds span) {
+  return static_cast<std::size_t>(pace(lane) * static_cast<double>(span));
+}
+
+}  // namespace
+
+double pace(const LaneState& lane) {
+  if (lane.rate > 0) return lane.rate;
+  return lane.rail->nominal > 0 ? lane.rail->nominal : kUnknownRate;
+}
+
+std::size_t fill_limit(LaneState& lane) {
+  return std::clamp(bytes_in(lane, lane.lane->min_rtt() + kQueue), kFloor, kCeiling);
+}
+
+std::size_t longest_piece(const LaneState& lane) { return std::max(bytes_in(lane, kPiece), kSmall); }
+
+}  // namespace nezha

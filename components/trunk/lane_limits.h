@@ -1,0 +1,24 @@
+// SPDX-License-Identifier: BSD-3-Clause
+/// What every strategy respects: how fast a lane is, how much it may hold, how long a piece of it may be.
+#pragma once
+
+#include <cstddef>
+
+#include "trunk/lane_state.h"
+
+namespace nezha {
+
+/// Not worth splitting: a frame costs as much as these bytes.
+constexpr std::size_t kSmall = 8 * 1024;
+
+/// Bytes per nanosecond: as learned, or what the link says of itself, or a guess.
+double pace(const LaneState& lane);
+
+/// How much a lane may hold. Kernel buffers hide a lane's state, so its queue is kept short: 2 ms of its own, and as much
+/// again since acknowledgements wait in the peer's queue behind what that sends; within bounds. The lane is up.
+std::size_t fill_limit(LaneState& lane);
+
+/// A piece takes its lane about 1 ms at most, so that the last one on a slow lane holds up little.
+std::size_t longest_piece(const LaneState& lane);
+
+}  // namespace nezha
