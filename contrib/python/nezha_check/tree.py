@@ -11,7 +11,7 @@ from nezha_check.results import FAILED, PASSED, Case
 from nezha_check.run import read_log, run_logged
 
 MAKE_TIMEOUT = 1800
-PROGRAM_TIMEOUT = 300
+PROGRAM_TIMEOUT = 900
 SCRIPT_TIMEOUT = 900
 
 
