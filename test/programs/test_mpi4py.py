@@ -10,7 +10,7 @@ from program_case import ProgramCase
 PYTHON = "/usr/bin/python3"  # the one that the distribution's mpi4py belongs to
 
 SCRIPT = """
-import hashlib, time
+import hashlib, sys, time
 import numpy
 from mpi4py import MPI
 world = MPI.COMM_WORLD
@@ -30,7 +30,7 @@ for count in (1, 1000, 50001, 1000000):
             again = numbers.astype(kind)
             world.Allreduce(MPI.IN_PLACE, again, op=op)
             assert (again == result).all(), (count, kind)
-print(f"rank {rank} {digest.hexdigest()}")
+sys.stdout.write(f"rank {rank} {digest.hexdigest()}\\n")  # in one piece, so that ranks do not mix
 """
 
 
