@@ -31,7 +31,7 @@ World world(std::size_t index);
 
 /// Some counts are given as numbers, some as the bytes whose limit they touch or cross.
 constexpr std::size_t kCountChoices = 15;
-std::size_t count_choice(std::size_t choice, std::size_t element);
+std::size_t count_choice(std::size_t choice, std::size_t element, int ranks);
 
 struct Case {
   std::size_t kind;

@@ -3,6 +3,8 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <array>
+#include <cstring>
 #include <set>
 
 #include "matrix.h"
@@ -19,7 +21,7 @@ constexpr std::size_t kMostCopied = 32 * 1024;
 class Collective {
  public:
   Collective(const World& world, const Case& which)
-      : kind_(kinds()[which.kind]), count_(count_choice(which.choice, kind_.element)), in_place_(which.in_place),
+      : kind_(kinds()[which.kind]), count_(count_choice(which.choice, kind_.element, world.ranks)), in_place_(which.in_place),
         shift_(which.kind % 2 * kind_.host.alignment) {
     for (int rank = 0; rank < world.ranks; ++rank) {
       const auto seed = world.index * 1000003 + which.kind * 101 + static_cast<std::size_t>(rank);
@@ -49,7 +51,7 @@ class Collective {
     if (ring && tree && !equals(0, expected)) expected = ring_result(kind_, vectors);
     EXPECT_TRUE(equals(0, expected)) << name() << ": wrong, first at byte " << first_difference(expected);
     for (int rank = 0; rank < world.ranks; ++rank) {
-      EXPECT_TRUE(std::equal(result(rank), result(rank) + bytes(), result(0))) << name() << ": other bits on rank " << rank;
+      EXPECT_EQ(std::memcmp(result(rank), result(0), bytes()), 0) << name() << ": other bits on rank " << rank;
       EXPECT_TRUE(guards_stand(rank)) << name() << ": written outside on rank " << rank;
       const auto seed = world.index * 1000003 + kind_index() * 101 + static_cast<std::size_t>(rank);
       EXPECT_TRUE(sends_[static_cast<std::size_t>(rank)] == make_vector(kind_, count_, seed))
@@ -61,7 +63,7 @@ class Collective {
   std::size_t kind_index() const { return static_cast<std::size_t>(&kind_ - kinds().data()); }
   std::byte* result(int rank) { return recvs_[static_cast<std::size_t>(rank)].data() + kGuard + shift_; }
   bool equals(int rank, const std::vector<std::byte>& expected) {
-    return std::equal(expected.begin(), expected.end(), result(rank));
+    return std::memcmp(expected.data(), result(rank), expected.size()) == 0;
   }
   std::ptrdiff_t first_difference(const std::vector<std::byte>& expected) {
     return std::mismatch(expected.begin(), expected.end(), result(0)).first - expected.begin();

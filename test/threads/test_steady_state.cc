@@ -16,14 +16,13 @@ namespace nezha::test {
 namespace {
 
 constexpr int kRanks = 4;
-constexpr int kWarmUp = 200;
-constexpr int kOperations = 1000;
 constexpr int kRounds = 5;
 
 class SteadyState : public testing::TestWithParam<std::tuple<const char*, std::size_t>> {};
 
 TEST_P(SteadyState, AllocatesNothing) {
   const auto [algorithm, bytes] = GetParam();
+  const int warm_up = slowed_down() ? 50 : 200, operations = slowed_down() ? 100 : 1000;
   Ranks ranks(kRanks, {{"single_node", "2"}, {"algorithm", algorithm}});
   Team team(ranks, "everybody");
   ASSERT_TRUE(team.start());
@@ -36,7 +35,7 @@ TEST_P(SteadyState, AllocatesNothing) {
     std::vector<std::byte> recv(send.size());
     const nezha_allreduce_t call = make_call(sum, bytes / sum.element, send.data(), recv.data());
     std::mt19937 random(static_cast<unsigned>(rank));
-    for (int i = 0; i < kWarmUp; ++i) {  // with early pieces and queues that are longer than usual
+    for (int i = 0; i < warm_up; ++i) {  // with early pieces and queues that are longer than usual
       if (random() % 4 == 0) std::this_thread::sleep_for(std::chrono::microseconds(random() % 3000));
       team.allreduce(rank, call);
     }
@@ -46,7 +45,7 @@ TEST_P(SteadyState, AllocatesNothing) {
       if (rank == 0) before = allocations();
       all.arrive_and_wait();
       std::uint64_t wrong = 0;
-      for (int i = 0; i < kOperations; ++i) wrong += team.allreduce(rank, call) != NEZHA_OK ? 1 : 0;
+      for (int i = 0; i < operations; ++i) wrong += team.allreduce(rank, call) != NEZHA_OK ? 1 : 0;
       failed += wrong;
       all.arrive_and_wait();
       if (rank == 0) grown = allocations() - before;
@@ -55,7 +54,7 @@ TEST_P(SteadyState, AllocatesNothing) {
     }
   });
   EXPECT_GT(before, 0u) << "operator new is not counted";
-  EXPECT_EQ(grown, 0u) << "in each of " << kRounds << " rounds of " << kOperations << " operations";
+  EXPECT_EQ(grown, 0u) << "in each of " << kRounds << " rounds of " << operations << " operations";
   EXPECT_EQ(failed, 0u);
 }
 
