@@ -7,3 +7,7 @@ engine_sources += \
 	%D%/mesh.cc \
 	%D%/ring.cc \
 	%D%/single_step.cc
+
+gtest_programs += test/unit/test_algorithms
+test_unit_test_algorithms_SOURCES = test/unit/test_algorithms.cc
+test_unit_test_algorithms_LDADD = libnezha_sim.la $(LDADD)

@@ -44,7 +44,8 @@ void fill_floats(Bytes& bytes, bool hostile, SimRandom& random) {
 std::size_t draw_bytes(std::size_t largest, SimRandom& random) {
   const double what = random.real();
   const std::size_t limit = what < 0.35 ? 256 : what < 0.7 ? 8 * 1024 : what < 0.95 ? 64 * 1024 : largest;
-  return 1 + random.below(std::min(limit, largest));
+  const std::size_t bytes = 1 + random.below(std::min(limit, largest));
+  return random.chance(0.3) ? std::bit_ceil(bytes) : bytes;
 }
 
 CallSpec draw_call(std::size_t team, const ProgramShape& shape, SimRandom& random) {

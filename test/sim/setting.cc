@@ -2,6 +2,7 @@
 #include "setting.h"
 
 #include <algorithm>
+#include <bit>
 #include <cmath>
 
 namespace nezha::test {
@@ -18,6 +19,12 @@ Nanoseconds draw_time(SimRandom& random, Nanoseconds low, Nanoseconds high) {
 
 std::size_t draw_size(SimRandom& random, std::size_t low, std::size_t high) {
   return static_cast<std::size_t>(draw_scale(random, static_cast<double>(low), static_cast<double>(high)));
+}
+
+/// Small ones are used up often; whole powers of two often to the last byte.
+std::size_t draw_window(SimRandom& random) {
+  const std::size_t window = random.chance(0.5) ? draw_size(random, 1024, 16 * 1024) : draw_size(random, 16 * 1024, 256 * 1024);
+  return random.chance(0.5) ? std::bit_floor(window) : window;
 }
 
 }  // namespace
@@ -75,7 +82,7 @@ void Setting::draw_config() {
   config.timeout = 86400;
   config.connect_timeout = 20;
   for (int rank = 0; rank < shape.ranks; ++rank)
-    windows.push_back(random.chance(0.3) ? draw_size(random, 1024, 16 * 1024) : draw_size(random, 16 * 1024, 256 * 1024));
+    windows.push_back(draw_window(random));
   longest_thought = random.chance(0.3) ? 0 : draw_time(random, 10 * kMicrosecond, 100 * kMillisecond);
 }
 
@@ -84,9 +91,9 @@ void Setting::draw_faults() {
   const auto maybe = [&](double chance, Nanoseconds low, Nanoseconds high) {
     return random.chance(chance) ? draw_time(random, low, high) : 0;
   };
-  faults.outage = maybe(0.6, kMillisecond, 200 * kMillisecond);
+  faults.outage = maybe(0.7, kMillisecond, 200 * kMillisecond);
   faults.longest_outage = draw_time(random, kMillisecond, 500 * kMillisecond);
-  faults.break_lane = maybe(0.6, kMillisecond, 100 * kMillisecond);
+  faults.break_lane = maybe(0.7, 300 * kMicrosecond, 50 * kMillisecond);
   faults.rate = maybe(0.3, kMillisecond, 100 * kMillisecond);
   faults.pause = maybe(0.3, 10 * kMillisecond, 200 * kMillisecond);
 }

@@ -28,6 +28,7 @@ std::vector<std::vector<std::unique_ptr<SimPort>>> make_ports(const Setting& set
 World::World(std::uint64_t seed, std::size_t calls, bool talks)
     : setting_(seed, calls),
       network_(setting_.network, setting_.random.next()),
+      observer_(network_),
       program_(setting_.shape, setting_.random),
       talks_(talks),
       ports_(make_ports(setting_, network_)) {

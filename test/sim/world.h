@@ -9,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include "observer.h"
 #include "process.h"
 #include "program.h"
 #include "rail/sim/network.h"
@@ -77,6 +78,7 @@ class World {
 
   Setting setting_;
   SimNetwork network_;
+  Observer observer_;
   const Program program_;
   const bool talks_;
   std::vector<std::vector<std::unique_ptr<SimPort>>> ports_;

@@ -9,10 +9,10 @@
 
 namespace nezha {
 
-SimLane::SimLane(const LaneSpec& spec, SimNetwork& network, const SimPort& port, std::shared_ptr<SimStream> out,
-                 std::shared_ptr<SimStream> in, std::function<void()> wake)
-    : Lane(spec), network_(network), port_(port), out_(std::move(out)), in_(std::move(in)), wake_(std::move(wake)),
-      bin_(4096), reader_({}, bin_) {
+SimLane::SimLane(const LaneSpec& spec, ProcessId self, SimNetwork& network, const SimPort& port,
+                 std::shared_ptr<SimStream> out, std::shared_ptr<SimStream> in, std::function<void()> wake)
+    : Lane(spec), self_(self), network_(network), port_(port), out_(std::move(out)), in_(std::move(in)),
+      wake_(std::move(wake)), bin_(4096), reader_({}, bin_) {
   out_->writer = this;
   in_->reader = this;
 }
@@ -49,6 +49,7 @@ Lane::Sent SimLane::send(std::span<const std::byte> header, std::span<const Gath
   std::size_t room = out_->room();
   if (room != 0 && network_.random().chance(network_.options().short_write)) room = network_.random().below(room);
   network_.trace(payload_size + header.size());
+  network_.frame_sent(self_, spec().peer, header, payload);
   put(own_.data(), own_.size(), room);
   for (const Gather& part : payload) put(part.data, part.size, room);
   if (!busy()) return Sent::whole;

@@ -16,8 +16,8 @@ namespace nezha {
 /// in. It remembers what the source was when it was handed over, and reports a violation when that has changed.
 class SimLane final : public Lane, public SimStreamUser {
  public:
-  /// `port` is this side's. The transport is told by `wake` when there is something for progress().
-  SimLane(const LaneSpec& spec, SimNetwork& network, const SimPort& port, std::shared_ptr<SimStream> out,
+  /// `self` and `port` are this side's. The transport is told by `wake` when there is something for progress().
+  SimLane(const LaneSpec& spec, ProcessId self, SimNetwork& network, const SimPort& port, std::shared_ptr<SimStream> out,
           std::shared_ptr<SimStream> in, std::function<void()> wake);
   ~SimLane() override;
 
@@ -61,6 +61,7 @@ class SimLane final : public Lane, public SimStreamUser {
   void fail(Status why, bool linger);
   void detach(bool linger);
 
+  const ProcessId self_;
   SimNetwork& network_;
   const SimPort& port_;
   std::shared_ptr<SimStream> out_, in_;

@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <functional>
 #include <limits>
+#include <span>
 #include <string>
 #include <unordered_map>
 #include <vector>
@@ -48,6 +49,14 @@ class SimNetwork final : public Clock {
   /// When that will be.
   Nanoseconds next() const { return events_.empty() ? std::numeric_limits<Nanoseconds>::max() : events_.front().when; }
 
+  /// Sees each frame when it is handed to a lane.
+  using Observer = std::function<void(ProcessId from, ProcessId to, std::span<const std::byte> header,
+                                      std::span<const Gather> payload)>;
+  void observe(Observer observer) { observer_ = std::move(observer); }
+  void frame_sent(ProcessId from, ProcessId to, std::span<const std::byte> header, std::span<const Gather> payload) {
+    if (observer_) observer_(from, to, header, payload);
+  }
+
   /// Something that no correct user of a lane can cause; such as a source that changed while its lane was reading it.
   void violation(std::string what) { violations_.push_back(std::move(what)); }
   const std::vector<std::string>& violations() const { return violations_; }
@@ -78,6 +87,7 @@ class SimNetwork final : public Clock {
   Nanoseconds now_ = kSecond;
   std::uint64_t order_ = 0;
   std::vector<Event> events_;  ///< a heap
+  Observer observer_;
   std::vector<std::string> violations_;
   std::uint64_t trace_ = 0xcbf29ce484222325;
   std::unordered_map<ProcessId, SimTransport*> transports_;

@@ -94,7 +94,7 @@ void SimTransport::give_up(const Shared& attempt, Code code, const char* why) {
 
 LaneEvents& SimTransport::open_lane(const LaneSpec& spec, SimPort& port, std::shared_ptr<SimStream> out,
                                     std::shared_ptr<SimStream> in) {
-  auto lane = std::make_unique<SimLane>(spec, network_, port, std::move(out), std::move(in), on_work_);
+  auto lane = std::make_unique<SimLane>(spec, self_, network_, port, std::move(out), std::move(in), on_work_);
   SimLane& up = *lane;
   up.serial = ++serial_;
   lanes_.push_back(std::move(lane));

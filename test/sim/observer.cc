@@ -1,0 +1,37 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "observer.h"
+
+#include <string>
+
+#include "trunk/wire.h"
+#include "util/crc32c.h"
+
+namespace nezha::test {
+
+Observer::Observer(SimNetwork& network) : network_(network) {
+  network.observe([this](ProcessId from, ProcessId to, std::span<const std::byte> header,
+                         std::span<const Gather> payload) { look(from, to, header, payload); });
+}
+
+void Observer::look(ProcessId from, ProcessId to, std::span<const std::byte> header, std::span<const Gather> payload) {
+  std::size_t size = 0;
+  for (const Gather& part : payload) size += part.size;
+  FrameRecords records;
+  if (Status status = parse_records(header, size, records); !status.ok())
+    return network_.violation("a frame that is sent cannot be read: " + status.text());
+  Sums& sums = sums_[{from, to}];
+  std::size_t segment = 0;
+  for (std::size_t i = 0; i < records.count; ++i) {
+    const PieceHeader& piece = records.pieces[i];
+    if (sums.size() <= piece.id) sums.resize(piece.id + 64);
+    if (piece.length == 0) continue;
+    const Gather& bytes = payload[segment++];
+    const std::uint32_t sum = crc32c(0, bytes.data, bytes.size) | 1;
+    if (sums[piece.id] != 0 && sums[piece.id] != sum)
+      network_.violation("piece " + std::to_string(piece.id) + " of step " + std::to_string(piece.step) +
+                         " has changed before it was sent again");
+    sums[piece.id] = sum;
+  }
+}
+
+}  // namespace nezha::test

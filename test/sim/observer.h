@@ -1,0 +1,29 @@
+// SPDX-License-Identifier: BSD-3-Clause
+/// Looks at all frames on their way, and knows what an honest trunk may send.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <utility>
+#include <vector>
+
+#include "rail/sim/network.h"
+
+namespace nezha::test {
+
+/// A piece that is sent again must have the bytes that it had before: its source is unchanged until it is acknowledged.
+class Observer {
+ public:
+  explicit Observer(SimNetwork& network);
+
+ private:
+  /// Checksums of the pieces' bytes by id; 0 = not sent yet, or withdrawn.
+  using Sums = std::vector<std::uint32_t>;
+
+  void look(ProcessId from, ProcessId to, std::span<const std::byte> header, std::span<const Gather> payload);
+
+  SimNetwork& network_;
+  std::map<std::pair<ProcessId, ProcessId>, Sums> sums_;
+};
+
+}  // namespace nezha::test

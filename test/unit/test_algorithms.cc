@@ -1,0 +1,244 @@
+// SPDX-License-Identifier: BSD-3-Clause
+/// Every algorithm on whole cores over a simulated network: which bits come out depends on the vector alone, never on
+/// chunks, rails, shares or the order in which things arrive.
+#include <gtest/gtest.h>
+
+#include <cstring>
+#include <memory>
+#include <vector>
+
+#include "alg/layout.h"
+#include "engine/core.h"
+#include "rail/sim/transport.h"
+
+namespace nezha {
+namespace {
+
+using Floats = std::vector<float>;
+
+struct Rails {
+  std::vector<double> rates;  ///< bytes per nanosecond
+  std::string share;
+};
+
+/// N cores whose lanes are up, with one team that has agreed.
+class Cluster {
+ public:
+  Cluster(int ranks, const Rails& rails, std::uint64_t seed) : network_({.segment = 4096}, seed) {
+    Config config;
+    if (!rails.share.empty() && !set_parameter(config, "share", rails.share).ok()) ADD_FAILURE();
+    for (int rank = 0; rank < ranks; ++rank) {
+      std::vector<SimPort*> ports;
+      for (std::size_t i = 0; i < rails.rates.size(); ++i) {
+        SimPortOptions options;
+        options.name = "sim" + std::to_string(i);
+        options.network = static_cast<std::uint8_t>(i);
+        options.rate = rails.rates[i];
+        options.jitter = 50 * kMicrosecond;
+        ports_.push_back(std::make_unique<SimPort>(network_, options));
+        ports.push_back(ports_.back().get());
+      }
+      const auto id = static_cast<ProcessId>(rank) + 1;
+      cores_.push_back(std::make_unique<Core>(config, network_, Log(), static_cast<std::uint32_t>(rank),
+                                              "n" + std::to_string(rank), id, Secret{}));
+      Core& core = *cores_.back();
+      core.add_transport(std::make_unique<SimTransport>(network_, id, ports, 0, core, [] {}));
+    }
+    for (int rank = 0; rank < ranks; ++rank) teams_.push_back(make_team(rank));
+    agree();
+  }
+
+  /// One allreduce; the result of every rank.
+  template <typename T>
+  std::vector<std::vector<T>> run(const std::vector<std::vector<T>>& sources, AlgorithmChoice choice, std::size_t chunk,
+                                  nezha_type_t type, bool in_place) {
+    std::vector<std::vector<T>> send = sources, recv(sources.size(), std::vector<T>(sources[0].size()));
+    for (std::size_t rank = 0; rank < cores_.size(); ++rank) {
+      Call call;
+      call.send = reinterpret_cast<const std::byte*>(send[rank].data());
+      call.recv = reinterpret_cast<std::byte*>(in_place ? send[rank].data() : recv[rank].data());
+      call.count = sources[rank].size();
+      call.element = sizeof(T);
+      call.chunk = chunk * sizeof(T);
+      call.reducer = {find_kernel(type, NEZHA_SUM), nullptr, nullptr, nullptr, sizeof(T)};
+      cores_[rank]->start(*teams_[rank], call, choice);
+    }
+    const auto finished = [](Team* team) { return team->finished(); };
+    EXPECT_TRUE(drive([&] {
+      bool all = true;
+      for (Team* team : teams_) all = finished(team) && all;
+      return all;
+    }));
+    return in_place ? send : recv;
+  }
+
+ private:
+  Team* make_team(int own) {
+    std::vector<Peer*> peers;
+    Status why;
+    for (int rank = 0; rank < static_cast<int>(cores_.size()); ++rank)
+      peers.push_back(rank == own ? nullptr
+                                  : at(own).add_peer(encode_address(at(rank).self()), false, why));
+    EXPECT_TRUE(why.ok()) << why.text();
+    return at(own).create_team("team", own, std::move(peers));
+  }
+  Core& at(int rank) { return *cores_[static_cast<std::size_t>(rank)]; }
+
+  void agree() {
+    EXPECT_TRUE(drive([&] {
+      std::array<std::uint64_t, NEZHA_VOTE_WORDS> all{}, words;
+      for (std::size_t rank = 0; rank < cores_.size(); ++rank) {
+        cores_[rank]->vote(*teams_[rank], words);
+        for (std::size_t i = 0; i < all.size(); ++i) all[i] |= words[i];
+      }
+      bool ready = true;
+      for (std::size_t rank = 0; rank < cores_.size(); ++rank)
+        ready = cores_[rank]->decide(*teams_[rank], all) == NEZHA_TEAM_READY && ready;
+      return ready;
+    }));
+  }
+
+  /// Lets time pass until `done`, for at most a minute of it.
+  template <typename Done>
+  bool drive(const Done& done) {
+    const Nanoseconds limit = network_.now() + 60 * kSecond;
+    while (network_.now() < limit) {
+      const Nanoseconds next = network_.now() + 50 * kMicrosecond;
+      network_.after(50 * kMicrosecond, [] {});
+      while (network_.next() <= next) network_.step();
+      for (const auto& core : cores_) {
+        core->step(network_.now());
+        core->progress(Watch::all);
+      }
+      if (done()) return true;
+    }
+    return false;
+  }
+
+  SimNetwork network_;
+  std::vector<std::unique_ptr<SimPort>> ports_;
+  std::vector<std::unique_ptr<Core>> cores_;
+  std::vector<Team*> teams_;
+};
+
+/// Sums of these depend on the order: they overflow, cancel and vanish.
+std::vector<Floats> hostile(int ranks, std::size_t count, std::uint64_t seed) {
+  constexpr float kValues[] = {1e30f, -1e30f, 1e-42f, -1e-42f, 3e38f, -3e38f, 1.0f, -0.0f, 16777217.0f, 1e-7f, 0.1f};
+  SimRandom random(seed);
+  std::vector<Floats> vectors(static_cast<std::size_t>(ranks), Floats(count));
+  for (Floats& vector : vectors)
+    for (float& value : vector)
+      value = kValues[random.below(std::size(kValues))] * static_cast<float>(1 + random.real());
+  return vectors;
+}
+
+bool same_bits(const Floats& a, const Floats& b) { return std::memcmp(a.data(), b.data(), a.size() * sizeof(float)) == 0; }
+
+/// Contributions folded from the position of the block upwards, one addition after the other.
+Floats in_ring_order(const std::vector<Floats>& sources) {
+  const std::size_t ranks = sources.size();
+  const std::size_t count = sources[0].size();
+  const Layout layout(count, sizeof(float), static_cast<int>(ranks), sizeof(float));
+  Floats result(count);
+  for (std::size_t block = 0; block < ranks; ++block)
+    for (std::size_t i = layout.begin(static_cast<int>(block)) / sizeof(float);
+         i < layout.end(static_cast<int>(block)) / sizeof(float); ++i) {
+      volatile float sum = sources[block][i];
+      for (std::size_t step = 1; step < ranks; ++step) sum = sum + sources[(block + step) % ranks][i];
+      result[i] = sum;
+    }
+  return result;
+}
+
+const Rails kOne{{0.125}, ""};
+const Rails kUneven{{1.0, 0.125}, ""};
+const Rails kWrongShares{{0.125, 0.5, 0.125}, "sim0:9,sim1:1,sim2:1"};
+
+class Algorithms : public testing::TestWithParam<int> {};
+
+TEST_P(Algorithms, RingMeshAndSingleStepHaveTheBitsOfTheRingOrder) {
+  const int ranks = GetParam();
+  for (const Rails& rails : {kOne, kUneven, kWrongShares}) {
+    Cluster cluster(ranks, rails, 1);
+    for (const std::size_t count : {1u, 5u, 7001u}) {
+      const std::vector<Floats> sources = hostile(ranks, count, count);
+      const Floats expected = in_ring_order(sources);
+      for (const AlgorithmChoice choice : {AlgorithmChoice::ring, AlgorithmChoice::mesh, AlgorithmChoice::single_step})
+        for (const std::size_t chunk : {7u, 100000u})
+          for (const bool in_place : {false, true}) {
+            const auto results = cluster.run(sources, choice, chunk, NEZHA_FLOAT, in_place);
+            for (int rank = 0; rank < ranks; ++rank)
+              ASSERT_TRUE(same_bits(results[static_cast<std::size_t>(rank)], expected))
+                  << "algorithm " << static_cast<int>(choice) << " count " << count << " chunk " << chunk << " rank "
+                  << rank << " in place " << in_place;
+          }
+    }
+  }
+}
+
+TEST_P(Algorithms, DoublingHasTheSameBitsOnAllRanksAndRails) {
+  const int ranks = GetParam();
+  std::vector<Floats> first;
+  for (const Rails& rails : {kOne, kUneven, kWrongShares}) {
+    Cluster cluster(ranks, rails, 1);
+    const std::vector<Floats> sources = hostile(ranks, 3001, 5);
+    for (const bool in_place : {false, true}) {
+      const auto results = cluster.run(sources, AlgorithmChoice::doubling, 1000, NEZHA_FLOAT, in_place);
+      if (first.empty()) first = results;
+      for (const Floats& result : results) ASSERT_TRUE(same_bits(result, first[0]));
+    }
+  }
+}
+
+TEST_P(Algorithms, AllAreRight) {
+  const int ranks = GetParam();
+  Cluster cluster(ranks, kUneven, 2);
+  std::vector<std::vector<std::int64_t>> sources(static_cast<std::size_t>(ranks), std::vector<std::int64_t>(999));
+  std::vector<std::int64_t> expected(999);
+  for (std::size_t rank = 0; rank < sources.size(); ++rank)
+    for (std::size_t i = 0; i < expected.size(); ++i)
+      expected[i] += sources[rank][i] = static_cast<std::int64_t>((rank + 1) * 1000003 * (i + 17));
+  for (const AlgorithmChoice choice :
+       {AlgorithmChoice::ring, AlgorithmChoice::mesh, AlgorithmChoice::single_step, AlgorithmChoice::doubling})
+    for (const auto& result : cluster.run(sources, choice, 64, NEZHA_INT64, true)) ASSERT_EQ(result, expected);
+}
+
+INSTANTIATE_TEST_SUITE_P(Ranks, Algorithms, testing::Range(2, 10));
+
+TEST(Layout, BlocksAndChunksCoverTheVectorOnce) {
+  for (std::size_t count : {0u, 1u, 2u, 7u, 100u, 1001u})
+    for (int blocks : {2, 3, 7, 9})
+      for (std::size_t chunk : {12u, 48u, 1200u}) {
+        const Layout layout(count, 12, blocks, chunk);
+        std::size_t at = 0;
+        for (int block = 0; block < blocks; ++block) {
+          ASSERT_EQ(layout.begin(block), at);
+          ASSERT_LE(layout.size(block), layout.largest());
+          for (std::size_t i = 0; i < layout.chunks(block); ++i) {
+            ASSERT_EQ(layout.chunk_begin(block, i), at);
+            ASSERT_NE(layout.chunk_size(block, i), 0u);
+            ASSERT_TRUE(layout.holds(block, at, layout.chunk_size(block, i)));
+            ASSERT_EQ(layout.chunk_of(block, at), i);
+            at += layout.chunk_size(block, i);
+          }
+          ASSERT_EQ(layout.end(block), at);
+        }
+        ASSERT_EQ(at, count * 12);
+      }
+}
+
+TEST(Layout, HoldsOnlyWholeElementsOfOneChunk) {
+  const Layout layout(100, 8, 4, 40);  // blocks of 25 elements, chunks of 5
+  EXPECT_TRUE(layout.holds(1, 200, 40));
+  EXPECT_FALSE(layout.holds(1, 200, 48));      // crosses into the next chunk
+  EXPECT_FALSE(layout.holds(1, 200, 4));       // half an element
+  EXPECT_FALSE(layout.holds(1, 204, 8));
+  EXPECT_FALSE(layout.holds(0, 200, 8));       // another block
+  EXPECT_FALSE(layout.holds(1, 192, 8));
+  EXPECT_FALSE(layout.holds(1, 200, 0));
+  EXPECT_FALSE(layout.holds(1, 208, ~std::uint64_t{7}));  // wraps
+  EXPECT_FALSE(layout.holds(1, ~std::uint64_t{7}, 8));
+}
+
+}  // namespace
+}  // namespace nezha

@@ -1,0 +1,188 @@
+// SPDX-License-Identifier: BSD-3-Clause
+/// The parts that a trunk is made of, each alone, against simple models.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cstring>
+#include <random>
+#include <set>
+#include <vector>
+
+#include "trunk/early_store.h"
+#include "trunk/flow.h"
+#include "trunk/keep.h"
+#include "trunk/received_set.h"
+#include "trunk/sent_log.h"
+
+namespace nezha {
+namespace {
+
+TEST(Keep, BlocksDoNotOverlapWhateverTheOrderOfReturn) {
+  constexpr std::size_t kCapacity = 4096;
+  Keep keep(kCapacity);
+  std::mt19937 random(7);
+  struct Block {
+    std::byte* at;
+    std::size_t size;
+    std::byte mark;
+  };
+  std::vector<Block> blocks;
+  std::size_t held = 0;
+  for (int i = 0; i < 20000; ++i) {
+    if (random() % 2 == 0) {
+      const std::size_t size = 1 + random() % 700;
+      const auto mark = static_cast<std::byte>(i);
+      std::byte* at = keep.take(size);
+      if (at == nullptr) continue;
+      held += size;
+      ASSERT_LE(held, kCapacity);
+      std::memset(at, static_cast<int>(mark), size);
+      blocks.push_back({at, size, mark});
+    } else if (!blocks.empty()) {
+      const std::size_t which = random() % blocks.size();
+      const Block block = blocks[which];
+      for (std::size_t k = 0; k < block.size; ++k) ASSERT_EQ(block.at[k], block.mark);
+      keep.release(block.at);
+      held -= block.size;
+      blocks.erase(blocks.begin() + static_cast<std::ptrdiff_t>(which));
+    }
+  }
+  for (const Block& block : blocks) keep.release(block.at);
+  EXPECT_NE(keep.take(kCapacity - 16), nullptr);  // all of it is there again
+  EXPECT_EQ(keep.take(1), nullptr);
+}
+
+PieceHeader piece(std::uint64_t id, TeamId team, OpNumber op, std::uint32_t length) {
+  PieceHeader header;
+  header.id = id;
+  header.team = team;
+  header.op = op;
+  header.length = length;
+  return header;
+}
+
+TEST(EarlyStore, KeepsWithinTheWindow) {
+  EarlyStore store(1000);
+  std::byte* first = store.reserve(piece(1, 5, 1, 600));
+  ASSERT_NE(first, nullptr);
+  EXPECT_EQ(store.reserve(piece(2, 5, 1, 401)), nullptr);
+  std::byte* second = store.reserve(piece(2, 5, 2, 400));
+  ASSERT_NE(second, nullptr);
+  std::memset(first, 1, 600);
+  std::memset(second, 2, 400);
+  store.keep(first);
+  store.keep(second);
+  int taken = 0;
+  store.take(5, 1, [&](const PieceHeader& header, const std::byte* data) {
+    EXPECT_EQ(header.id, 1u);
+    EXPECT_EQ(data[599], std::byte{1});
+    ++taken;
+  });
+  EXPECT_EQ(taken, 1);
+  store.take(5, 1, [&](const PieceHeader&, const std::byte*) { ++taken; });
+  EXPECT_EQ(taken, 1);
+  EXPECT_NE(store.reserve(piece(3, 6, 1, 600)), nullptr);
+  store.forget(5);
+  EXPECT_NE(store.reserve(piece(4, 6, 1, 400)), nullptr);
+  EXPECT_EQ(store.reserve(piece(5, 6, 1, 1)), nullptr);
+}
+
+TEST(EarlyStore, APieceCountsOnceAndNotBeyondTheBeginning) {
+  EarlyStore store(1000);
+  std::byte* one = store.reserve(piece(1, 5, 1, 1000));
+  std::byte* same = store.reserve(piece(1, 5, 1, 1000));
+  ASSERT_NE(one, nullptr);
+  ASSERT_NE(same, nullptr);
+  ASSERT_NE(one, same);
+  store.drop(one);  // its lane died: the other one counts now
+  EXPECT_EQ(store.reserve(piece(2, 5, 2, 1)), nullptr);
+  store.take(5, 1, [](const PieceHeader&, const std::byte*) { FAIL(); });
+  std::byte* next = store.reserve(piece(2, 5, 2, 1000));
+  ASSERT_NE(next, nullptr);
+  std::memset(same, 1, 1000);
+  std::memset(next, 2, 1000);
+  EXPECT_EQ(same[999], std::byte{1});
+  store.drop(same);
+  store.drop(next);
+  EXPECT_TRUE(store.empty());
+}
+
+TEST(Flow, MostHopsFirstThenInOrder) {
+  Flow flow;
+  flow.open(1, 1, 4);
+  const std::byte data[64]{};
+  flow.push({.data = data, .offset = 100, .size = 8, .hops = 1});
+  flow.push({.data = data, .offset = 200, .size = 8, .hops = 3});
+  flow.push({.data = data, .offset = 40, .size = 8, .hops = 3});
+  flow.push({.data = data, .offset = 0, .size = 8, .hops = 2});
+  std::vector<std::uint64_t> order;
+  EXPECT_EQ(flow.queued(), 32u);
+  while (!flow.empty()) {
+    order.push_back(flow.top().offset);
+    flow.advance(4);
+    order.push_back(flow.top().offset);
+    flow.advance(4);
+  }
+  EXPECT_EQ(order, (std::vector<std::uint64_t>{40, 44, 200, 204, 0, 4, 100, 104}));
+  EXPECT_EQ(flow.queued(), 0u);
+}
+
+/// Ids in an order that a few lanes can produce, in and out of order, against a set.
+TEST(ReceivedSet, IsASetAndSaysSo) {
+  for (std::uint32_t seed = 0; seed < 4; ++seed) {
+    std::mt19937 random(seed);
+    ReceivedSet received;
+    std::set<std::uint64_t> model;
+    std::vector<std::uint64_t> open;
+    std::uint64_t next = 1;
+    for (int i = 0; i < 5000; ++i) {
+      while (open.size() < 1 + random() % 300) open.push_back(next++);
+      const std::size_t which = random() % std::min<std::size_t>(open.size(), 1 + random() % 200);
+      const std::uint64_t id = open[which];
+      ASSERT_TRUE(received.acceptable(id));
+      ASSERT_EQ(received.contains(id), false);
+      received.add(id);
+      received.add(id);
+      model.insert(id);
+      open.erase(open.begin() + static_cast<std::ptrdiff_t>(which));
+      ASSERT_TRUE(received.contains(id));
+      const AckRecord ack = received.ack();
+      ASSERT_EQ(ack.below, open.empty() ? next : *std::min_element(open.begin(), open.end()));
+      for (std::uint64_t bit = 0; bit < 128; ++bit)
+        ASSERT_EQ((ack.bits[bit / 64] >> (bit % 64) & 1) != 0, model.count(ack.below + bit) != 0) << bit;
+    }
+  }
+}
+
+TEST(ReceivedSet, RefusesWhatNobodyCanHaveSent) {
+  ReceivedSet received;
+  EXPECT_FALSE(received.any());
+  EXPECT_FALSE(received.acceptable(0));
+  EXPECT_TRUE(received.acceptable(kIdWindow));
+  EXPECT_FALSE(received.acceptable(kIdWindow + 1));
+  received.add(1);
+  EXPECT_TRUE(received.any());
+  EXPECT_TRUE(received.acceptable(kIdWindow + 1));
+  EXPECT_FALSE(received.acceptable(kIdWindow + 2));
+  EXPECT_FALSE(received.acceptable(~std::uint64_t{0}));
+}
+
+TEST(SentLog, GrowsAndKeepsItsPieces) {
+  SentLog log;
+  std::uint64_t added = 0;
+  for (int round = 0; round < 50; ++round) {
+    while (log.room()) {
+      SentPiece& piece = log.add();
+      ASSERT_EQ(piece.header.id, ++added);
+      piece.header.offset = piece.header.id * 3;
+    }
+    for (std::uint64_t id = log.oldest(); id != log.next(); ++id) ASSERT_EQ(log.at(id).header.offset, id * 3);
+    for (int i = 0; i < 700; ++i) log.pop();
+    ASSERT_TRUE(log.room());
+  }
+  while (!log.empty()) log.pop();
+  EXPECT_EQ(log.oldest(), added + 1);
+}
+
+}  // namespace
+}  // namespace nezha
