@@ -19,11 +19,13 @@
 namespace nezha {
 namespace {
 
-constexpr Nanoseconds kBlock = 100 * kMicrosecond;  ///< longest time that a caller sleeps at a stretch
-constexpr unsigned kSpins = 3;                      ///< idle rounds before it does
+constexpr unsigned kSpins = 1;                      ///< idle rounds before it does
 constexpr Nanoseconds kWiringLook = 500 * kMicrosecond;
 constexpr unsigned kPatientRounds = 20;             ///< idle rounds before acks are sent on their own
-constexpr Nanoseconds kHostEvery = 100 * kMicrosecond;  ///< between two looks at the host's own communication
+/// Between two looks at the host's own communication: an eighth of the time that the wait has taken so far, within these
+/// bounds. Each look costs as much as receiving some ten KiB, and what waits for one has waited as long as we have.
+constexpr Nanoseconds kHostOften = 100 * kMicrosecond;
+constexpr Nanoseconds kHostRarely = kMillisecond;
 
 ProcessId make_id() {
   ProcessId id = 0;
@@ -178,26 +180,28 @@ void Engine::wait(Lock& lock, Team& team) {
 
 void Engine::drive(Lock& lock, Team& team) {
   unsigned idle_rounds = 0;
+  const Nanoseconds began = clock_.now();
   while (!team.finished()) {
     const bool moved = core_.progress(Watch::all);
     if (moved && waiting_ != 0) turn_.notify_all();
     if (team.finished()) return;
     const Nanoseconds now = clock_.now();
-    if (now - host_looked_ >= kHostEvery) {
+    const Nanoseconds look_due = host_looked_ + std::clamp((now - began) / 8, kHostOften, kHostRarely);
+    if (now >= look_due) {
       host_looked_ = now;
       core_.step(now);
       lock.unlock();
       host_.progress(host_.ctx);
       lock.lock();
     } else if (!moved) {
-      rest(lock, idle_rounds++);
+      rest(lock, idle_rounds++, look_due - now);
     }
     if (moved) idle_rounds = 0;
   }
 }
 
-/// Nothing to do for the lanes: sleep, first lightly.
-void Engine::rest(Lock& lock, unsigned rounds) {
+/// Nothing to do for the lanes: sleep, first lightly, `longest` at most.
+void Engine::rest(Lock& lock, unsigned rounds, Nanoseconds longest) {
   if (rounds == kPatientRounds) core_.settle();  // a peer may wait for our acks before it can come here
   std::array<pollfd, 8> fds;
   nfds_t count = 0;
@@ -207,7 +211,7 @@ void Engine::rest(Lock& lock, unsigned rounds) {
   if (rounds < kSpins) {
     sched_yield();
   } else {
-    const timespec time{0, kBlock};
+    const timespec time{0, longest};
     ppoll(fds.data(), count, &time, nullptr);
   }
   lock.lock();
