@@ -22,8 +22,8 @@ class Algorithm {
 
   /// Sets up the dataflow and sends what is ready. The call's vectors stay until the operation is over.
   virtual void begin(const Call& call) = 0;
-  /// How many bytes will go to that position.
-  virtual std::size_t expected(int to, const Call& call) const = 0;
+  /// How many bytes will come from that position at most.
+  virtual std::size_t expected(int from, const Call& call) const = 0;
   /// Where a piece from that position goes; its header is untrusted.
   virtual Placement place(int from, const PieceHeader& piece) = 0;
   /// Its bytes are at `data` (for direct pieces: where place said). False: it cannot be.

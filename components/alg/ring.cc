@@ -31,9 +31,9 @@ class Ring final : public Algorithm {
     for (std::size_t chunk = 0; chunk < layout_.chunks(own); ++chunk) forward(own, chunk, 0, call_.send);
   }
 
-  std::size_t expected(int to, const Call& call) const override {
+  std::size_t expected(int from, const Call& call) const override {
     const auto size = static_cast<std::size_t>(team().size);
-    return to == team().next() ? 2 * (call.bytes() / size) * (size - 1) : 0;
+    return from == team().previous() ? 2 * (call.bytes() / size) * (size - 1) : 0;
   }
 
   Placement place(int from, const PieceHeader& piece) override {

@@ -28,7 +28,8 @@ Team::Team(std::string name, int rank, std::vector<Peer*> peers, const std::stri
       rank_(rank),
       wiring_until_(wiring_until),
       peers_(std::move(peers)),
-      flows_(peers_.size()) {
+      flows_(peers_.size()),
+      begun_by_(peers_.size()) {
   order_by_node(own_node);
   view_.size = static_cast<int>(peers_.size());
   view_.flows = flows_;
@@ -102,10 +103,12 @@ void Team::start(const Call& call, AlgorithmChoice choice) {
   algorithm_ = slot.get();
   ++op_;
   active_ = true;
-  for (Flow& flow : flows_) flow.open(id_, op_, call.element);
-  for (std::size_t to = 0; to < trunks_.size(); ++to)
-    if (trunks_[to] != nullptr)
-      trunks_[to]->announce(flows_[to], algorithm_->expected(static_cast<int>(to), call));
+  for (std::size_t peer = 0; peer < trunks_.size(); ++peer) {
+    if (trunks_[peer] == nullptr) continue;
+    flows_[peer].open(id_, op_, call.element);
+    if (begun_by_[peer] >= op_) trunks_[peer]->began(flows_[peer]);
+    trunks_[peer]->tell_begun(id_, op_, algorithm_->expected(static_cast<int>(peer), call));
+  }
   algorithm_->begin(call);
   for (Trunk* trunk : trunks_)
     if (trunk != nullptr) trunk->op_begun(id_, op_);
@@ -135,18 +138,23 @@ int Team::position_of(const Trunk& trunk) const {
 }
 
 void Team::peer_began(const Trunk& trunk, OpNumber op) {
-  const int from = position_of(trunk);
-  if (from < 0 || op != op_ || !active_) return;
-  Flow& flow = flows_[static_cast<std::size_t>(from)];
-  trunks_[static_cast<std::size_t>(from)]->began(flow);
+  if (const int from = position_of(trunk); from >= 0) note_begun(from, op);
+}
+
+/// It may be ahead of us: then the next operation here finds its window open.
+void Team::note_begun(int from, OpNumber op) {
+  OpNumber& latest = begun_by_[static_cast<std::size_t>(from)];
+  if (op <= latest) return;
+  latest = op;
+  if (op >= op_ && active_) trunks_[static_cast<std::size_t>(from)]->began(flows_[static_cast<std::size_t>(from)]);
 }
 
 Placement Team::place(const Trunk& trunk, const PieceHeader& piece) {
   const int from = position_of(trunk);
   if (from < 0) return {PlaceKind::bad};
+  note_begun(from, piece.op);
   if (piece.op > op_) return {PlaceKind::early};
   if (piece.op < op_ || !active_) return {PlaceKind::bin};
-  trunks_[static_cast<std::size_t>(from)]->began(flows_[static_cast<std::size_t>(from)]);
   return algorithm_->place(from, piece);
 }
 

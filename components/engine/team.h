@@ -59,6 +59,7 @@ class Team {
 
  private:
   int position_of(const Trunk& trunk) const;
+  void note_begun(int from, OpNumber op);
   void order_by_node(const std::string& own_node);
 
   std::string name_;
@@ -68,6 +69,7 @@ class Team {
   std::vector<int> rank_at_;       ///< rank by position
   std::vector<Trunk*> trunks_;     ///< by position, null at the own
   std::vector<Flow> flows_;        ///< by position
+  std::vector<OpNumber> begun_by_; ///< by position: the latest operation that the peer is known to have begun
   TeamView view_;
   std::array<std::unique_ptr<Algorithm>, 4> algorithms_;
 

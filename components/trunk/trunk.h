@@ -78,8 +78,9 @@ class Trunk final : public LaneEvents {
   /// Hands over what lanes can take now.
   void pump();
   bool has_queued() const { return !flows_.empty() || replays_ != 0 || ack_due(); }
-  /// `expected` bytes will go through the flow: when they exceed the window the peer is asked early.
-  void announce(Flow& flow, std::size_t expected);
+  /// An operation is about to begin here, for which the peer sends `expected` bytes: when they may exceed its window, it
+  /// is told before our own chunks fill the lanes' queues, in which the answer to its question would have to wait.
+  void tell_begun(TeamId team, OpNumber op, std::size_t expected);
   /// The bytes [offset, offset + size) that were sent for `flow` have served their purpose (a later value of theirs
   /// is arriving): their source may change when this returns.
   void superseded(Flow& flow, std::uint64_t offset, std::uint64_t size);

@@ -156,8 +156,10 @@ bool Trunk::add_chunk(Frame& frame, Flow& flow, std::size_t room) {
   return true;
 }
 
-void Trunk::announce(Flow& flow, std::size_t expected) {
-  if (expected > options_.peer_window / 2) ask_for_window(flow);
+void Trunk::tell_begun(TeamId team, OpNumber op, std::size_t expected) {
+  if (expected <= options_.early_window / 2) return;
+  send_control(Control::begun, team, op);
+  pump();
 }
 
 void Trunk::ask_for_window(Flow& flow) {

@@ -142,6 +142,19 @@ TEST_F(TrunkMemory, BeyondTheWindowTheSenderAsks) {
   EXPECT_TRUE(delivered(source));
 }
 
+TEST_F(TrunkMemory, WhoExpectsMoreThanAWindowSaysThatItHasBegunBeforeItSends) {
+  open(1, small_window(8192));
+  std::vector<OpNumber> told;
+  a->receiver.on_begun = [&](TeamId, OpNumber op) { told.push_back(op); };
+  b->trunk.tell_begun(1, 1, 4096);
+  carry_all();
+  EXPECT_TRUE(told.empty());
+  b->trunk.tell_begun(1, 2, 4097);
+  EXPECT_EQ(b->lanes[0]->frames.size(), 1u);
+  carry_all();
+  EXPECT_EQ(told, std::vector<OpNumber>{2});
+}
+
 TEST_F(TrunkMemory, TheWindowIsSharedByAllFlows) {
   open(1, small_window(4096));
   b->receiver.begun = 0;
