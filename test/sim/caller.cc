@@ -9,7 +9,7 @@
 namespace nezha::test {
 namespace {
 
-constexpr std::size_t kWatched = 3;  ///< results that are looked at again later
+constexpr std::size_t kWatched = 24;  ///< results that are looked at again later
 constexpr std::byte kScribble{0xa5};
 
 bool member(const TeamSpec& team, int rank) {
@@ -105,7 +105,7 @@ void Caller::finish() {
   if (!call().in_place) check(send_, given_, "the source after the call");
   for (const Returned& old : watched_) check(old.memory, old.then, "memory of an earlier call");
   // From here on the memory is the application's. Either it changes it at once, or it finds it as it was left.
-  if (world_.setting().random.chance(0.5)) {
+  if (world_.setting().random.chance(0.7)) {
     std::fill(send_.begin(), send_.end(), kScribble);
     std::fill(recv_.begin(), recv_.end(), kScribble);
   }

@@ -48,6 +48,7 @@ void Setting::draw_network() {
   network.refusal = random.chance(0.3) ? 0.3 : 0;
   network.short_write = random.chance(0.5) ? 0.3 : 0;
   network.notice_max = draw_time(random, kMillisecond, 200 * kMillisecond);
+  network.linger = draw_time(random, kMillisecond, 500 * kMillisecond);
   const std::size_t networks = 1 + random.below(4);
   const double rate = draw_scale(random, 0.005, 1.25);
   const Nanoseconds delay = draw_time(random, kMicrosecond, kMillisecond);
@@ -93,7 +94,7 @@ void Setting::draw_faults() {
   };
   faults.outage = maybe(0.7, kMillisecond, 200 * kMillisecond);
   faults.longest_outage = draw_time(random, kMillisecond, 500 * kMillisecond);
-  faults.break_lane = maybe(0.7, 300 * kMicrosecond, 50 * kMillisecond);
+  faults.break_lane = maybe(0.7, 200 * kMicrosecond, 20 * kMillisecond);
   faults.rate = maybe(0.3, kMillisecond, 100 * kMillisecond);
   faults.pause = maybe(0.3, 10 * kMillisecond, 200 * kMillisecond);
 }

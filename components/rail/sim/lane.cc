@@ -119,7 +119,8 @@ bool SimLane::progress_rare() {
   return report();
 }
 
-void SimLane::break_off(const std::string& why, bool linger) {
+void SimLane::break_off(const std::string& why, bool linger, Nanoseconds slower) {
+  out_->slow_down(slower);
   fail({Code::io, why}, linger);
   wake_();
 }

@@ -39,8 +39,9 @@ class SimLane final : public Lane, public SimStreamUser {
 
   // ---- the network's side
   void stream_changed() override { wake_(); }
-  /// This end finds out that the connection is dead. `linger`: what the kernel has of it still goes out.
-  void break_off(const std::string& why, bool linger);
+  /// This end finds out that the connection is dead. `linger`: what the kernel has of it still goes out, `slower` by so
+  /// much, so that it meets what was sent again by other lanes.
+  void break_off(const std::string& why, bool linger, Nanoseconds slower = 0);
   bool alive() const { return state_ == State::open; }
   const SimPort& port() const { return port_; }
   bool through(const SimPort& port) const { return out_->between(port); }

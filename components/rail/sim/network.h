@@ -28,6 +28,7 @@ struct SimOptions {
   Nanoseconds stall_time = 0;
   double refusal = 0;                      ///< probability that a connection is refused
   double short_write = 0;                  ///< probability that a lane takes only a part although it had room
+  Nanoseconds linger = 10 * kMillisecond;  ///< what a broken end's kernel still has takes up to this much longer
   Nanoseconds notice_min = 100 * kMicrosecond;  ///< how long an end of a cut lane does not know it
   Nanoseconds notice_max = 20 * kMillisecond;
 };

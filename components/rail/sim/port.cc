@@ -66,7 +66,7 @@ void SimStream::sent(std::size_t size) {
   size = std::min(size, written_ - sent_);  // aborted meanwhile
   sent_ += size;
   SimRandom& random = network_.random();
-  Nanoseconds delay = from_.options().delay / 2 + to_.options().delay / 2;
+  Nanoseconds delay = from_.options().delay / 2 + to_.options().delay / 2 + slower_;
   const Nanoseconds jitter = std::max(from_.options().jitter, to_.options().jitter);
   if (jitter != 0) delay += random.between(0, jitter);
   if (random.chance(network_.options().stall)) delay += network_.options().stall_time;

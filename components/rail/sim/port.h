@@ -37,6 +37,8 @@ class SimStream : public std::enable_shared_from_this<SimStream> {
   void end();
   /// The same, but what has not left yet is lost.
   void abort();
+  /// What has not left yet takes so much longer.
+  void slow_down(Nanoseconds delay) { slower_ = delay; }
 
   // ---- the reading end
   std::size_t available() const { return arrived_ - read_; }
@@ -73,6 +75,7 @@ class SimStream : public std::enable_shared_from_this<SimStream> {
   // Positions in the stream, each at most the one before it.
   std::size_t written_ = 0, sent_ = 0, arrived_ = 0, read_ = 0;
   Nanoseconds last_arrival_ = 0;
+  Nanoseconds slower_ = 0;
   bool closing_ = false, end_sent_ = false, ended_ = false, abandoned_ = false;
 };
 

@@ -152,7 +152,10 @@ void SimTransport::break_serial(std::uint64_t serial, const SimPort& down, std::
     if (lanes_[i]->serial == serial) lanes_[i]->break_off("the network is gone", true);
 }
 
-void SimTransport::break_lane(std::size_t index, bool linger) { lanes_[index]->break_off("a simulated error", linger); }
+void SimTransport::break_lane(std::size_t index, bool linger) {
+  const Nanoseconds slower = network_.random().between(0, network_.options().linger);
+  lanes_[index]->break_off("a simulated error", linger, linger ? slower : 0);
+}
 
 std::size_t SimTransport::lanes_alive() const {
   return static_cast<std::size_t>(
