@@ -14,3 +14,6 @@ engine_sources += \
 	%D%/team.cc %D%/team.h \
 	%D%/transports.cc %D%/transports.h \
 	%D%/wiring.cc %D%/wiring.h
+
+gtest_programs += test/unit/test_plan
+test_unit_test_plan_SOURCES = test/unit/test_plan.cc
