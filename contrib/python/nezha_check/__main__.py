@@ -4,6 +4,7 @@
 import argparse
 import fcntl
 import os
+import resource
 import signal
 import sys
 import time
@@ -47,6 +48,7 @@ PARTS = {
     "sanitizers": ("address, undefined behaviour and thread sanitizer", run_sanitizers, True),
     "fuzz": ("fuzz targets", run_fuzz, False),
 }
+OWN_BUILDS = {"layers", "sanitizers", "fuzz"}  # these use nothing of what "build" leaves
 
 
 def options():
@@ -56,7 +58,7 @@ def options():
         description="Builds Nezha in build/check (or NEZHA_BUILD_DIR) and runs all of its tests.",
         epilog=f"parts:\n{lines}\n\nLogs are in the build directory's logs/. With CI set, a skipped lab test has failed.")
     parser.add_argument("--only", metavar="PART", action="append", choices=PARTS,
-                        help="run this part only (and build first); may be repeated")
+                        help="run this part only, after the build if it needs one; may be repeated")
     parser.add_argument("--jobs", type=int, default=len(os.sched_getaffinity(0)), help="how much runs at once")
     parser.add_argument("--quick", action="store_true", help="no distcheck, no sanitizers, short fuzzing")
     parser.add_argument("--long", action="store_true", help="longer fuzzing, and the long form of tests that have one")
@@ -66,20 +68,28 @@ def options():
 
 def wanted_parts(given):
     if given.only:
-        return [name for name in PARTS if name in given.only or name == "build"]
+        needed = set(given.only) if OWN_BUILDS.issuperset(given.only) else {"build", *given.only}
+        return [name for name in PARTS if name in needed]
     return [name for name, (_, _, slow) in PARTS.items() if not (given.quick and slow)]
+
+
+def processor_time():
+    """Seconds of processor time of all children that have ended: what a part costs also where others slow it down."""
+    used = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return used.ru_utime + used.ru_stime
 
 
 def run_part(check, name):
     """Runs one part, says how long it took, and returns its cases."""
     what, run, _ = PARTS[name]
     print(f"== {name}: {what}", flush=True)
-    started = time.monotonic()
+    started, used = time.monotonic(), processor_time()
     cases = run(check)
     for case in cases:
         case.name = f"{name}: {case.name}"
     result = in_words(cases) if cases else "has no tests yet"
-    print(f"== {name}: {result}, {time.monotonic() - started:.0f} s\n", flush=True)
+    print(f"== {name}: {result}, {time.monotonic() - started:.0f} s, {processor_time() - used:.0f} s of processor time\n",
+          flush=True)
     return cases
 
 
