@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-/// An algorithm: one allreduce as a dataflow of chunks between peers. One file each; a row in algorithms.cc.
+/// An algorithm: one allreduce as a dataflow of chunks between peers. One file each; a row of the table in algorithms.cc.
 ///
 /// Guarded by the engine's lock. An object serves one team, one operation after the other, and keeps its memory, so
 /// that an operation like an earlier one allocates nothing.

@@ -98,7 +98,15 @@ nezha_team_state_t nezha_team_decide(nezha_team_t* team, const uint64_t words[NE
   });
 }
 
-const char* nezha_team_error(nezha_team_t* team) { return team->team.error().c_str(); }
+int nezha_team_vote_again(nezha_team_t* team) { return team->engine.votes_again(team->team) ? 1 : 0; }
+
+void nezha_team_error(nezha_team_t* team, char* text, size_t size) {
+  tell(text, size, "");
+  guarded(false, [&] {
+    tell(text, size, team->engine.error_of(team->team));
+    return true;
+  });
+}
 
 int nezha_allreduce(nezha_team_t* team, const nezha_allreduce_t* call) {
   return guarded(static_cast<int>(NEZHA_ERR_MEMORY), [&] { return team->engine.allreduce(team->team, *call); });

@@ -108,14 +108,12 @@ bool Engine::agreement_due(Team& team, std::size_t bytes) {
 
 void Engine::vote(Team& team, std::array<std::uint64_t, NEZHA_VOTE_WORDS>& words) {
   Lock lock(mutex_);
-  const AlgorithmChoice algorithm = core_.config().algorithm;
-  const bool pinned = algorithm != AlgorithmChoice::automatic && algorithm != AlgorithmChoice::incumbent;
-  if (pinned || core_.config().reproducible) await_wiring(lock, team);
+  if (team.awaits_lanes()) await_wiring(lock, team);
   core_.vote(team, words);
 }
 
 /// Who wants the same bits in every run cannot have a first few calls on the incumbent, whose number depends on time: the
-/// first agreement waits until the lanes are up. Everybody else's calls never wait for wiring.
+/// first call waits until the lanes are up. Everybody else's calls never wait for wiring.
 void Engine::await_wiring(Lock& lock, const Team& team) {
   while (!core_.wired(team) && clock_.now() < team.wiring_until()) {
     lock.unlock();
@@ -131,6 +129,16 @@ nezha_team_state_t Engine::decide(Team& team, const std::array<std::uint64_t, NE
   const nezha_team_state_t state = core_.decide(team, words);
   show_notices(lock);
   return state;
+}
+
+bool Engine::votes_again(const Team& team) {
+  Lock lock(mutex_);
+  return team.votes_again();
+}
+
+std::string Engine::error_of(const Team& team) {
+  Lock lock(mutex_);
+  return team.error();
 }
 
 int Engine::allreduce(Team& team, const nezha_allreduce_t& what) {

@@ -38,7 +38,9 @@ class Engine {
   bool agreement_due(Team& team, std::size_t bytes);
   void vote(Team& team, std::array<std::uint64_t, NEZHA_VOTE_WORDS>& words);
   nezha_team_state_t decide(Team& team, const std::array<std::uint64_t, NEZHA_VOTE_WORDS>& words);
+  bool votes_again(const Team& team);
   int allreduce(Team& team, const nezha_allreduce_t& call);
+  std::string error_of(const Team& team);
 
   std::size_t rails();
   bool rail_stats(std::size_t index, nezha_rail_stats_t& stats);

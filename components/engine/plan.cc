@@ -46,6 +46,11 @@ Plan Plan::decode(std::span<const std::uint64_t, kWords> words) {
   return plan;
 }
 
+bool Plan::pins_bits() const {
+  if (algorithm == AlgorithmChoice::incumbent) return false;
+  return reproducible || algorithm != AlgorithmChoice::automatic;
+}
+
 AlgorithmChoice Plan::choose(std::size_t bytes, std::size_t element, int size) const {
   if (algorithm == AlgorithmChoice::incumbent || element > kMostElement) return AlgorithmChoice::incumbent;
   if (bytes < threshold) return AlgorithmChoice::incumbent;

@@ -11,8 +11,6 @@
 
 namespace nezha {
 
-/// Vectors beyond this are never sent by copy (single-step mesh, recursive doubling).
-constexpr std::size_t kMostCopied = 32 * 1024;
 /// An element larger than this does not fit the way pieces are cut.
 constexpr std::size_t kMostElement = 64 * 1024;
 
@@ -29,6 +27,9 @@ struct Plan {
   static Plan from(const Config& config);
   void encode(std::span<std::uint64_t, kWords> words) const;
   static Plan decode(std::span<const std::uint64_t, kWords> words);
+
+  /// Bits are to be the same run after run, from a communicator's first call on: none may be the incumbent's.
+  bool pins_bits() const;
 
   /// Which algorithm serves a vector of `bytes` in elements of `element` among `size` ranks; never automatic.
   AlgorithmChoice choose(std::size_t bytes, std::size_t element, int size) const;

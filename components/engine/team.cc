@@ -13,6 +13,7 @@ enum Word : std::size_t { kFlags, kVersion, kNotVersion, kHash, kNotHash, kTeamI
 static_assert(kPlan + Plan::kWords <= NEZHA_VOTE_WORDS);
 constexpr std::uint64_t kNotReady = 1;
 constexpr std::uint64_t kFailed = 2;
+constexpr std::uint64_t kAwaitLanes = 4;  ///< rank 0 only
 
 /// A call of this size can pay for an agreement of its own.
 constexpr std::size_t kLargeCall = 256 * 1024;
@@ -75,6 +76,7 @@ void Team::vote(std::array<std::uint64_t, NEZHA_VOTE_WORDS>& words, const Plan& 
   words[kHash] = hash_of(own);
   words[kNotHash] = ~words[kHash];
   if (rank_ != 0) return;
+  if (own.pins_bits()) words[kFlags] |= kAwaitLanes;
   words[kTeamId] = fresh_id;
   own.encode(std::span(words).subspan<kPlan, Plan::kWords>());
 }
@@ -89,6 +91,8 @@ nezha_team_state_t Team::decide(const std::array<std::uint64_t, NEZHA_VOTE_WORDS
   if (state_ != NEZHA_TEAM_WIRING) return state_;
   const bool same_version = unanimous(words[kVersion], words[kNotVersion]);
   if ((words[kFlags] & kFailed) != 0 || !same_version) return state_ = NEZHA_TEAM_DECLINED;
+  votes_again_ = (words[kFlags] & kAwaitLanes) != 0 && !awaits_lanes_;
+  awaits_lanes_ = awaits_lanes_ || votes_again_;
   if ((words[kFlags] & kNotReady) != 0) return state_;
   id_ = words[kTeamId];
   if (id_ == 0) return state_ = NEZHA_TEAM_DECLINED;

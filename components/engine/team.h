@@ -40,6 +40,10 @@ class Team {
   static void vote_no(std::span<std::uint64_t, NEZHA_VOTE_WORDS> words);
   nezha_team_state_t decide(const std::array<std::uint64_t, NEZHA_VOTE_WORDS>& words, const Plan& own,
                             Notices& notices);
+  /// Rank 0 wants no call on the incumbent: every vote from now on waits for the lanes.
+  bool awaits_lanes() const { return awaits_lanes_; }
+  /// The last decision was the one that said so: the next agreement follows at once.
+  bool votes_again() const { return votes_again_; }
 
   // ---- the operation
   const Plan& plan() const { return plan_; }
@@ -76,6 +80,8 @@ class Team {
   nezha_team_state_t state_ = NEZHA_TEAM_WIRING;
   std::size_t asked_ = 0;          ///< calls of agreement_due
   std::size_t next_agreement_ = 1;
+  bool awaits_lanes_ = false;
+  bool votes_again_ = false;
   TeamId id_ = 0;
   Plan plan_;
 

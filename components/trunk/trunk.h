@@ -2,7 +2,7 @@
 /// All the lanes to one peer, as one reliable way for pieces: each is delivered exactly once, whatever lanes carry it
 /// and however often, and nothing that was handed over is lost while the trunk lives, also across a time with no lane.
 ///
-/// Threads: none of its own; guarded by the engine's lock. Time comes with each call. After the usual number of
+/// Threads: none of its own; guarded by the engine's lock. Its clock is the caller's. After the usual number of
 /// pieces, early ones and chunks has been seen once, nothing is allocated.
 #pragma once
 

@@ -141,20 +141,19 @@ constexpr std::array kRows = {
         "Empty: measured."),
     row<&Config::algorithm>("algorithm", "auto", {0, 0}, "auto|ring|mesh|single_step|doubling|incumbent", 4, kDecides,
         "The algorithm of every allreduce. auto: by size, see small_max and mesh_block. single_step and doubling: up to "
-        "32 KiB, a ring above. incumbent: Open MPI's own, always. With any other but auto a communicator's first call waits for its lanes, so that bits are "
-        "the same run after run."),
+        "32 KiB, a ring above. incumbent: Open MPI's own, always. With any other but auto a communicator's first call "
+        "waits for its lanes, so that bits are the same run after run."),
     row<&Config::threshold>("threshold", "0", {0, kAnySize}, "", 4, kDecides,
         "Calls of fewer bytes than this go to Open MPI's own allreduce. 0: none do."),
-    row<&Config::small_max>("small_max", "16k", {0, 256 * kKiB}, "", 6, kDecides,
-        "Largest vector in bytes that is sent whole in each step, of which there are fewest then; 32 KiB at most, whatever "
-        "is given. 0: none is."),
+    row<&Config::small_max>("small_max", "16k", {0, kMostCopied}, "", 6, kDecides,
+        "Largest vector in bytes that is sent whole in each step, of which there are fewest then. 0: none is."),
     row<&Config::mesh_block>("mesh_block", "8k", {0, kAnySize}, "", 6, kDecides,
         "Largest block in bytes (the vector divided by the ranks) for which the mesh is used, where all exchange with "
         "all in two steps. Larger vectors take the ring. 0: none takes the mesh."),
     row<&Config::chunk>("chunk", "0", {0, 256 * kKiB}, "", 6, kDecides,
         "Bytes of one chunk, the unit in which a vector is sent and reduced. 0: chosen by the size of the vector."),
     row<&Config::reproducible>("reproducible", "0", {0, 1}, "0|1", 4, kDecides,
-        "With 1, equal calls give equal bits in every run on the same ranks: the choice of algorithm depends on "
+        "With 1, equal calls give equal bits in every run with the same ranks on the same nodes: the choice of algorithm depends on "
         "nothing that was measured, and a communicator's first call waits for its lanes. With 0 only all ranks of one "
         "call are sure to have equal bits."),
     row<&Config::checksum>("checksum", "0", {0, 1}, "0|1", 5, 0,

@@ -14,6 +14,9 @@
 
 namespace nezha {
 
+/// Vectors beyond this are never sent whole, which takes a copy (single-step mesh, recursive doubling).
+constexpr std::size_t kMostCopied = 32 * 1024;
+
 /// Enumerators are in the order of the words in the parameter's row.
 enum class AlgorithmChoice { automatic, ring, mesh, single_step, doubling, incumbent };
 

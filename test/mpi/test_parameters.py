@@ -94,6 +94,16 @@ class Parameters(MpiCase):
                                  lambda: self.passes_wrapped(wrapper, patience=WAIT if carried else "5"))
                 self.assertEqual(self.counters(done)["calls"][0] > 0, carried)
 
+    def test_rank_0_alone_has_the_first_call_wait(self):
+        """Rank 0's wish for equal bits in every run holds from the first call on, on ranks that were given another one."""
+        for name, value in (("reproducible", "1"), ("algorithm", "ring")):
+            with self.subTest(name):
+                wrapper = self.wrapper(f'[ "$PMIX_RANK" != 0 ] || export OMPI_MCA_coll_nezha_{name}={value}\n'
+                                       f'export OMPI_MCA_coll_nezha_connect_timeout={WAIT}')
+                done = mpirun([wrapper, program("counters"), "8"], 3)
+                self.assertTrue(done.returncode == 0 and "passed" in done.stdout, done.stdout + done.stderr)
+                self.assertEqual(self.counters(done)["least"], [8])
+
     def test_single_node_on_some_ranks_only(self):
         wrapper = self.wrapper('[ "$PMIX_RANK" != 1 ] || export OMPI_MCA_coll_nezha_single_node=0')
         self.nothing_carried(self.passes_wrapped(wrapper, patience="1"))

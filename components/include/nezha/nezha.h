@@ -156,8 +156,14 @@ void nezha_team_vote(nezha_team_t *team, uint64_t words[NEZHA_VOTE_WORDS]);
 void nezha_vote_no(uint64_t words[NEZHA_VOTE_WORDS]);
 nezha_team_state_t nezha_team_decide(nezha_team_t *team, const uint64_t words[NEZHA_VOTE_WORDS]);
 
-/** The last failure of this team in one text; empty when none. Valid until the next call on the team. */
-const char *nezha_team_error(nezha_team_t *team);
+/**
+ * To be asked after a decision that left the team WIRING: 1 when another agreement is to follow at once, within the same
+ * call, because rank 0's parameters want no call on the incumbent. Its votes wait for the lanes. Alike on all ranks.
+ */
+int nezha_team_vote_again(nezha_team_t *team);
+
+/** Copies the last failure of this team, in one text, into `text` of `size` bytes; empty when there was none. */
+void nezha_team_error(nezha_team_t *team, char *text, size_t size);
 
 /* ---- allreduce -------------------------------------------------------------------------------------------- */
 

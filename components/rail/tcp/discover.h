@@ -15,12 +15,9 @@
 #include "rail/tcp/system_interfaces.h"
 #include "util/interface_list.h"
 #include "util/ip_version.h"
-#include "util/ip_version.h"
 #include "util/status.h"
 
 namespace nezha {
-
-
 
 struct DiscoverOptions {
   InterfaceList include;  ///< empty: all; its order is the order of rails

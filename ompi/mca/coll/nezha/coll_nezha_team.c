@@ -63,7 +63,7 @@ static coll_nezha_state_t state_of(nezha_team_state_t state)
 }
 
 /** One agreement. A rank without a team votes no, and then need not ask what was decided. */
-static int agree(coll_nezha_module_t *module, struct ompi_communicator_t *comm)
+static int agree_once(coll_nezha_module_t *module, struct ompi_communicator_t *comm)
 {
     uint64_t words[NEZHA_VOTE_WORDS] = {0};
     if (NULL != module->team) {
@@ -78,6 +78,15 @@ static int agree(coll_nezha_module_t *module, struct ompi_communicator_t *comm)
     }
     module->state = NULL != module->team ? state_of(nezha_team_decide(module->team, words)) : COLL_NEZHA_DECLINED;
     return OMPI_SUCCESS;
+}
+
+static int agree(coll_nezha_module_t *module, struct ompi_communicator_t *comm)
+{
+    int rc = agree_once(module, comm);
+    while (OMPI_SUCCESS == rc && COLL_NEZHA_WIRING == module->state && nezha_team_vote_again(module->team)) {
+        rc = agree_once(module, comm);
+    }
+    return rc;
 }
 
 int coll_nezha_team_settle(coll_nezha_module_t *module, struct ompi_communicator_t *comm, size_t bytes)
@@ -97,9 +106,9 @@ int coll_nezha_team_settle(coll_nezha_module_t *module, struct ompi_communicator
 
 int coll_nezha_team_failed(coll_nezha_module_t *module, struct ompi_communicator_t *comm, int status)
 {
-    const char *story = nezha_team_error(module->team);
-    nezha_help_show(
-        "operation failed", 3,
-        (const char *[]){comm->c_name, nezha_topology_node(), NULL != story && *story ? story : "no details"});
+    char story[1024];
+    nezha_team_error(module->team, story, sizeof story);
+    nezha_help_show("operation failed", 3,
+                    (const char *[]){comm->c_name, nezha_topology_node(), '\0' != *story ? story : "no details"});
     return NEZHA_ERR_MEMORY == status ? OMPI_ERR_OUT_OF_RESOURCE : OMPI_ERROR;
 }
