@@ -8,15 +8,12 @@ import sys
 import time
 
 from nezha_lab import Lab, LabError, LabUnavailable
-from rich.console import Console
-from rich.table import Table
-from rich.text import Text
 
-from . import picture, progress, rounds, summary
+from . import rounds, summary
 from .cases import PRESETS
 from .competitors import ALL, NEZHA, NEZHA_ONE, ONE, Effort, Launcher, Programs
 from .errors import BenchError
-from .sizes import parse_sizes, size_text
+from .sizes import parse_sizes
 
 EXIT_UNAVAILABLE, EXIT_INVALID = 77, 3
 
@@ -25,16 +22,9 @@ _SECONDS_PER_SIZE = 0.2
 # No round begins later than this after the start; a round takes some 20 seconds.
 _ENOUGH_SECONDS = 90.0
 _MOST_ROUNDS = 5
-_BAR = 46
-# A difference of a run from itself that spoils the story.
-_BUSY = 0.1
-
-# In the order of the story, with the colour of the bar.
-_STORY = ((ONE, "Open MPI, one rail", "bright_blue"), (ALL, "Open MPI, two rails", "blue"),
-          (NEZHA_ONE, "Nezha, one rail", "bright_red"), (NEZHA, "Nezha, two rails", "red"))
 
 
-def _measure(build):
+def _measure(build, progress):
     case = PRESETS["1+1"]
     programs = Programs.of_build(build)
     who = [NEZHA, NEZHA_ONE, ONE, ALL]
@@ -48,85 +38,16 @@ def _measure(build):
     return summary.summarise(measured)
 
 
-def _us(row, who):
-    return row["competitors"][who]["us"]["median"]
-
-
-def _time(microseconds):
-    return f"{microseconds:.0f} us" if microseconds < 1000 else f"{microseconds / 1000:.1f} ms"
-
-
-def _table(found):
-    table = Table(box=None, pad_edge=False, header_style="bold", title="Time of one MPI_Allreduce", title_justify="left")
-    for name in ("size", *(label for _, label, _ in _STORY), "gain"):
-        table.add_column(name, justify="right")
-    for row in found["sizes"]:
-        gain = _us(row, NEZHA_ONE) / _us(row, NEZHA)
-        table.add_row(size_text(row["size"]), *(_time(_us(row, who)) for who, _, _ in _STORY), f"{gain:.2f} x")
-    return table
-
-
-def _bars(row):
-    """One line per competitor: how much of the vector it reduces in a second, and what the wires allow."""
-    rates = [(label, row["size"] / _us(row, who), colour) for who, label, colour in _STORY]
-    limit = row["size"] / row["limit_us"]
-    for label, rate, colour in [*rates, ("the wires' limit", limit, "white")]:
-        length = max(1, round(_BAR * rate / limit))
-        yield Text.assemble(f"{label:>20} ", ("█" * length, colour), f" {rate:.0f} MB/s")
-
-
-def _explanation(found, picture_path):
-    large, small = found["sizes"][-1], found["sizes"][0]
-    size, nezha = size_text(large["size"]), _us(large, NEZHA)
-    part = 100 * large["competitors"][NEZHA]["of_limit"]["median"]
-    yield ("1. One MPI program, never rebuilt, ran on 4 emulated nodes that two networks of 1 Gbit/s join; only the options "
-           "of mpirun differed.")
-    yield (f"2. With Nezha a call of {size} took {_time(_us(large, NEZHA_ONE))} over one network and {_time(nezha)} over both: "
-           f"{_us(large, NEZHA_ONE) / nezha:.2f} times as fast, {part:.0f} % of what the wires allow.")
-    yield (f"3. Open MPI by itself took {_time(_us(large, ONE))} over one and {_time(_us(large, ALL))} over both: "
-           f"{_us(large, ONE) / nezha:.2f} and {_us(large, ALL) / nezha:.2f} times as long as Nezha.")
-    yield (f"4. A small call, of {size_text(small['size'])}, is no matter of bandwidth: Nezha took "
-           f"{_time(_us(small, NEZHA))}, Open MPI {_time(_us(small, ONE))} over one and {_time(_us(small, ALL))} over both.")
-    yield (f"5. All {found['rounds']} rounds compared every element of every result on every rank with what it has to be. "
-           f"The picture is {picture_path}")
-
-
-def _doubts(found):
-    """What the reader has to know before believing the numbers."""
-    floor = found["sizes"][-1]["noise_floor"]
-    if floor > _BUSY:
-        yield (f"This machine was busy: the same run differed from itself by up to {100 * floor:.0f} %. "
-               "Run the demonstration again when it is quiet.")
-    for who, reason in found["invalid"].items():
-        label = next(label for name, label, _ in _STORY if name == who)
-        yield f"*** INVALID: \"{label}\" was not carried by Nezha: {reason} ***"
-
-
-def _show(found, picture_path):
-    console = Console(highlight=False)
-    if not console.is_terminal:
-        console.width = 110
-    print()
-    console.print(_table(found))
-    large = found["sizes"][-1]
-    console.print(f"\nVector reduced per second at {size_text(large['size'])}", style="bold")
-    for line in _bars(large):
-        console.print(line, soft_wrap=True)
-    print()
-    for line in _explanation(found, picture_path):
-        console.print(line, markup=False, soft_wrap=True)
-    for line in _doubts(found):
-        console.print(Text(line, style="bold white on red"), soft_wrap=True)
-
-
 def main():
     parser = argparse.ArgumentParser(prog="demo", description=__doc__)
     parser.add_argument("--build", required=True, metavar="DIR", help="made by contrib/build")
     parser.add_argument("--picture", metavar="FILE", help="default DIR/nezha-demo.png")
     options = parser.parse_args()
+    from . import picture, progress, story  # not at the top: --help works on a machine that lacks the packages
     path = options.picture or os.path.join(options.build, "nezha-demo.png")
+    print("Measuring, two minutes at most", flush=True)
     try:
-        found = _measure(os.path.abspath(options.build))
+        found = _measure(os.path.abspath(options.build), progress)
         picture.draw(found, path)
     except KeyboardInterrupt:
         return 128 + signal.SIGINT
@@ -136,7 +57,7 @@ def main():
     except (BenchError, LabError) as error:
         print(f"demo: {error}", file=sys.stderr)
         return 1
-    _show(found, path)
+    story.show(found, path)
     return EXIT_INVALID if found["invalid"] else 0
 
 

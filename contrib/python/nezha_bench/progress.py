@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What is seen while the comparison runs: a bar on a terminal, a line per round elsewhere. All on standard error."""
+"""What is seen while the comparison runs: a bar on a terminal, a line per launch elsewhere. All on standard error."""
 
 import time
 
@@ -56,7 +56,7 @@ class Lines:
     """For a file or a pipe."""
 
     def __init__(self, console, case, subject, launches, sizes):
-        self._console, self._case, self._start = console, case, time.monotonic()
+        self._console, self._case, self._subject, self._start = console, case, subject, time.monotonic()
 
     def __enter__(self):
         return self
@@ -65,7 +65,7 @@ class Lines:
         pass
 
     def launch(self, number, count, who):
-        pass
+        self._say(f"round {number + 1} of {count}: {name_of(who, self._subject)}")
 
     def size(self, size):
         pass
@@ -80,7 +80,7 @@ class Lines:
         self._say(f"memory of {LABELS[who]}")
 
     def round_done(self, number, count):
-        self._say(f"round {number + 1} of {count} done after {time.monotonic() - self._start:.0f} s")
+        self._say(f"round {number + 1} of {count} done {time.monotonic() - self._start:.0f} s after the start")
 
     def _say(self, text):
         self._console.print(f"{self._case}: {text}", markup=False, soft_wrap=True)

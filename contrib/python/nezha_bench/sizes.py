@@ -5,6 +5,8 @@ import re
 
 from .errors import BenchError
 
+QUICK_SIZES = "4,1K,16K,64K,256K,1M,4M,16M"
+
 _SHIFTS = {"": 0, "K": 10, "M": 20, "G": 30}
 _SIZE = re.compile(r"([1-9][0-9]*)([KMG]?)", re.IGNORECASE)
 

@@ -40,7 +40,7 @@ PARTS = {
     "build": ("configure, make, install, distcheck", run_build, False),
     "layers": ("who may include whom", run_layers, False),
     "unit": ("unit tests of each layer", compiled("unit"), False),
-    "sim": ("the trunk on the simulated rail", compiled("sim"), False),
+    "sim": ("whole engines on simulated rails, with faults, on a virtual clock", compiled("sim"), False),
     "threads": ("ranks as threads over loopback", compiled("threads"), False),
     "mpi": ("mpirun on this host", scripted("mpi"), False),
     "programs": ("other people's programs, with and without the component", scripted("programs"), False),

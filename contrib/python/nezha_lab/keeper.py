@@ -26,8 +26,10 @@ from .tools import batch, run
 
 _NODE = r"""
 hostname "$1"
+[ -d /dev/shm ] || mkdir /dev/shm
 mount -t tmpfs -o mode=1777,nosuid,nodev tmpfs /dev/shm
 mount -t sysfs sysfs /sys 2>/dev/null || mount -t sysfs -o ro sysfs /sys
+[ -e /etc/hosts ] || : > /etc/hosts
 mount --bind "$2" /etc/hosts
 ip link set lo up
 for which in cubic reno; do
@@ -50,7 +52,8 @@ case $host in
 {cases}
 *) echo "lab: there is no node named $host" >&2; exit 255 ;;
 esac
-exec nsenter --target $pid --net --mount --uts --ipc --wdns=/ -- sh -c "$*"
+# --root: entering a mount namespace alone would leave a chroot that the lab was started in.
+exec nsenter --target $pid --net --mount --root --uts --ipc --wdns=/ -- sh -c "$*"
 """
 
 _PR_SET_PDEATHSIG = 1

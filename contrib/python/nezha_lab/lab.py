@@ -116,12 +116,15 @@ class Lab(Faults, Mpi):
         self.spec = LabSpec(**(state.load(self.name) or self.record)["spec"])
 
     def nsenter(self, node=None, cwd=None):
-        """What to put before a command so that it runs in a node, or, for None, in the switch."""
+        """What to put before a command so that it runs in a node, or, for None, in the switch.
+
+        With --root, since entering a mount namespace alone would leave a chroot that the lab was started in.
+        """
         if self.record is None:
             raise LabError(f"lab {self.name} is not up")
         pid = self.record["keeper"] if node is None else self.record["holders"][self.spec.node(node)]
         user = ["--user", "--preserve-credentials"] if self.record["rootless"] else []
-        spaces = ["--net", "--mount"] + (["--uts", "--ipc"] if node is not None else [])
+        spaces = ["--net", "--mount", "--root"] + (["--uts", "--ipc"] if node is not None else [])
         return ["nsenter", "--target", str(pid), *user, *spaces, f"--wdns={cwd or os.getcwd()}", "--"]
 
     def new_mark(self):

@@ -1,0 +1,49 @@
+#!/usr/bin/python3
+# SPDX-License-Identifier: BSD-3-Clause
+"""What the commands of contrib say on a machine on which nothing is installed yet."""
+
+import os
+import pathlib
+import subprocess
+import sys
+import unittest
+
+CONTRIB = pathlib.Path(__file__).resolve().parents[2] / "contrib"
+
+# Without Python's "site" there is no package of the distribution: none of rich, matplotlib and numpy.
+BARE = [sys.executable, "-S"]
+
+
+def run(*argv, **env):
+    return subprocess.run(argv, env={**os.environ, **env}, capture_output=True, text=True, timeout=60, check=False)
+
+
+class Bare(unittest.TestCase):
+    def helps(self, done, *words):
+        self.assertEqual((done.returncode, done.stderr), (0, ""))
+        for word in words:
+            self.assertIn(word, done.stdout)
+
+    def test_the_packages_are_not_there(self):
+        self.assertIn("No module named 'rich'", run(*BARE, "-c", "import rich").stderr)
+
+    def test_help(self):
+        module = ("-m", "nezha_bench.demo", "--build", "build", "--help")
+        self.helps(run(*BARE, *module, PYTHONPATH=str(CONTRIB / "python")), "--picture FILE")
+        self.helps(run(*BARE, str(CONTRIB / "bench"), "--help"), "--sizes LIST", "--osu PATH")
+        self.helps(run(*BARE, str(CONTRIB / "lab"), "--help"), "lab with --nodes 4")
+
+    def test_bench_says_what_is_missing(self):
+        done = run(*BARE, str(CONTRIB / "bench"), "--quick")
+        self.assertEqual((done.returncode, done.stdout), (77, ""))
+        self.assertEqual(done.stderr, "bench: Python's module rich is missing: contrib/install-packages demo\n")
+
+    def test_shell_commands(self):
+        self.helps(run(str(CONTRIB / "demo"), "--help"), "--picture FILE")
+        self.helps(run(str(CONTRIB / "check"), "--help"), "--only PART")
+        self.helps(run(str(CONTRIB / "build"), "--help"), "contrib/build [DIR [configure's options and variables]]")
+        self.assertEqual(run(str(CONTRIB / "build"), "--prefix=/usr").returncode, 2)
+
+
+if __name__ == "__main__":
+    unittest.main()
