@@ -33,3 +33,17 @@ AC_DEFUN([NEZHA_DIRECTORIES], [
   AC_SUBST([componentdir])
   AC_SUBST([helptextdir])
 ])
+
+# NEZHA_WHERE_OMPI_LOOKS
+# After AC_OUTPUT, when prefix is known: says so when the component goes where Open MPI does not look by itself.
+AC_DEFUN([NEZHA_WHERE_OMPI_LOOKS], [
+  eval "nezha_place=$componentdir"
+  eval "nezha_place=$nezha_place"
+  AS_CASE([$nezha_place],
+    [$nezha_ompi_pkglibdir|"$HOME/.openmpi/components"], [],
+    [AC_MSG_NOTICE([
+  Open MPI will not look for the component in $nezha_place.
+  Use --with-componentdir=system or =user, or name that directory to mpirun:
+  --mca mca_base_component_path $nezha_place:SYS_DEFAULT:USER_DEFAULT
+])])
+])

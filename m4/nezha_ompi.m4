@@ -123,7 +123,7 @@ mca_coll_base_component_t component = {.collm_comm_query = query};
 ]])],
     [AC_MSG_RESULT([yes])],
     [AC_MSG_RESULT([no])
-     AC_MSG_ERROR([the headers in $nezha_ompi_pkgincludedir do not compile as a component (config.log has the compiler's words): install the development files of Open MPI 4.1])])
+     AC_MSG_ERROR([the headers in $nezha_ompi_pkgincludedir do not compile as a component (config.log has the compiler's words): Nezha is made for Open MPI 4.1: install its development files])])
   CPPFLAGS=$nezha_save_CPPFLAGS
   CFLAGS=$nezha_save_CFLAGS
   AC_LANG_POP([C])

@@ -94,13 +94,26 @@ def complaint(work, extra, options, pattern):
     return None
 
 
+def notice_is_wrong(work, options, expected):
+    """Why configure's notice about a place where Open MPI does not look is not as it should be, None if it is."""
+    build = pathlib.Path(tempfile.mkdtemp(dir=work))
+    answer = subprocess.run([TOP / "configure", *options], cwd=build, capture_output=True, text=True, check=False)
+    found = re.findall(r"Open MPI will not look for the component in (.*)\.\n", answer.stdout)
+    return None if answer.returncode == 0 and found == expected else f"status {answer.returncode}, it names {found}"
+
+
 def main():
     with tempfile.TemporaryDirectory() as name:
         work = pathlib.Path(name)
         cases = samples(work)
-        print(f"1..{len(cases)}", flush=True)
-        for number, (what, extra, options, pattern) in enumerate(cases, 1):
-            wrong = complaint(work, extra, options, pattern)
+        prefix = work / "prefix"
+        below = os.path.relpath(ompi_path("pkglibdir"), ompi_path("prefix"))
+        checks = [(what, lambda case=case: complaint(work, *case)) for what, *case in cases] + [
+            ("a place that Open MPI does not know", lambda: notice_is_wrong(work, [f"--prefix={prefix}"], [f"{prefix}/{below}"])),
+            ("the place that it knows", lambda: notice_is_wrong(work, ["--with-componentdir=system"], []))]
+        print(f"1..{len(checks)}", flush=True)
+        for number, (what, check) in enumerate(checks, 1):
+            wrong = check()
             print(f"{'not ok' if wrong else 'ok'} {number} - {what}", flush=True)
             if wrong:
                 print(f"# {wrong}")
