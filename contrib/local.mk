@@ -18,6 +18,16 @@ contrib_programs_nezha_allreduce_bench_SOURCES = $(bench_common) \
 contrib_programs_nezha_allreduce_bench_CPPFLAGS = $(AM_CPPFLAGS) $(MPI_CFLAGS)
 contrib_programs_nezha_allreduce_bench_LDADD = $(MPI_LIBS)
 
+# The manual of the parameters, from the table that Open MPI and its ompi_info get them from.
+noinst_PROGRAMS += %D%/programs/parameters_page
+contrib_programs_parameters_page_SOURCES = %D%/programs/parameters_page.cc
+contrib_programs_parameters_page_LDADD = libnezha_engine.la
+nodist_man_MANS = nezha-parameters.7
+CLEANFILES += nezha-parameters.7
+nezha-parameters.7: %D%/programs/parameters_page$(EXEEXT)
+	$(AM_V_GEN)./%D%/programs/parameters_page$(EXEEXT) >$@.new && mv $@.new $@
+
+
 if HAVE_GLOO
 noinst_PROGRAMS += %D%/programs/nezha_gloo_bench
 contrib_programs_nezha_gloo_bench_SOURCES = $(bench_common) \

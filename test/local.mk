@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
 # Unit tests of a layer are declared in that layer's own local.mk.
-tap_tests += %D%/layers_check.py %D%/unit/test_check_counts.py
+tap_tests += %D%/layers_check.py %D%/unit/test_check_counts.py %D%/unit/test_manual.py
 
 include test/threads/local.mk
 include test/sim/local.mk

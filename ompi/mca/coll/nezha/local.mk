@@ -19,6 +19,6 @@ EXTRA_DIST += %D%/nezha.map
 
 # The component finds its help text beside itself: so it can be run from the build tree, where .libs is its directory.
 noinst_DATA = .libs/help-coll-nezha.txt
-CLEANFILES = .libs/help-coll-nezha.txt
+CLEANFILES += .libs/help-coll-nezha.txt
 .libs/help-coll-nezha.txt: %D%/help-coll-nezha.txt
 	$(AM_V_GEN)$(MKDIR_P) .libs && cp $< $@
