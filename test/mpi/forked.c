@@ -1,18 +1,24 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* A program that forks between its calls, whose children end in the ordinary way or become another program. */
+/* A program that forks between its calls, whose children end, with what a process does at its exit or without, or become
+ * another program. */
 #include <stdlib.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include "common.h"
 
-static void have_child(bool become_other) {
+static void have_child(int kind) {
   pid_t child = fork();
   if (0 == child) {
-    if (become_other) {
-      execl("/bin/true", "true", (char*)NULL);
+    switch (kind) {
+      case 0:
+        execl("/bin/true", "true", (char*)NULL);
+        _exit(1);
+      case 1:
+        exit(0);
+      default:
+        _exit(0);
     }
-    _exit(0);
   }
   int status = -1;
   waitpid(child, &status, 0);
@@ -29,7 +35,7 @@ int main(int argc, char** argv) {
     for (int i = 0; i < COUNT; i++) {
       data[i] = test_rank + i;
     }
-    have_child(round % 2);
+    have_child(round % 3);
     MPI_Allreduce(MPI_IN_PLACE, data, COUNT, MPI_INT, MPI_SUM, MPI_COMM_WORLD);
     for (int i = 0; i < COUNT; i++) {
       if (!test_that(data[i] == test_size * (test_size - 1) / 2 + test_size * i, "element %d is wrong", i)) {

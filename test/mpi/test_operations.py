@@ -45,9 +45,14 @@ class Operations(MpiCase):
                 self.passes("own_types", np)
 
     def test_one_rail_and_eight(self):
-        for rails in ("1", "8"):
+        for rails in (1, 8):
             with self.subTest(rails):
-                self.passes("own_types", 4, params={"coll_nezha_single_node": rails})
+                params = {"coll_nezha_single_node": str(rails), "coll_nezha_algorithm": "ring"}
+                self.passes("own_types", 4, params=params)
+                # Shares that are fixed, so that every rail has one whatever this machine makes of them.
+                params["coll_nezha_share"] = ",".join(f"lo{rail}:1" for rail in range(rails))
+                sent = self.counters(self.passes("counters", 4, "20", params=params))["rail_bytes_sent"]
+                self.assertEqual([bytes_sent > 0 for bytes_sent in sent], [True] * rails)
 
     @unittest.skipIf(SANITIZED, "2.4 GB take too long under a sanitizer")
     def test_beyond_2_gib(self):
@@ -77,10 +82,17 @@ class Bits(MpiCase):
     def test_ring_and_meshes_agree(self):
         runs = [self.digest(5, coll_nezha_algorithm=algorithm) for algorithm in ("ring", "mesh", "single_step")]
         self.assertEqual(runs, [runs[0]] * 3)
+        # Doubling has an order of its own: were the parameter ignored, there would be no difference.
+        self.assertNotEqual(self.digest(5, coll_nezha_algorithm="doubling"), runs[0])
 
     def test_shares_do_not_matter(self):
-        runs = [self.digest(4, coll_nezha_algorithm="ring", coll_nezha_share=share)
-                for share in ("lo0:1,lo1:1", "lo0:9,lo1:1", "lo0:1,lo1:5")]
+        shares = {"lo0:1,lo1:1": 1 / 2, "lo0:9,lo1:1": 9 / 10, "lo0:1,lo1:5": 1 / 6}
+        runs = []
+        for share, first in shares.items():
+            params = {"coll_nezha_algorithm": "ring", "coll_nezha_share": share}
+            runs.append(self.digest(4, **params))
+            done = self.passes("counters", 4, "20", params={"coll_nezha_single_node": "2", **params})
+            self.assertAlmostEqual(self.counters(done)["rail_share"][0] / 65536, first, delta=0.1)
         self.assertEqual(runs, [runs[0]] * 3)
 
 
