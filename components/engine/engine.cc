@@ -19,9 +19,13 @@
 namespace nezha {
 namespace {
 
-constexpr unsigned kSpins = 1;                      ///< idle rounds before it does
+/// Idle rounds before a caller sleeps: more in a young wait, since what a small call waits for is a few hops away, and on
+/// a node with more ranks than cores yielding brings it about sooner than sleeping.
+constexpr unsigned kSpinsYoung = 40;
+constexpr unsigned kSpins = 3;
+constexpr Nanoseconds kYoung = 300 * kMicrosecond;
 constexpr Nanoseconds kWiringLook = 500 * kMicrosecond;
-constexpr unsigned kPatientRounds = 20;             ///< idle rounds before acks are sent on their own
+constexpr Nanoseconds kPatience = 2 * kMillisecond;  ///< idle time after which acks are sent on their own
 /// Between two looks at the host's own communication: an eighth of the time that the wait has taken so far, within these
 /// bounds. Each look costs as much as receiving some ten KiB, and what waits for one has waited as long as we have.
 constexpr Nanoseconds kHostOften = 100 * kMicrosecond;
@@ -187,14 +191,22 @@ void Engine::wait(Lock& lock, Team& team) {
 }
 
 void Engine::drive(Lock& lock, Team& team) {
-  unsigned idle_rounds = 0;
   const Nanoseconds began = clock_.now();
+  Nanoseconds idle_since = began;
+  unsigned idle_rounds = 0;
   while (!team.finished()) {
     const bool moved = core_.progress(Watch::all);
     if (moved && waiting_ != 0) turn_.notify_all();
     if (team.finished()) return;
     const Nanoseconds now = clock_.now();
     const Nanoseconds look_due = host_looked_ + std::clamp((now - began) / 8, kHostOften, kHostRarely);
+    if (moved) {
+      idle_since = now;
+      idle_rounds = 0;
+    } else if (now - idle_since >= kPatience) {
+      core_.settle();  // a peer may wait for our acks before it can come here
+      idle_since = now;
+    }
     if (now >= look_due) {
       host_looked_ = now;
       core_.step(now);
@@ -202,21 +214,19 @@ void Engine::drive(Lock& lock, Team& team) {
       host_.progress(host_.ctx);
       lock.lock();
     } else if (!moved) {
-      rest(lock, idle_rounds++, look_due - now);
+      rest(lock, idle_rounds++ < (now - began < kYoung ? kSpinsYoung : kSpins) ? 0 : look_due - now);
     }
-    if (moved) idle_rounds = 0;
   }
 }
 
-/// Nothing to do for the lanes: sleep, first lightly, `longest` at most.
-void Engine::rest(Lock& lock, unsigned rounds, Nanoseconds longest) {
-  if (rounds == kPatientRounds) core_.settle();  // a peer may wait for our acks before it can come here
+/// Nothing to do for the lanes: sleep for `longest` at most, or only yield.
+void Engine::rest(Lock& lock, Nanoseconds longest) {
   std::array<pollfd, 8> fds;
   nfds_t count = 0;
   for (const auto& transport : core_.transports())
     if (count < fds.size()) fds[count++] = {transport->wait_fd(Watch::all), POLLIN, 0};
   lock.unlock();
-  if (rounds < kSpins) {
+  if (longest == 0) {
     sched_yield();
   } else {
     const timespec time{0, longest};

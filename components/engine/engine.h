@@ -56,7 +56,7 @@ class Engine {
 
   void wait(Lock& lock, Team& team);
   void drive(Lock& lock, Team& team);
-  void rest(Lock& lock, unsigned rounds, Nanoseconds longest);
+  void rest(Lock& lock, Nanoseconds longest);
   void count(std::size_t bytes, Nanoseconds took);
   void await_wiring(Lock& lock, const Team& team);
   void show_notices(Lock& lock);
