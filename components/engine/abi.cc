@@ -112,6 +112,8 @@ int nezha_allreduce(nezha_team_t* team, const nezha_allreduce_t* call) {
   return guarded(static_cast<int>(NEZHA_ERR_MEMORY), [&] { return team->engine.allreduce(team->team, *call); });
 }
 
+void nezha_incumbent_done(nezha_team_t* team) { team->engine.incumbent_done(team->team); }
+
 size_t nezha_engine_rails(nezha_engine_t* engine) { return engine->engine.rails(); }
 
 int nezha_engine_rail_stats(nezha_engine_t* engine, size_t index, nezha_rail_stats_t* stats) {

@@ -150,16 +150,35 @@ int Engine::allreduce(Team& team, const nezha_allreduce_t& what) {
   Lock lock(mutex_);
   if (!team.error().empty()) return NEZHA_ERR_FAILED;
   const std::size_t bytes = what.count * what.element;
-  const AlgorithmChoice choice = team.plan().choose(bytes, what.element, team.size());
-  if (choice == AlgorithmChoice::incumbent) return NEZHA_USE_INCUMBENT;
+  while (team.table().agreement_due(bytes)) {
+    agree(lock, team);
+    if (!team.error().empty()) return NEZHA_ERR_FAILED;
+  }
+  const Candidate way = team.table().next(bytes, what.element);
+  if (way.algorithm == AlgorithmChoice::incumbent) {
+    team.incumbent_since = team.table().measures() ? clock_.now() : 0;
+    return NEZHA_USE_INCUMBENT;
+  }
   Call call;
   call.send = static_cast<const std::byte*>(what.send);
   call.recv = static_cast<std::byte*>(what.recv);
   call.count = what.count;
   call.element = what.element;
-  call.chunk = team.plan().chunk_for(choice, bytes, what.element, team.size());
+  call.chunk = team.plan().chunk_for(way, bytes, what.element, team.size());
   call.reducer = {find_kernel(what.type, what.op), host_.reduce, host_.ctx, what.reduce_ctx, what.element};
   const Nanoseconds start = clock_.now();
+  operate(lock, team, call, way.algorithm);
+  if (team.error().empty()) {
+    const Nanoseconds took = clock_.now() - start;
+    count(bytes, took);
+    team.table().took(took);
+  }
+  if (core_.has_notices()) show_notices(lock);
+  return team.error().empty() ? NEZHA_OK : NEZHA_ERR_FAILED;
+}
+
+/// One operation from its beginning to its end.
+void Engine::operate(Lock& lock, Team& team, const Call& call, AlgorithmChoice choice) {
   ++operations_;
   core_.start(team, call, choice);
   wait(lock, team);
@@ -169,9 +188,20 @@ int Engine::allreduce(Team& team, const nezha_allreduce_t& what) {
     ticking_ = true;
     wake_service();
   }
-  if (team.error().empty()) count(bytes, clock_.now() - start);
-  if (core_.has_notices()) show_notices(lock);
-  return team.error().empty() ? NEZHA_OK : NEZHA_ERR_FAILED;
+}
+
+/// The ranks agree on what the table's next steps depend on.
+void Engine::agree(Lock& lock, Team& team) {
+  operate(lock, team, team.agreement(), team.agreement_algorithm());
+  if (team.error().empty() && team.table().agreed() && core_.log().on(1))
+    core_.log().line(1, "team %s, %s", team.name().c_str(), team.table().story().c_str());
+}
+
+void Engine::incumbent_done(Team& team) {
+  if (team.incumbent_since == 0) return;
+  Lock lock(mutex_);
+  team.table().took(clock_.now() - team.incumbent_since);
+  team.incumbent_since = 0;
 }
 
 /// One caller drives; the others sleep until their operation has ended or the drive is handed on.

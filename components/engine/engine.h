@@ -40,6 +40,7 @@ class Engine {
   nezha_team_state_t decide(Team& team, const std::array<std::uint64_t, NEZHA_VOTE_WORDS>& words);
   bool votes_again(const Team& team);
   int allreduce(Team& team, const nezha_allreduce_t& call);
+  void incumbent_done(Team& team);
   std::string error_of(const Team& team);
 
   std::size_t rails();
@@ -54,6 +55,8 @@ class Engine {
  private:
   using Lock = std::unique_lock<std::mutex>;
 
+  void operate(Lock& lock, Team& team, const Call& call, AlgorithmChoice choice);
+  void agree(Lock& lock, Team& team);
   void wait(Lock& lock, Team& team);
   void drive(Lock& lock, Team& team);
   void rest(Lock& lock, Nanoseconds longest);

@@ -7,7 +7,6 @@ engine_sources += \
 	%D%/handles.h \
 	%D%/notices.h \
 	%D%/peer.h \
-	%D%/plan.cc %D%/plan.h \
 	%D%/sampling.cc %D%/sampling.h \
 	%D%/secret.cc %D%/secret.h \
 	%D%/service.cc \

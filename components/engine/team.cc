@@ -9,11 +9,12 @@ namespace nezha {
 namespace {
 
 // Words of the agreement. Flags and masks add up by OR; rank 0's words are zero on all others.
-enum Word : std::size_t { kFlags, kVersion, kNotVersion, kHash, kNotHash, kTeamId, kPlan };
+enum Word : std::size_t { kFlags, kVersion, kNotVersion, kHash, kNotHash, kTeamId, kRate, kPlan };
 static_assert(kPlan + Plan::kWords <= NEZHA_VOTE_WORDS);
 constexpr std::uint64_t kNotReady = 1;
 constexpr std::uint64_t kFailed = 2;
 constexpr std::uint64_t kAwaitLanes = 4;  ///< rank 0 only
+constexpr double kRateUnit = 1e9;  ///< rates travel as bytes per second
 
 /// A call of this size can pay for an agreement of its own.
 constexpr std::size_t kLargeCall = 256 * 1024;
@@ -78,6 +79,7 @@ void Team::vote(std::array<std::uint64_t, NEZHA_VOTE_WORDS>& words, const Plan& 
   if (rank_ != 0) return;
   if (own.pins_bits()) words[kFlags] |= kAwaitLanes;
   words[kTeamId] = fresh_id;
+  words[kRate] = static_cast<std::uint64_t>(rate() * kRateUnit);
   own.encode(std::span(words).subspan<kPlan, Plan::kWords>());
 }
 
@@ -98,7 +100,27 @@ nezha_team_state_t Team::decide(const std::array<std::uint64_t, NEZHA_VOTE_WORDS
   if (id_ == 0) return state_ = NEZHA_TEAM_DECLINED;
   plan_ = Plan::decode(std::span(words).subspan<kPlan, Plan::kWords>());
   if (hash_of(plan_) != hash_of(own)) notices.push_back({"parameters differ", {name_, std::to_string(rank_)}});
+  table_.begin({plan_, view_.size, static_cast<double>(words[kRate]) / kRateUnit});
   return state_ = NEZHA_TEAM_READY;
+}
+
+/// What the rails towards the next member carry together, as far as it is known.
+double Team::rate() const { return next_peer().trunk == nullptr ? 0 : next_peer().trunk->rate(); }
+
+Call Team::agreement() {
+  const std::span words = table_.words();
+  Call call;
+  call.recv = reinterpret_cast<std::byte*>(words.data());
+  call.send = call.recv;
+  call.count = words.size();
+  call.element = sizeof(std::uint64_t);
+  call.chunk = call.bytes();
+  call.reducer = {find_kernel(NEZHA_UINT64, NEZHA_MIN), nullptr, nullptr, nullptr, call.element};
+  return call;
+}
+
+AlgorithmChoice Team::agreement_algorithm() const {
+  return view_.size <= 3 ? AlgorithmChoice::single_step : AlgorithmChoice::doubling;
 }
 
 void Team::start(const Call& call, AlgorithmChoice choice) {

@@ -11,8 +11,9 @@
 #include "alg/algorithm.h"
 #include "engine/notices.h"
 #include "engine/peer.h"
-#include "engine/plan.h"
 #include "nezha/nezha.h"
+#include "tuning/plan.h"
+#include "tuning/table.h"
 
 namespace nezha {
 
@@ -45,8 +46,15 @@ class Team {
   /// The last decision was the one that said so: the next agreement follows at once.
   bool votes_again() const { return votes_again_; }
 
-  // ---- the operation
+  // ---- what carries a call
   const Plan& plan() const { return plan_; }
+  Table& table() { return table_; }
+  const Table& table() const { return table_; }
+  /// The operation that combines the words of the table's agreement over all ranks, and its algorithm.
+  Call agreement();
+  AlgorithmChoice agreement_algorithm() const;
+
+  // ---- the operation
   void start(const Call& call, AlgorithmChoice choice);
   /// Goes on towards the end; true when the result is final and nothing refers to the caller's memory.
   bool finished();
@@ -54,6 +62,9 @@ class Team {
   /// Ends the operation without a result.
   void abort(const std::string& why);
   const std::string& error() const { return error_; }
+
+  /// When the incumbent was left a call that the table measures; 0 = none. Only its caller's.
+  Nanoseconds incumbent_since = 0;
 
   // ---- what the trunks bring
   bool has_begun(OpNumber op) const { return op <= op_; }
@@ -65,6 +76,7 @@ class Team {
   int position_of(const Trunk& trunk) const;
   void note_begun(int from, OpNumber op);
   void order_by_node(const std::string& own_node);
+  double rate() const;
 
   std::string name_;
   int rank_;
@@ -84,6 +96,7 @@ class Team {
   bool votes_again_ = false;
   TeamId id_ = 0;
   Plan plan_;
+  Table table_;
 
   OpNumber op_ = 0;                ///< the latest begun
   bool active_ = false;

@@ -68,6 +68,8 @@ class Trunk final : public LaneEvents {
   bool lane_is_down(std::uint8_t local_rail, std::uint8_t remote_rail) const;
   void lane_up(Lane& lane);
   std::size_t lanes_up() const;
+  /// Bytes per nanosecond of the lanes that are up together, as far as it was measured.
+  double rate() const;
   std::size_t lanes_known() const { return lanes_.size(); }
   /// Closes all lanes.
   void close();

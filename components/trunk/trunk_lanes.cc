@@ -34,6 +34,12 @@ std::size_t Trunk::lanes_up() const {
       std::count_if(lanes_.begin(), lanes_.end(), [](const LaneState& state) { return state.lane != nullptr; }));
 }
 
+double Trunk::rate() const {
+  double sum = 0;
+  for (const LaneState& state : lanes_) sum += state.lane != nullptr ? state.rate : 0;
+  return sum;
+}
+
 void Trunk::lane_up(Lane& lane) {
   for (LaneState& state : lanes_) {
     if (state.lane != nullptr || state.local_rail != lane.spec().local_rail ||

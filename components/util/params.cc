@@ -156,6 +156,11 @@ constexpr std::array kRows = {
         "With 1, equal calls give equal bits in every run with the same ranks on the same nodes: the choice of algorithm depends on "
         "nothing that was measured, and a communicator's first call waits for its lanes. With 0 only all ranks of one "
         "call are sure to have equal bits."),
+    row<&Config::learn>("learn", "0", {0, 1}, "0|1", 3, kDecides,
+        "With 1, each message size finds the way that is fastest for it while the program runs: algorithms, sizes of "
+        "chunks and Open MPI's own allreduce are tried for a few calls each, and looked at again ever more rarely. "
+        "Nothing is tried where algorithm names one; with reproducible only what has the same bits. With 0 small_max "
+        "and mesh_block decide."),
     row<&Config::checksum>("checksum", "0", {0, 1}, "0|1", 5, 0,
         "With 1, the bytes of the vector carry a CRC32C on the wire, and a lane that damages them is closed. With 0 "
         "only headers are checked, and the network's own checks are trusted for the rest."),

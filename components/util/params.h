@@ -42,6 +42,7 @@ struct Config {
   std::size_t mesh_block{}; ///< bytes
   std::size_t chunk{};      ///< bytes; 0 = chosen by size
   bool reproducible{};
+  bool learn{};
 
   // How it is guarded.
   bool checksum{};

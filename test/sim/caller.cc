@@ -9,6 +9,7 @@
 namespace nezha::test {
 namespace {
 
+constexpr Nanoseconds kIncumbentTime = 5 * kMillisecond;  ///< at most
 constexpr std::size_t kWatched = 24;  ///< results that are looked at again later
 constexpr std::byte kScribble{0xa5};
 
@@ -50,8 +51,19 @@ bool Caller::advance() {
       else
         start();
       return true;
+    case State::agreeing:
+      if (!process_.team(call().team)->finished()) return false;
+      process_.operation_ends();
+      process_.team(call().team)->table().agreed();
+      start();
+      return true;
     case State::operating:
       if (!process_.team(call().team)->finished()) return false;
+      process_.operation_ends();
+      finish();
+      return true;
+    case State::incumbent:
+      if (world_.network().now() < until_) return false;
       finish();
       return true;
     default:
@@ -82,25 +94,46 @@ void Caller::decide(const std::vector<std::uint64_t>& all) {
 
 void Caller::start() {
   Team& team = *process_.team(call().team);
+  if (team.table().agreement_due(call().bytes())) return agree();
   const auto& members = world_.program().teams[call().team].members;
   const auto rank = std::find(members.begin(), members.end(), process_.rank()) - members.begin();
   send_ = given_ = contribution(call(), static_cast<int>(rank));
   recv_.assign(call().in_place ? 0 : call().bytes(), kScribble);
-  algorithm_ = team.plan().choose(call().bytes(), call().element, team.size());
+  const Candidate way = team.table().next(call().bytes(), call().element);
+  algorithm_ = way.algorithm;
+  began_ = world_.network().now();
+  if (algorithm_ == AlgorithmChoice::incumbent) return leave_to_incumbent();
   Call what;
   what.send = send_.data();
   what.recv = call().in_place ? send_.data() : recv_.data();
   what.count = call().count;
   what.element = call().element;
-  what.chunk = team.plan().chunk_for(algorithm_, call().bytes(), call().element, team.size());
+  what.chunk = team.plan().chunk_for(way, call().bytes(), call().element, team.size());
   what.reducer = reducer_of(call());
   state_ = State::operating;
   process_.operation_begins();
   process_.core().start(team, what, algorithm_);
 }
 
+/// The table's words are combined by an operation of the team.
+void Caller::agree() {
+  Team& team = *process_.team(call().team);
+  state_ = State::agreeing;
+  process_.operation_begins();
+  process_.core().start(team, team.agreement(), team.agreement_algorithm());
+}
+
+/// Somebody else's allreduce: it takes its time and is right.
+void Caller::leave_to_incumbent() {
+  (call().in_place ? send_ : recv_) = world_.expected(at_, algorithm_);
+  state_ = State::incumbent;
+  const Nanoseconds time = world_.setting().random.between(0, kIncumbentTime);
+  until_ = world_.network().now() + time;
+  world_.network().after(time, [this] { process_.wake(); });
+}
+
 void Caller::finish() {
-  process_.operation_ends();
+  process_.team(call().team)->table().took(world_.network().now() - began_);
   check(call().in_place ? send_ : recv_, world_.expected(at_, algorithm_), "the result");
   if (!call().in_place) check(send_, given_, "the source after the call");
   for (const Returned& old : watched_) check(old.memory, old.then, "memory of an earlier call");
@@ -137,7 +170,7 @@ std::string Caller::text() const {
   std::string out = "rank " + std::to_string(process_.rank()) + " thread " + std::to_string(thread_);
   if (state_ == State::done) return out + " is done";
   const TeamSpec& team = world_.program().teams[call().team];
-  constexpr const char* kStates[] = {"thinks before", "votes before", "is in"};
+  constexpr const char* kStates[] = {"thinks before", "votes before", "agrees before", "is in", "leaves"};
   return out + " " + kStates[static_cast<int>(state_)] + " call " + std::to_string(at_) + " on " + team.name + " of " +
          std::to_string(team.members.size()) + ": " + std::to_string(call().count) + " x " +
          std::to_string(call().element) + " bytes" + (call().in_place ? " in place" : "") + ", algorithm " +

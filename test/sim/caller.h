@@ -27,7 +27,7 @@ class Caller {
   void decide(const std::vector<std::uint64_t>& words);
 
  private:
-  enum class State { thinking, voting, operating, done };
+  enum class State { thinking, voting, agreeing, operating, incumbent, done };
   /// Memory that was the caller's again at the end of a call: nobody may write there any more.
   struct Returned {
     Bytes memory, then;
@@ -38,6 +38,8 @@ class Caller {
   void think(Nanoseconds time);
   void vote();
   void start();
+  void agree();
+  void leave_to_incumbent();
   void finish();
   void check(const Bytes& got, const Bytes& wanted, const char* what);
   void keep_watch(Bytes memory);
@@ -47,7 +49,8 @@ class Caller {
   const int thread_;
   State state_ = State::thinking;
   std::size_t at_ = 0;          ///< of the program's calls
-  Nanoseconds until_ = 0;       ///< end of the time of thinking
+  Nanoseconds until_ = 0;       ///< end of the time of thinking, or of the incumbent's
+  Nanoseconds began_ = 0;
   Bytes send_, recv_, given_;   ///< `given_`: what send_ was
   AlgorithmChoice algorithm_ = AlgorithmChoice::automatic;
   std::vector<Returned> watched_;

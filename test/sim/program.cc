@@ -10,6 +10,8 @@
 namespace nezha::test {
 namespace {
 
+constexpr std::size_t kDifferent = 2;  ///< calls, when they repeat
+
 struct Kind {
   nezha_type_t type;
   nezha_op_t op;
@@ -126,7 +128,15 @@ Program::Program(const ProgramShape& shape, SimRandom& random) {
   while (calls.size() < shape.calls) {
     if (random.chance(0.05)) add_team();
     const std::size_t which = random.below(open.size());
+    const auto like = random.below(calls.size() + 1);
     calls.push_back(draw_call(open[which], shape, random));
+    if (shape.repeats && calls.size() > kDifferent) {
+      CallSpec again = calls[like % kDifferent];
+      again.team = open[which];
+      again.seed = calls.back().seed;
+      again.last = false;
+      calls.back() = again;
+    }
     if (open.size() > 1 && random.chance(0.05)) {
       calls.back().last = true;
       open.erase(open.begin() + static_cast<std::ptrdiff_t>(which));

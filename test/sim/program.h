@@ -42,6 +42,7 @@ struct ProgramShape {
   int threads = 1;
   std::size_t calls = 30;
   std::size_t largest = 256 * 1024;  ///< bytes of a vector
+  bool repeats = false;              ///< calls are like earlier ones, as in a loop: tables then learn
 };
 
 /// All ranks go through `calls` in this order, each thread through those of its own teams: that cannot deadlock.

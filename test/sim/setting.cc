@@ -33,6 +33,8 @@ Setting::Setting(std::uint64_t seed_, std::size_t calls) : seed(seed_), random(s
   shape.ranks = 2 + static_cast<int>(random.below(random.chance(0.3) ? 8 : 4));
   shape.threads = random.chance(0.5) ? 1 : 2 + static_cast<int>(random.below(3));
   shape.calls = calls;
+  shape.repeats = random.chance(0.3);
+  if (shape.repeats) shape.calls *= 3;
   if (random.chance(0.1)) shape.largest = 1024 * 1024;
   draw_network();
   draw_config();
@@ -75,6 +77,7 @@ void Setting::draw_config() {
                                           AlgorithmChoice::single_step, AlgorithmChoice::doubling};
   config.algorithm = kChoices[random.below(std::size(kChoices))];
   config.reproducible = random.chance(0.3);
+  config.learn = random.chance(0.5);
   config.small_max = draw_size(random, 16, 32 * 1024);
   config.mesh_block = draw_size(random, 64, 128 * 1024);
   config.chunk = random.chance(0.5) ? 0 : draw_size(random, 16, 64 * 1024);

@@ -17,6 +17,9 @@ gtest_programs += %D%/test_life %D%/test_answers
 test_threads_test_life_SOURCES = %D%/test_life.cc $(ranks_sources)
 test_threads_test_answers_SOURCES = %D%/test_answers.cc $(ranks_sources)
 
+gtest_programs += %D%/test_learning
+test_threads_test_learning_SOURCES = %D%/test_learning.cc $(ranks_sources)
+
 # What test_futex.py watches.
 check_PROGRAMS += %D%/processes
 test_threads_processes_SOURCES = %D%/processes.cc

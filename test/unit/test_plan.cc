@@ -6,8 +6,8 @@
 #include <set>
 
 #include "engine/address.h"
-#include "engine/plan.h"
 #include "engine/team.h"
+#include "tuning/plan.h"
 
 namespace nezha {
 namespace {
@@ -50,7 +50,7 @@ TEST(Plan, ChunksAreWholeElements) {
       for (std::size_t count : {1u, 100u, 100000u})
         for (int size : {2, 3, 16})
           for (const AlgorithmChoice choice : {AlgorithmChoice::ring, AlgorithmChoice::mesh}) {
-            const std::size_t bytes = plan.chunk_for(choice, count * element, element, size);
+            const std::size_t bytes = plan.chunk_for({choice}, count * element, element, size);
             ASSERT_NE(bytes, 0u);
             ASSERT_EQ(bytes % element, 0u);
           }

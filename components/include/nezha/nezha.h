@@ -196,10 +196,12 @@ typedef struct nezha_allreduce {
 
 /**
  * One allreduce of a READY team. Blocks until the result is in `recv` and `send` and `recv` are the caller's again.
- * NEZHA_USE_INCUMBENT (before anything is read or sent) when the agreed table leaves this size to the incumbent.
+ * NEZHA_USE_INCUMBENT (before anything of the call is read or sent) when the agreed table leaves it to the incumbent:
+ * the host then calls nezha_incumbent_done() as soon as that has carried it, or nothing when it failed.
  * One call at a time per team; calls on different teams may run in different threads.
  */
 int nezha_allreduce(nezha_team_t *team, const nezha_allreduce_t *call);
+void nezha_incumbent_done(nezha_team_t *team);
 
 /* ---- what it did ------------------------------------------------------------------------------------------ */
 

@@ -47,6 +47,11 @@ int coll_nezha_allreduce(const void *send, void *recv, int count, struct ompi_da
         if (NEZHA_USE_INCUMBENT != status) {
             return coll_nezha_team_failed(module, comm, status);
         }
+        int rc = module->incumbent(send, recv, count, type, op, comm, module->incumbent_module);
+        if (OMPI_SUCCESS == rc) {
+            nezha_incumbent_done(module->team);
+        }
+        return rc;
     }
     return module->incumbent(send, recv, count, type, op, comm, module->incumbent_module);
 }

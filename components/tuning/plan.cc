@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "engine/plan.h"
+#include "tuning/plan.h"
 
 #include <algorithm>
 #include <array>
@@ -13,6 +13,9 @@ constexpr std::size_t kLargestChunk = 128 * 1024;
 /// gain: it is the trunk that shares a chunk out among lanes.
 constexpr std::size_t kChunks = 2;
 
+constexpr std::uint64_t kReproducible = 1;
+constexpr std::uint64_t kLearn = 2;
+
 }  // namespace
 
 Plan Plan::from(const Config& config) {
@@ -23,6 +26,7 @@ Plan Plan::from(const Config& config) {
   plan.mesh_block = config.mesh_block;
   plan.chunk = config.chunk;
   plan.reproducible = config.reproducible;
+  plan.learn = config.learn;
   return plan;
 }
 
@@ -32,7 +36,7 @@ void Plan::encode(std::span<std::uint64_t, kWords> words) const {
   words[2] = small_max;
   words[3] = mesh_block;
   words[4] = chunk;
-  words[5] = reproducible ? 1 : 0;
+  words[5] = (reproducible ? kReproducible : 0) | (learn ? kLearn : 0);
 }
 
 Plan Plan::decode(std::span<const std::uint64_t, kWords> words) {
@@ -42,7 +46,8 @@ Plan Plan::decode(std::span<const std::uint64_t, kWords> words) {
   plan.small_max = words[2];
   plan.mesh_block = words[3];
   plan.chunk = words[4];
-  plan.reproducible = words[5] != 0;
+  plan.reproducible = (words[5] & kReproducible) != 0;
+  plan.learn = (words[5] & kLearn) != 0;
   return plan;
 }
 
@@ -51,9 +56,12 @@ bool Plan::pins_bits() const {
   return reproducible || algorithm != AlgorithmChoice::automatic;
 }
 
+bool Plan::leaves(std::size_t bytes, std::size_t element) const {
+  return algorithm == AlgorithmChoice::incumbent || element > kMostElement || bytes < threshold;
+}
+
 AlgorithmChoice Plan::choose(std::size_t bytes, std::size_t element, int size) const {
-  if (algorithm == AlgorithmChoice::incumbent || element > kMostElement) return AlgorithmChoice::incumbent;
-  if (bytes < threshold) return AlgorithmChoice::incumbent;
+  if (leaves(bytes, element)) return AlgorithmChoice::incumbent;
   const bool small = bytes <= kMostCopied;
   switch (algorithm) {
     case AlgorithmChoice::ring:
@@ -73,10 +81,10 @@ AlgorithmChoice Plan::choose(std::size_t bytes, std::size_t element, int size) c
   return block <= mesh_block ? AlgorithmChoice::mesh : AlgorithmChoice::ring;
 }
 
-std::size_t Plan::chunk_for(AlgorithmChoice choice, std::size_t bytes, std::size_t element, int size) const {
+std::size_t Plan::chunk_for(const Candidate& way, std::size_t bytes, std::size_t element, int size) const {
   const std::size_t block = bytes / static_cast<std::size_t>(size);
-  std::size_t wanted = chunk;
-  if (wanted == 0 && choice == AlgorithmChoice::mesh) wanted = kLargestChunk;
+  std::size_t wanted = chunk != 0 ? chunk : way.chunk;
+  if (wanted == 0 && way.algorithm == AlgorithmChoice::mesh) wanted = kLargestChunk;
   if (wanted == 0) wanted = std::clamp(block / kChunks, kSmallestChunk, kLargestChunk);
   return std::max<std::size_t>(wanted / element, 1) * element;
 }

@@ -6,7 +6,7 @@
 #include <cstdint>
 #include <span>
 
-#include "nezha/nezha.h"
+#include "tuning/candidate.h"
 #include "util/params.h"
 
 namespace nezha {
@@ -22,6 +22,7 @@ struct Plan {
   std::uint64_t mesh_block = 0;
   std::uint64_t chunk = 0;
   bool reproducible = false;
+  bool learn = false;
 
   static constexpr std::size_t kWords = 6;
   static Plan from(const Config& config);
@@ -30,11 +31,13 @@ struct Plan {
 
   /// Bits are to be the same run after run, from a communicator's first call on: none may be the incumbent's.
   bool pins_bits() const;
-
-  /// Which algorithm serves a vector of `bytes` in elements of `element` among `size` ranks; never automatic.
+  /// The incumbent's, whatever is learned: the user says so, or the elements are too large.
+  bool leaves(std::size_t bytes, std::size_t element) const;
+  /// Which algorithm serves a vector of `bytes` in elements of `element` among `size` ranks as long as nothing was
+  /// measured; never automatic.
   AlgorithmChoice choose(std::size_t bytes, std::size_t element, int size) const;
   /// Bytes of a chunk, a multiple of `element`.
-  std::size_t chunk_for(AlgorithmChoice choice, std::size_t bytes, std::size_t element, int size) const;
+  std::size_t chunk_for(const Candidate& way, std::size_t bytes, std::size_t element, int size) const;
 };
 
 /// A hash of what decides, to find out whether all ranks were given the same.

@@ -1,0 +1,30 @@
+// SPDX-License-Identifier: BSD-3-Clause
+/// One way to carry the calls of a size class. What ranks must agree on is in it; shares of rails are not.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+
+#include "util/params.h"
+
+namespace nezha {
+
+struct Candidate {
+  AlgorithmChoice algorithm = AlgorithmChoice::incumbent;
+  std::uint32_t chunk = 0;  ///< bytes; 0 = by the size of the vector
+
+  bool operator==(const Candidate&) const = default;
+};
+
+/// As one word that is never kNoWord, and back; none for a word that is no candidate.
+constexpr std::uint64_t kNoWord = ~std::uint64_t{0};
+std::uint64_t encode(const Candidate& candidate);
+std::optional<Candidate> decode_candidate(std::uint64_t word);
+
+/// The algorithm's word as the parameter knows it.
+const char* name_of(AlgorithmChoice algorithm);
+/// "ring", "ring in chunks of 64k".
+std::string text_of(const Candidate& candidate);
+
+}  // namespace nezha

@@ -1,0 +1,72 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "tuning/candidates.h"
+
+#include <algorithm>
+#include <bit>
+
+#include "tuning/cost.h"
+
+namespace nezha {
+namespace {
+
+constexpr double kUnknownRate = 0.125;  ///< 1 Gbit/s
+constexpr double kHopeless = 3;         ///< times what the cheapest should cost
+/// The mesh keeps a block of everybody.
+constexpr std::size_t kMostMesh = std::size_t{32} * 1024 * 1024;
+
+constexpr AlgorithmChoice kOwn[] = {AlgorithmChoice::single_step, AlgorithmChoice::doubling, AlgorithmChoice::mesh,
+                                    AlgorithmChoice::ring};
+
+/// Whose bits are those of the ring's order.
+bool ring_order(AlgorithmChoice algorithm) {
+  return algorithm == AlgorithmChoice::ring || algorithm == AlgorithmChoice::mesh ||
+         algorithm == AlgorithmChoice::single_step;
+}
+
+}  // namespace
+
+std::size_t size_class_of(std::size_t bytes) {
+  return std::min<std::size_t>(static_cast<std::size_t>(std::bit_width(bytes)) - 1, kSizeClasses - 1);
+}
+
+bool possible(const Candidate& candidate, std::size_t size_class, const Terms& terms) {
+  if (terms.plan.reproducible && !ring_order(candidate.algorithm)) return false;
+  const std::size_t largest = (std::size_t{2} << size_class) - 1;
+  switch (candidate.algorithm) {
+    case AlgorithmChoice::single_step:
+    case AlgorithmChoice::doubling:
+      return largest <= kMostCopied;
+    case AlgorithmChoice::mesh:
+      return largest <= kMostMesh;
+    case AlgorithmChoice::automatic:
+      return false;
+    default:
+      return true;
+  }
+}
+
+std::vector<Candidate> candidates(std::size_t size_class, const Terms& terms) {
+  const std::size_t largest = (std::size_t{2} << size_class) - 1;
+  const std::size_t bytes = std::min<std::size_t>(std::max<std::size_t>(std::size_t{1} << size_class, terms.plan.threshold), largest);
+  Candidate first{terms.plan.choose(bytes, 1, terms.ranks)};
+  if (!possible(first, size_class, terms)) first.algorithm = terms.plan.choose(largest, 1, terms.ranks);
+  std::vector<Candidate> found{first};
+  if (terms.plan.algorithm != AlgorithmChoice::automatic) return found;
+  const double rate = terms.rate > 0 ? terms.rate : kUnknownRate;
+  const auto price = [&](AlgorithmChoice algorithm) { return cost(algorithm, bytes, terms.ranks, rate); };
+  double cheapest = price(first.algorithm);
+  for (const AlgorithmChoice algorithm : kOwn)
+    if (possible({algorithm}, size_class, terms)) cheapest = std::min(cheapest, price(algorithm));
+  if (const Candidate incumbent{}; possible(incumbent, size_class, terms)) found.push_back(incumbent);
+  const std::size_t measured_first = found.size();
+  for (const AlgorithmChoice algorithm : kOwn)
+    if (algorithm != first.algorithm && possible({algorithm}, size_class, terms) &&
+        price(algorithm) <= kHopeless * cheapest)
+      found.push_back({algorithm});
+  std::stable_sort(found.begin() + static_cast<std::ptrdiff_t>(measured_first), found.end(),
+                   [&](const Candidate& a, const Candidate& b) { return price(a.algorithm) < price(b.algorithm); });
+  if (found.size() > kMostCandidates) found.resize(kMostCandidates);
+  return found;
+}
+
+}  // namespace nezha

@@ -1,0 +1,33 @@
+// SPDX-License-Identifier: BSD-3-Clause
+/// Which ways there are for a size class. A function of what a team has agreed on, so all ranks get the same list.
+#pragma once
+
+#include <cstddef>
+#include <vector>
+
+#include "tuning/candidate.h"
+#include "tuning/plan.h"
+
+namespace nezha {
+
+/// Class k holds vectors of 2^k to 2^(k+1) - 1 bytes.
+constexpr std::size_t kSizeClasses = 48;
+std::size_t size_class_of(std::size_t bytes);
+
+/// What decides about the candidates beside the size.
+struct Terms {
+  Plan plan;
+  int ranks = 2;
+  double rate = 0;  ///< bytes per nanosecond that a rank sends over its rails together; 0 = unknown
+};
+
+constexpr std::size_t kMostCandidates = 8;
+
+/// Every vector of the class can be carried this way, and the parameters allow it.
+bool possible(const Candidate& candidate, std::size_t size_class, const Terms& terms);
+
+/// At most kMostCandidates. The first is what is used until something is measured; then in the order in which they
+/// should be tried. What the model puts hopelessly behind is left out.
+std::vector<Candidate> candidates(std::size_t size_class, const Terms& terms);
+
+}  // namespace nezha

@@ -1,0 +1,15 @@
+// SPDX-License-Identifier: BSD-3-Clause
+/// What an allreduce should cost by its steps and its traffic. Good enough to say in which order to try, and what is not
+/// worth trying; measurements decide.
+#pragma once
+
+#include <cstddef>
+
+#include "util/params.h"
+
+namespace nezha {
+
+/// Nanoseconds. `rate`: bytes per nanosecond that a rank sends over all its rails together, > 0. Of an algorithm of ours.
+double cost(AlgorithmChoice algorithm, std::size_t bytes, int ranks, double rate);
+
+}  // namespace nezha

@@ -1,0 +1,113 @@
+// SPDX-License-Identifier: BSD-3-Clause
+/// What a team learns about one size class: rounds of trials, and a decision at the end of each.
+///
+/// A round gives each of its candidates a few calls, interleaved. Which candidate a call uses depends on the number of
+/// calls alone; a decision on the durations that the ranks agreed on (for each trial the smallest of theirs: that of the
+/// last to arrive, else the imbalance of the application would be measured). So all ranks go the same way without talking.
+///
+/// first -> sorted -> compared -> settled; from there now and then a look, and a recheck of what a look has found faster.
+/// Each round has fewer candidates and more calls for each. Not thread safe. Allocates only when made.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "tuning/candidate.h"
+#include "tuning/candidates.h"
+#include "util/clock.h"
+
+namespace nezha {
+
+class SizeClass {
+ public:
+  static constexpr std::size_t kMostTrials = 24;
+  /// The duration of a trial that was not measured.
+  static constexpr std::uint64_t kUnknown = ~std::uint64_t{0};
+
+  enum class Stage : std::uint8_t {
+    fixed,     ///< there is nothing to choose from
+    first,     ///< one call each: what is far behind is left out
+    sorted,    ///< two calls for each of the three best
+    compared,  ///< three calls for each of the two best
+    settled,   ///< the chosen one; no trials
+    look,      ///< a few calls each for those that were near, or for all
+    recheck    ///< the chosen one and the one that a look found faster
+  };
+
+  /// The first candidate is used until something else is chosen. `known`: it was measured before, so that the class begins
+  /// settled.
+  SizeClass(std::vector<Candidate> candidates, bool known, bool learn);
+
+  /// What carries the next call, and counts it.
+  const Candidate& next();
+  /// How long the call that next() was last asked for has taken here, in a unit that is the same for all of the class.
+  void took(std::uint64_t duration);
+
+  /// All trials of a round are done: their durations have to be agreed on before the next call.
+  bool round_over() const { return trials_ != 0 && at_ == trials_; }
+  /// This rank's durations of the trials, by trial; the rest is kUnknown.
+  std::span<const std::uint64_t, kMostTrials> durations() const { return durations_; }
+  /// The agreed durations. True when the chosen candidate is another now.
+  bool decide(std::span<const std::uint64_t, kMostTrials> agreed);
+
+  /// A look at all candidates begins with the next call, unless a round is under way.
+  void look_again();
+  /// The smallest duration among the latest full group of calls of the chosen candidate, as the paper's timer averages
+  /// over ten; kUnknown when there was none since the last time this was asked.
+  std::uint64_t take_level();
+  /// The agreed level. True when it differs so much from before that a look was begun.
+  bool follow(std::uint64_t level);
+  /// Never again: it may run over what is broken.
+  void bar(AlgorithmChoice algorithm);
+
+  Stage stage() const { return stage_; }
+  const Candidate& chosen() const { return candidates_[chosen_]; }
+  std::span<const Candidate> candidates() const { return candidates_; }
+  /// What the candidate took when it was last measured; kUnknown when it was not.
+  std::uint64_t measured(std::size_t candidate) const { return measured_[candidate]; }
+  std::size_t chosen_index() const { return chosen_; }
+  std::uint64_t calls() const { return calls_; }
+
+ private:
+  using Group = std::array<bool, kMostCandidates>;
+
+  void begin_round(Stage stage, const Group& members, std::size_t calls_each);
+  void begin_look(bool all);
+  void settle();
+  Group best(std::size_t count, double factor) const;
+  void read(std::span<const std::uint64_t, kMostTrials> agreed);
+  std::size_t fastest(const Group& members) const;
+  bool clearly_faster(std::size_t candidate) const;
+
+  std::vector<Candidate> candidates_;
+  std::array<std::uint64_t, kMostCandidates> measured_;
+  Group barred_{};
+  Stage stage_;
+  std::size_t chosen_ = 0;
+  std::size_t challenger_ = 0;
+  std::uint64_t calls_ = 0;
+
+  // The round.
+  Group members_{};
+  std::array<std::uint8_t, kMostTrials> trial_{};  ///< candidates, in the order of the calls
+  std::array<std::uint64_t, kMostTrials> durations_;
+  std::size_t trials_ = 0;
+  std::size_t at_ = 0;
+
+  // Between rounds.
+  std::uint64_t patience_;          ///< calls until the next look
+  std::uint64_t quiet_ = 0;         ///< calls since the last round
+  unsigned looks_ = 0;
+  double margin_;                   ///< by how much another must be faster
+  std::uint64_t level_ = kUnknown;  ///< smallest duration of the latest full group
+  std::uint64_t group_ = kUnknown;  ///< and of the one that is not full yet
+  std::uint64_t grouped_ = 0;       ///< calls in it
+  std::uint64_t usual_ = kUnknown;  ///< agreed level
+};
+
+const char* name_of(SizeClass::Stage stage);
+
+}  // namespace nezha

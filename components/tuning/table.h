@@ -1,0 +1,83 @@
+// SPDX-License-Identifier: BSD-3-Clause
+/// What a team knows of each size class, and which candidate carries its next call.
+///
+/// Every rank of the team has a table, and all go through the same states: what they depend on is the terms that the team
+/// agreed on, the sequence of its calls, and words that the engine combines over the ranks (by MIN, inside a call) when
+/// agreement_due() says so. Guarded by the engine's lock.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "tuning/candidates.h"
+#include "tuning/size_class.h"
+#include "util/clock.h"
+
+namespace nezha {
+
+class Table {
+ public:
+  /// Words of an agreement: two flags, then a duration for each size class or for each trial of one.
+  static constexpr std::size_t kWords = 2 + kSizeClasses;
+  static_assert(SizeClass::kMostTrials <= kSizeClasses);
+
+  /// Forgets what there was: the team has agreed on these terms.
+  void begin(const Terms& terms);
+
+  // ---- agreements: at the start of a call, on all ranks alike
+  /// One is due before a call of `bytes` bytes. To be asked again after each.
+  bool agreement_due(std::size_t bytes);
+  /// This rank's words; to be replaced by the smallest of all ranks' words, each.
+  std::span<std::uint64_t, kWords> words();
+  /// The words are those of all ranks now. True when something was decided.
+  bool agreed();
+  /// That decision, for the log.
+  std::string story() const;
+
+  // ---- calls
+  /// What carries this call. Its took() may be left out when nobody measured it.
+  Candidate next(std::size_t bytes, std::size_t element);
+  /// True when took() is of use for the call that next() was last asked for.
+  bool measures() const { return current_ != nullptr; }
+  void took(Nanoseconds duration);
+
+  // ---- what a rank noticed, for the next agreement
+  /// What was measured no longer holds, for instance since a rail came or went: look at everything again.
+  void ask_for_look() { asks_ = true; }
+  /// The incumbent may run over what is broken: the team leaves it alone.
+  void ask_to_bar_incumbent() { bars_ = true; }
+
+  /// Null: no call of that class yet.
+  const SizeClass* size_class(std::size_t index) const { return classes_[index].get(); }
+  const Terms& terms() const { return terms_; }
+
+ private:
+  SizeClass& class_of(std::size_t bytes);
+  void apply_flags();
+
+  Terms terms_;
+  std::array<std::unique_ptr<SizeClass>, kSizeClasses> classes_;
+  bool barred_ = false;
+
+  // The call under way.
+  SizeClass* current_ = nullptr;  ///< null: not measured
+  std::size_t current_bytes_ = 0;
+  std::size_t current_class_ = 0;
+
+  // Agreements.
+  std::array<std::uint64_t, kWords> words_{};
+  SizeClass* over_ = nullptr;     ///< whose round the agreement is about; null: the levels of all
+  std::size_t over_class_ = 0;
+  bool changed_ = false;          ///< the latest decision was for another candidate
+  std::uint64_t weight_ = 0;      ///< of the calls since the last agreement on levels
+  std::uint64_t interval_ = 0;    ///< at which weight the next is due
+  bool asks_ = false;
+  bool bars_ = false;
+};
+
+}  // namespace nezha

@@ -1,0 +1,274 @@
+// SPDX-License-Identifier: BSD-3-Clause
+/// The table learns from durations that a virtual world gives it: one table for each rank, words combined as the engine
+/// would. All ranks must always choose the same.
+#include <gtest/gtest.h>
+
+#include <functional>
+#include <random>
+
+#include "tuning/cost.h"
+#include "tuning/table.h"
+
+namespace nezha {
+namespace {
+
+constexpr std::size_t kSize = 64 * 1024;
+
+Terms learning(int ranks = 4) {
+  Config config;
+  Terms terms{Plan::from(config), ranks, 0.25};
+  terms.plan.learn = true;
+  return terms;
+}
+
+/// The tables of a team's ranks, and the time that things take there.
+class Ranks {
+ public:
+  using Duration = std::function<double(const Candidate&, int rank)>;  ///< microseconds
+
+  explicit Ranks(const Terms& terms) : tables_(static_cast<std::size_t>(terms.ranks)) {
+    for (Table& table : tables_) table.begin(terms);
+  }
+
+  /// One call; what carried it.
+  Candidate call(std::size_t bytes, const Duration& duration) {
+    agree(bytes);
+    const Candidate chosen = tables_[0].next(bytes, 4);
+    for (std::size_t rank = 1; rank < tables_.size(); ++rank) EXPECT_EQ(tables_[rank].next(bytes, 4), chosen) << "rank " << rank;
+    for (std::size_t rank = 0; rank < tables_.size(); ++rank)
+      tables_[rank].took(static_cast<Nanoseconds>(duration(chosen, static_cast<int>(rank)) * kMicrosecond));
+    return chosen;
+  }
+  Candidate calls(std::size_t count, std::size_t bytes, const Duration& duration) {
+    Candidate last;
+    for (std::size_t i = 0; i < count; ++i) last = call(bytes, duration);
+    return last;
+  }
+  Table& at(std::size_t rank) { return tables_[rank]; }
+  const Candidate& chosen(std::size_t bytes) { return tables_[0].size_class(size_class_of(bytes))->chosen(); }
+  SizeClass::Stage stage(std::size_t bytes) { return tables_[0].size_class(size_class_of(bytes))->stage(); }
+  std::size_t agreements() const { return agreements_; }
+
+ private:
+  void agree(std::size_t bytes) {
+    while (tables_[0].agreement_due(bytes)) {
+      std::array<std::uint64_t, Table::kWords> least;
+      least.fill(~std::uint64_t{0});
+      for (Table& table : tables_) {
+        EXPECT_TRUE(&table == &tables_[0] || table.agreement_due(bytes));
+        const auto words = table.words();
+        for (std::size_t i = 0; i < least.size(); ++i) least[i] = std::min(least[i], words[i]);
+        kept_.push_back(words);
+      }
+      for (const auto& words : kept_) std::copy(least.begin(), least.end(), words.begin());
+      kept_.clear();
+      for (Table& table : tables_) table.agreed();
+      ++agreements_;
+    }
+    for (Table& table : tables_) EXPECT_FALSE(table.agreement_due(bytes));
+  }
+
+  std::vector<Table> tables_;
+  std::vector<std::span<std::uint64_t, Table::kWords>> kept_;
+  std::size_t agreements_ = 0;
+};
+
+/// Times of the algorithms in microseconds; the rest takes 1000.
+Ranks::Duration times(std::vector<std::pair<AlgorithmChoice, double>> list) {
+  return [list](const Candidate& candidate, int) {
+    for (const auto& [algorithm, time] : list)
+      if (algorithm == candidate.algorithm) return time;
+    return 1000.0;
+  };
+}
+
+TEST(Table, FindsTheFastestInAFewCalls) {
+  for (const AlgorithmChoice fastest : {AlgorithmChoice::ring, AlgorithmChoice::mesh, AlgorithmChoice::incumbent}) {
+    Ranks ranks(learning());
+    std::size_t calls = 0;
+    const auto time = times({{fastest, 500}});
+    while (calls < 30 && (calls == 0 || ranks.stage(kSize) != SizeClass::Stage::settled)) {
+      ranks.call(kSize, time);
+      ++calls;
+      if (ranks.at(0).agreement_due(kSize)) ranks.call(kSize, time), ++calls;
+    }
+    EXPECT_LE(calls, 20u);
+    EXPECT_EQ(ranks.chosen(kSize).algorithm, fastest);
+    EXPECT_EQ(ranks.calls(10, kSize, time).algorithm, fastest);
+  }
+}
+
+TEST(Table, TheFirstCallUsesWhatThePlanSays) {
+  Ranks ranks(learning());
+  for (const std::size_t bytes : {std::size_t{8}, std::size_t{4096}, kSize, std::size_t{16} << 20})
+    EXPECT_EQ(ranks.call(bytes, times({})).algorithm, learning().plan.choose(bytes, 4, 4));
+}
+
+TEST(Table, TrialsCostLittle) {
+  Ranks ranks(learning());
+  std::size_t others = 0;
+  for (int i = 0; i < 1000; ++i)
+    others += ranks.call(kSize, times({{AlgorithmChoice::mesh, 400}})).algorithm != AlgorithmChoice::mesh ? 1 : 0;
+  EXPECT_LE(others, 15u);
+  EXPECT_LE(ranks.agreements(), 12u);
+}
+
+/// Ranks come late by far more than the algorithms differ: only the last one's duration tells anything.
+TEST(Table, TheImbalanceOfTheApplicationIsNotMeasured) {
+  Ranks ranks(learning());
+  std::mt19937 random(1);
+  int late = 0;
+  const Ranks::Duration time = [&](const Candidate& candidate, int rank) {
+    if (rank == 0) late = static_cast<int>(random() % 4);
+    const double own = candidate.algorithm == AlgorithmChoice::ring ? 500 : 600;
+    return rank == late ? own : own + random() % 100000;
+  };
+  EXPECT_EQ(ranks.calls(3000, kSize, time).algorithm, AlgorithmChoice::ring);
+}
+
+TEST(Table, NoiseDoesNotHideTheFastest) {
+  for (unsigned seed = 1; seed <= 50; ++seed) {
+    Ranks ranks(learning());
+    std::mt19937 random(seed);
+    std::uniform_real_distribution<double> noise(0.8, 1.2);
+    const Ranks::Duration time = [&](const Candidate& candidate, int) {
+      const double disturbed = random() % 50 == 0 ? 10 : 1;
+      return (candidate.algorithm == AlgorithmChoice::ring ? 500 : 800) * noise(random) * disturbed;
+    };
+    ranks.calls(2500, kSize, time);
+    EXPECT_EQ(ranks.chosen(kSize).algorithm, AlgorithmChoice::ring) << "seed " << seed;
+  }
+}
+
+TEST(Table, EqualsDoNotTakeTurns) {
+  for (unsigned seed = 1; seed <= 20; ++seed) {
+    Ranks ranks(learning());
+    std::mt19937 random(seed);
+    std::uniform_real_distribution<double> noise(0.97, 1.03);
+    const Ranks::Duration time = [&](const Candidate&, int) { return 500 * noise(random); };
+    ranks.calls(30, kSize, time);
+    Candidate chosen = ranks.chosen(kSize);
+    int changes = 0;
+    for (int i = 0; i < 20000; ++i) {
+      ranks.call(kSize, time);
+      changes += ranks.chosen(kSize) == chosen ? 0 : 1;
+      chosen = ranks.chosen(kSize);
+    }
+    EXPECT_LE(changes, 1) << "seed " << seed;
+  }
+}
+
+TEST(Table, FollowsAChange) {
+  Ranks ranks(learning());
+  ASSERT_EQ(ranks.calls(200, kSize, times({{AlgorithmChoice::mesh, 400}})).algorithm, AlgorithmChoice::mesh);
+  const auto after = times({{AlgorithmChoice::mesh, 1500}, {AlgorithmChoice::ring, 700}});
+  EXPECT_EQ(ranks.calls(600, kSize, after).algorithm, AlgorithmChoice::ring);
+}
+
+/// A change after a long time of calm: looks have become rare, but levels still tell.
+TEST(Table, FollowsALateChange) {
+  Ranks ranks(learning());
+  ranks.calls(50000, kSize, times({{AlgorithmChoice::mesh, 400}}));
+  const auto after = times({{AlgorithmChoice::mesh, 1500}, {AlgorithmChoice::ring, 700}});
+  EXPECT_EQ(ranks.calls(2500, kSize, after).algorithm, AlgorithmChoice::ring);
+}
+
+TEST(Table, AnyRankMayAskForALook) {
+  Ranks ranks(learning());
+  const auto before = times({{AlgorithmChoice::mesh, 400}, {AlgorithmChoice::ring, 700}});
+  ranks.calls(300, kSize, before);
+  // The mesh is as it was, the ring has become faster: nobody's times tell.
+  const auto after = times({{AlgorithmChoice::mesh, 400}, {AlgorithmChoice::ring, 300}});
+  ranks.at(2).ask_for_look();
+  EXPECT_EQ(ranks.calls(300, kSize, after).algorithm, AlgorithmChoice::ring);
+}
+
+TEST(Table, TheIncumbentIsLeftAloneOnceARankAsks) {
+  Ranks ranks(learning());
+  const auto time = times({{AlgorithmChoice::incumbent, 100}});
+  ASSERT_EQ(ranks.calls(40, kSize, time).algorithm, AlgorithmChoice::incumbent);
+  ranks.at(3).ask_to_bar_incumbent();
+  ranks.calls(300, kSize, time);
+  for (int i = 0; i < 3000; ++i) ASSERT_NE(ranks.call(kSize, time).algorithm, AlgorithmChoice::incumbent);
+  for (int i = 0; i < 100; ++i) ASSERT_NE(ranks.call(3 * kSize, time).algorithm, AlgorithmChoice::incumbent);
+}
+
+TEST(Table, ReproducibleKeepsTheOrderOfSums) {
+  Terms terms = learning();
+  terms.plan.reproducible = true;
+  Ranks ranks(terms);
+  std::mt19937 random(1);
+  for (int i = 0; i < 5000; ++i) {
+    const AlgorithmChoice used =
+        ranks.call(std::size_t{4} << random() % 16, [&](const Candidate&, int) { return random() % 1000; }).algorithm;
+    ASSERT_TRUE(used == AlgorithmChoice::ring || used == AlgorithmChoice::mesh || used == AlgorithmChoice::single_step);
+  }
+}
+
+TEST(Table, AFixedAlgorithmIsNotLeft) {
+  Terms terms = learning();
+  terms.plan.algorithm = AlgorithmChoice::ring;
+  Ranks ranks(terms);
+  std::mt19937 random(1);
+  for (int i = 0; i < 1000; ++i)
+    ASSERT_EQ(ranks.call(kSize, [&](const Candidate&, int) { return random() % 1000; }).algorithm, AlgorithmChoice::ring);
+  EXPECT_EQ(ranks.agreements(), 0u);
+}
+
+TEST(Table, WithoutLearningThePlanDecides) {
+  Terms terms = learning();
+  terms.plan.learn = false;
+  Ranks ranks(terms);
+  for (int i = 0; i < 600; ++i)
+    ASSERT_EQ(ranks.call(kSize, times({{AlgorithmChoice::incumbent, 1}})), Candidate{terms.plan.choose(kSize, 4, 4)});
+  EXPECT_EQ(ranks.agreements(), 0u);
+}
+
+/// Sizes of all classes in any order: classes learn beside one another.
+TEST(Table, ManyClassesAtOnce) {
+  Ranks ranks(learning(7));
+  std::mt19937 random(5);
+  const auto time = times({{AlgorithmChoice::ring, 300}});
+  for (int i = 0; i < 20000; ++i) {
+    const std::size_t size = std::size_t{1} << (16 + random() % 8);
+    ranks.call(size + random() % size, time);
+  }
+  for (std::size_t shift = 16; shift < 24; ++shift)
+    EXPECT_EQ(ranks.chosen(std::size_t{1} << shift).algorithm, AlgorithmChoice::ring) << shift;
+}
+
+TEST(Candidates, AreWhatCanCarryTheWholeClass) {
+  for (int ranks = 2; ranks < 70; ranks += 3)
+    for (std::size_t size_class = 0; size_class < kSizeClasses - 1; ++size_class)
+      for (const bool reproducible : {false, true}) {
+        Terms terms = learning(ranks);
+        terms.plan.reproducible = reproducible;
+        const std::vector<Candidate> found = candidates(size_class, terms);
+        ASSERT_FALSE(found.empty());
+        ASSERT_LE(found.size(), kMostCandidates);
+        for (std::size_t i = 0; i < found.size(); ++i) {
+          EXPECT_TRUE(possible(found[i], size_class, terms)) << ranks << " ranks, class " << size_class;
+          EXPECT_EQ(std::count(found.begin(), found.end(), found[i]), 1);
+        }
+      }
+}
+
+TEST(Candidates, WhatIsHopelessIsNotTried) {
+  const auto holds = [](const std::vector<Candidate>& all, AlgorithmChoice one) {
+    return std::any_of(all.begin(), all.end(), [&](const Candidate& c) { return c.algorithm == one; });
+  };
+  EXPECT_FALSE(holds(candidates(2, learning(16)), AlgorithmChoice::ring));         // 30 hops for 4 bytes
+  EXPECT_FALSE(holds(candidates(13, learning(64)), AlgorithmChoice::single_step)); // 63 vectors
+  EXPECT_TRUE(holds(candidates(24, learning(16)), AlgorithmChoice::ring));
+}
+
+TEST(Candidate, TravelsAsOneWord) {
+  for (const Candidate& one : {Candidate{AlgorithmChoice::ring, 65536}, Candidate{}, Candidate{AlgorithmChoice::mesh, ~0u}})
+    EXPECT_EQ(decode_candidate(encode(one)), one);
+  EXPECT_EQ(decode_candidate(kNoWord), std::nullopt);
+  EXPECT_EQ(decode_candidate(0), std::nullopt);
+  EXPECT_EQ(decode_candidate(std::uint64_t{200} << 32), std::nullopt);
+}
+
+}  // namespace
+}  // namespace nezha
