@@ -193,8 +193,9 @@ void Engine::operate(Lock& lock, Team& team, const Call& call, AlgorithmChoice c
 /// The ranks agree on what the table's next steps depend on.
 void Engine::agree(Lock& lock, Team& team) {
   operate(lock, team, team.agreement(), team.agreement_algorithm());
-  if (team.error().empty() && team.table().agreed() && core_.log().on(1))
-    core_.log().line(1, "team %s, %s", team.name().c_str(), team.table().story().c_str());
+  const int level = team.rank() == 0 ? 1 : 2;  // all decide alike: one of them tells
+  if (team.error().empty() && team.table().agreed() && core_.log().on(level))
+    core_.log().line(level, "team %s, %s", team.name().c_str(), team.table().story().c_str());
 }
 
 void Engine::incumbent_done(Team& team) {

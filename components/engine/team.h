@@ -24,6 +24,7 @@ class Team {
 
   const std::string& name() const { return name_; }
   int size() const { return view_.size; }
+  int rank() const { return rank_; }
   TeamId id() const { return id_; }
   nezha_team_state_t state() const { return state_; }
   const std::vector<Peer*>& peers() const { return peers_; }

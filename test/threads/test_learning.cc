@@ -75,7 +75,7 @@ bool tells(Ranks& ranks, int rank, const std::string& words) {
 class Learning : public testing::TestWithParam<Settings> {};
 
 TEST_P(Learning, LeavesWhatIsSlowAndStaysRight) {
-  Settings settings{{"single_node", "2"}, {"learn", "1"}, {"verbose", "1"}};
+  Settings settings{{"single_node", "2"}, {"learn", "1"}, {"verbose", "2"}};
   settings.insert(settings.end(), GetParam().begin(), GetParam().end());
   Ranks ranks(kRanks, settings);
   Team team(ranks, "everybody");
