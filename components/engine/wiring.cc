@@ -86,7 +86,9 @@ void Wiring::lane_lost(Peer& peer, RailPair rails, const Status& why, Nanosecond
   wire->last_error = why;
   wire->next_try = now + kRetry;
   if (peer.trunk->lanes_up() == 0) peer.dark_since = now;
-  log_.line(1, "lane %s to %s is lost: %s", wire->label.c_str(), peer.label().c_str(), why.text().c_str());
+  // Who closes a lane between two frames has its reason and tells it; most often it has come to its end.
+  const int level = why.code() == Code::closed ? 2 : 1;
+  log_.line(level, "lane %s to %s is lost: %s", wire->label.c_str(), peer.label().c_str(), why.text().c_str());
   due(wire->next_try);
 }
 

@@ -2,24 +2,15 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
-#include <random>
 
-#include "count_allocations.h"
 #include "rail/frame.h"
+#include "random_bytes.h"
 #include "tcp_pair.h"
 
 namespace nezha::test {
 namespace {
 
 using Frame = FrameLog::Frame;
-using Bytes = std::vector<std::byte>;
-using Random = std::mt19937_64;
-
-Bytes random_contents(Random& random, std::size_t size) {
-  Bytes bytes(size);
-  for (std::byte& byte : bytes) byte = static_cast<std::byte>(random());
-  return bytes;
-}
 
 /// Cuts [0, size) at up to kMaxFrameSegments - 1 random places, empty parts included.
 std::vector<std::size_t> random_cuts(Random& random, std::size_t size) {
@@ -240,179 +231,23 @@ TEST_F(TcpLaneTest, KnowsItsRoundTrip) {
   EXPECT_EQ(from->min_rtt(), rtt);
 }
 
-/// A lane whose bytes pass through the test.
-class TcpCutTest : public TcpPair {
- protected:
-  void SetUp() override {
-    Trap trap;
-    connect(0, trap.address);
-    Fd from_a;
-    ASSERT_TRUE(drive([&] { return bool(from_a = trap.accept()); }, a, b));
-    middle = std::make_unique<InTheMiddle>(std::move(from_a), b.transport->rails()[0]);
-    ASSERT_TRUE(drive([&] { return middle->carry(), a.lanes.size() == 1 && b.lanes.size() == 1; }, a, b));
-  }
-  std::unique_ptr<InTheMiddle> middle;
-};
-
-TEST_F(TcpCutTest, ACutConnectionIsDownOnBothSides) {
-  const Bytes payload(1000);
-  const Gather part{payload.data(), payload.size()};
-  a.lanes[0]->send(Bytes(10), {&part, 1});
-  bool over = false;
-  Bytes said;
-  ASSERT_TRUE(drive([&] { return !(said = middle->to_one().hear(over)).empty(); }, a, b));
-  said.resize(500);
-  middle->to_other().say(said);
-  middle.reset();
-  ASSERT_TRUE(drive([&] { return !a.logs[0]->downs.empty() && !b.logs[0]->downs.empty(); }, a, b));
-  EXPECT_NE(b.logs[0]->downs[0].find("in the middle of a frame"), std::string::npos) << b.logs[0]->downs[0];
-  EXPECT_NE(a.logs[0]->downs[0].find("(tcp/trap)"), std::string::npos) << a.logs[0]->downs[0];
-}
-
-TEST_F(TcpCutTest, ABadFrameClosesThatLane) {
-  Bytes frame(kEnvelopeSize + 10);
-  write_envelope(frame.data(), std::span(frame).subspan(kEnvelopeSize), 0);
-  frame.back() ^= std::byte{1};
-  middle->to_other().say(frame);
-  ASSERT_TRUE(drive([&] { return !b.logs[0]->downs.empty(); }, a, b));
-  EXPECT_NE(b.logs[0]->downs[0].find("checksum"), std::string::npos) << b.logs[0]->downs[0];
-  EXPECT_TRUE(b.logs[0]->frames.empty());
-}
-
-TEST_F(TcpCutTest, ARedirectedSegmentIsNotTouchedAgain) {
-  constexpr std::size_t kHalf = kMaxFramePayload / 2;
-  constexpr std::size_t kEarly = 1000;
-  FrameLog& receiver = *b.logs[0];
-  Bytes places[2] = {Bytes(kHalf), Bytes(kHalf)};
-  receiver.lay_out = [&](ScatterList& into, Bytes&) {
-    for (Bytes& place : places) into.segments[into.count++] = {place.data(), kHalf};
-  };
-  bool begun = false;
-  receiver.on_begin = [&](Lane&) { return begun = true, Status{}; };
-  Random random(1);
-  const Bytes payload = random_contents(random, 2 * kHalf);
-  Bytes frame(kEnvelopeSize);
-  write_envelope(frame.data(), {}, payload.size());
-  frame.insert(frame.end(), payload.begin(), payload.begin() + kEarly);
-  middle->to_other().say(frame);
-  ASSERT_TRUE(drive([&] { return begun; }, b));
-  settle(b);
-
-  const Bytes untouched(kHalf, std::byte{0xaa});
-  b.lanes[0]->redirect(1);
-  b.lanes[0]->redirect(2);
-  places[1] = untouched;
-  for (std::size_t at = kEarly; at < payload.size();) {
-    const std::size_t part = std::min<std::size_t>(8192, payload.size() - at);
-    middle->to_other().say(std::span(payload).subspan(at, part));
-    at += part;
-    if (at >= kHalf / 2 && at - part < kHalf / 2) {
-      settle(b);
-      EXPECT_TRUE(std::equal(places[0].begin(), places[0].begin() + static_cast<std::ptrdiff_t>(at), payload.begin()));
-      b.lanes[0]->redirect(0);
-      places[0] = untouched;
-    }
-    b.transport->progress(Watch::all);
-  }
-  ASSERT_TRUE(drive([&] { return receiver.frames.size() == 1; }, b));
-  EXPECT_TRUE(places[0] == untouched);
-  EXPECT_TRUE(places[1] == untouched);
-  EXPECT_EQ(b.lanes[0]->send({}, {}), Lane::Sent::whole) << "the lane goes on";
-}
-
-/// Receives into fixed memory and keeps nothing.
-class Sink final : public LaneEvents {
- public:
-  Status frame_begins(Lane&, std::span<const std::byte>, std::size_t payload, ScatterList& into) override {
-    into.segments[0] = {memory_.data(), payload};
-    into.count = 1;
-    return {};
-  }
-  Status frame_ends(Lane&) override { return ++frames, Status{}; }
-  void lane_free(Lane&) override {}
-  void lane_down(Lane&, const Status&) override {}
-
-  std::size_t frames = 0;
-
- private:
-  Bytes memory_ = Bytes(kMaxFramePayload);
-};
-
-class SinkSide final : public Admission {
- public:
-  const std::array<std::uint8_t, 32>* secret(ProcessId) const override { return &secret_; }
-  bool expects(const LaneSpec&) const override { return true; }
-  LaneEvents& lane_up(Lane& up) override { return lane = &up, sink; }
-  void lane_failed(const LaneSpec&, const Status&) override {}
-
-  Sink sink;
-  Lane* lane = nullptr;
-  std::unique_ptr<Transport> transport;
-
- private:
-  std::array<std::uint8_t, 32> secret_{};
-};
-
-TEST(TcpSteady, NothingIsAllocatedPerFrame) {
-  HandClock clock;
-  DiscoverOptions choice;
-  choice.single_node = 1;
-  SinkSide a, b;
-  a.transport = make_tcp_transport({}, choose_interfaces({}, choice).chosen, clock, {}, a, 1, nullptr);
-  b.transport = make_tcp_transport({}, choose_interfaces({}, choice).chosen, clock, {}, b, 2, nullptr);
-  a.transport->connect({2, 0, 0, true}, 0, b.transport->rails()[0], clock.now() + kSecond);
-  ASSERT_TRUE(drive([&] { return a.lane != nullptr && b.lane != nullptr; }, a, b));
+TEST_F(TcpLaneTest, KnowsItsRate) {
   const Bytes payload(kMaxFramePayload);
-  const Bytes header(40);
-  std::size_t sent = 0;
-  const auto send_some = [&](std::size_t until) {
-    while (sent < until && !a.lane->busy()) {
-      const Gather part{payload.data(), sent % 3 == 0 ? kMaxFramePayload : sent % 5000};
-      a.lane->send(header, {&part, 1});
-      a.lane->own_rest();
-      a.lane->fill();
-      a.lane->min_rtt();
-      ++sent;
+  const auto carry = [&] {
+    receiver->frames.clear();
+    for (int i = 0; i < 4; ++i) {
+      send(*from, {}, payload);
+      ASSERT_TRUE(drive([&] { return !receiver->frames.empty() && !from->busy() && from->fill() == 0; }, a, b));
     }
+    clock.advance(kSecond);
   };
-  const auto run = [&](std::size_t until) {
-    while (b.sink.frames < until) {
-      send_some(until);
-      a.transport->progress(Watch::all);
-      b.transport->progress(Watch::all);
-      a.transport->next_deadline();
-      clock.advance(kMillisecond);
-    }
-  };
-  run(100);
-  const std::size_t before = allocations();
-  run(2000);
-  EXPECT_EQ(allocations() - before, 0U);
-}
-
-TEST(TcpSteady, UnreadBytesAreBounded) {
-  HandClock clock;
-  TcpOptions options;
-  options.lane_memory = 64 * 1024;
-  Side a(1, clock, options, 1), b(2, clock, options, 1);
-  a.known = 2, b.known = 1;
-  a.transport->connect({2, 0, 0, true}, 0, b.transport->rails()[0], clock.now() + kSecond);
-  ASSERT_TRUE(drive([&] { return a.lanes.size() == 1 && b.lanes.size() == 1; }, a, b));
-  Lane& lane = *a.lanes[0];
-  const Bytes payload(kMaxFramePayload);
-  const Gather part{payload.data(), payload.size()};
-  const auto send_all = [&] {
-    while (!lane.busy()) lane.send({}, {&part, 1});
-    return b.logs[0]->frames.size() >= 50;
-  };
-  ASSERT_TRUE(drive(send_all, a, b));
-  b.logs[0]->frames.clear();
-  // Now b reads nothing; what a's kernel has got rid of lies in b's.
-  ASSERT_TRUE(drive([&] { return !lane.busy(); }, a, b));
-  ASSERT_TRUE(drive([&] { return lane.fill() == 0; }, a, b));
-  lane.send({}, {&part, 1});
-  for (int wait = 0; wait < 300; ++wait) a.transport->progress(Watch::all), poll(nullptr, 0, 1);
-  EXPECT_LE(kEnvelopeSize + payload.size() - lane.fill(), options.lane_memory);
+  carry();
+  const double rate = from->rate();
+  EXPECT_GT(rate, 1e-5) << "bytes per nanosecond";
+  EXPECT_LT(rate, 100.0);
+  EXPECT_EQ(from->rate(), rate) << "the kernel is not asked again at once";
+  from->close();
+  EXPECT_EQ(from->rate(), rate) << "what was known last";
 }
 
 }  // namespace

@@ -114,7 +114,7 @@ bool SimLane::progress() {
 bool SimLane::progress_rare() {
   if (state_ == State::open && in_->ended()) {
     receive();
-    fail({Code::io, "the other side closed the connection"}, true);
+    fail({Code::closed, "the other side closed the connection"}, true);
   }
   return report();
 }

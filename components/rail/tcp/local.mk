@@ -12,9 +12,12 @@ engine_sources += \
 	%D%/tcp_lane.cc %D%/tcp_lane.h \
 	%D%/tcp_transport.cc %D%/tcp_transport.h
 
-gtest_programs += test/unit/test_tcp_admission test/unit/test_tcp_discover test/unit/test_tcp_lane
+gtest_programs += test/unit/test_tcp_admission test/unit/test_tcp_discover test/unit/test_tcp_lane \
+	test/unit/test_tcp_lane_cut test/unit/test_tcp_lane_memory
 test_unit_test_tcp_admission_SOURCES = test/unit/test_tcp_admission.cc test/unit/tcp_pair.h
 test_unit_test_tcp_discover_SOURCES = test/unit/test_tcp_discover.cc
-test_unit_test_tcp_lane_SOURCES = \
-	test/unit/test_tcp_lane.cc test/unit/tcp_pair.h \
+test_unit_test_tcp_lane_SOURCES = test/unit/test_tcp_lane.cc test/unit/tcp_pair.h test/unit/random_bytes.h
+test_unit_test_tcp_lane_cut_SOURCES = test/unit/test_tcp_lane_cut.cc test/unit/tcp_pair.h test/unit/random_bytes.h
+test_unit_test_tcp_lane_memory_SOURCES = \
+	test/unit/test_tcp_lane_memory.cc test/unit/tcp_pair.h test/unit/random_bytes.h \
 	test/unit/count_allocations.cc test/unit/count_allocations.h

@@ -155,9 +155,10 @@ bool TcpLane::receive() {
     any = true;
     if (got < 0) {
       fail(io_error("receiving", errno));
+    } else if (got == 0 && reader_.inside_frame()) {
+      fail({Code::io, "the other side closed the connection in the middle of a frame"});
     } else if (got == 0) {
-      fail({Code::io, reader_.inside_frame() ? "the other side closed the connection in the middle of a frame"
-                                             : "the other side closed the connection"});
+      fail({Code::closed, "the other side closed the connection"});
     } else {
       Status status = reader_.took(static_cast<std::size_t>(got), *this, *events_);
       if (!status.ok()) fail(std::move(status));
