@@ -24,7 +24,7 @@ kernel lets ordinary users make user namespaces, without.
 Nodes are n0, n1... (their hostnames), rails eth0, eth1... in them, at 10.(10+RAIL).0.(NODE+1), and mgmt at
 10.9.0.(NODE+1). Each node has its own hostname, /dev/shm, /sys and /etc/hosts; all else is this machine's.
 Rates are written 1gbit, 500mbit, 100kbit, or none for unshaped. With --one-subnet all rails are ports of one
-switch, at 10.10.RAIL.(NODE+1)/16, with the kernel's own ARP behaviour.
+switch, at 10.10.RAIL.(NODE+1)/16, and each answers ARP for its own address only (arp_ignore 1, arp_announce 2).
 
 Without root: all commands work alike; files are written as the user, though programs see themselves as root,
 and the nodes use cubic only if the machine lets everybody (sysctl net.ipv4.tcp_allowed_congestion_control).

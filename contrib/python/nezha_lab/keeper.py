@@ -40,6 +40,10 @@ for which in all default; do
   file=/proc/sys/net/ipv6/conf/$which/disable_ipv6
   [ ! -e $file ] || echo "$3" > $file
 done
+if [ "$4" = 1 ]; then  # several NICs in one subnet: each answers for its own address only
+  echo 1 > /proc/sys/net/ipv4/conf/all/arp_ignore
+  echo 2 > /proc/sys/net/ipv4/conf/all/arp_announce
+fi
 cat /proc/sys/net/ipv4/tcp_congestion_control
 exec sleep infinity > /dev/null 2>&1
 """
@@ -108,7 +112,7 @@ class Keeper:
         _write(hosts, self.spec.hosts())
         self.holders = [subprocess.Popen(
             ["unshare", "--net", "--mount", "--uts", "--ipc", "sh", "-ec", _NODE, "sh",
-             f"n{node}", hosts, "0" if self.spec.ipv6 else "1"],
+             f"n{node}", hosts, "0" if self.spec.ipv6 else "1", "1" if self.spec.one_subnet else "0"],
             stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
             preexec_fn=_die_with_parent) for node in range(self.spec.nodes)]
         for node, holder in enumerate(self.holders):
