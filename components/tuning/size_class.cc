@@ -22,6 +22,7 @@ constexpr double kMostMargin = 0.25;
 
 constexpr std::uint64_t kGroup = 8;  ///< calls whose smallest duration is a level
 constexpr double kDrift = 1.3;
+constexpr std::uint64_t kDriftRarer = 16;  ///< a drift may bring a look so many times sooner than patience would
 
 }  // namespace
 
@@ -187,8 +188,8 @@ bool SizeClass::follow(std::uint64_t level) {
   }
   const double change = static_cast<double>(level) / static_cast<double>(std::max<std::uint64_t>(before, 1));
   if (change < kDrift && change > 1 / kDrift) return false;
+  if (quiet_ < patience_ / kDriftRarer) return false;  // on a restless machine looks must not follow one another
   usual_ = kUnknown;
-  patience_ = kFirstPatience;
   begin_look(true);
   return true;
 }

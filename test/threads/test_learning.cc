@@ -41,8 +41,8 @@ class Incumbent {
   std::array<const std::int64_t*, kRanks> sources_{};
 };
 
-/// Calls of every size in turn; each rank dawdles in its own way. How many of each rank's last calls the incumbent had.
-std::array<int, kRanks> run(Ranks& ranks, Team& team, Incumbent& incumbent, int rounds, int last) {
+/// Calls of every size in turn; each rank dawdles in its own way. How many of each rank's calls the incumbent had.
+std::array<int, kRanks> run(Ranks& ranks, Team& team, Incumbent& incumbent, int rounds) {
   std::array<int, kRanks> left{};
   ranks.run([&](int rank) {
     std::mt19937 random(static_cast<unsigned>(rank));
@@ -56,7 +56,7 @@ std::array<int, kRanks> run(Ranks& ranks, Team& team, Incumbent& incumbent, int 
         if (result == NEZHA_USE_INCUMBENT) {
           incumbent.allreduce(rank, call);
           nezha_incumbent_done(team.handle(rank));
-          if (round >= rounds - last) ++left[static_cast<std::size_t>(rank)];
+          ++left[static_cast<std::size_t>(rank)];
         } else {
           ASSERT_EQ(result, NEZHA_OK);
         }
@@ -82,7 +82,8 @@ TEST_P(Learning, LeavesWhatIsSlowAndStaysRight) {
   ASSERT_TRUE(team.start());
   Incumbent incumbent(std::chrono::milliseconds(100));
   const int rounds = slowed_down() ? 40 : 400;
-  for (const int left : run(ranks, team, incumbent, rounds, 10)) EXPECT_EQ(left, 0) << "the slowest way is still used";
+  const int calls = rounds * static_cast<int>(std::size(kSizes));
+  for (const int left : run(ranks, team, incumbent, rounds)) EXPECT_LT(left, calls / 10) << "the slowest way stays in use";
   for (int rank = 0; rank < kRanks; ++rank)
     for (const char* size : {"from 8 bytes", "from 4k bytes", "from 64k bytes", "from 256k bytes"})
       EXPECT_TRUE(tells(ranks, rank, size)) << size << " was not decided on rank " << rank;
@@ -98,8 +99,8 @@ TEST(LearningTeams, LearnBesideOneAnother) {
   ASSERT_TRUE(first.start());
   ASSERT_TRUE(second.start());
   Incumbent slow(std::chrono::milliseconds(20)), slower(std::chrono::milliseconds(50));
-  std::thread other([&] { run(ranks, second, slower, slowed_down() ? 30 : 100, 1); });
-  run(ranks, first, slow, slowed_down() ? 30 : 100, 1);
+  std::thread other([&] { run(ranks, second, slower, slowed_down() ? 30 : 100); });
+  run(ranks, first, slow, slowed_down() ? 30 : 100);
   other.join();
 }
 
@@ -108,7 +109,7 @@ TEST(LearningTeams, AFixedAlgorithmTriesNothing) {
   Team team(ranks, "everybody");
   ASSERT_TRUE(team.start());
   Incumbent incumbent(std::chrono::milliseconds(0));
-  for (const int left : run(ranks, team, incumbent, 100, 100)) EXPECT_EQ(left, 0);
+  for (const int left : run(ranks, team, incumbent, 100)) EXPECT_EQ(left, 0);
 }
 
 }  // namespace
