@@ -136,7 +136,7 @@ void Caller::finish() {
   process_.team(call().team)->table().took(world_.network().now() - began_);
   check(call().in_place ? send_ : recv_, world_.expected(at_, algorithm_), "the result");
   if (!call().in_place) check(send_, given_, "the source after the call");
-  for (const Returned& old : watched_) check(old.memory, old.then, "memory of an earlier call");
+  check_watched();
   // From here on the memory is the application's. Either it changes it at once, or it finds it as it was left.
   if (world_.setting().random.chance(0.7)) {
     std::fill(send_.begin(), send_.end(), kScribble);
@@ -152,6 +152,10 @@ void Caller::finish() {
   const Nanoseconds longest = world_.setting().longest_thought;
   SimRandom& random = world_.setting().random;
   think(longest == 0 || random.chance(0.5) ? 0 : random.between(0, longest));
+}
+
+void Caller::check_watched() {
+  for (const Returned& old : watched_) check(old.memory, old.then, "memory of an earlier call");
 }
 
 void Caller::keep_watch(Bytes memory) {

@@ -25,6 +25,8 @@ class Caller {
   std::string text() const;
   /// Every member of the team has voted; this is what came of it.
   void decide(const std::vector<std::uint64_t>& words);
+  /// Memory of calls that are over is as it was left.
+  void check_watched();
 
  private:
   enum class State { thinking, voting, agreeing, operating, incumbent, done };

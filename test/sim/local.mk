@@ -3,6 +3,7 @@
 plain_programs += %D%/sim_run
 test_sim_sim_run_SOURCES = \
 	%D%/caller.cc %D%/caller.h \
+	%D%/faults.cc %D%/faults.h \
 	%D%/observer.cc %D%/observer.h \
 	%D%/process.cc %D%/process.h \
 	%D%/program.cc %D%/program.h \

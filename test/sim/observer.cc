@@ -13,6 +13,17 @@ Observer::Observer(SimNetwork& network) : network_(network) {
                          std::span<const Gather> payload) { look(from, to, header, payload); });
 }
 
+/// One answer may have come before the question.
+void Observer::look_at_control(ProcessId from, ProcessId to, const PieceHeader& piece) {
+  if (piece.step == static_cast<std::uint16_t>(Control::want))
+    wants_[{from, to, piece.team, piece.op}].insert(piece.id);
+  if (piece.step != static_cast<std::uint16_t>(Control::begun)) return;
+  std::set<std::uint64_t>& answers = begins_[{from, to, piece.team, piece.op}];
+  answers.insert(piece.id);
+  if (answers.size() > wants_[{to, from, piece.team, piece.op}].size() + 1)
+    network_.violation("the same question for window was answered twice");
+}
+
 void Observer::look(ProcessId from, ProcessId to, std::span<const std::byte> header, std::span<const Gather> payload) {
   std::size_t size = 0;
   for (const Gather& part : payload) size += part.size;
@@ -23,6 +34,7 @@ void Observer::look(ProcessId from, ProcessId to, std::span<const std::byte> hea
   std::size_t segment = 0;
   for (std::size_t i = 0; i < records.count; ++i) {
     const PieceHeader& piece = records.pieces[i];
+    if (piece.control) look_at_control(from, to, piece);
     if (sums.size() <= piece.id) sums.resize(piece.id + 64);
     if (piece.length == 0) continue;
     const Gather& bytes = payload[segment++];

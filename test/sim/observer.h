@@ -4,14 +4,18 @@
 
 #include <cstdint>
 #include <map>
+#include <set>
+#include <tuple>
 #include <utility>
 #include <vector>
 
 #include "rail/sim/network.h"
+#include "trunk/piece.h"
 
 namespace nezha::test {
 
 /// A piece that is sent again must have the bytes that it had before: its source is unchanged until it is acknowledged.
+/// Who asks for window is answered once, however often the question arrives.
 class Observer {
  public:
   explicit Observer(SimNetwork& network);
@@ -20,10 +24,16 @@ class Observer {
   /// Checksums of the pieces' bytes by id; 0 = not sent yet, or withdrawn.
   using Sums = std::vector<std::uint32_t>;
 
+  /// From, to, team, operation.
+  using Question = std::tuple<ProcessId, ProcessId, TeamId, OpNumber>;
+  using Ids = std::map<Question, std::set<std::uint64_t>>;
+
+  void look_at_control(ProcessId from, ProcessId to, const PieceHeader& piece);
   void look(ProcessId from, ProcessId to, std::span<const std::byte> header, std::span<const Gather> payload);
 
   SimNetwork& network_;
   std::map<std::pair<ProcessId, ProcessId>, Sums> sums_;
+  Ids wants_, begins_;
 };
 
 }  // namespace nezha::test

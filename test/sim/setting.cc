@@ -100,6 +100,9 @@ void Setting::draw_faults() {
   faults.break_lane = maybe(0.7, 200 * kMicrosecond, 20 * kMillisecond);
   faults.rate = maybe(0.3, kMillisecond, 100 * kMillisecond);
   faults.pause = maybe(0.3, 10 * kMillisecond, 200 * kMillisecond);
+  faults.longest_pause = draw_time(random, 2 * kMillisecond, 5 * kSecond);
+  faults.partition = maybe(0.2, 20 * kMillisecond, 500 * kMillisecond);
+  faults.crawl = maybe(0.5, 10 * kMillisecond, 200 * kMillisecond);
 }
 
 std::string Setting::text() const {
@@ -109,7 +112,8 @@ std::string Setting::text() const {
          ", window of rank 0 " + std::to_string(windows[0]) + ", send buffer " + std::to_string(network.send_buffer) +
          ", faults every " + std::to_string(faults.outage / kMicrosecond) + "/" +
          std::to_string(faults.break_lane / kMicrosecond) + "/" + std::to_string(faults.rate / kMicrosecond) + "/" +
-         std::to_string(faults.pause / kMicrosecond) + " us";
+         std::to_string(faults.pause / kMicrosecond) + "/" + std::to_string(faults.partition / kMicrosecond) + "/" +
+         std::to_string(faults.crawl / kMicrosecond) + " us";
 }
 
 }  // namespace nezha::test

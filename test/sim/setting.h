@@ -17,9 +17,12 @@ namespace nezha::test {
 struct FaultRates {
   Nanoseconds outage = 0;  ///< a port goes down, for up to `longest_outage`
   Nanoseconds longest_outage = 0;
+  Nanoseconds partition = 0;  ///< all ports of a process go down, for up to `longest_outage`
   Nanoseconds break_lane = 0;
-  Nanoseconds rate = 0;    ///< a port becomes slower or faster
-  Nanoseconds pause = 0;   ///< a process stands still
+  Nanoseconds rate = 0;       ///< a port becomes slower or faster
+  Nanoseconds crawl = 0;      ///< a port hardly moves for a while
+  Nanoseconds pause = 0;      ///< a process stands still, for up to `longest_pause`
+  Nanoseconds longest_pause = 0;
 };
 
 struct Setting {

@@ -1,14 +1,16 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// Simulated worlds, one after the other, each from a seed of its own, until so many operations were done.
 ///
-///   sim_run [--seed N] [--operations N] [--calls N] [--talk]
+///   sim_run [--seed N] [--operations N] [--calls N] [--faults N] [--shorten] [--talk]
 ///
-/// --calls: of one world. A seed that failed with so many calls fails again with as many.
-/// --talk: one world, with the log lines of all its ranks.
+/// --calls, --faults: most of one world. A seed that failed with so many fails again with as many.
+/// --shorten: looks for fewer calls and faults with which the seed that failed still fails.
+/// --talk: one world, with the log lines of all its ranks and its faults.
+#include <algorithm>
 #include <chrono>
 #include <cstdio>
 #include <cstdlib>
-#include <cstring>
+#include <string_view>
 
 #include "world.h"
 
@@ -16,94 +18,123 @@ namespace {
 
 using namespace nezha::test;
 
+/// contrib/check says that by the environment.
+bool slowed_down() { return std::getenv("NEZHA_SANITIZER") != nullptr; }
+
 struct Options {
-  std::uint64_t seed = 1;
-  std::uint64_t operations = 5000;
-  std::size_t calls = 30;
+  Scope scope;
+  std::uint64_t operations = slowed_down() ? 1000 : 5000;
+  bool shorten = false;
   bool talk = false;
 };
 
 bool parse(int count, char** words, Options& options) {
   for (int i = 1; i < count; ++i) {
-    const char* value = i + 1 < count ? words[i + 1] : "";
-    if (std::strcmp(words[i], "--talk") == 0) {
-      options.talk = true;
+    const std::string_view word = words[i];
+    if (word == "--talk" || word == "--shorten") {
+      (word == "--talk" ? options.talk : options.shorten) = true;
       continue;
     }
+    const char* value = ++i < count ? words[i] : "";
     char* end = nullptr;
     const std::uint64_t number = std::strtoull(value, &end, 10);
     if (end == value || *end != '\0') return false;
-    if (std::strcmp(words[i], "--seed") == 0)
-      options.seed = number;
-    else if (std::strcmp(words[i], "--operations") == 0)
+    if (word == "--seed")
+      options.scope.seed = number;
+    else if (word == "--operations")
       options.operations = number;
-    else if (std::strcmp(words[i], "--calls") == 0)
-      options.calls = number;
+    else if (word == "--calls")
+      options.scope.calls = number;
+    else if (word == "--faults")
+      options.scope.faults = number;
     else
       return false;
-    ++i;
   }
   return true;
 }
 
-/// False when it failed. `print`: say how.
-bool run_world(std::uint64_t seed, std::size_t calls, bool talk, bool print, Tally& tally, std::uint64_t& fingerprint) {
-  World world(seed, calls, talk);
+struct Outcome {
+  bool fine = true;
+  std::uint64_t fingerprint = 0;
+  std::size_t faults = 0;  ///< that happened
+};
+
+/// `print`: says how it failed.
+Outcome run_world(const Scope& scope, bool talk, bool print, Tally& tally) {
+  World world(scope, talk);
   const std::string failure = world.run(tally);
-  fingerprint = world.fingerprint();
-  if (failure.empty()) return true;
-  if (print)
-    std::printf("seed %llu with %zu calls FAILED after %.6f s: %s\n  %s\n", static_cast<unsigned long long>(seed), calls,
-                static_cast<double>(world.network().now()) / nezha::kSecond, failure.c_str(),
+  if (!failure.empty() && print)
+    std::printf("seed %llu with %zu calls FAILED after %.6f s and %zu faults: %s\n  %s\n",
+                static_cast<unsigned long long>(scope.seed), scope.calls,
+                static_cast<double>(world.network().now()) / nezha::kSecond, world.faults(), failure.c_str(),
                 world.setting().text().c_str());
-  return false;
+  return {failure.empty(), world.fingerprint(), world.faults()};
 }
 
-/// The fewest calls with which the seed still fails.
-std::size_t shorten(std::uint64_t seed, std::size_t calls) {
-  std::size_t passes = 0;
+/// Halves the range of one number of a failing scope: ends at one with which it fails, while it passes with one less.
+void shorten(Scope& scope, std::size_t Scope::*number) {
   Tally unused;
-  std::uint64_t fingerprint;
-  while (passes + 1 < calls) {
-    const std::size_t middle = (passes + calls) / 2;
-    (run_world(seed, middle, false, false, unused, fingerprint) ? passes : calls) = middle;
+  for (std::size_t passes = 0; passes < scope.*number;) {
+    Scope middle = scope;
+    middle.*number = passes + (scope.*number - passes) / 2;
+    if (run_world(middle, false, false, unused).fine)
+      passes = middle.*number + 1;
+    else
+      scope = middle;
   }
-  return calls;
+}
+
+/// Calls and faults depend on each other, so a second round may find less than the first.
+Scope shortened(Scope scope, std::size_t faults) {
+  scope.faults = std::min(scope.faults, faults);
+  for (int round = 0; round < 2; ++round) {
+    shorten(scope, &Scope::faults);
+    shorten(scope, &Scope::calls);
+  }
+  return scope;
+}
+
+void tell_how_to_replay(const Scope& scope) {
+  std::printf("replay it by: sim_run --seed %llu --calls %zu --faults %zu --talk\n",
+              static_cast<unsigned long long>(scope.seed), scope.calls, scope.faults);
+}
+
+/// The same world once more.
+bool replays(const Scope& scope, std::uint64_t fingerprint) {
+  Tally unused;
+  if (run_world(scope, false, false, unused).fingerprint == fingerprint) return true;
+  std::printf("seed %llu does not replay\n", static_cast<unsigned long long>(scope.seed));
+  return false;
 }
 
 }  // namespace
 
 int main(int argc, char** argv) {
+  std::setvbuf(stdout, nullptr, _IOLBF, 0);
   Options options;
   if (!parse(argc, argv, options)) {
-    std::fprintf(stderr, "usage: sim_run [--seed N] [--operations N] [--calls N] [--talk]\n");
+    std::fprintf(stderr, "usage: sim_run [--seed N] [--operations N] [--calls N] [--faults N] [--shorten] [--talk]\n");
     return 2;
   }
   const auto began = std::chrono::steady_clock::now();
   Tally tally;
-  std::uint64_t fingerprint = 0;
-  std::uint64_t seed = options.seed;
-  if (options.talk) return run_world(seed, options.calls, true, true, tally, fingerprint) ? 0 : 1;
-  for (; tally.operations < options.operations; ++seed) {
-    if (run_world(seed, options.calls, false, true, tally, fingerprint)) continue;
-    const std::size_t calls = shorten(seed, options.calls);
-    std::printf("replay it by: sim_run --seed %llu --calls %zu --talk\n", static_cast<unsigned long long>(seed), calls);
-    return 1;
-  }
-  Tally unused;
-  std::uint64_t again = 0;
-  run_world(seed - 1, options.calls, false, true, unused, again);
-  if (again != fingerprint) {
-    std::printf("seed %llu does not replay\n", static_cast<unsigned long long>(seed - 1));
-    return 1;
+  Scope scope = options.scope;
+  if (options.talk) return run_world(scope, true, true, tally).fine ? 0 : 1;
+  for (Outcome outcome; tally.operations < options.operations; ++scope.seed) {
+    outcome = run_world(scope, false, true, tally);
+    if (!outcome.fine) {
+      tell_how_to_replay(options.shorten ? shortened(scope, outcome.faults) : scope);
+      return 1;
+    }
+    if (tally.operations >= options.operations && !replays(scope, outcome.fingerprint)) return 1;
   }
   const double took = std::chrono::duration<double>(std::chrono::steady_clock::now() - began).count();
   std::printf("%llu operations of %llu calls in %llu worlds, seeds %llu to %llu: all right\n"
               "%.1f virtual seconds in %.1f (%.0f operations/s), %llu frames, %.1f MiB, %llu pieces sent again, "
               "%llu ends of lanes lost, %llu teams declined\n",
               static_cast<unsigned long long>(tally.operations), static_cast<unsigned long long>(tally.calls),
-              static_cast<unsigned long long>(tally.worlds), static_cast<unsigned long long>(options.seed),
-              static_cast<unsigned long long>(seed - 1), static_cast<double>(tally.time) / nezha::kSecond, took,
+              static_cast<unsigned long long>(tally.worlds), static_cast<unsigned long long>(options.scope.seed),
+              static_cast<unsigned long long>(scope.seed - 1), static_cast<double>(tally.time) / nezha::kSecond, took,
               static_cast<double>(tally.operations) / took, static_cast<unsigned long long>(tally.frames),
               static_cast<double>(tally.bytes) / 1048576, static_cast<unsigned long long>(tally.replays),
               static_cast<unsigned long long>(tally.lanes_lost), static_cast<unsigned long long>(tally.declined));

@@ -10,9 +10,6 @@ namespace {
 /// No call may take longer than this: faults last shorter, and lanes are tried for again within seconds.
 constexpr Nanoseconds kPatience = 60 * kSecond;
 constexpr Nanoseconds kSilence = 2 * kSecond;
-/// Faults come in storms, so that what needs a while without any is done before patience ends.
-constexpr Nanoseconds kStorm = 500 * kMillisecond;
-constexpr Nanoseconds kStormEvery = 2 * kSecond;
 
 std::vector<std::vector<std::unique_ptr<SimPort>>> make_ports(const Setting& setting, SimNetwork& network) {
   std::vector<std::vector<std::unique_ptr<SimPort>>> all;
@@ -25,9 +22,10 @@ std::vector<std::vector<std::unique_ptr<SimPort>>> make_ports(const Setting& set
 
 }  // namespace
 
-World::World(std::uint64_t seed, std::size_t calls, bool talks)
-    : setting_(seed, calls),
+World::World(const Scope& scope, bool talks)
+    : setting_(scope.seed, scope.calls),
       network_(setting_.network, setting_.random.next()),
+      faults_(*this, setting_.random.next(), scope.faults),
       observer_(network_),
       program_(setting_.shape, setting_.random),
       talks_(talks),
@@ -52,8 +50,11 @@ Log World::log(int rank) {
 void World::write_line(void* context, int, const char* line) {
   const auto& who = *static_cast<LogContext*>(context);
   if (std::string_view(line).find(" is lost: ") != std::string_view::npos) ++who.world->lanes_lost_;
-  if (who.world->talks_)
-    std::printf("%12.6f s rank %d: %s\n", static_cast<double>(who.world->network_.now()) / kSecond, who.rank, line);
+  who.world->talk("rank " + std::to_string(who.rank) + ": " + line);
+}
+
+void World::talk(const std::string& line) const {
+  if (talks_) std::printf("%12.6f s %s\n", static_cast<double>(network_.now()) / kSecond, line.c_str());
 }
 
 void World::fail(const std::string& why) {
@@ -61,10 +62,7 @@ void World::fail(const std::string& why) {
 }
 
 std::string World::run(Tally& tally) {
-  schedule_fault(setting_.faults.outage, &World::fault_outage);
-  schedule_fault(setting_.faults.break_lane, &World::fault_break);
-  schedule_fault(setting_.faults.rate, &World::fault_rate);
-  schedule_fault(setting_.faults.pause, &World::fault_pause);
+  faults_.begin();
   run_program();
   if (failure_.empty()) run_until_quiet();
   if (failure_.empty()) check_silence();
@@ -88,10 +86,8 @@ bool World::all_done() const {
 
 /// Without further faults every lane comes back, everything is acknowledged, and the services fall asleep.
 void World::run_until_quiet() {
-  faults_over_ = true;
   for (const auto& process : processes_) process->end();
-  for (const auto& process : processes_)
-    for (std::size_t i = 0; i < process->transport().rails().size(); ++i) process->transport().set_up(i, true);
+  faults_.end();
   const Nanoseconds limit = network_.now() + kPatience;
   const auto at_rest = [](const auto& process) { return process->quiet() && process->whole(); };
   while (!std::all_of(processes_.begin(), processes_.end(), at_rest)) {
@@ -102,6 +98,7 @@ void World::run_until_quiet() {
     const std::string who = "rank " + std::to_string(process->rank());
     if (!process->quiet()) fail(who + " is never done with its acks");
     if (!process->whole()) fail(who + " does not get all its lanes back");
+    for (const auto& caller : process->callers()) caller->check_watched();
   }
 }
 
@@ -162,40 +159,6 @@ void World::call_done(std::size_t call, AlgorithmChoice) {
   if (++result.done != program_.teams[program_.calls[call].team].members.size()) return;
   ++calls_;
   results_.erase(call);
-}
-
-void World::schedule_fault(Nanoseconds mean, void (World::*fault)()) {
-  if (mean == 0) return;
-  network_.after(setting_.random.between(1, 2 * mean), [this, mean, fault] {
-    if (faults_over_) return;
-    if ((network_.now() - kSecond) % kStormEvery < kStorm) (this->*fault)();
-    schedule_fault(mean, fault);
-  });
-}
-
-void World::fault_outage() {
-  SimTransport& transport = any_process().transport();
-  const std::size_t port = setting_.random.below(transport.rails().size());
-  transport.set_up(port, false);
-  network_.after(setting_.random.between(1, setting_.faults.longest_outage),
-                 [&transport, port] { transport.set_up(port, true); });
-}
-
-void World::fault_break() {
-  SimTransport& transport = any_process().transport();
-  if (transport.lanes() != 0)
-    transport.break_lane(setting_.random.below(transport.lanes()), setting_.random.chance(0.7));
-}
-
-void World::fault_rate() {
-  Process& process = any_process();
-  auto& ports = ports_[static_cast<std::size_t>(process.rank())];
-  SimPort& port = *ports[setting_.random.below(ports.size())];
-  port.set_rate(std::clamp(port.options().rate * (0.1 + 2 * setting_.random.real()), 0.001, 1.25));
-}
-
-void World::fault_pause() {
-  any_process().pause(network_.now() + setting_.random.between(kMillisecond, 300 * kMillisecond));
 }
 
 std::uint64_t World::frames_sent() const {

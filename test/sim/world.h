@@ -3,12 +3,14 @@
 #pragma once
 
 #include <array>
+#include <limits>
 #include <map>
 #include <memory>
 #include <set>
 #include <string>
 #include <vector>
 
+#include "faults.h"
 #include "observer.h"
 #include "process.h"
 #include "program.h"
@@ -23,14 +25,22 @@ struct Tally {
   Nanoseconds time = 0;
 };
 
+/// Which world, and how much of it: the same again gives the same again.
+struct Scope {
+  std::uint64_t seed = 1;
+  std::size_t calls = 30;
+  std::size_t faults = std::numeric_limits<std::size_t>::max();  ///< later ones do not happen
+};
+
 class World {
  public:
-  World(std::uint64_t seed, std::size_t calls, bool talks);
+  World(const Scope& scope, bool talks);
   ~World();
 
   /// Runs it to its end. Empty: all is well; else what is not.
   std::string run(Tally& tally);
   std::uint64_t fingerprint() const { return network_.fingerprint(); }
+  std::size_t faults() const { return faults_.happened(); }
 
   // ---- for processes and callers
   Setting& setting() { return setting_; }
@@ -40,6 +50,8 @@ class World {
   Process& process(int rank) { return *processes_[static_cast<std::size_t>(rank)]; }
   Log log(int rank);
   void fail(const std::string& why);
+  /// A line for who wants to see what happens.
+  void talk(const std::string& line) const;
   void collect_vote(std::size_t team, const std::array<std::uint64_t, NEZHA_VOTE_WORDS>& words, Caller& caller);
   void decline(std::size_t team) { declined_.insert(team); }
   bool declined(std::size_t team) const { return declined_.count(team) != 0; }
@@ -65,12 +77,6 @@ class World {
   void run_program();
   void run_until_quiet();
   void check_silence();
-  void schedule_fault(Nanoseconds mean, void (World::*fault)());
-  void fault_outage();
-  void fault_break();
-  void fault_rate();
-  void fault_pause();
-  Process& any_process() { return *processes_[setting_.random.below(processes_.size())]; }
   std::uint64_t frames_sent() const;
   std::string stuck() const;
   void count(Tally& tally) const;
@@ -78,6 +84,7 @@ class World {
 
   Setting setting_;
   SimNetwork network_;
+  Faults faults_;
   Observer observer_;
   const Program program_;
   const bool talks_;
@@ -91,7 +98,6 @@ class World {
   std::uint64_t calls_ = 0;
   std::uint64_t lanes_lost_ = 0;
   Nanoseconds last_done_ = 0;
-  bool faults_over_ = false;
   std::string failure_;
 };
 

@@ -23,8 +23,9 @@ void SimStream::end() {
 }
 
 void SimStream::abort() {
-  bytes_.resize(bytes_.size() - (written_ - sent_));
-  written_ = sent_;
+  const std::size_t left = arrived_ + network_.random().below(sent_ - arrived_ + 1);
+  bytes_.resize(bytes_.size() - (written_ - left));
+  written_ = sent_ = left;
   end();
 }
 
@@ -75,7 +76,7 @@ void SimStream::sent(std::size_t size) {
 }
 
 void SimStream::arrive(std::size_t size) {
-  arrived_ += size;
+  arrived_ += std::min(size, written_ - arrived_);  // aborted meanwhile
   network_.trace(size);
   if (abandoned_) throw_away();
   if (reader != nullptr) reader->stream_changed();

@@ -35,7 +35,7 @@ class SimStream : public std::enable_shared_from_this<SimStream> {
   std::size_t under_way() const { return written_ - arrived_; }
   /// Nothing more is written: what was written still travels, then the stream ends.
   void end();
-  /// The same, but what has not left yet is lost.
+  /// The same, but what has not left yet is lost, and some of what is on its way.
   void abort();
   /// What has not left yet takes so much longer.
   void slow_down(Nanoseconds delay) { slower_ = delay; }

@@ -34,6 +34,8 @@ class SimTransport final : public Transport {
   /// This end of a lane breaks. What its kernel has still goes out (`linger`) or is lost; then the other end finds out.
   void break_lane(std::size_t index, bool linger);
   std::size_t lanes() const { return lanes_.size(); }
+  /// Bytes of ours under way on that lane.
+  std::size_t fill(std::size_t index) const { return lanes_[index]->fill(); }
   std::size_t lanes_alive() const;
 
  private:
