@@ -30,6 +30,10 @@ def scripted(folder):
     return lambda check: run_tests(scripts_to_run(check, check.build_dir, folder), 1)
 
 
+def run_sim(check):
+    return compiled("sim")(check) + scripted("sim")(check)
+
+
 def run_lab(check):
     cases = scripted("lab")(check)
     return failures_of_skips(cases) if os.environ.get("CI") else cases
@@ -40,7 +44,7 @@ PARTS = {
     "build": ("configure, make, install, distcheck", run_build, False),
     "layers": ("who may include whom", run_layers, False),
     "unit": ("unit tests of each layer", compiled("unit"), False),
-    "sim": ("whole engines on simulated rails, with faults, on a virtual clock", compiled("sim"), False),
+    "sim": ("whole engines on simulated rails, with faults, on a virtual clock", run_sim, False),
     "threads": ("ranks as threads over loopback", compiled("threads"), False),
     "mpi": ("mpirun on this host", scripted("mpi"), False),
     "programs": ("other people's programs, with and without the component", scripted("programs"), False),
@@ -60,8 +64,11 @@ def options():
     parser.add_argument("--only", metavar="PART", action="append", choices=PARTS,
                         help="run this part only, after the build if it needs one; may be repeated")
     parser.add_argument("--jobs", type=int, default=len(os.sched_getaffinity(0)), help="how much runs at once")
-    parser.add_argument("--quick", action="store_true", help="no distcheck, no sanitizers, short fuzzing")
-    parser.add_argument("--long", action="store_true", help="longer fuzzing, and the long form of tests that have one")
+    length = parser.add_mutually_exclusive_group()
+    length.add_argument("--quick", action="store_true",
+                        help="no distcheck, no sanitizers, short fuzzing and simulation")
+    length.add_argument("--long", action="store_true", help="5 minutes of fuzzing per target, a million simulated "
+                        "operations, mutations, and the long form of other tests that have one")
     parser.add_argument("--tree", default=os.getcwd(), help=argparse.SUPPRESS)
     return parser.parse_args()
 

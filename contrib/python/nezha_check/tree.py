@@ -13,6 +13,7 @@ from nezha_check.run import read_log, run_logged
 MAKE_TIMEOUT = 1800
 PROGRAM_TIMEOUT = 900
 SCRIPT_TIMEOUT = 900
+LONG_SCRIPT_TIMEOUT = 4 * 3600
 
 
 @dataclasses.dataclass
@@ -34,6 +35,7 @@ class Check:
         env = dict(os.environ, NEZHA_BUILD_DIR=build_dir, NEZHA_COMPONENT_DIR=os.path.join(build_dir, "component"),
                    PYTHONPATH=os.path.join(self.top, "contrib", "python"), PYTHONDONTWRITEBYTECODE="1",
                    OMPI_ALLOW_RUN_AS_ROOT="1", OMPI_ALLOW_RUN_AS_ROOT_CONFIRM="1")
+        env["NEZHA_CHECK"] = "1"
         if self.quick:
             env["NEZHA_QUICK"] = "1"
         if self.long:
@@ -94,6 +96,7 @@ def scripts_to_run(check, build_dir, folder, env=None, label="", wanted=lambda t
             name = os.path.relpath(path, check.top)
             log = check.log(f"{label.strip().replace(' ', '-')}{name.replace('/', '-')}")
             command = [sys.executable, *([unittest_runner] if "unittest.main()" in text else []), path]
-            entries.append((f"{label}{name}", command, log, SCRIPT_TIMEOUT,
+            timeout = LONG_SCRIPT_TIMEOUT if check.long else SCRIPT_TIMEOUT
+            entries.append((f"{label}{name}", command, log, timeout,
                             check.script_env(build_dir, **(env or {})), check.top))
     return entries

@@ -1,0 +1,46 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Ways to spoil the engine that the simulator has to notice: what is taken out, the file, its words, and what stands
+there instead. The words must occur exactly once in the file, so that none of these is forgotten when the engine changes.
+"""
+
+TRUNK = "components/trunk/"
+
+MUTATIONS = [
+    # Exactly once.
+    ("duplicates are placed and completed as if they were new", TRUNK + "trunk_receive.cc", [
+        ("if (piece.control || received_.contains(piece.id)) continue;", "if (piece.control) continue;"),
+        ("if (received_.contains(piece.id)) {", "if (false) {")]),
+    ("duplicates are found when they begin only", TRUNK + "trunk_receive.cc", [
+        ("if (received_.contains(piece.id)) {", "if (false) {")]),
+    # Nothing is lost.
+    ("no replay of what a dead lane had", TRUNK + "trunk_lanes.cc", [
+        ("if (piece.lane != index || piece.acked) continue;", "continue;")]),
+    ("acks that a dead lane had are not owed again", TRUNK + "trunk_lanes.cc", [
+        ("if (received_.any()) owed_pieces_ = kAckPieces;", "")]),
+    # The source outlives its need.
+    ("a lane in the middle of an acknowledged piece keeps reading its source", TRUNK + "trunk_ack.cc", [
+        ("if (lane != nullptr && lane->busy()) lane->own_rest();", "(void)lane;")]),
+    ("the same, only where an ack comes", TRUNK + "trunk_ack.cc", [
+        ("  if (piece.lane == kNoLane) --replays_;\n  own_if_busy(piece);", "  if (piece.lane == kNoLane) --replays_;")]),
+    ("the same, only where a source is copied", TRUNK + "trunk_ack.cc", [
+        ("  own_if_busy(piece);\n  piece.data = piece.kept = copy;", "  piece.data = piece.kept = copy;")]),
+    ("what is unacknowledged at the end of a call is not copied", TRUNK + "trunk_ack.cc", [
+        ("piece.data = piece.kept = copy;", "piece.kept = copy;")]),
+    ("what is unacknowledged at the end of a call is let go", TRUNK + "trunk_ack.cc", [
+        ("if (piece.flow == &flow && !keep_source(piece)) return false;", "if (piece.flow == &flow) acknowledged(piece);")]),
+    ("any later value acknowledges all of an operation", TRUNK + "trunk_ack.cc", [
+        ("if (piece.header.offset < offset + size && offset < piece.header.offset + piece.header.length) ", "")]),
+    ("what is later overwritten is not superseded", "components/alg/ring.cc", [
+        ("    team().superseded(team().next(), piece.offset, piece.length);\n", "")]),
+    ("what doubling sends changes while it waits for a lane", "components/alg/doubling.cc", [
+        (".data = own_slot(step),", ".data = call_.recv,")]),
+    # A lane never waits for one operation.
+    ("the sender ignores the window for early pieces", TRUNK + "trunk_send.cc", [
+        ("if (flow.begun) return flow.queued();", "return flow.queued();")]),
+    ("early pieces are thrown away", TRUNK + "trunk_receive.cc", [
+        ("  early_.take(team, op,", "  if (false) early_.take(team, op,")]),
+    ("who asked for window is not answered", TRUNK + "trunk_receive.cc", [
+        ("asked), wants_.end());\n  send_control(Control::begun, team, op);", "asked), wants_.end());")]),
+    ("nobody asks for window", TRUNK + "trunk_send.cc", [
+        ("  flow.asked = true;\n  send_control(Control::want, flow.team(), flow.op());", "  flow.asked = true;")]),
+]

@@ -1,0 +1,89 @@
+#!/usr/bin/python3
+# SPDX-License-Identifier: BSD-3-Clause
+"""The simulator itself is tested: with each of the mutations of mutations.py, and no other change, its ordinary run has
+to fail. Prints TAP.
+
+test_mutations.py [WORDS]   only those whose name has WORDS; then what the simulator says is printed too
+"""
+
+import concurrent.futures
+import os
+import subprocess
+import sys
+import tempfile
+
+sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
+from mutations import MUTATIONS  # noqa: E402
+
+TOP = os.path.abspath(os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", ".."))
+BUILD = os.environ.get("NEZHA_BUILD_DIR") or os.getcwd()
+TIMEOUT = 600  # s
+OPERATIONS = "20000"  # a fifth of what contrib/check runs of the engine as it is
+
+
+def mutated(path, changes):
+    """The text of a source with all changes. Raises ValueError where one does not fit."""
+    with open(os.path.join(TOP, path), encoding="utf-8") as source:
+        text = source.read()
+    for old, new in changes:
+        if text.count(old) != 1:
+            raise ValueError(f"{path} has {text.count(old)} times: {old.strip()}")
+        text = text.replace(old, new)
+    return text
+
+
+def built(folder, path, changes):
+    """Compiles a mutant in `folder` and returns its path, or raises ValueError."""
+    with open(os.path.join(folder, "mutant.cc"), "w", encoding="utf-8") as source:
+        source.write(mutated(path, changes))
+    program = os.path.join(folder, "mutant")
+    made = subprocess.run(["make", "-C", BUILD, "-o", "test/sim/sim_run", program], capture_output=True, text=True,
+                          check=False)
+    if made.returncode != 0:
+        raise ValueError(f"does not compile: {made.stderr.strip()[-500:]}")
+    return program
+
+
+def noticed(program):
+    """What the simulator says of a mutant, '' when it sees nothing wrong."""
+    with subprocess.Popen([program, "--operations", OPERATIONS], stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
+                          text=True) as run:
+        said = ""
+        for line in run.stdout:
+            said += line
+            if "FAILED" in line:
+                run.kill()
+                return line.strip()
+        return "" if run.wait(TIMEOUT) == 0 else f"status {run.returncode}: {said.strip()[-300:]}"
+
+
+def judge(mutation):
+    """(whether the simulator noticed, what is to be said about it)"""
+    _, path, changes = mutation
+    with tempfile.TemporaryDirectory(prefix="nezha-mutant-") as folder:
+        try:
+            said = noticed(built(folder, path, changes))
+        except ValueError as error:
+            return False, str(error)
+    return bool(said), said or "the simulator sees nothing wrong"
+
+
+def main():
+    if "NEZHA_CHECK" in os.environ and "NEZHA_LONG" not in os.environ:
+        print("1..0 # SKIP mutations are part of a long check")
+        return 0
+    wanted = [mutation for mutation in MUTATIONS if len(sys.argv) < 2 or sys.argv[1] in mutation[0]]
+    print(f"1..{len(wanted)}", flush=True)
+    subprocess.run(["make", "-s", "-C", BUILD, "test/sim/sim_run"], check=True)
+    with concurrent.futures.ThreadPoolExecutor(len(os.sched_getaffinity(0))) as pool:
+        good = True
+        for (name, _, _), (fine, said) in zip(wanted, pool.map(judge, wanted)):
+            print(f"{'ok' if fine else 'not ok'} - {name}", flush=True)
+            if not fine or len(sys.argv) > 1:
+                print("".join(f"# {line}\n" for line in said.splitlines()), end="", flush=True)
+            good = good and fine
+    return 0 if good and wanted else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())
