@@ -113,8 +113,14 @@ TEST_P(Allreduce, OfEveryKind) {
   }
   for (int rank = 0; rank < world.ranks; ++rank) {
     EXPECT_EQ(ranks.at(rank).calls(), carried) << "not all calls were carried by rails";
-    for (const nezha_rail_stats_t& rail : ranks.at(rank).rails())
-      EXPECT_TRUE(rail.bytes_sent > 0 && rail.lanes_up == static_cast<unsigned>(world.ranks - 1)) << rail.name;
+    std::uint64_t sent = 0;
+    for (const nezha_rail_stats_t& rail : ranks.at(rank).rails()) {
+      EXPECT_EQ(rail.lanes_up, static_cast<unsigned>(world.ranks - 1)) << rail.name;
+      // The few small vectors that a sanitizer has time for may all find the first rail free.
+      if (!slowed_down()) EXPECT_GT(rail.bytes_sent, 0u) << rail.name;
+      sent += rail.bytes_sent;
+    }
+    EXPECT_GT(sent, 0u);
   }
 }
 
