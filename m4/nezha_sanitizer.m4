@@ -5,14 +5,16 @@
 # "fuzzer" is for the fuzz targets: clang's coverage instrumentation together with its address sanitizer.
 AC_DEFUN([NEZHA_SANITIZER], [
   AC_ARG_ENABLE([sanitizer],
-    [AS_HELP_STRING([--enable-sanitizer=KIND], [address, thread, undefined, or fuzzer (needs CXX=clang++)])],
+    [AS_HELP_STRING([--enable-sanitizer=KIND], [address, undefined, address-undefined, thread, or fuzzer (needs CXX=clang++)])],
     [nezha_sanitizer=$enableval], [nezha_sanitizer=no])
   AS_CASE([$nezha_sanitizer],
     [no], [NEZHA_SANITIZER_FLAGS=],
     [address|thread], [NEZHA_SANITIZER_FLAGS="-fsanitize=$nezha_sanitizer -fno-omit-frame-pointer"],
-    [undefined], [NEZHA_SANITIZER_FLAGS="-fsanitize=undefined -fno-sanitize-recover=undefined -fno-omit-frame-pointer"],
+    [undefined|address-undefined],
+      [nezha_kinds=`echo $nezha_sanitizer | tr - ,`
+       NEZHA_SANITIZER_FLAGS="-fsanitize=$nezha_kinds -fno-sanitize-recover=undefined -fno-omit-frame-pointer"],
     [fuzzer], [NEZHA_SANITIZER_FLAGS="-fsanitize=fuzzer-no-link,address -fprofile-instr-generate -fcoverage-mapping"],
-    [AC_MSG_ERROR([--enable-sanitizer takes address, thread, undefined or fuzzer, not "$nezha_sanitizer"])])
+    [AC_MSG_ERROR([--enable-sanitizer takes address, undefined, address-undefined, thread or fuzzer, not "$nezha_sanitizer"])])
 
   AS_IF([test "$nezha_sanitizer" != no], [
     AC_LANG_PUSH([C++])

@@ -14,10 +14,9 @@ from nezha_check.results import FAILED
 from nezha_check.run import run_tests
 from nezha_check.tree import build, build_test_programs, programs_to_run, scripts_to_run
 
-KINDS = ("address", "undefined", "thread")
-# The simulator and the unit tests have one thread each.
-FOLDERS = {"address": ("unit", "sim", "threads"), "undefined": ("unit", "sim", "threads"), "thread": ("threads",)}
-PRELOAD = {"address": "libasan.so", "thread": "libtsan.so"}
+# Those that can live together share a build. The simulator and the unit tests have one thread each.
+FOLDERS = {"address-undefined": ("unit", "sim", "threads"), "thread": ("threads",)}
+PRELOAD = {"address-undefined": "libasan.so", "thread": "libtsan.so"}
 MARK = re.compile(r"^# sanitizers:(.*)$", re.MULTILINE)
 OPTIONS = {
     "ASAN_OPTIONS": "strict_string_checks=1",
@@ -27,15 +26,13 @@ OPTIONS = {
 
 
 def preload_of(kind):
-    if kind not in PRELOAD:
-        return ""
     return subprocess.run(["gcc", f"-print-file-name={PRELOAD[kind]}"], capture_output=True, text=True,
                           check=True).stdout.strip()
 
 
 def runs_under(kind, text):
     mark = MARK.search(text)
-    return bool(mark) and kind in mark[1].split()
+    return bool(mark) and set(kind.split("-")).issubset(mark[1].split())
 
 
 def fixed_addresses(kind):
@@ -64,4 +61,4 @@ def run_kind(check, kind):
 
 
 def run_sanitizers(check):
-    return [case for kind in KINDS for case in run_kind(check, kind)]
+    return [case for kind in FOLDERS for case in run_kind(check, kind)]
