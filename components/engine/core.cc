@@ -16,6 +16,7 @@ constexpr std::size_t kMemory = 32 * 1024 * 1024;
 constexpr std::size_t kLeastKeep = 2 * kMostCopied + 4096;
 constexpr std::size_t kMostKeep = 512 * 1024;
 constexpr Nanoseconds kSampleTick = 500 * kMicrosecond;
+constexpr Nanoseconds kListenEvery = 4 * kMillisecond;
 constexpr double kMbps = 1e6 / 8 / 1e9;  ///< in bytes per nanosecond
 
 }  // namespace
@@ -151,6 +152,11 @@ bool Core::progress(Watch watch) {
 
 void Core::step(Nanoseconds now) {
   wiring_.step(now);
+  if (now - listened_ >= kListenEvery && listening()) {
+    listened_ = now;
+    for (RailLoad& load : loads_) load.refresh(now, kListenEvery);
+    for (const auto& [id, peer] : peers_) peer->trunk->listen(now);
+  }
   fail_dark_teams(now);
   for (const auto& team : teams_)
     if (team->state() == NEZHA_TEAM_WIRING && team->next_peer().settled) step_sample(team->next_peer(), now);
@@ -172,8 +178,15 @@ void Core::fail_dark_teams(Nanoseconds now) {
   }
 }
 
+/// Something was handed to a lane that is not known to have come to its other end.
+bool Core::listening() const {
+  return std::any_of(loads_.begin(), loads_.end(),
+                     [](const RailLoad& load) { return !load.loaded.empty() || load.suspects != 0; });
+}
+
 bool Core::settle() {
-  bool outstanding = false;
+  for (RailLoad& load : loads_) load.refresh(clock_.now(), kListenEvery);
+  bool outstanding = listening();
   for (const auto& [id, peer] : peers_) {
     peer->trunk->send_acks();
     outstanding = outstanding || peer->trunk->outstanding();
@@ -190,6 +203,7 @@ bool Core::wiring() const {
 Nanoseconds Core::next_due() const {
   if (wiring()) return clock_.now() + kSampleTick;
   Nanoseconds due = wiring_.next_due();
+  if (listening() && (due == 0 || listened_ + kListenEvery < due)) due = listened_ + kListenEvery;
   const auto sooner = [&](Nanoseconds when) {
     if (when != 0 && (due == 0 || when < due)) due = when;
   };
@@ -225,6 +239,14 @@ void Core::peer_began(Trunk& trunk, TeamId id, OpNumber op) {
   if (Team* team = team_of(id)) team->peer_began(trunk, op);
 }
 
+void Core::lane_suspected(Trunk& trunk, const Lane& lane, Nanoseconds silent) {
+  wiring_.lane_suspected(*peers_.at(trunk.peer()), {lane.spec().local_rail, lane.spec().remote_rail}, silent);
+}
+
+void Core::lane_forgiven(Trunk& trunk, const Lane& lane) {
+  wiring_.lane_forgiven(*peers_.at(trunk.peer()), {lane.spec().local_rail, lane.spec().remote_rail});
+}
+
 void Core::lane_lost(Trunk& trunk, Lane& lane, const Status& why) {
   dead_.emplace_back(&lane, &transport_of(lane.spec()));
   wiring_.lane_lost(*peers_.at(trunk.peer()), {lane.spec().local_rail, lane.spec().remote_rail}, why, clock_.now());
@@ -238,7 +260,7 @@ const Secret* Core::secret(ProcessId id) const {
 bool Core::expects(const LaneSpec& spec) const {
   const auto found = peers_.find(spec.peer);
   return found != peers_.end() && !found->second->connects &&
-         found->second->trunk->lane_is_down(spec.local_rail, spec.remote_rail);
+         found->second->trunk->knows_lane(spec.local_rail, spec.remote_rail);
 }
 
 LaneEvents& Core::lane_up(Lane& lane) {

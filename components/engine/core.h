@@ -74,6 +74,8 @@ class Core final : public PieceReceiver, public Admission {
   bool arrived(Trunk& trunk, const PieceHeader& piece, const std::byte* data) override;
   bool has_begun(TeamId team, OpNumber op) override;
   void peer_began(Trunk& trunk, TeamId team, OpNumber op) override;
+  void lane_suspected(Trunk& trunk, const Lane& lane, Nanoseconds silent) override;
+  void lane_forgiven(Trunk& trunk, const Lane& lane) override;
   void lane_lost(Trunk& trunk, Lane& lane, const Status& why) override;
 
   // Admission
@@ -87,6 +89,7 @@ class Core final : public PieceReceiver, public Admission {
   Transport& transport_of(const LaneSpec& spec) const { return *transports_[transport_of_[spec.local_rail]]; }
   void connect(const Peer& peer, const Wire& wire, Nanoseconds deadline);
   void fail_dark_teams(Nanoseconds now);
+  bool listening() const;
 
   const Config config_;
   const Clock& clock_;
@@ -101,6 +104,7 @@ class Core final : public PieceReceiver, public Admission {
   std::unordered_map<ProcessId, std::unique_ptr<Peer>> peers_;
   std::vector<std::unique_ptr<Team>> teams_;
   std::unordered_map<TeamId, Team*> ready_;
+  Nanoseconds listened_ = 0;  ///< when the lanes' far ends were last looked at
   std::vector<std::pair<Lane*, Transport*>> dead_;  ///< to be forgotten outside their own callbacks
 };
 

@@ -80,6 +80,15 @@ void Wiring::lane_failed(Peer& peer, RailPair rails, const Status& why, Nanoseco
   due(wire->next_try);
 }
 
+void Wiring::lane_suspected(Peer& peer, RailPair rails, Nanoseconds silent) {
+  log_.line(1, "lane %s to %s is suspect: no answer for %lld ms", wire_of(peer, rails)->label.c_str(),
+            peer.label().c_str(), static_cast<long long>(silent / kMillisecond));
+}
+
+void Wiring::lane_forgiven(Peer& peer, RailPair rails) {
+  log_.line(1, "lane %s to %s answers again", wire_of(peer, rails)->label.c_str(), peer.label().c_str());
+}
+
 void Wiring::lane_lost(Peer& peer, RailPair rails, const Status& why, Nanoseconds now) {
   Wire* wire = wire_of(peer, rails);
   wire->state = Wire::State::idle;

@@ -29,6 +29,9 @@ class Wiring {
 
   void lane_up(Peer& peer, RailPair rails);
   void lane_failed(Peer& peer, RailPair rails, const Status& why, Nanoseconds now);
+  /// For the log: a lane does not answer, or does again.
+  void lane_suspected(Peer& peer, RailPair rails, Nanoseconds silent);
+  void lane_forgiven(Peer& peer, RailPair rails);
   void lane_lost(Peer& peer, RailPair rails, const Status& why, Nanoseconds now);
 
  private:

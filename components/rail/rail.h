@@ -68,6 +68,14 @@ struct ScatterList {
   std::size_t count = 0;
 };
 
+/// What is known of the far end's transport (its kernel or NIC, not the process behind it), which answers by itself.
+struct LanePulse {
+  std::uint64_t delivered = 0;  ///< grows whenever it acknowledges something; only changes count
+  std::size_t in_flight = 0;    ///< bytes that left and await its answer; 0 while it holds us back, or all is answered
+  Nanoseconds heard = 0;        ///< for how long nothing at all has come from it
+  Nanoseconds rtt = 0;          ///< within which an answer usually comes, variance included; 0 = unknown
+};
+
 class Lane;
 
 /// What a lane tells its trunk. All calls come from inside Transport::progress or Lane::send.
@@ -115,6 +123,9 @@ class Lane {
   /// Bytes per nanosecond that the lane has delivered lately, as the transport sees it; when it had too little to send, not
   /// less than before. 0 = unknown. Cheap: refreshed every few milliseconds at most.
   virtual double rate() = 0;
+  /// Whether the far end still answers. Cheap: refreshed every few milliseconds at most. A transport that cannot tell
+  /// has nothing in flight.
+  virtual LanePulse pulse() { return {}; }
   /// Closes the lane at once; lane_down is not called.
   virtual void close() = 0;
 

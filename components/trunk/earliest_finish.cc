@@ -27,7 +27,7 @@ class EarliestFinish final : public Strategy {
     double total_fill = 0;
     const double unit = static_cast<double>(std::min(queued, kSmall));
     for (LaneState& lane : lanes) {
-      if (lane.lane == nullptr) continue;
+      if (!lane.usable()) continue;
       if (lane.rail->fill > kSmall) lane.rail->refresh(now, kFresh);
       total_rate += pace(lane);
       total_fill += static_cast<double>(lane.fill);

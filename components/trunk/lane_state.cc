@@ -41,10 +41,21 @@ void LaneState::handed(Nanoseconds now, std::size_t bytes) {
   rail->update(now, bytes, 0);
 }
 
-void LaneState::reset(Nanoseconds now) {
+void LaneState::forget_fill(Nanoseconds now) {
   rail->update(now, 0, fill);
   std::erase(rail->loaded, this);
   fill = 0;
+}
+
+void LaneState::trust() {
+  if (suspect) rail->suspects -= 1;
+  suspect = false;
+}
+
+void LaneState::reset(Nanoseconds now) {
+  forget_fill(now);
+  trust();
+  silence.reset();
   lane = nullptr;
   receiving = false;
 }

@@ -9,6 +9,7 @@
 
 #include "rail/rail.h"
 #include "trunk/rail_load.h"
+#include "trunk/silence.h"
 #include "trunk/wire.h"
 
 namespace nezha {
@@ -32,6 +33,13 @@ struct LaneState {
   RailLoad* rail = nullptr;  ///< of the local rail
   std::uint8_t local_rail = 0, remote_rail = 0;
 
+  Silence silence;
+  bool was_up = false;       ///< at some time
+  bool suspect = false;      ///< up, but its far end does not answer while another lane's does
+
+  /// New bytes may go over it.
+  bool usable() const { return lane != nullptr && !suspect; }
+
   // Sending.
   std::size_t fill = 0;           ///< last known, plus what was handed over since
   std::uint64_t given = 0;        ///< bytes handed over since the set of lanes last changed
@@ -53,6 +61,10 @@ struct LaneState {
   /// Follows the transport's view of the lane's rate: down fast, up slowly, since a burst that a shaped link lets through
   /// looks like a fast link, while too high a rate only lets the queue grow until it is found out.
   void learn(Nanoseconds now);
+  /// What it holds counts as gone from here on.
+  void forget_fill(Nanoseconds now);
+  /// Ends a suspicion, if there is one.
+  void trust();
   /// The lane died: what it held counts as gone.
   void reset(Nanoseconds now);
 };

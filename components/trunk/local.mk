@@ -11,13 +11,17 @@ engine_sources += \
 	%D%/rail_load.cc %D%/rail_load.h \
 	%D%/received_set.cc %D%/received_set.h \
 	%D%/sent_log.cc %D%/sent_log.h \
+	%D%/silence.cc %D%/silence.h \
 	%D%/strategy.h \
 	%D%/trunk.h %D%/trunk_ack.cc %D%/trunk_lanes.cc %D%/trunk_receive.cc %D%/trunk_send.cc \
+	%D%/trunk_silence.cc \
 	%D%/weighted.cc \
 	%D%/wire.cc %D%/wire.h
 
-gtest_programs += test/unit/test_trunk_delivery test/unit/test_trunk_memory test/unit/test_trunk_parts test/unit/test_wire
+gtest_programs += test/unit/test_trunk_delivery test/unit/test_trunk_memory test/unit/test_trunk_parts \
+	test/unit/test_trunk_silence test/unit/test_wire
 test_unit_test_trunk_delivery_SOURCES = test/unit/test_trunk_delivery.cc test/unit/trunk_pair.h
 test_unit_test_trunk_memory_SOURCES = test/unit/test_trunk_memory.cc test/unit/trunk_pair.h
 test_unit_test_trunk_parts_SOURCES = test/unit/test_trunk_parts.cc
+test_unit_test_trunk_silence_SOURCES = test/unit/test_trunk_silence.cc test/unit/trunk_pair.h
 test_unit_test_wire_SOURCES = test/unit/test_wire.cc

@@ -23,7 +23,11 @@ struct RailLoad {
   std::uint64_t frames_sent = 0, frames_received = 0;
   std::uint64_t retransmissions = 0;
   Nanoseconds busy = 0;  ///< time with fill > 0
+  std::uint64_t suspicions = 0;     ///< lanes that did not answer while others of the peer did
+  std::uint64_t failovers = 0;      ///< times that pieces of a lane were moved to others
+  std::uint64_t reconnections = 0;  ///< lanes that came back
   std::uint32_t lanes_up = 0, lanes_failed = 0;
+  std::uint32_t suspects = 0;  ///< lanes suspected now
 
   /// Asks all loaded lanes how much has left, if the last answer is older than `age`.
   void refresh(Nanoseconds now, Nanoseconds age);

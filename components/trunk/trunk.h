@@ -39,6 +39,10 @@ class PieceReceiver {
   virtual bool has_begun(TeamId team, OpNumber op) = 0;
   /// The peer has begun that operation.
   virtual void peer_began(Trunk& trunk, TeamId team, OpNumber op) = 0;
+  /// Its far end has not answered for that long, while another lane's has: its pieces go again elsewhere.
+  virtual void lane_suspected(Trunk& trunk, const Lane& lane, Nanoseconds silent) = 0;
+  /// It answers again.
+  virtual void lane_forgiven(Trunk& trunk, const Lane& lane) = 0;
   /// The lane's end; the trunk has already arranged for its pieces. The lane is to be forgotten, but not from within.
   virtual void lane_lost(Trunk& trunk, Lane& lane, const Status& why) = 0;
 
@@ -64,8 +68,9 @@ class Trunk final : public LaneEvents {
   // ---- lanes (trunk_lanes.cc)
   /// Makes room for a lane between these rails; `rail` outlives the trunk.
   void add_lane(std::uint8_t local_rail, std::uint8_t remote_rail, RailLoad& rail);
-  /// True when such a lane is known and down.
-  bool lane_is_down(std::uint8_t local_rail, std::uint8_t remote_rail) const;
+  /// There is to be a lane between these rails.
+  bool knows_lane(std::uint8_t local_rail, std::uint8_t remote_rail) const;
+  /// The lane takes the place of one that is up: the other side has lost that and does not wait until we know it too.
   void lane_up(Lane& lane);
   std::size_t lanes_up() const;
   /// Bytes per nanosecond of the lanes that are up together, as far as it was measured.
@@ -73,6 +78,8 @@ class Trunk final : public LaneEvents {
   std::size_t lanes_known() const { return lanes_.size(); }
   /// Closes all lanes.
   void close();
+  /// Looks whether the far ends of lanes that have something under way still answer. Every few milliseconds.
+  void listen(Nanoseconds now);
 
   // ---- sending (trunk_send.cc)
   /// Puts a chunk on its way: at once when a lane has room.
@@ -119,6 +126,10 @@ class Trunk final : public LaneEvents {
   struct Frame;  ///< one frame being put together
 
   LaneState& state_of(Lane& lane);
+  void suspect(LaneState& state, Nanoseconds now);
+  void forgive(LaneState& state, Nanoseconds now);
+  void close_lane(LaneState& state, const Status& why);
+  void take_back(const LaneState& state);
 
   /// A peer waits for our acks only to free memory: they may be rare, but not so rare that its memory runs out. Both
   /// sides have about the same number of peers, so its memory is about as large as ours.

@@ -23,9 +23,9 @@ void Trunk::add_lane(std::uint8_t local_rail, std::uint8_t remote_rail, RailLoad
   if (rail.weight > 0) strategy_ = &weighted();
 }
 
-bool Trunk::lane_is_down(std::uint8_t local_rail, std::uint8_t remote_rail) const {
+bool Trunk::knows_lane(std::uint8_t local_rail, std::uint8_t remote_rail) const {
   return std::any_of(lanes_.begin(), lanes_.end(), [&](const LaneState& state) {
-    return state.lane == nullptr && state.local_rail == local_rail && state.remote_rail == remote_rail;
+    return state.local_rail == local_rail && state.remote_rail == remote_rail;
   });
 }
 
@@ -42,10 +42,11 @@ double Trunk::rate() const {
 
 void Trunk::lane_up(Lane& lane) {
   for (LaneState& state : lanes_) {
-    if (state.lane != nullptr || state.local_rail != lane.spec().local_rail ||
-        state.remote_rail != lane.spec().remote_rail)
-      continue;
+    if (state.local_rail != lane.spec().local_rail || state.remote_rail != lane.spec().remote_rail) continue;
+    if (state.lane != nullptr) close_lane(state, {Code::io, "the other side has replaced it"});
     state.lane = &lane;
+    if (state.was_up) state.rail->reconnections += 1;
+    state.was_up = true;
     state.rate = 0;
     for (LaneState& each : lanes_) each.given = 0;  // shares count anew
     state.rail->lanes_up += 1;
@@ -61,17 +62,12 @@ void Trunk::lane_free(Lane&) { pump(); }
 
 void Trunk::lane_down(Lane& lane, const Status& why) {
   LaneState& state = state_of(lane);
-  const std::uint8_t index = index_of(state);
   drop_receiving(state);
-  for (std::uint64_t id = log_.oldest(); id != log_.next(); ++id) {
-    SentPiece& piece = log_.at(id);
-    if (piece.lane != index || piece.acked) continue;
-    piece.lane = kNoLane;
-    ++replays_;
-  }
-  if (received_.any()) owed_pieces_ = kAckPieces;  // acks that the lane carried may be lost: they are owed again
+  take_back(state);
   state.reset(clock_.now());
   state.rail->lanes_up -= 1;
+  if (std::none_of(lanes_.begin(), lanes_.end(), [](const LaneState& other) { return other.usable(); }))
+    for (LaneState& other : lanes_) other.trust();  // a suspect is better than nobody
   receiver_.lane_lost(*this, lane, why);
 }
 

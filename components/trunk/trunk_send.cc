@@ -188,7 +188,7 @@ bool Trunk::send_acks() {
   if (owed_pieces_ == 0) return false;
   LaneState* best = nullptr;
   for (LaneState& state : lanes_)
-    if (state.lane != nullptr && !state.lane->busy() && (best == nullptr || state.fill < best->fill)) best = &state;
+    if (state.usable() && !state.lane->busy() && (best == nullptr || state.fill < best->fill)) best = &state;
   if (best == nullptr) return false;
   std::array<std::byte, kAckRecord> record;
   encode_ack(record.data(), received_.ack());

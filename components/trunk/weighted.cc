@@ -17,7 +17,7 @@ class Weighted final : public Strategy {
   LaneChoice choose(std::span<LaneState> lanes, std::size_t queued, Nanoseconds now) const override {
     LaneState* best = nullptr;
     for (LaneState& lane : lanes) {
-      if (lane.lane == nullptr || lane.rail->weight <= 0) continue;
+      if (!lane.usable() || lane.rail->weight <= 0) continue;
       if (best == nullptr || before(lane, *best, queued)) best = &lane;
     }
     if (best == nullptr) return earliest_finish().choose(lanes, queued, now);

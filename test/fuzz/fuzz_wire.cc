@@ -81,6 +81,8 @@ struct Receiver final : PieceReceiver {
   }
   bool has_begun(TeamId team, OpNumber op) override { return team == 1 && op <= begun; }
   void peer_began(Trunk&, TeamId, OpNumber) override {}
+  void lane_suspected(Trunk&, const Lane&, Nanoseconds) override {}
+  void lane_forgiven(Trunk&, const Lane&) override {}
   void lane_lost(Trunk&, Lane&, const Status&) override {}
 
   OpNumber begun = 1;

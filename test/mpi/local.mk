@@ -11,6 +11,7 @@ check_PROGRAMS += \
 	%D%/own_types \
 	%D%/progress \
 	%D%/same_bits \
+	%D%/survives \
 	%D%/threads
 
 test_mpi_beyond_2gib_SOURCES = %D%/beyond_2gib.c $(mpi_test_common)
@@ -37,6 +38,9 @@ test_mpi_progress_LDADD = $(MPI_LIBS) -lm
 test_mpi_same_bits_SOURCES = %D%/same_bits.c $(mpi_test_common)
 test_mpi_same_bits_CPPFLAGS = $(MPI_CFLAGS)
 test_mpi_same_bits_LDADD = $(MPI_LIBS) -lm
+test_mpi_survives_SOURCES = %D%/survives.c $(mpi_test_common)
+test_mpi_survives_CPPFLAGS = $(MPI_CFLAGS)
+test_mpi_survives_LDADD = $(MPI_LIBS) -lm
 test_mpi_threads_SOURCES = %D%/threads.c $(mpi_test_common)
 test_mpi_threads_CPPFLAGS = $(MPI_CFLAGS)
 test_mpi_threads_LDADD = $(MPI_LIBS) -lm

@@ -13,9 +13,9 @@ MUTATIONS = [
     ("duplicates are found when they begin only", TRUNK + "trunk_receive.cc", [
         ("if (received_.contains(piece.id)) {", "if (false) {")]),
     # Nothing is lost.
-    ("no replay of what a dead lane had", TRUNK + "trunk_lanes.cc", [
+    ("no replay of what a dead lane had", TRUNK + "trunk_silence.cc", [
         ("if (piece.lane != index || piece.acked) continue;", "continue;")]),
-    ("acks that a dead lane had are not owed again", TRUNK + "trunk_lanes.cc", [
+    ("acks that a dead lane had are not owed again", TRUNK + "trunk_silence.cc", [
         ("if (received_.any()) owed_pieces_ = kAckPieces;", "")]),
     # The source outlives its need.
     ("a lane in the middle of an acknowledged piece keeps reading its source", TRUNK + "trunk_ack.cc", [

@@ -222,6 +222,21 @@ TEST_F(TcpLaneTest, PlacesForAnotherSizeCloseTheLane) {
   EXPECT_TRUE(receiver->frames.empty());
 }
 
+TEST_F(TcpLaneTest, KnowsWhetherTheFarEndsKernelAnswers) {
+  fill_up(random_contents(random, 10), random_contents(random, kMaxFramePayload));
+  const auto nothing_in_flight = [this] {
+    clock.advance(10 * kMillisecond);
+    return from->pulse().in_flight == 0;
+  };
+  EXPECT_TRUE(drive(nothing_in_flight, a)) << "a process that does not read, but its kernel has answered";
+  const std::uint64_t before = from->pulse().delivered;
+  EXPECT_GT(before, 0u);
+  EXPECT_GT(from->fill(), 0u);
+  EXPECT_TRUE(drive([this] { return from->fill() == 0; }, a, b));
+  clock.advance(10 * kMillisecond);
+  EXPECT_GT(from->pulse().delivered, before);
+}
+
 TEST_F(TcpLaneTest, KnowsItsRoundTrip) {
   send(*from, {}, Bytes(10));
   ASSERT_TRUE(drive([&] { return receiver->frames.size() == 1; }, a, b));

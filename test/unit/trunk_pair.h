@@ -63,7 +63,8 @@ class HandLane final : public Lane {
     rest.clear();
   }
   void redirect(std::size_t index) override { redirected.push_back(index); places.segments[index].data = nullptr; }
-  std::size_t fill() override { return 0; }
+  std::size_t fill() override { return beat.in_flight; }
+  LanePulse pulse() override { return beat; }
   Nanoseconds min_rtt() override { return 0; }
   double rate() override { return 0; }
   void close() override { dead = true; }
@@ -75,6 +76,7 @@ class HandLane final : public Lane {
     frames.push_back(std::move(partial));
   }
 
+  LanePulse beat;      ///< what it says of its far end
   bool stuck = false;  ///< frames are taken only partly
   bool dead = false;
   int owned = 0;
@@ -112,6 +114,8 @@ class TestReceiver final : public PieceReceiver {
   void peer_began(Trunk&, TeamId team, OpNumber op) override {
     if (on_begun) on_begun(team, op);
   }
+  void lane_suspected(Trunk&, const Lane& lane, Nanoseconds) override { suspected.push_back(lane.spec().local_rail); }
+  void lane_forgiven(Trunk&, const Lane& lane) override { forgiven.push_back(lane.spec().local_rail); }
   void lane_lost(Trunk&, Lane&, const Status& why) override { lost.push_back(why.text()); }
 
   Bytes memory = Bytes(1 << 20);
@@ -124,6 +128,7 @@ class TestReceiver final : public PieceReceiver {
   std::size_t total = 0;
   std::function<void(TeamId, OpNumber)> on_begun;
   std::vector<std::string> lost;
+  std::vector<int> suspected, forgiven;  ///< local rails
 };
 
 /// One end of each lane.

@@ -148,6 +148,12 @@ std::size_t SimLane::fill() {
   return out_->under_way() + rest;
 }
 
+LanePulse SimLane::pulse() {
+  if (state_ != State::open) return {};
+  const Nanoseconds heard = network_.now() - std::max(out_->last_arrival(), in_->last_arrival());
+  return {out_->arrived(), out_->unanswered(), heard, min_rtt()};
+}
+
 void SimLane::close() {
   if (state_ == State::open) detach(true);
   state_ = State::closed;

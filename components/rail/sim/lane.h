@@ -28,6 +28,7 @@ class SimLane final : public Lane, public SimStreamUser {
   std::size_t fill() override;
   Nanoseconds min_rtt() override { return 2 * port_.options().delay; }
   double rate() override { return port_.options().rate; }
+  LanePulse pulse() override;
   void close() override;
 
   // ---- the transport's side

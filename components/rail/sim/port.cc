@@ -17,6 +17,11 @@ void SimStream::write(const std::byte* bytes, std::size_t size) {
   from_.offer(*this);
 }
 
+std::size_t SimStream::unanswered() const {
+  const std::size_t buffer = network_.options().receive_buffer;
+  return std::min(under_way(), buffer - std::min(buffer, arrived_ - read_));
+}
+
 void SimStream::end() {
   closing_ = true;
   finish_if_drained();
@@ -77,6 +82,7 @@ void SimStream::sent(std::size_t size) {
 
 void SimStream::arrive(std::size_t size) {
   arrived_ += std::min(size, written_ - arrived_);  // aborted meanwhile
+  arrived_at_ = network_.now();
   network_.trace(size);
   if (abandoned_) throw_away();
   if (reader != nullptr) reader->stream_changed();

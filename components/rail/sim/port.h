@@ -26,13 +26,19 @@ class SimStreamUser {
 /// One direction of a connection: bytes in order, with the sender's buffer in front and the receiver's behind.
 class SimStream : public std::enable_shared_from_this<SimStream> {
  public:
-  SimStream(SimNetwork& network, SimPort& from, SimPort& to) : network_(network), from_(from), to_(to) {}
+  SimStream(SimNetwork& network, SimPort& from, SimPort& to)
+      : network_(network), from_(from), to_(to), arrived_at_(network.now()) {}
 
   // ---- the writing end
   std::size_t room() const;
   void write(const std::byte* bytes, std::size_t size);
   /// Bytes written that have not arrived on the other side.
   std::size_t under_way() const { return written_ - arrived_; }
+  /// Of them, what the other side's kernel has room for and would answer if it came.
+  std::size_t unanswered() const;
+  /// Bytes that have arrived there, ever, and when the last of them did (or the stream began).
+  std::size_t arrived() const { return arrived_; }
+  Nanoseconds last_arrival() const { return arrived_at_; }
   /// Nothing more is written: what was written still travels, then the stream ends.
   void end();
   /// The same, but what has not left yet is lost, and some of what is on its way.
@@ -74,7 +80,8 @@ class SimStream : public std::enable_shared_from_this<SimStream> {
   std::size_t consumed_ = 0;      ///< bytes at the front of bytes_ that were read
   // Positions in the stream, each at most the one before it.
   std::size_t written_ = 0, sent_ = 0, arrived_ = 0, read_ = 0;
-  Nanoseconds last_arrival_ = 0;
+  Nanoseconds last_arrival_ = 0;  ///< of what is on its way
+  Nanoseconds arrived_at_;
   Nanoseconds slower_ = 0;
   bool closing_ = false, end_sent_ = false, ended_ = false, abandoned_ = false;
 };

@@ -10,6 +10,7 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <cstddef>
 #include <cstring>
 
 #include "rail/tcp/socket.h"
@@ -19,6 +20,9 @@ namespace {
 
 /// The kernel enlarges a receive buffer by what was read from it, so it is looked at this often per lane_memory read.
 constexpr std::size_t kChecksPerMemory = 4;
+/// Linux answers a packet or two at once only when it has something to say to them, else within 40 ms and a tick.
+constexpr Nanoseconds kDelayedAnswer = 45 * kMillisecond;
+constexpr std::uint32_t kAnsweredLate = 2;  ///< packets
 constexpr std::size_t kWholeFrame = kEnvelopeSize + kMaxFrameHeader + kMaxFramePayload;
 
 /// The socket has no room now, or the kernel no memory: worth another try, the connection stands.
@@ -28,6 +32,25 @@ std::size_t total(std::span<const iovec> places) {
   std::size_t sum = 0;
   for (const iovec& place : places) sum += place.iov_len;
   return sum;
+}
+
+/// An older kernel's tcp_info is shorter.
+template <typename Field>
+bool knows(socklen_t size, Field tcp_info::*field) {
+  static const tcp_info info{};
+  return reinterpret_cast<const char*>(&(info.*field) + 1) - reinterpret_cast<const char*>(&info) <= static_cast<std::ptrdiff_t>(size);
+}
+
+/// What waits for the peer's window is not in flight. Selective acknowledgements count as answers: a lane that loses
+/// packets is alive.
+LanePulse pulse_of(const tcp_info& info) {
+  LanePulse pulse;
+  pulse.delivered = info.tcpi_bytes_acked + info.tcpi_delivered;
+  pulse.in_flight = std::size_t{info.tcpi_unacked} * info.tcpi_snd_mss;
+  pulse.heard = std::min(info.tcpi_last_ack_recv, info.tcpi_last_data_recv) * kMillisecond;
+  pulse.rtt = (info.tcpi_rtt + 4 * Nanoseconds{info.tcpi_rttvar}) * kMicrosecond;
+  if (info.tcpi_unacked <= kAnsweredLate) pulse.rtt += kDelayedAnswer;
+  return pulse;
 }
 
 }  // namespace
@@ -195,6 +218,11 @@ double TcpLane::rate() {
   return rate_;
 }
 
+LanePulse TcpLane::pulse() {
+  ask_info();
+  return pulse_;
+}
+
 void TcpLane::ask_info() {
   const Nanoseconds now = shop_.clock.now();
   if (state_ != State::open || (info_asked_ && now < info_due_)) return;
@@ -203,10 +231,9 @@ void TcpLane::ask_info() {
   tcp_info info{};
   socklen_t size = sizeof(info);
   if (getsockopt(fd_.get(), IPPROTO_TCP, TCP_INFO, &info, &size) != 0) return;
-  constexpr socklen_t kRtt = offsetof(tcp_info, tcpi_min_rtt) + sizeof(info.tcpi_min_rtt);
-  if (size >= kRtt && info.tcpi_min_rtt != ~0U) min_rtt_ = info.tcpi_min_rtt * kMicrosecond;
-  constexpr socklen_t kRate = offsetof(tcp_info, tcpi_delivery_rate) + sizeof(info.tcpi_delivery_rate);
-  if (size >= kRate) rate_ = static_cast<double>(info.tcpi_delivery_rate) / kSecond;
+  if (knows(size, &tcp_info::tcpi_min_rtt) && info.tcpi_min_rtt != ~0U) min_rtt_ = info.tcpi_min_rtt * kMicrosecond;
+  if (knows(size, &tcp_info::tcpi_delivery_rate)) rate_ = static_cast<double>(info.tcpi_delivery_rate) / kSecond;
+  pulse_ = knows(size, &tcp_info::tcpi_delivered) ? pulse_of(info) : LanePulse{};
 }
 
 void TcpLane::fail(Status why) {

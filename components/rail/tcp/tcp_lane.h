@@ -49,6 +49,7 @@ class TcpLane final : public Lane {
   std::size_t fill() override;
   Nanoseconds min_rtt() override;
   double rate() override;
+  LanePulse pulse() override;
   void close() override;
 
   /// Reads what there is within the budget and reports it. True when there was anything.
@@ -93,6 +94,7 @@ class TcpLane final : public Lane {
 
   Nanoseconds min_rtt_ = 0;
   double rate_ = 0;
+  LanePulse pulse_;
   Nanoseconds info_due_ = 0;
   bool info_asked_ = false;
 };

@@ -1,0 +1,89 @@
+// SPDX-License-Identifier: BSD-3-Clause
+/// Lanes whose far end is silent: suspected first, which moves their pieces while they stay open; then forgiven or closed.
+#include <algorithm>
+#include <string>
+
+#include "trunk/lane_limits.h"
+#include "trunk/trunk.h"
+
+namespace nezha {
+namespace {
+
+/// By then the kernel has tried again a few times, and waits ever longer; a new connection is faster.
+constexpr Nanoseconds kHopeless = kSecond;
+/// The same where no other lane speaks: then it is more likely the peer that stands still than its network.
+constexpr Nanoseconds kAllHopeless = 3 * kSecond;
+
+/// Until what is queued in front of new bytes has left.
+Nanoseconds queue_time(const LaneState& state) {
+  const double rate = std::max(state.rail->rate(), pace(state));
+  const double alone = static_cast<double>(state.fill) / pace(state);
+  return static_cast<Nanoseconds>(std::max(alone, static_cast<double>(state.rail->fill) / rate));
+}
+
+}  // namespace
+
+void Trunk::listen(Nanoseconds now) {
+  bool any = false;
+  bool anyone_speaks = false;
+  for (LaneState& state : lanes_) {
+    if (state.lane == nullptr) continue;
+    const bool waits = state.fill != 0 || state.suspect;
+    state.silence.look(waits ? state.lane->pulse() : LanePulse{}, queue_time(state), now);
+    any = any || waits;
+    if (!state.silence.suspicious() && !state.suspect) anyone_speaks = true;
+  }
+  if (!any) return;
+  for (LaneState& state : lanes_) {
+    if (state.lane == nullptr) continue;
+    if (state.suspect && state.silence.lasted() == 0) {
+      forgive(state, now);
+    } else if (state.silence.hopeless(anyone_speaks ? kHopeless : kAllHopeless)) {
+      close_lane(state, {Code::timed_out, "no answer from the other side for " +
+                                              std::to_string(state.silence.lasted() / kMillisecond) + " ms"});
+    } else if (anyone_speaks && !state.suspect && state.silence.suspicious()) {
+      suspect(state, now);
+    }
+  }
+}
+
+/// A lane in the middle of a frame may get the rest out much later, when the piece has long arrived by another way.
+void Trunk::suspect(LaneState& state, Nanoseconds now) {
+  state.suspect = true;
+  state.rail->suspicions += 1;
+  state.rail->suspects += 1;
+  state.lane->own_rest();
+  state.forget_fill(now);
+  receiver_.lane_suspected(*this, *state.lane, state.silence.lasted());
+  take_back(state);
+  pump();
+}
+
+void Trunk::forgive(LaneState& state, Nanoseconds now) {
+  state.trust();
+  state.silence.forgive(now);
+  receiver_.lane_forgiven(*this, *state.lane);
+  pump();
+}
+
+void Trunk::close_lane(LaneState& state, const Status& why) {
+  Lane& lane = *state.lane;
+  lane.close();
+  lane_down(lane, why);
+}
+
+/// What the lane has not brought to the peer, as far as is known, goes again: pieces, and acks of ours.
+void Trunk::take_back(const LaneState& state) {
+  const std::uint8_t index = index_of(state);
+  const std::size_t before = replays_;
+  for (std::uint64_t id = log_.oldest(); id != log_.next(); ++id) {
+    SentPiece& piece = log_.at(id);
+    if (piece.lane != index || piece.acked) continue;
+    piece.lane = kNoLane;
+    ++replays_;
+  }
+  if (replays_ != before) state.rail->failovers += 1;
+  if (received_.any()) owed_pieces_ = kAckPieces;
+}
+
+}  // namespace nezha

@@ -1,0 +1,184 @@
+// SPDX-License-Identifier: BSD-3-Clause
+/// A far end that stops answering: suspected, which costs nothing but its pieces sent twice; forgiven or given up.
+#include "trunk/silence.h"
+#include "trunk_pair.h"
+
+namespace nezha::test {
+namespace {
+
+constexpr Nanoseconds kLook = 4 * kMillisecond;
+
+class SilenceTest : public testing::Test {
+ protected:
+  void look(Nanoseconds time, LanePulse pulse) {
+    for (const Nanoseconds end = now + time; now < end;) {
+      now += kLook;
+      pulse.heard += kLook;
+      silence.look(pulse, expected, now);
+    }
+  }
+
+  Nanoseconds now = kSecond;
+  Nanoseconds expected = 0;
+  Silence silence;
+};
+
+TEST_F(SilenceTest, IsSuspiciousAfterItsFloor) {
+  look(20 * kMillisecond, {.delivered = 7, .in_flight = 100});
+  EXPECT_FALSE(silence.suspicious());
+  look(20 * kMillisecond, {.delivered = 7, .in_flight = 100});
+  EXPECT_TRUE(silence.suspicious());
+}
+
+TEST_F(SilenceTest, IsNoneWhileAnythingIsAnswered) {
+  for (std::uint64_t i = 0; i < 100; ++i) look(20 * kMillisecond, {.delivered = i, .in_flight = 100});
+  EXPECT_FALSE(silence.suspicious());
+}
+
+TEST_F(SilenceTest, IsNoneWhileTheFarEndHoldsBack) {
+  look(100 * kMillisecond, {.delivered = 7, .in_flight = 0});
+  EXPECT_FALSE(silence.suspicious());
+  look(20 * kMillisecond, {.delivered = 7, .in_flight = 100});
+  EXPECT_FALSE(silence.suspicious());
+}
+
+TEST_F(SilenceTest, WaitsAsLongAsTheQueueTakes) {
+  expected = 300 * kMillisecond;
+  look(300 * kMillisecond, {.delivered = 7, .in_flight = 100});
+  EXPECT_FALSE(silence.suspicious());
+  look(50 * kMillisecond, {.delivered = 7, .in_flight = 100});
+  EXPECT_TRUE(silence.suspicious());
+}
+
+TEST_F(SilenceTest, TimeThatNobodyLookedDoesNotCount) {
+  silence.look({.delivered = 7, .in_flight = 100}, 0, now);
+  silence.look({.delivered = 7, .in_flight = 100, .heard = 3 * kSecond}, 0, now + 3 * kSecond);
+  EXPECT_FALSE(silence.suspicious());
+}
+
+TEST_F(SilenceTest, IsHopelessOnlyWhenNothingAtAllIsHeard) {
+  look(2 * kSecond, {.delivered = 7, .in_flight = 100});
+  EXPECT_TRUE(silence.hopeless(kSecond));
+  silence.look({.delivered = 7, .in_flight = 100, .heard = 0}, 0, now + kLook);
+  EXPECT_TRUE(silence.suspicious());
+  EXPECT_FALSE(silence.hopeless(kSecond));
+}
+
+TEST_F(SilenceTest, AMistakeMakesMorePatient) {
+  look(40 * kMillisecond, {.delivered = 7, .in_flight = 100});
+  EXPECT_TRUE(silence.suspicious());
+  silence.forgive(now);
+  look(40 * kMillisecond, {.delivered = 8, .in_flight = 100});
+  EXPECT_FALSE(silence.suspicious());
+  look(40 * kMillisecond, {.delivered = 8, .in_flight = 100});
+  EXPECT_TRUE(silence.suspicious());
+}
+
+class TrunkSilence : public TrunkPair {
+ protected:
+  /// A sends; one lane of it takes the piece, and its far end says nothing from then on.
+  void send_into_silence(std::size_t lanes) {
+    open(lanes);
+    source = pattern(64);
+    send(source);
+    silent = a->lanes[0]->frames.empty() ? 1 : 0;
+    other = 1 - silent;
+    hush(silent);
+  }
+  void hush(std::size_t lane) { a->lanes[lane]->beat = {.delivered = 1, .in_flight = 100}; }
+  void listen(Nanoseconds time) {
+    for (Nanoseconds spent = 0; spent < time; spent += kLook) {
+      clock.advance(kLook);
+      for (HandLane* lane : a->lanes) lane->beat.heard += kLook;
+      a->trunk.listen(clock.now());
+    }
+  }
+
+  Bytes source;
+  std::size_t silent = 0, other = 1;
+};
+
+TEST_F(TrunkSilence, PiecesOfASuspectGoElsewhereWhileItStaysOpen) {
+  send_into_silence(2);
+  listen(60 * kMillisecond);
+  EXPECT_EQ(a->receiver.suspected, std::vector<int>{static_cast<int>(silent)});
+  EXPECT_EQ(a->loads[silent].suspicions, 1u);
+  EXPECT_FALSE(a->lanes[silent]->dead);
+  ASSERT_EQ(a->lanes[other]->frames.size(), 1u);
+  carry_all();  // both, the late one too
+  EXPECT_TRUE(delivered(source));
+  EXPECT_EQ(b->receiver.total, source.size());
+}
+
+TEST_F(TrunkSilence, ASuspectGetsNothingNew) {
+  send_into_silence(2);
+  listen(60 * kMillisecond);
+  const std::size_t before = a->lanes[silent]->frames.size();
+  const Bytes more = pattern(50000);
+  send(more, 4096);
+  EXPECT_EQ(a->lanes[silent]->frames.size(), before);
+}
+
+TEST_F(TrunkSilence, AHalfSentFrameIsReadNoMore) {
+  open(2);
+  for (HandLane* lane : a->lanes) lane->stuck = true;
+  source = pattern(64);
+  send(source);
+  silent = a->lanes[0]->busy() ? 0 : 1;
+  hush(silent);
+  a->lanes[1 - silent]->stuck = false;
+  listen(60 * kMillisecond);
+  EXPECT_EQ(a->lanes[silent]->owned, 1);
+}
+
+TEST_F(TrunkSilence, WhoSpeaksIsForgiven) {
+  send_into_silence(2);
+  listen(60 * kMillisecond);
+  a->lanes[silent]->beat = {};
+  listen(kLook);
+  EXPECT_EQ(a->receiver.forgiven, std::vector<int>{static_cast<int>(silent)});
+  EXPECT_EQ(a->loads[silent].suspects, 0u);
+  listen(5 * kSecond);
+  EXPECT_TRUE(a->receiver.lost.empty());
+}
+
+TEST_F(TrunkSilence, WhoNeverSpeaksIsClosed) {
+  send_into_silence(2);
+  listen(2 * kSecond);
+  EXPECT_TRUE(a->lanes[silent]->dead);
+  ASSERT_EQ(a->receiver.lost.size(), 1u);
+  EXPECT_NE(a->receiver.lost[0].find("no answer"), std::string::npos);
+}
+
+TEST_F(TrunkSilence, OfAllLanesAtOnceIsNoSuspicion) {
+  open(2);
+  source = pattern(200000);
+  send(source);
+  hush(0);
+  hush(1);
+  listen(kSecond);
+  EXPECT_TRUE(a->receiver.suspected.empty());
+  EXPECT_TRUE(a->receiver.lost.empty());
+}
+
+TEST_F(TrunkSilence, ASuspectIsBetterThanNobody) {
+  send_into_silence(2);
+  listen(60 * kMillisecond);
+  a->lanes[other]->frames.clear();
+  a->lose(other);
+  a->trunk.pump();
+  EXPECT_EQ(a->lanes[silent]->frames.size(), 2u);
+}
+
+TEST_F(TrunkSilence, ANewConnectionReplacesTheOld) {
+  open(2);
+  HandLane* old = a->lanes[0];
+  a->raise(0);
+  EXPECT_TRUE(old->dead);
+  ASSERT_EQ(a->receiver.lost.size(), 1u);
+  EXPECT_EQ(a->trunk.lanes_up(), 2u);
+  EXPECT_EQ(a->loads[0].lanes_up, 1u);
+}
+
+}  // namespace
+}  // namespace nezha::test
