@@ -17,6 +17,7 @@ constexpr std::size_t kLeastKeep = 2 * kMostCopied + 4096;
 constexpr std::size_t kMostKeep = 512 * 1024;
 constexpr Nanoseconds kSampleTick = 500 * kMicrosecond;
 constexpr Nanoseconds kListenEvery = 4 * kMillisecond;
+constexpr Nanoseconds kLifeEvery = 100 * kMillisecond;
 constexpr double kMbps = 1e6 / 8 / 1e9;  ///< in bytes per nanosecond
 
 }  // namespace
@@ -138,7 +139,10 @@ nezha_team_state_t Core::decide(Team& team, const std::array<std::uint64_t, NEZH
   return after;
 }
 
-void Core::start(Team& team, const Call& call, AlgorithmChoice choice) { team.start(call, choice); }
+void Core::start(Team& team, const Call& call, AlgorithmChoice choice) {
+  wiring_.used(clock_.now());
+  team.start(call, choice);
+}
 
 bool Core::progress(Watch watch) {
   bool moved = false;
@@ -157,25 +161,56 @@ void Core::step(Nanoseconds now) {
     for (RailLoad& load : loads_) load.refresh(now, kListenEvery);
     for (const auto& [id, peer] : peers_) peer->trunk->listen(now);
   }
-  fail_dark_teams(now);
+  watch_life(now);
   for (const auto& team : teams_)
     if (team->state() == NEZHA_TEAM_WIRING && team->next_peer().settled) step_sample(team->next_peer(), now);
 }
 
-/// An operation whose peer has had no lane for too long ends with an error.
-void Core::fail_dark_teams(Nanoseconds now) {
+/// An operation does not wait for ever for a process that gives no sign of life: whatever the reason, no lane that works,
+/// or the process stopped or gone.
+void Core::watch_life(Nanoseconds now) {
+  if (now < life_due_) return;
+  life_due_ = now + kLifeEvery;
+  const Nanoseconds timeout = config_.timeout * kSecond;
+  const Nanoseconds ask_after = std::min(timeout / 4, kSecond);
   for (const auto& team : teams_) {
-    if (!team->active()) continue;
-    for (const Peer* peer : team->peers()) {
-      if (peer == nullptr || peer->dark_since == 0 || now - peer->dark_since < config_.timeout * kSecond) continue;
-      std::string last;
-      for (const Wire& wire : peer->wires)
-        last += wire.label + ": " + wire.last_error.text() + "; ";
-      team->abort("no rail to " + peer->label() + " for coll_nezha_timeout = " + std::to_string(config_.timeout) +
-                  " s (" + last + "this is " + self_.node + ")");
-      break;
+    for (std::size_t rank = 0; team->active() && rank < team->peers().size(); ++rank) {
+      const Peer* peer = team->peers()[rank];
+      if (peer != nullptr && peer->trunk->quiet(now, ask_after) >= timeout)
+        give_up(*team, static_cast<int>(rank));
     }
   }
+}
+
+void Core::give_up(Team& team, int lost) {
+  const Peer& peer = *team.peers()[static_cast<std::size_t>(lost)];
+  std::string lanes;
+  for (const Wire& wire : peer.wires)
+    lanes += (lanes.empty() ? "" : "; ") + wire.label + ": " +
+             (wire.last_error.ok() ? "no answer" : wire.last_error.text());
+  fail(team, static_cast<std::uint64_t>(team.rank()) << 32 | static_cast<std::uint32_t>(lost),
+       "no sign of life from " + peer.label() + " on any rail for coll_nezha_timeout = " +
+           std::to_string(config_.timeout) + " s, seen from " + self_.node + " (" + lanes + ")");
+}
+
+/// Every member has to hear of it, from somebody whom it can still hear.
+void Core::fail(Team& team, std::uint64_t who, const std::string& why) {
+  log_.line(0, "team %s has failed: %s", team.name().c_str(), why.c_str());
+  team.abort(why);
+  for (const Peer* peer : team.peers())
+    if (peer != nullptr) peer->trunk->tell_failed(team.id(), who);
+}
+
+void Core::team_failed(TeamId id, std::uint64_t who) {
+  Team* team = team_of(id);
+  if (team == nullptr || !team->error().empty()) return;
+  const auto label = [&](std::uint64_t rank) {
+    if (rank >= team->peers().size()) return std::string("a rank that cannot be");
+    const Peer* peer = team->peers()[rank];
+    return peer == nullptr ? "this rank on " + self_.node : peer->label();
+  };
+  fail(*team, who, label(who >> 32) + " gave up: it had no sign of life from " + label(who & 0xffffffff) +
+                       " on any rail within coll_nezha_timeout; its own message tells more");
 }
 
 /// Something was handed to a lane that is not known to have come to its other end.
@@ -194,6 +229,10 @@ bool Core::settle() {
   return outstanding;
 }
 
+void Core::doze() {
+  for (const auto& transport : transports_) transport->doze();
+}
+
 bool Core::wiring() const {
   return std::any_of(teams_.begin(), teams_.end(), [now = clock_.now()](const auto& team) {
     return team->state() == NEZHA_TEAM_WIRING && now < team->wiring_until();
@@ -208,9 +247,7 @@ Nanoseconds Core::next_due() const {
     if (when != 0 && (due == 0 || when < due)) due = when;
   };
   for (const auto& transport : transports_) sooner(transport->next_deadline());
-  for (const auto& team : teams_)
-    for (const Peer* peer : team->peers())
-      if (team->active() && peer != nullptr && peer->dark_since != 0) sooner(peer->dark_since + config_.timeout * kSecond);
+  if (std::any_of(teams_.begin(), teams_.end(), [](const auto& team) { return team->active(); })) sooner(life_due_);
   return due;
 }
 
@@ -266,7 +303,7 @@ bool Core::expects(const LaneSpec& spec) const {
 LaneEvents& Core::lane_up(Lane& lane) {
   Peer& peer = *peers_.at(lane.spec().peer);
   peer.trunk->lane_up(lane);
-  wiring_.lane_up(peer, {lane.spec().local_rail, lane.spec().remote_rail});
+  wiring_.lane_up(peer, {lane.spec().local_rail, lane.spec().remote_rail}, clock_.now());
   return *peer.trunk;
 }
 

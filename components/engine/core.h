@@ -54,6 +54,8 @@ class Core final : public PieceReceiver, public Admission {
   void step(Nanoseconds now);
   /// Sends owed acks; true while anything is outstanding.
   bool settle();
+  /// See Transport::doze().
+  void doze();
   /// A team is being wired: lanes come up and are sampled, also by peers whose bytes must be taken.
   bool wiring() const;
   /// When step() must be called next; 0 = no need.
@@ -74,6 +76,7 @@ class Core final : public PieceReceiver, public Admission {
   bool arrived(Trunk& trunk, const PieceHeader& piece, const std::byte* data) override;
   bool has_begun(TeamId team, OpNumber op) override;
   void peer_began(Trunk& trunk, TeamId team, OpNumber op) override;
+  void team_failed(TeamId team, std::uint64_t who) override;
   void lane_suspected(Trunk& trunk, const Lane& lane, Nanoseconds silent) override;
   void lane_forgiven(Trunk& trunk, const Lane& lane) override;
   void lane_lost(Trunk& trunk, Lane& lane, const Status& why) override;
@@ -83,12 +86,15 @@ class Core final : public PieceReceiver, public Admission {
   bool expects(const LaneSpec& spec) const override;
   LaneEvents& lane_up(Lane& lane) override;
   void lane_failed(const LaneSpec& spec, const Status& why) override;
+  void rail_back(std::uint8_t local_rail) override { wiring_.rail_back(local_rail, clock_.now()); }
 
  private:
   Team* team_of(TeamId id) const;
   Transport& transport_of(const LaneSpec& spec) const { return *transports_[transport_of_[spec.local_rail]]; }
   void connect(const Peer& peer, const Wire& wire, Nanoseconds deadline);
-  void fail_dark_teams(Nanoseconds now);
+  void watch_life(Nanoseconds now);
+  void give_up(Team& team, int lost);
+  void fail(Team& team, std::uint64_t who, const std::string& why);
   bool listening() const;
 
   const Config config_;
@@ -105,6 +111,7 @@ class Core final : public PieceReceiver, public Admission {
   std::vector<std::unique_ptr<Team>> teams_;
   std::unordered_map<TeamId, Team*> ready_;
   Nanoseconds listened_ = 0;  ///< when the lanes' far ends were last looked at
+  Nanoseconds life_due_ = 0;  ///< when peers of operations under way are next asked for signs of life
   std::vector<std::pair<Lane*, Transport*>> dead_;  ///< to be forgotten outside their own callbacks
 };
 

@@ -312,6 +312,9 @@ bool Engine::rail_stats(std::size_t index, nezha_rail_stats_t& stats) {
   stats.share = total == 0 ? 0 : static_cast<std::uint32_t>(static_cast<double>(load.bytes_sent) / static_cast<double>(total) * 65536);
   stats.lanes_up = load.lanes_up;
   stats.lanes_failed = load.lanes_failed;
+  stats.suspicions = load.suspicions;
+  stats.failovers = load.failovers;
+  stats.reconnections = load.reconnections;
   return true;
 }
 

@@ -19,6 +19,9 @@ struct Wire {
   RailPair rails;
   std::string label;  ///< "tcp/eth0 - tcp/eth0": this side's rail first
   State state = State::idle;
+  bool was_up = false;
+  Nanoseconds up_since = 0;
+  unsigned tries = 0;  ///< since it was last up for a while
   Nanoseconds next_try = 0;
   Status last_error;
 };

@@ -51,9 +51,9 @@ void Engine::serve() {
     if (stop_) return;
     if (operations_ != 0) continue;  // whoever waits for one drives
     core_.step(clock_.now());
-    core_.progress(ticking_ || core_.wiring() ? Watch::all : Watch::rare);
+    const bool moved = core_.progress(ticking_ || core_.wiring() ? Watch::all : Watch::rare);
     const bool outstanding = core_.settle();
-    ticking_ = outstanding || called_;
+    ticking_ = outstanding || called_ || moved;
     called_ = false;
   }
 }
@@ -67,7 +67,8 @@ void Engine::nap(Lock& lock, bool ticking) {
   for (const auto& transport : core_.transports())
     if (operations_ == 0 && count < fds.size()) fds[count++] = {transport->wait_fd(Watch::rare), POLLIN, 0};
   const Nanoseconds now = clock_.now();
-  const Nanoseconds due = core_.next_due();
+  const Nanoseconds due = operations_ == 0 ? core_.next_due() : 0;
+  if (operations_ == 0 && !ticking) core_.doze();  // what comes while the application computes is acknowledged too
   Nanoseconds span = ticking ? kTick : 0;
   if (due != 0 && (span == 0 || due - now < span)) span = std::max<Nanoseconds>(due - now, kShortest);
   const timespec time{span / kSecond, span % kSecond};

@@ -2,13 +2,28 @@
 #include "engine/wiring.h"
 
 #include <algorithm>
+#include <array>
+#include <cstdint>
 
 namespace nezha {
 namespace {
 
-constexpr Nanoseconds kRetry = 200 * kMillisecond;
-constexpr Nanoseconds kLeisure = 5 * kSecond;  ///< between tries for a lane that others stand in for
-constexpr Nanoseconds kAttempt = kSecond;  ///< longest time of one try to connect
+constexpr Nanoseconds kFirstRetry = 10 * kMillisecond;
+constexpr Nanoseconds kRetry = 200 * kMillisecond;  ///< longest time between two tries for a lane that is wanted
+constexpr Nanoseconds kLeisure = 5 * kSecond;  ///< for one that others have stood in for all the time, or nobody uses
+constexpr Nanoseconds kSteady = kSecond;  ///< who dies younger has to wait longer each time: replays cost more than it brings
+constexpr Nanoseconds kUnused = 2 * kSecond;   ///< without an operation
+/// Longest times of one try to connect: a lane that was up once comes up fast, or its network is still away; on a loaded
+/// machine it may take longer after all.
+constexpr Nanoseconds kAttempt = kSecond;
+constexpr std::array kAttempts = {kAttempt / 4, kAttempt / 4, kAttempt / 2, kAttempt};
+
+/// Half of `longest` to all of it: otherwise all processes of a node would come at once, again and again.
+Nanoseconds jittered(Nanoseconds longest, std::uint64_t seed) {
+  seed = (seed ^ seed >> 30) * 0xbf58476d1ce4e5b9;
+  seed ^= seed >> 31;
+  return longest / 2 + static_cast<Nanoseconds>(seed % static_cast<std::uint64_t>(longest / 2));
+}
 
 }  // namespace
 
@@ -45,7 +60,7 @@ void Wiring::step_peer(Peer& peer, Nanoseconds now) {
       continue;
     }
     wire.state = Wire::State::connecting;
-    connect_(peer, wire, now + kAttempt);
+    connect_(peer, wire, now + (wire.was_up ? kAttempts[wire.tries % kAttempts.size()] : kAttempt));
   }
   if (!peer.settled && now >= peer.wiring_deadline) settle(peer);
   if (!peer.settled) due(peer.wiring_deadline);
@@ -62,9 +77,40 @@ void Wiring::settle(Peer& peer) {
   }
 }
 
-void Wiring::lane_up(Peer& peer, RailPair rails) {
+void Wiring::used(Nanoseconds now) {
+  const bool idle = now - used_ > kUnused;
+  used_ = now;
+  if (!idle) return;
+  for (Peer* peer : wanted_)
+    for (Wire& wire : peer->wires)
+      if (wire.state == Wire::State::idle && wire.was_up) wire.next_try = now;
+  due(now);
+}
+
+void Wiring::rail_back(std::uint8_t local_rail, Nanoseconds now) {
+  for (Peer* peer : wanted_)
+    for (Wire& wire : peer->wires)
+      if (wire.rails.local == local_rail && wire.state == Wire::State::idle) wire.next_try = now, wire.tries = 0;
+  due(now);
+}
+
+void Wiring::try_again(const Peer& peer, Wire& wire, Nanoseconds now) {
+  const bool stood_in_for = peer.settled && peer.trunk->lanes_up() != 0;
+  const bool wanted = wire.was_up && now - used_ <= kUnused;
+  const Nanoseconds longest = stood_in_for && !wanted ? kLeisure : kRetry;
+  const Nanoseconds doubled = kFirstRetry << std::min(wire.tries, 16U);
+  const std::uint64_t seed = peer.address.id + wire.rails.local * 64 + wire.rails.remote * 1024 + wire.tries * 65536;
+  wire.state = Wire::State::idle;
+  wire.next_try = now + jittered(wire.was_up ? std::min(longest, doubled) : longest, seed);
+  wire.tries += 1;
+  due(wire.next_try);
+}
+
+void Wiring::lane_up(Peer& peer, RailPair rails, Nanoseconds now) {
   Wire* wire = wire_of(peer, rails);
   wire->state = Wire::State::up;
+  wire->was_up = true;
+  wire->up_since = now;
   peer.dark_since = 0;
   peer.settled = peer.settled || std::all_of(peer.wires.begin(), peer.wires.end(),
                                              [](const Wire& w) { return w.state == Wire::State::up; });
@@ -74,31 +120,30 @@ void Wiring::lane_up(Peer& peer, RailPair rails) {
 void Wiring::lane_failed(Peer& peer, RailPair rails, const Status& why, Nanoseconds now) {
   Wire* wire = wire_of(peer, rails);
   wire->last_error = why;
-  wire->state = Wire::State::idle;
-  wire->next_try = now + (peer.settled && peer.trunk->lanes_up() != 0 ? kLeisure : kRetry);
+  if (now - wire->up_since > kSteady) wire->tries = 0;
+  try_again(peer, *wire, now);
   log_.line(3, "lane %s to %s is not up yet: %s", wire->label.c_str(), peer.label().c_str(), why.text().c_str());
-  due(wire->next_try);
 }
 
 void Wiring::lane_suspected(Peer& peer, RailPair rails, Nanoseconds silent) {
+  if (!log_.on(1)) return;
   log_.line(1, "lane %s to %s is suspect: no answer for %lld ms", wire_of(peer, rails)->label.c_str(),
             peer.label().c_str(), static_cast<long long>(silent / kMillisecond));
 }
 
 void Wiring::lane_forgiven(Peer& peer, RailPair rails) {
+  if (!log_.on(1)) return;
   log_.line(1, "lane %s to %s answers again", wire_of(peer, rails)->label.c_str(), peer.label().c_str());
 }
 
 void Wiring::lane_lost(Peer& peer, RailPair rails, const Status& why, Nanoseconds now) {
   Wire* wire = wire_of(peer, rails);
-  wire->state = Wire::State::idle;
   wire->last_error = why;
-  wire->next_try = now + kRetry;
+  try_again(peer, *wire, now);
   if (peer.trunk->lanes_up() == 0) peer.dark_since = now;
   // Who closes a lane between two frames has its reason and tells it; most often it has come to its end.
   const int level = why.code() == Code::closed ? 2 : 1;
   log_.line(level, "lane %s to %s is lost: %s", wire->label.c_str(), peer.label().c_str(), why.text().c_str());
-  due(wire->next_try);
 }
 
 }  // namespace nezha

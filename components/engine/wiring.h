@@ -23,11 +23,15 @@ class Wiring {
 
   /// A team needs this peer: its lanes come up from now on.
   void want(Peer& peer, Nanoseconds now);
+  /// An operation begins: lanes are wanted, those that are down too.
+  void used(Nanoseconds now);
   /// Does what is due. The next time that something will be is next_due().
   void step(Nanoseconds now);
   Nanoseconds next_due() const { return next_due_; }  ///< 0 = nothing
 
-  void lane_up(Peer& peer, RailPair rails);
+  /// That rail can be used again: its lanes are tried at once.
+  void rail_back(std::uint8_t local_rail, Nanoseconds now);
+  void lane_up(Peer& peer, RailPair rails, Nanoseconds now);
   void lane_failed(Peer& peer, RailPair rails, const Status& why, Nanoseconds now);
   /// For the log: a lane does not answer, or does again.
   void lane_suspected(Peer& peer, RailPair rails, Nanoseconds silent);
@@ -35,6 +39,7 @@ class Wiring {
   void lane_lost(Peer& peer, RailPair rails, const Status& why, Nanoseconds now);
 
  private:
+  void try_again(const Peer& peer, Wire& wire, Nanoseconds now);
   static Wire* wire_of(Peer& peer, RailPair rails);
   void step_peer(Peer& peer, Nanoseconds now);
   void settle(Peer& peer);
@@ -46,6 +51,7 @@ class Wiring {
   Notices& notices_;
   std::vector<Peer*> wanted_;
   Nanoseconds next_due_ = 0;
+  Nanoseconds used_ = 0;  ///< when the latest operation began
 };
 
 }  // namespace nezha

@@ -48,6 +48,7 @@ struct LaneSpec {
   std::uint8_t local_rail = 0;   ///< index into the process's list of rails
   std::uint8_t remote_rail = 0;  ///< index into the peer's list
   bool same_node = false;        ///< both ends on this node: the socket is not bound to a device
+  std::uint64_t connection = 0;  ///< of a lane that is up: the same at both ends, and of no other connection
 };
 
 /// Bytes to send, not owned.
@@ -147,6 +148,8 @@ class Admission {
   virtual LaneEvents& lane_up(Lane& lane) = 0;
   /// A connect() came to nothing; no more calls for this attempt. Connecting side.
   virtual void lane_failed(const LaneSpec& spec, const Status& why) = 0;
+  /// A rail of this process can be used again, after a time when it could not.
+  virtual void rail_back(std::uint8_t local_rail) { static_cast<void>(local_rail); }
 
  protected:
   ~Admission() = default;
@@ -170,6 +173,9 @@ class Transport {
   virtual void connect(const LaneSpec& spec, std::size_t local, const RailAddress& remote, Nanoseconds deadline) = 0;
   /// Moves what can be moved now and reports it through the events; never blocks. True when anything happened.
   virtual bool progress(Watch watch) = 0;
+  /// Until the next progress() Watch::rare looks at payload as well, once: the process is about to sleep, and a peer may
+  /// have to hear that its pieces arrived.
+  virtual void doze() {}
   /// A descriptor that polls readable when progress(watch) has something to do; -1 when there is none (simulation).
   virtual int wait_fd(Watch watch) const = 0;
   /// When progress() must be called again even though no descriptor is ready (handshake deadlines); 0 = never.

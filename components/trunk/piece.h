@@ -16,6 +16,9 @@ using OpNumber = std::uint32_t;
 enum class Control : std::uint16_t {
   want = 1,  ///< the sender has no window left for this operation: tell me when it has begun at your side
   begun,     ///< it has
+  lane_closed,  ///< the sender has closed the lane whose connection has the number `team`; it may not say so itself
+  alive,        ///< nothing but its acknowledgement is wanted, as a sign of life
+  failed,       ///< an operation of the team cannot be completed; who gave up and on whom: `offset`, as the engine likes
   withdrawn, ///< in place of a piece whose operation was given up: there is nothing to do
 };
 

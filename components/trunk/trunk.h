@@ -39,6 +39,8 @@ class PieceReceiver {
   virtual bool has_begun(TeamId team, OpNumber op) = 0;
   /// The peer has begun that operation.
   virtual void peer_began(Trunk& trunk, TeamId team, OpNumber op) = 0;
+  /// The peer, or somebody before it, has given up an operation of the team.
+  virtual void team_failed(TeamId team, std::uint64_t who) = 0;
   /// Its far end has not answered for that long, while another lane's has: its pieces go again elsewhere.
   virtual void lane_suspected(Trunk& trunk, const Lane& lane, Nanoseconds silent) = 0;
   /// It answers again.
@@ -80,6 +82,11 @@ class Trunk final : public LaneEvents {
   void close();
   /// Looks whether the far ends of lanes that have something under way still answer. Every few milliseconds.
   void listen(Nanoseconds now);
+  /// For how long the peer's process has given no sign of life although it was asked for one. It is asked by this call, when
+  /// nothing has come for `ask_after`; the call has to come several times a second as long as anybody cares.
+  Nanoseconds quiet(Nanoseconds now, Nanoseconds ask_after);
+  /// Tells the peer that the team has failed.
+  void tell_failed(TeamId team, std::uint64_t who);
 
   // ---- sending (trunk_send.cc)
   /// Puts a chunk on its way: at once when a lane has room.
@@ -129,6 +136,7 @@ class Trunk final : public LaneEvents {
   void suspect(LaneState& state, Nanoseconds now);
   void forgive(LaneState& state, Nanoseconds now);
   void close_lane(LaneState& state, const Status& why);
+  void peer_closed(std::uint64_t connection);
   void take_back(const LaneState& state);
 
   /// A peer waits for our acks only to free memory: they may be rare, but not so rare that its memory runs out. Both
@@ -144,7 +152,7 @@ class Trunk final : public LaneEvents {
   void add_flows(Frame& frame, std::size_t room);
   bool add_chunk(Frame& frame, Flow& flow, std::size_t room);
   void add_piece(Frame& frame, SentPiece& piece);
-  void send_control(Control control, TeamId team, OpNumber op);
+  void send_control(Control control, TeamId team, OpNumber op, std::uint64_t offset = 0);
   void ask_for_window(Flow& flow);
   void unlist(Flow& flow);
   std::uint8_t index_of(const LaneState& state) const { return static_cast<std::uint8_t>(&state - lanes_.data()); }
@@ -181,6 +189,11 @@ class Trunk final : public LaneEvents {
   std::size_t early_used_ = 0;    ///< bytes charged against the peer's window, all flows
   std::size_t replays_ = 0;       ///< pieces in log_ without a lane: replays and control records
   bool pumping_ = false;
+
+  // Signs of life.
+  bool heard_ = false;        ///< a frame has come since the last quiet()
+  Nanoseconds asked_ = 0;     ///< when quiet() was last called
+  Nanoseconds alive_ = 0;     ///< when it last saw a sign of life, or began to ask for one
 
   // Receiving.
   ReceivedSet received_;

@@ -4,6 +4,12 @@
 #include "trunk/trunk.h"
 
 namespace nezha {
+namespace {
+
+/// A lane that comes back is thought to be so much slower than it was until it has shown what it can.
+constexpr double kProbation = 8;
+
+}  // namespace
 
 Trunk::Trunk(ProcessId peer, const TrunkOptions& options, PieceReceiver& receiver, const Clock& clock, const Log& log)
     : peer_(peer),
@@ -47,7 +53,7 @@ void Trunk::lane_up(Lane& lane) {
     state.lane = &lane;
     if (state.was_up) state.rail->reconnections += 1;
     state.was_up = true;
-    state.rate = 0;
+    state.rate /= kProbation;
     for (LaneState& each : lanes_) each.given = 0;  // shares count anew
     state.rail->lanes_up += 1;
     return;
@@ -68,6 +74,7 @@ void Trunk::lane_down(Lane& lane, const Status& why) {
   state.rail->lanes_up -= 1;
   if (std::none_of(lanes_.begin(), lanes_.end(), [](const LaneState& other) { return other.usable(); }))
     for (LaneState& other : lanes_) other.trust();  // a suspect is better than nobody
+  if (lanes_up() != 0) send_control(Control::lane_closed, lane.spec().connection, 0);
   receiver_.lane_lost(*this, lane, why);
 }
 

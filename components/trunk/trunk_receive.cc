@@ -25,6 +25,7 @@ Status Trunk::frame_begins(Lane& lane, std::span<const std::byte> header, std::s
   if (Status status = parse_records(header, payload, state.records); !status.ok()) return status;
   if (state.records.has_ack && !take_ack(state.records.ack)) return bad("an ack for what was never sent");
   state.receiving = true;
+  heard_ = true;
   if (Status status = place_all(state); !status.ok()) {
     drop_receiving(state);
     return status;
@@ -162,6 +163,13 @@ Status Trunk::control_arrived(const PieceHeader& piece) {
     case Control::begun:
       receiver_.peer_began(*this, piece.team, piece.op);
       return {};
+    case Control::lane_closed:
+      peer_closed(piece.team);
+      return {};
+    case Control::failed:
+      receiver_.team_failed(piece.team, piece.offset);
+      return {};
+    case Control::alive:
     case Control::withdrawn:
       return {};
   }

@@ -175,12 +175,13 @@ void Trunk::began(Flow& flow) {
   flow.charged = 0;
 }
 
-void Trunk::send_control(Control control, TeamId team, OpNumber op) {
+void Trunk::send_control(Control control, TeamId team, OpNumber op, std::uint64_t offset) {
   SentPiece& piece = log_.add();
   piece.header.control = true;
   piece.header.step = static_cast<std::uint16_t>(control);
   piece.header.team = team;
   piece.header.op = op;
+  piece.header.offset = offset;
   ++replays_;
 }
 

@@ -13,6 +13,8 @@ namespace {
 constexpr Nanoseconds kHopeless = kSecond;
 /// The same where no other lane speaks: then it is more likely the peer that stands still than its network.
 constexpr Nanoseconds kAllHopeless = 3 * kSecond;
+/// A process that asks less often was stopped itself, or had nothing to ask: it counts anew.
+constexpr Nanoseconds kForgotten = kSecond;
 
 /// Until what is queued in front of new bytes has left.
 Nanoseconds queue_time(const LaneState& state) {
@@ -70,6 +72,29 @@ void Trunk::close_lane(LaneState& state, const Status& why) {
   Lane& lane = *state.lane;
   lane.close();
   lane_down(lane, why);
+}
+
+/// The end of the connection may never come through, or not for a long time: this word has come by another lane.
+void Trunk::peer_closed(std::uint64_t connection) {
+  for (LaneState& state : lanes_)
+    if (state.lane != nullptr && state.lane->spec().connection == connection)
+      return close_lane(state, {Code::io, "the other side has closed it"});
+}
+
+Nanoseconds Trunk::quiet(Nanoseconds now, Nanoseconds ask_after) {
+  if (heard_ || now - asked_ > kForgotten) alive_ = now;
+  heard_ = false;
+  asked_ = now;
+  if (now - alive_ >= ask_after && log_.empty()) {
+    send_control(Control::alive, 0, 0);
+    pump();
+  }
+  return now - alive_;
+}
+
+void Trunk::tell_failed(TeamId team, std::uint64_t who) {
+  send_control(Control::failed, team, 0, who);
+  pump();
 }
 
 /// What the lane has not brought to the peer, as far as is known, goes again: pieces, and acks of ours.

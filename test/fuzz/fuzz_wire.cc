@@ -81,6 +81,7 @@ struct Receiver final : PieceReceiver {
   }
   bool has_begun(TeamId team, OpNumber op) override { return team == 1 && op <= begun; }
   void peer_began(Trunk&, TeamId, OpNumber) override {}
+  void team_failed(TeamId, std::uint64_t) override {}
   void lane_suspected(Trunk&, const Lane&, Nanoseconds) override {}
   void lane_forgiven(Trunk&, const Lane&) override {}
   void lane_lost(Trunk&, Lane&, const Status&) override {}

@@ -12,7 +12,8 @@ check_PROGRAMS += \
 	%D%/progress \
 	%D%/same_bits \
 	%D%/survives \
-	%D%/threads
+	%D%/threads \
+	%D%/until_error
 
 test_mpi_beyond_2gib_SOURCES = %D%/beyond_2gib.c $(mpi_test_common)
 test_mpi_beyond_2gib_CPPFLAGS = $(MPI_CFLAGS)
@@ -44,6 +45,9 @@ test_mpi_survives_LDADD = $(MPI_LIBS) -lm
 test_mpi_threads_SOURCES = %D%/threads.c $(mpi_test_common)
 test_mpi_threads_CPPFLAGS = $(MPI_CFLAGS)
 test_mpi_threads_LDADD = $(MPI_LIBS) -lm
+test_mpi_until_error_SOURCES = %D%/until_error.c $(mpi_test_common)
+test_mpi_until_error_CPPFLAGS = $(MPI_CFLAGS)
+test_mpi_until_error_LDADD = $(MPI_LIBS) -lm
 
 # Preloaded by one of the scripts.
 check_LTLIBRARIES = %D%/other_release.la

@@ -107,6 +107,7 @@ void Process::look() {
     due_ = 0;
   }
   bool moved = core_->progress(operations_ != 0 ? Watch::all : Watch::rare);
+  ticking_ = ticking_ || (moved && operations_ == 0);
   for (const auto& caller : callers_) moved = caller->advance() || moved;
   tick();
   if (moved) {
@@ -131,6 +132,7 @@ void Process::tick() {
   core_->progress(Watch::all);
   ticking_ = core_->settle() || called_;
   called_ = false;
+  if (!ticking_) core_->doze();
 }
 
 }  // namespace nezha::test

@@ -110,15 +110,14 @@ TEST_F(TrunkDelivery, ReplaysPassAFullLog) {
 }
 
 TEST_F(TrunkDelivery, AcksThatDiedWithTheirLaneAreOwedAgain) {
-  open(2);
+  open(1);
   const Bytes source = pattern(64);
   send(source);
   carry_all();
   ASSERT_TRUE(b->trunk.send_acks());
-  for (std::size_t i = 0; i < 2; ++i) b->lanes[i]->frames.clear();
+  b->lanes[0]->frames.clear();
   EXPECT_FALSE(b->trunk.outstanding());
   b->lose(0);
-  b->lose(1);
   EXPECT_TRUE(b->trunk.outstanding());
   b->raise(0);
   settle();

@@ -114,6 +114,7 @@ class TestReceiver final : public PieceReceiver {
   void peer_began(Trunk&, TeamId team, OpNumber op) override {
     if (on_begun) on_begun(team, op);
   }
+  void team_failed(TeamId, std::uint64_t who) override { failures.push_back(who); }
   void lane_suspected(Trunk&, const Lane& lane, Nanoseconds) override { suspected.push_back(lane.spec().local_rail); }
   void lane_forgiven(Trunk&, const Lane& lane) override { forgiven.push_back(lane.spec().local_rail); }
   void lane_lost(Trunk&, Lane&, const Status& why) override { lost.push_back(why.text()); }
@@ -128,6 +129,7 @@ class TestReceiver final : public PieceReceiver {
   std::size_t total = 0;
   std::function<void(TeamId, OpNumber)> on_begun;
   std::vector<std::string> lost;
+  std::vector<std::uint64_t> failures;
   std::vector<int> suspected, forgiven;  ///< local rails
 };
 
@@ -145,7 +147,7 @@ struct End {
     for (std::size_t i = 0; i < count; ++i) raise(i);
   }
   void raise(std::size_t i) {
-    all.push_back(std::make_unique<HandLane>(LaneSpec{peer_id, static_cast<std::uint8_t>(i), static_cast<std::uint8_t>(i)}));
+    all.push_back(std::make_unique<HandLane>(LaneSpec{peer_id, static_cast<std::uint8_t>(i), static_cast<std::uint8_t>(i), false, i + 1}));
     lanes[i] = all.back().get();
     trunk.lane_up(*lanes[i]);
   }

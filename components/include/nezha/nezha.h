@@ -214,6 +214,9 @@ typedef struct nezha_rail_stats {
     uint64_t busy_ns;         /* time with bytes handed over and not yet acknowledged */
     uint32_t share;           /* of the bytes sent over all rails, in 1/65536ths */
     uint32_t lanes_up, lanes_failed;
+    uint64_t suspicions;    /* lanes that did not answer for longer than expected, while another to that peer did */
+    uint64_t failovers;     /* times that unacknowledged pieces of a lane were given to others */
+    uint64_t reconnections; /* lanes that came back after they were lost */
 } nezha_rail_stats_t;
 
 typedef struct nezha_class_stats {

@@ -15,7 +15,7 @@ struct SimTransport::Attempt {
   std::shared_ptr<SimStream> there, back;
   bool over = false;  ///< for the connecting side
 
-  LaneSpec mirrored() const { return {from, spec.remote_rail, spec.local_rail, spec.same_node}; }
+  LaneSpec mirrored() const { return {from, spec.remote_rail, spec.local_rail, spec.same_node, spec.connection}; }
 };
 
 SimTransport::SimTransport(SimNetwork& network, ProcessId self, std::vector<SimPort*> ports, std::size_t first_rail,
@@ -40,6 +40,7 @@ void SimTransport::connect(const LaneSpec& spec, std::size_t local, const RailAd
   SimTransport* peer = network_.find(spec.peer);
   SimPort& port = peer == nullptr ? *ports_[local] : *peer->ports_[remote.port];
   const auto attempt = std::make_shared<Attempt>(Attempt{spec, self_, *ports_[local], port, nullptr, nullptr, false});
+  attempt->spec.connection = self_ << 32 | ++attempts_;
   attempt->there = std::make_shared<SimStream>(network_, attempt->local, attempt->remote);
   attempt->back = std::make_shared<SimStream>(network_, attempt->remote, attempt->local);
   for (const auto& stream : {attempt->there, attempt->back}) {
@@ -111,8 +112,10 @@ bool SimTransport::progress(Watch watch) {
     inbox_.pop_front();
     what();
   }
+  const bool all = watch == Watch::all || dozing_;
   for (std::size_t i = 0; i < lanes_.size(); ++i)
-    any = (watch == Watch::all ? lanes_[i]->progress() : lanes_[i]->progress_rare()) || any;
+    any = (all ? lanes_[i]->progress() : lanes_[i]->progress_rare()) || any;
+  if (any) dozing_ = false;
   return any;
 }
 

@@ -24,6 +24,7 @@ class SimTransport final : public Transport {
   std::span<const RailAddress> rails() const override { return rails_; }
   void connect(const LaneSpec& spec, std::size_t local, const RailAddress& remote, Nanoseconds deadline) override;
   bool progress(Watch watch) override;
+  void doze() override { dozing_ = true; }
   int wait_fd(Watch) const override { return -1; }
   Nanoseconds next_deadline() const override { return 0; }
   void forget(Lane& lane) override;
@@ -65,6 +66,8 @@ class SimTransport final : public Transport {
   std::vector<RailAddress> rails_;
   std::vector<std::unique_ptr<SimLane>> lanes_;
   std::uint64_t serial_ = 0;
+  std::uint64_t attempts_ = 0;
+  bool dozing_ = false;
   std::deque<std::function<void()>> inbox_;  ///< what the network has for progress()
 };
 

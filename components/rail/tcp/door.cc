@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "rail/tcp/door.h"
 
+#include <net/if.h>
 #include <sys/epoll.h>
 
 #include <bit>
@@ -58,6 +59,7 @@ Status Door::open_rail(Interface& interface) {
   if (!rail.listeners.device_bound) note_unbound(interface);
   addresses_.push_back({"tcp", interface.name, interface.family, interface.address, interface.prefix,
                         rail.listeners.port, interface.speed_mbps});
+  rail.index = if_nametoindex(interface.device.c_str());
   rail.interface = std::move(interface);
   rails_.push_back(std::move(rail));
   if (!watch_listeners(rails_.size() - 1, EPOLLIN, EPOLL_CTL_ADD)) {
@@ -93,6 +95,7 @@ void Door::connect(const LaneSpec& spec, std::size_t local, const RailAddress& r
   const auto fail = [&](const Status& why) {
     failures_.push_back({spec, connect_error(local, peer, why)});
   };
+  if (!rails_[local].up) return fail({Code::io, "the rail is lost"});
   const Interface& interface = rails_[local].interface;
   if (remote.family != interface.family) return fail({Code::bad_peer, "one side is IPv4 and the other IPv6"});
   Fd fd;

@@ -15,6 +15,7 @@
 #include "rail/tcp/interface.h"
 #include "rail/tcp/options.h"
 #include "rail/tcp/socket.h"
+#include "rail/tcp/system_interfaces.h"
 #include "util/log.h"
 
 namespace nezha {
@@ -38,6 +39,15 @@ class Door {
   std::span<const RailAddress> rails() const { return addresses_; }
 
   void connect(const LaneSpec& spec, std::size_t local, const RailAddress& remote, Nanoseconds deadline);
+  /// What has become of a rail.
+  struct Link {
+    bool lost = false;  ///< its lanes are dead, for the reason `why`
+    bool back = false;  ///< it can be used again, or differently
+    std::string why;
+  };
+  /// Compares a rail with what there is now. When its interface was made anew its listeners are too, on the same port; not
+  /// ok (and so still lost) while that does not succeed.
+  Link look_at(std::size_t rail, std::span<const SystemInterface> present);
   /// `ready`: fd() polled readable. True when anything happened.
   bool progress(bool ready);
   int fd() const { return epoll_.get(); }
@@ -47,6 +57,8 @@ class Door {
   struct Rail {
     Interface interface;
     Listeners listeners;
+    std::uint32_t index = 0;       ///< the kernel's number of the device when the listeners were opened; 0 = not known
+    bool up = true;                ///< link and address are there
     bool shares_subnet = false;    ///< with another rail of this process, over IPv4
     std::size_t pending = 0;       ///< handshakes of connections that came in
     Nanoseconds paused_until = 0;  ///< 0: accepting
@@ -66,6 +78,9 @@ class Door {
   bool accept_one(std::size_t rail, int listener);
   void pause(std::size_t rail, int error);
   void resume(Nanoseconds now);
+
+  // door_links.cc
+  Status reopen(std::size_t rail);
 
   // door_handshakes.cc
   static std::uint64_t tag_of(const Handshake& handshake);

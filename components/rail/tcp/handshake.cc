@@ -7,12 +7,18 @@
 #include <cerrno>
 
 #include "rail/tcp/socket.h"
+#include "util/bytes.h"
 #include "util/random.h"
 
 namespace nezha {
 namespace {
 
 Status refused(const char* why) { return {Code::refused, why}; }
+
+/// Any part of a nonce does: it is as good as unique.
+std::uint64_t connection_of(const Hello& hello) {
+  return load_le<std::uint64_t>(hello.nonce.data());
+}
 
 }  // namespace
 
@@ -77,6 +83,7 @@ Status Handshake::connected() {
   Hello hello{self_, spec_.peer, spec_.local_rail, spec_.remote_rail, spec_.same_node, {}};
   Status status = random_bytes(hello.nonce);
   if (!status.ok()) return status;
+  spec_.connection = connection_of(hello);
   hello_ = write_hello(hello);
   await(Step::challenge, kChallengeSize);
   return send_message(hello_);
@@ -94,6 +101,7 @@ Status Handshake::answer_hello(const Admission& admission) {
   spec_.peer = hello.from;
   spec_.remote_rail = hello.from_rail;
   spec_.same_node = hello.same_node;
+  spec_.connection = connection_of(hello);
   if (!admission.expects(spec_)) return refused("no such lane is expected");
   status = random_bytes(accepting_nonce_);
   if (!status.ok()) return status;

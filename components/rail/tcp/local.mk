@@ -2,9 +2,10 @@
 # Rails over TCP.
 engine_sources += \
 	%D%/discover.cc %D%/discover.h \
-	%D%/door.cc %D%/door.h %D%/door_handshakes.cc \
+	%D%/door.cc %D%/door.h %D%/door_handshakes.cc %D%/door_links.cc \
 	%D%/fd.h %D%/interface.h %D%/options.h \
 	%D%/handshake.cc %D%/handshake.h \
+	%D%/link_watch.cc %D%/link_watch.h \
 	%D%/proof.cc %D%/proof.h \
 	%D%/socket.cc %D%/socket.h \
 	%D%/system_interfaces.cc %D%/system_interfaces.h \

@@ -56,6 +56,8 @@ class TcpLane final : public Lane {
   bool receive();
   /// Goes on with a partly sent frame.
   void flush();
+  /// No more traffic, for that reason; lane_down follows from progress().
+  void break_off(Status why) { fail(std::move(why)); }
   /// Closes a broken lane and tells its events, once.
   void report_broken();
 

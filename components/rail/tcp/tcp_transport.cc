@@ -32,15 +32,58 @@ Status TcpTransport::open(std::vector<Interface> interfaces) {
   for (const Fd* set : {&shop_.all, &shop_.rare}) {
     if (epoll_ctl(set->get(), EPOLL_CTL_ADD, door_.fd(), &event) != 0) return io_error("epoll", errno);
   }
-  return {};
+  watch_links();
+  return watch_payload(EPOLL_CTL_ADD, 0) ? Status{} : io_error("epoll", errno);
 }
+
+/// Without it, lanes are lost as late as by TCP's own means.
+void TcpTransport::watch_links() {
+  Status status = links_.open();
+  epoll_event event{};
+  event.events = EPOLLIN;
+  event.data.ptr = &links_;
+  for (const Fd* set : {&shop_.all, &shop_.rare})
+    if (status.ok() && epoll_ctl(set->get(), EPOLL_CTL_ADD, links_.fd(), &event) != 0) status = io_error("epoll", errno);
+  if (!status.ok()) log_.line(1, "%s", status.text().c_str());
+}
+
+/// Which link or address it is does not matter: all rails are looked at.
+void TcpTransport::links_changed() {
+  std::vector<SystemInterface> present;
+  if (!links_.changed() || !read_system_interfaces(present).ok()) return;
+  for (std::size_t rail = 0; rail < door_.rails().size(); ++rail) {
+    const Door::Link link = door_.look_at(rail, present);
+    if (link.lost) take_down(rail, link.why);
+    if (link.back) admission_.rail_back(static_cast<std::uint8_t>(options_.first_rail + rail));
+  }
+}
+
+void TcpTransport::take_down(std::size_t rail, const std::string& why) {
+  for (const auto& lane : lanes_)
+    if (lane->spec().local_rail == options_.first_rail + rail) lane->break_off({Code::io, why});
+}
+
+/// The one descriptor lies in the other, armed or not.
+bool TcpTransport::watch_payload(int operation, std::uint32_t events) {
+  epoll_event event{};
+  event.events = events | EPOLLONESHOT;
+  event.data.ptr = &shop_;
+  return epoll_ctl(shop_.rare.get(), operation, shop_.all.get(), &event) == 0;
+}
+
+void TcpTransport::doze() { watch_payload(EPOLL_CTL_MOD, EPOLLIN); }
 
 bool TcpTransport::progress(Watch watch) {
   bool any = report_broken();
-  bool door_ready = false;
+  bool door_ready = false, woken = false, linked = false;
   epoll_event events[kEvents];
   const int count = epoll_wait(wait_fd(watch), events, kEvents, 0);
   for (int i = 0; i < count; ++i) {
+    if (events[i].data.ptr == &shop_ || events[i].data.ptr == &links_) {
+      woken = woken || events[i].data.ptr == &shop_;
+      linked = linked || events[i].data.ptr == &links_;
+      continue;
+    }
     auto* lane = static_cast<TcpLane*>(events[i].data.ptr);
     if (lane == nullptr) {
       door_ready = true;
@@ -50,10 +93,11 @@ bool TcpTransport::progress(Watch watch) {
     if ((events[i].events & ~static_cast<std::uint32_t>(EPOLLOUT)) != 0) lane->receive();
     any = true;
   }
+  if (linked) links_changed();
   any |= door_.progress(door_ready);
   any |= report_broken();
   forgotten_.clear();
-  return any;
+  return woken ? progress(Watch::all) || any : any;
 }
 
 bool TcpTransport::report_broken() {

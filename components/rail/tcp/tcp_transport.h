@@ -12,6 +12,7 @@
 
 #include "rail/rail.h"
 #include "rail/tcp/door.h"
+#include "rail/tcp/link_watch.h"
 #include "rail/tcp/options.h"
 #include "rail/tcp/tcp_lane.h"
 #include "util/log.h"
@@ -29,6 +30,7 @@ class TcpTransport final : public Transport, private Door::Host {
     door_.connect(spec, local, remote, deadline);
   }
   bool progress(Watch watch) override;
+  void doze() override;
   int wait_fd(Watch watch) const override { return (watch == Watch::all ? shop_.all : shop_.rare).get(); }
   Nanoseconds next_deadline() const override { return door_.next_deadline(); }
   void forget(Lane& lane) override;
@@ -36,12 +38,17 @@ class TcpTransport final : public Transport, private Door::Host {
  private:
   Status let_in(Fd fd, const LaneSpec& spec, std::string text) override;
   bool report_broken();
+  void watch_links();
+  void links_changed();
+  void take_down(std::size_t rail, const std::string& why);
+  bool watch_payload(int operation, std::uint32_t events);
 
   const TcpOptions options_;
   const Log log_;
   Admission& admission_;
   LaneShop shop_;
   Door door_;
+  LinkWatch links_;
   std::vector<std::unique_ptr<TcpLane>> lanes_;
   std::vector<std::unique_ptr<TcpLane>> forgotten_;
 };

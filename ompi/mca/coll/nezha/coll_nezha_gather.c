@@ -16,6 +16,9 @@ static void fill(coll_nezha_rail_row_t *row, const nezha_rail_stats_t *stats)
     row->value[COLL_NEZHA_AGAIN] = stats->retransmissions;
     row->value[COLL_NEZHA_BUSY] = stats->busy_ns;
     row->value[COLL_NEZHA_SHARE] = stats->share;
+    row->value[COLL_NEZHA_SUSPICIONS] = stats->suspicions;
+    row->value[COLL_NEZHA_FAILOVERS] = stats->failovers;
+    row->value[COLL_NEZHA_RECONNECTIONS] = stats->reconnections;
 }
 
 /** This process's numbers of the rail called `name`; false when it has none of that name. */

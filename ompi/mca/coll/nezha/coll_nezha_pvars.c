@@ -42,6 +42,18 @@ static unsigned long long share(const nezha_rail_stats_t *stats)
 {
     return stats->share;
 }
+static unsigned long long suspicions(const nezha_rail_stats_t *stats)
+{
+    return stats->suspicions;
+}
+static unsigned long long failovers(const nezha_rail_stats_t *stats)
+{
+    return stats->failovers;
+}
+static unsigned long long reconnections(const nezha_rail_stats_t *stats)
+{
+    return stats->reconnections;
+}
 
 static const rail_value_t rail_values[] = {
     {"bytes_sent", "Payload bytes sent over each rail", bytes_sent},
@@ -51,6 +63,10 @@ static const rail_value_t rail_values[] = {
     {"retransmissions", "Pieces that each rail was given again", retransmissions},
     {"busy", "Nanoseconds with bytes handed to the rail and not yet acknowledged, of each rail", busy},
     {"share", "Part of all bytes sent that each rail carried, in 1/65536ths", share},
+    {"suspicions", "Lanes of each rail that did not answer for longer than expected, while another to that peer did",
+     suspicions},
+    {"failovers", "Times that unacknowledged pieces of a lane of each rail were given to other lanes", failovers},
+    {"reconnections", "Lanes of each rail that came back after they were lost", reconnections},
 };
 
 static int get_calls(const mca_base_pvar_t *pvar, void *value, void *object)

@@ -61,18 +61,20 @@ static const double mebi = 1024.0 * 1024.0;
 
 static void print_rail(FILE *out, const char *rail, const char *whose, const coll_nezha_rail_row_t *row)
 {
-    fprintf(out, "  %-20s %-7s %12.1f %12.1f %10llu %10llu %8llu %9.3f %7.1f\n", rail, whose,
+    fprintf(out, "  %-20s %-7s %12.1f %12.1f %10llu %10llu %8llu %9.3f %7.1f %8llu %8llu %8llu\n", rail, whose,
             (double)row->value[COLL_NEZHA_SENT] / mebi, (double)row->value[COLL_NEZHA_RECEIVED] / mebi,
             (unsigned long long)row->value[COLL_NEZHA_FRAMES_SENT],
             (unsigned long long)row->value[COLL_NEZHA_FRAMES_RECEIVED],
             (unsigned long long)row->value[COLL_NEZHA_AGAIN], (double)row->value[COLL_NEZHA_BUSY] / 1e9,
-            (double)row->value[COLL_NEZHA_SHARE] * 100.0 / 65536.0);
+            (double)row->value[COLL_NEZHA_SHARE] * 100.0 / 65536.0,
+            (unsigned long long)row->value[COLL_NEZHA_SUSPICIONS], (unsigned long long)row->value[COLL_NEZHA_FAILOVERS],
+            (unsigned long long)row->value[COLL_NEZHA_RECONNECTIONS]);
 }
 
 static void print_rails(FILE *out, const coll_nezha_gathered_t *all)
 {
-    fprintf(out, "  %-20s %-7s %12s %12s %10s %10s %8s %9s %7s\n", "rail", "", "sent MiB", "recv MiB", "frames",
-            "frames in", "again", "busy s", "share %");
+    fprintf(out, "  %-20s %-7s %12s %12s %10s %10s %8s %9s %7s %8s %8s %8s\n", "rail", "", "sent MiB", "recv MiB", "frames",
+            "frames in", "again", "busy s", "share %", "suspect", "failover", "back");
     for (size_t i = 0; i < all->rails; i++) {
         print_rail(out, all->names[i], "rank 0", &all->own[i]);
         print_rail(out, "", "least", &all->least[i]);

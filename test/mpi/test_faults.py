@@ -1,0 +1,144 @@
+#!/usr/bin/python3
+# SPDX-License-Identifier: BSD-3-Clause
+"""Rails break under a running mpirun on the emulated cluster, each kind of fault; results have the bits that they had
+before. Open MPI's own traffic is on the management network, since it survives nothing."""
+
+import os
+import signal
+import subprocess
+import time
+import unittest
+
+from mpi_case import COMPONENT, program
+from nezha_lab import Lab, LabUnavailable
+
+RAILS = 2
+NODES = 3
+BYTES = 2 << 20
+
+
+class FaultCase(unittest.TestCase):
+    def setUp(self):
+        self.lab = Lab(nodes=NODES, rails=["1gbit"] * RAILS)
+        try:
+            self.lab.up(ephemeral=True)
+        except LabUnavailable as reason:
+            raise unittest.SkipTest(str(reason)) from None
+        self.addCleanup(self.lab.down)
+
+    def start(self, *arguments, before=(), **params):
+        params = {"coll_nezha_verbose": "1", **params}
+        options = [word for name, value in params.items() for word in ("--mca", name, str(value))]
+        job = self.lab.popen([*options, *before, *map(str, arguments)], np=NODES, ppn=1, incumbent_rails="mgmt",
+                             component_dir=COMPONENT, text=True, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+                             stderr=subprocess.STDOUT)
+        self.addCleanup(job.stdout.close)
+        self.addCleanup(job.end)
+        return job
+
+    def await_line(self, job, text, times=1):
+        lines = []
+        while times:
+            line = job.stdout.readline()
+            lines.append(line)
+            self.assertTrue(line, "it ended before it said '" + text + "':\n" + "".join(lines[-30:]))
+            times -= text in line
+        return lines
+
+    def survives(self, faults, seconds=4, **params):
+        """Runs while `faults` (seconds, function, arguments) happen; the output when it has passed."""
+        job = self.start(program("survives"), seconds, BYTES, coll_nezha_algorithm="ring", **params)
+        self.await_line(job, "rails carry")
+        start = time.monotonic()
+        for when, fault, *arguments in faults:
+            time.sleep(max(0.0, start + when - time.monotonic()))
+            fault(*arguments)
+        output = job.communicate(timeout=90)[0]
+        self.assertTrue(job.returncode == 0 and "passed" in output.splitlines(), output[-3000:])
+        return output
+
+
+class Survives(FaultCase):
+    def test_cable_pulled(self):
+        """Of each rail in turn, on one node; the kernel tells, nobody has to wait for silence."""
+        faults = [(0.3, self.lab.cut, 0, 1), (1.3, self.lab.heal, 0, 1), (2.3, self.lab.cut, 1, 2), (3.3, self.lab.heal, 1, 2)]
+        output = self.survives(faults)
+        for rail in (0, 1):
+            self.assertIn(f"rail tcp/eth{rail} is lost: eth{rail} has no carrier", output)
+            self.assertIn(f"rail tcp/eth{rail} is back", output)
+        self.assertIn("the other side has closed it", output)
+
+    def test_silent_loss(self):
+        output = self.survives([(0.5, self.lab.silence, 1), (2.5, self.lab.speak, 1)], seconds=5)
+        self.assertIn("is suspect: no answer for", output)
+        self.assertIn("is lost: no answer from the other side", output)
+
+    def test_short_silence_is_forgiven(self):
+        output = self.survives([(0.5, self.lab.silence, 1), (0.8, self.lab.speak, 1)], seconds=3)
+        self.assertIn("answers again", output)
+
+    def test_one_direction(self):
+        output = self.survives([(0.5, self.lab.halfopen, 1, 0, 1), (3, self.lab.healopen, 1, 0, 1)], seconds=4)
+        self.assertIn("is suspect: no answer for", output)
+
+    def test_rate_to_a_crawl(self):
+        output = self.survives([(0.5, self.lab.rate, 1, "2mbit"), (4, self.lab.rate, 1, "1gbit")], seconds=5)
+        self.assertNotIn("no answer from the other side", output)
+
+    def test_flapping(self):
+        flaps = [(0.3 + 0.2 * i, self.lab.cut if i % 2 == 0 else self.lab.heal, 1, 0) for i in range(16)]
+        self.survives(flaps, seconds=5)
+
+    def test_interface_deleted(self):
+        output = self.survives([(0.5, self.lab.unplug, 1, 2), (2, self.lab.plug, 1, 2)], seconds=4)
+        self.assertIn("rail tcp/eth1 is lost: eth1 is gone", output)
+        self.assertIn("rail tcp/eth1 is back", output)
+
+    def test_both_rails_away_for_a_while(self):
+        faults = [(0.5, self.lab.cut, 0), (0.5, self.lab.cut, 1), (2.5, self.lab.heal, 0), (3, self.lab.heal, 1)]
+        self.survives(faults, seconds=4)
+
+    def test_process_stopped_for_a_while(self):
+        def send(job_signal):
+            os.kill(self.lab.pids(1, "survives")[0].pid, job_signal)
+        output = self.survives([(0.5, send, signal.SIGSTOP), (3.5, send, signal.SIGCONT)], seconds=5)
+        self.assertNotIn("no answer from the other side", output)
+
+
+class Errors(FaultCase):
+    def fails(self, fault, ranks, *before):
+        """After `fault` every one of `ranks` gets an error, and its later calls too; the output."""
+        job = self.start(program("until_error"), before=before, coll_nezha_timeout=2)
+        self.await_line(job, "calls go over rails", NODES)
+        fault()
+        lines = self.await_line(job, "an error after", ranks)
+        said = [line for line in lines if "an error after" in line]
+        self.assertTrue(all("as it should be" in line for line in said), "".join(lines[-30:]))
+        return " ".join("".join(lines).split())
+
+    def test_no_rail_is_left(self):
+        def cut():
+            for rail in range(RAILS):
+                self.lab.cut(rail)
+        output = self.fails(cut, NODES)
+        self.assertRegex(output, "no sign of life from rank . on n. on any rail for coll_nezha_timeout = 2 s, seen from n. .*eth0")
+
+    def test_silence_on_all_rails_of_one_node(self):
+        """The others are told by who gives up first; the silent node comes to it by itself."""
+        def silence():
+            for rail in range(RAILS):
+                self.lab.silence(rail, 1)
+        self.fails(silence, NODES)
+
+    def test_process_stopped(self):
+        output = self.fails(lambda: os.kill(self.lab.pids(1, "until_error")[0].pid, signal.SIGSTOP), NODES - 1)
+        self.assertRegex(output, "no sign of life from rank 1 on n1")
+
+    def test_process_killed(self):
+        output = self.fails(lambda: os.kill(self.lab.pids(1, "until_error")[0].pid, signal.SIGKILL), NODES - 1,
+                            "--enable-recovery")
+        self.assertRegex(output, "no sign of life from rank 1 on n1")
+
+
+if __name__ == "__main__":
+    unittest.main()
