@@ -10,11 +10,10 @@ std::byte* EarlyStore::reserve(const PieceHeader& header) {
   const std::size_t size = header.length;
   const bool counted = twin(header.id, true) == nullptr;
   if (counted && size > window_ - used_) return nullptr;
-  const auto idle = [](const Slot& slot) { return slot.state == State::idle; };
-  const auto found = std::find_if(slots_.begin(), slots_.end(), idle);
-  Slot& slot = found != slots_.end() ? *found : slots_.emplace_back();
-  slot.data = ring_.take(size);
-  if (slot.data == nullptr) {
+  std::byte* in_ring = ring_.take(size);
+  Slot& slot = idle_slot(in_ring == nullptr);
+  slot.data = in_ring;
+  if (in_ring == nullptr) {
     if (slot.own.size() < size) slot.own.resize(std::bit_ceil(size));
     slot.data = slot.own.data();
   }
@@ -23,6 +22,16 @@ std::byte* EarlyStore::reserve(const PieceHeader& header) {
   slot.counted = counted;
   if (counted) used_ += size;
   return slot.data;
+}
+
+/// The one with most memory of its own where that is needed, else the one with least: so few slots come to have any.
+EarlyStore::Slot& EarlyStore::idle_slot(bool for_own) {
+  Slot* best = nullptr;
+  for (Slot& slot : slots_) {
+    if (slot.state != State::idle) continue;
+    if (best == nullptr || (slot.own.size() > best->own.size()) == for_own) best = &slot;
+  }
+  return best != nullptr ? *best : slots_.emplace_back();
 }
 
 EarlyStore::Slot* EarlyStore::find(const std::byte* buffer) {

@@ -52,6 +52,7 @@ class EarlyStore {
     std::vector<std::byte> own;  ///< where `data` lies when there was no room in the ring
   };
 
+  Slot& idle_slot(bool for_own);
   Slot* find(const std::byte* buffer);
   Slot* twin(std::uint64_t id, bool counted);
   void uncount(Slot& slot);

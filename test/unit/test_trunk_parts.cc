@@ -107,6 +107,17 @@ TEST(EarlyStore, APieceCountsOnceAndNotBeyondTheBeginning) {
   EXPECT_TRUE(store.empty());
 }
 
+TEST(EarlyStore, MemoryBesideTheRingIsUsedAgain) {
+  EarlyStore store(1000);
+  std::byte* others[] = {store.reserve(piece(1, 5, 1, 8)), store.reserve(piece(2, 5, 1, 8)), store.reserve(piece(3, 5, 1, 8))};
+  for (std::byte* buffer : others) store.drop(buffer);
+  ASSERT_NE(store.reserve(piece(4, 5, 1, 900)), nullptr);
+  std::byte* beside = store.reserve(piece(4, 5, 1, 900));
+  store.drop(beside);
+  ASSERT_NE(store.reserve(piece(5, 5, 1, 100)), nullptr);  // its slot is another one
+  EXPECT_EQ(store.reserve(piece(4, 5, 1, 900)), beside);
+}
+
 TEST(Flow, MostHopsFirstThenInOrder) {
   Flow flow;
   flow.open(1, 1, 4);
