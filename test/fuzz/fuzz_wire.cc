@@ -152,8 +152,8 @@ class Driver {
       }
       at += piece ? kPieceRecord : kAckRecord;
     }
-    FrameRecords records;
-    (void)parse_records(header, payload, records);
+    FrameRecords parsed;
+    (void)parse_records(header, payload, parsed);
     if (payload <= kMaxFramePayload && header.size() <= kMaxFrameHeader) receive(lane, header, payload);
     return input.empty() ? input : input.subspan(1 + size);
   }
