@@ -12,6 +12,8 @@
 #include "rail/frame.h"
 #include "rail/frame_reader.h"
 
+#include "require.h"
+
 namespace {
 
 using namespace nezha;
@@ -52,20 +54,16 @@ class NoLane final : public Lane {
   void close() override {}
 };
 
-void require(bool truth) {
-  if (!truth) std::abort();
-}
-
 /// Gives every segment memory of exactly its size, so that the sanitizer sees a byte too much.
 class Checker final : public LaneEvents {
  public:
   Checker(const std::vector<Frame>& good, std::size_t cut) : good_(good), cut_(cut) {}
 
   Status frame_begins(Lane&, std::span<const std::byte> header, std::size_t payload, ScatterList& into) override {
-    require(!over && !inside_ && header.size() <= kMaxFrameHeader && payload <= kMaxFramePayload);
+    REQUIRE(!over && !inside_ && header.size() <= kMaxFrameHeader && payload <= kMaxFramePayload);
     inside_ = true;
     if (count < good_.size()) {
-      require(std::ranges::equal(header, good_[count].header) && payload == good_[count].payload.size());
+      REQUIRE(std::ranges::equal(header, good_[count].header) && payload == good_[count].payload.size());
     }
     places_.clear();
     for (std::size_t left = payload; left > 0 || places_.empty();) {
@@ -80,13 +78,13 @@ class Checker final : public LaneEvents {
   }
 
   Status frame_ends(Lane&) override {
-    require(!over && inside_);
+    REQUIRE(!over && inside_);
     inside_ = false;
     if (count < good_.size()) {
       const std::byte* expected = good_[count].payload.data();
       for (std::size_t i = 0; i < sizes_.count; ++i) {
         if (sizes_.segments[i].size == 0) continue;
-        require(std::memcmp(expected, sizes_.segments[i].data, sizes_.segments[i].size) == 0);
+        REQUIRE(std::memcmp(expected, sizes_.segments[i].data, sizes_.segments[i].size) == 0);
         expected += sizes_.segments[i].size;
       }
     }
@@ -160,13 +158,13 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
       took += part;
       most -= part;
     }
-    require(took > 0);
+    REQUIRE(took > 0);
     at += took;
     if (!reader.took(took, lane, checker).ok()) {
       reader.stop();
       checker.over = true;
     }
   }
-  require(checker.count >= good.size());
+  REQUIRE(checker.count >= good.size());
   return 0;
 }

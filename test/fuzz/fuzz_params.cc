@@ -12,17 +12,11 @@
 #include "util/params.h"
 #include "util/text.h"
 
+#include "require.h"
+
 namespace {
 
 using namespace nezha;
-
-#define REQUIRE(condition)                                             \
-  do {                                                                 \
-    if (!(condition)) {                                                \
-      std::fprintf(stderr, "line %d: not %s\n", __LINE__, #condition); \
-      std::abort();                                                    \
-    }                                                                  \
-  } while (false)
 
 /// One printable line.
 bool fit_for_log(std::string_view text) {

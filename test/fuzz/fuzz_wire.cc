@@ -18,17 +18,11 @@
 #include "engine/address.h"
 #include "trunk/trunk.h"
 
+#include "require.h"
+
 namespace {
 
 using namespace nezha;
-
-#define REQUIRE(condition)                                              \
-  do {                                                                  \
-    if (!(condition)) {                                                 \
-      std::fprintf(stderr, "line %d: not %s\n", __LINE__, #condition);  \
-      std::abort();                                                     \
-    }                                                                   \
-  } while (false)
 
 using Input = std::span<const std::byte>;
 
