@@ -20,6 +20,8 @@ constexpr Nanoseconds kListenEvery = 4 * kMillisecond;
 constexpr Nanoseconds kLifeEvery = 100 * kMillisecond;
 constexpr double kMbps = 1e6 / 8 / 1e9;  ///< in bytes per nanosecond
 
+RailPair rails_of(const LaneSpec& spec) { return {spec.local_rail, spec.remote_rail}; }
+
 }  // namespace
 
 Core::Core(const Config& config, const Clock& clock, const Log& log, std::uint32_t job_rank, std::string node,
@@ -118,7 +120,7 @@ void Core::vote(Team& team, std::array<std::uint64_t, NEZHA_VOTE_WORDS>& words) 
     if (peer == nullptr) continue;
     const std::size_t up = peer->trunk->lanes_up();
     ready = ready && up != 0;
-    failed = failed || (peer->settled && up == 0 && peer->dark_since == 0);
+    failed = failed || (peer->settled && up == 0 && !peer->was_up());
   }
   TeamId fresh = 0;
   if (!random_id(fresh).ok()) failed = true;
@@ -277,16 +279,16 @@ void Core::peer_began(Trunk& trunk, TeamId id, OpNumber op) {
 }
 
 void Core::lane_suspected(Trunk& trunk, const Lane& lane, Nanoseconds silent) {
-  wiring_.lane_suspected(*peers_.at(trunk.peer()), {lane.spec().local_rail, lane.spec().remote_rail}, silent);
+  wiring_.lane_suspected(*peers_.at(trunk.peer()), rails_of(lane.spec()), silent);
 }
 
 void Core::lane_forgiven(Trunk& trunk, const Lane& lane) {
-  wiring_.lane_forgiven(*peers_.at(trunk.peer()), {lane.spec().local_rail, lane.spec().remote_rail});
+  wiring_.lane_forgiven(*peers_.at(trunk.peer()), rails_of(lane.spec()));
 }
 
 void Core::lane_lost(Trunk& trunk, Lane& lane, const Status& why) {
   dead_.emplace_back(&lane, &transport_of(lane.spec()));
-  wiring_.lane_lost(*peers_.at(trunk.peer()), {lane.spec().local_rail, lane.spec().remote_rail}, why, clock_.now());
+  wiring_.lane_lost(*peers_.at(trunk.peer()), rails_of(lane.spec()), why, clock_.now());
 }
 
 const Secret* Core::secret(ProcessId id) const {
@@ -303,14 +305,14 @@ bool Core::expects(const LaneSpec& spec) const {
 LaneEvents& Core::lane_up(Lane& lane) {
   Peer& peer = *peers_.at(lane.spec().peer);
   peer.trunk->lane_up(lane);
-  wiring_.lane_up(peer, {lane.spec().local_rail, lane.spec().remote_rail}, clock_.now());
+  wiring_.lane_up(peer, rails_of(lane.spec()), clock_.now());
   return *peer.trunk;
 }
 
 void Core::lane_failed(const LaneSpec& spec, const Status& why) {
   Peer& peer = *peers_.at(spec.peer);
   loads_[spec.local_rail].lanes_failed += 1;
-  wiring_.lane_failed(peer, {spec.local_rail, spec.remote_rail}, why, clock_.now());
+  wiring_.lane_failed(peer, rails_of(spec), why, clock_.now());
 }
 
 void Core::connect(const Peer& peer, const Wire& wire, Nanoseconds deadline) {

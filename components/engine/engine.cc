@@ -63,12 +63,7 @@ Status Engine::open() {
   if (wake_fd_ < 0) status = {Code::io, "no descriptor for the service thread"};
   address_ = encode_address(core_.self());
   lock.unlock();
-  for (const Notice& notice : notices) {
-    std::vector<const char*> arguments;
-    for (const std::string& argument : notice.arguments) arguments.push_back(argument.c_str());
-    if (host_.help != nullptr)
-      host_.help(host_.ctx, notice.topic.c_str(), static_cast<int>(arguments.size()), arguments.data());
-  }
+  help(notices);
   return status;
 }
 
@@ -275,16 +270,21 @@ void Engine::count(std::size_t bytes, Nanoseconds took) {
   bytes_ += bytes;
 }
 
+/// Without the lock.
+void Engine::help(const Notices& notices) const {
+  if (host_.help == nullptr) return;
+  for (const Notice& notice : notices) {
+    std::vector<const char*> arguments;
+    for (const std::string& argument : notice.arguments) arguments.push_back(argument.c_str());
+    host_.help(host_.ctx, notice.topic.c_str(), static_cast<int>(arguments.size()), arguments.data());
+  }
+}
+
 void Engine::show_notices(Lock& lock) {
   if (!core_.has_notices()) return;
   const Notices notices = core_.take_notices();
   lock.unlock();
-  for (const Notice& notice : notices) {
-    std::vector<const char*> arguments;
-    for (const std::string& argument : notice.arguments) arguments.push_back(argument.c_str());
-    if (host_.help != nullptr)
-      host_.help(host_.ctx, notice.topic.c_str(), static_cast<int>(arguments.size()), arguments.data());
-  }
+  help(notices);
   lock.lock();
 }
 

@@ -63,6 +63,7 @@ class Engine {
   void count(std::size_t bytes, Nanoseconds took);
   void await_wiring(Lock& lock, const Team& team);
   void show_notices(Lock& lock);
+  void help(const Notices& notices) const;
 
   void start_service();
   void serve();

@@ -2,6 +2,7 @@
 /// Another process of the job, and the state of the wiring to it. Owned by the core, guarded by the engine's lock.
 #pragma once
 
+#include <algorithm>
 #include <memory>
 #include <string>
 #include <vector>
@@ -42,8 +43,9 @@ struct Peer {
   Sample sample = Sample::none;
   Flow sample_flow;
   Nanoseconds sample_deadline = 0;
-  Nanoseconds dark_since = 0;      ///< since when it has no lane although it had; 0 = it has
 
+  /// It has, or had, a lane.
+  bool was_up() const { return std::any_of(wires.begin(), wires.end(), [](const Wire& wire) { return wire.was_up; }); }
   std::string label() const { return "rank " + std::to_string(address.job_rank) + " on " + address.node; }
 };
 

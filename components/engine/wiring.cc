@@ -111,7 +111,6 @@ void Wiring::lane_up(Peer& peer, RailPair rails, Nanoseconds now) {
   wire->state = Wire::State::up;
   wire->was_up = true;
   wire->up_since = now;
-  peer.dark_since = 0;
   peer.settled = peer.settled || std::all_of(peer.wires.begin(), peer.wires.end(),
                                              [](const Wire& w) { return w.state == Wire::State::up; });
   log_.line(2, "lane %s to %s is up", wire->label.c_str(), peer.label().c_str());
@@ -140,7 +139,6 @@ void Wiring::lane_lost(Peer& peer, RailPair rails, const Status& why, Nanosecond
   Wire* wire = wire_of(peer, rails);
   wire->last_error = why;
   try_again(peer, *wire, now);
-  if (peer.trunk->lanes_up() == 0) peer.dark_since = now;
   // Who closes a lane between two frames has its reason and tells it; most often it has come to its end.
   const int level = why.code() == Code::closed ? 2 : 1;
   log_.line(level, "lane %s to %s is lost: %s", wire->label.c_str(), peer.label().c_str(), why.text().c_str());

@@ -77,7 +77,6 @@ class Trunk final : public LaneEvents {
   std::size_t lanes_up() const;
   /// Bytes per nanosecond of the lanes that are up together, as far as it was measured.
   double rate() const;
-  std::size_t lanes_known() const { return lanes_.size(); }
   /// Closes all lanes.
   void close();
   /// Looks whether the far ends of lanes that have something under way still answer. Every few milliseconds.
