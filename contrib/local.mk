@@ -3,7 +3,8 @@
 
 EXTRA_DIST += contrib/check contrib/install-packages
 
-EXTRA_DIST += contrib/bench contrib/demo
+dist_doc_DATA = contrib/doc/users-guide.md contrib/doc/administrators-guide.md
+EXTRA_DIST += contrib/bench contrib/component-path contrib/demo contrib/faults
 
 bench_common = \
 	%D%/programs/bench_data.c %D%/programs/bench_data.h \
@@ -11,12 +12,25 @@ bench_common = \
 	%D%/programs/bench_print.c %D%/programs/bench_print.h \
 	%D%/programs/bench_run.c %D%/programs/bench_run.h
 
-noinst_PROGRAMS += %D%/programs/nezha_allreduce_bench
+pkglibexecdir = $(libexecdir)/nezha
+pkglibexec_PROGRAMS = %D%/programs/nezha_allreduce_bench
 contrib_programs_nezha_allreduce_bench_SOURCES = $(bench_common) \
 	%D%/programs/nezha_allreduce_bench.c \
 	%D%/programs/nezha_counters.c %D%/programs/nezha_counters.h
 contrib_programs_nezha_allreduce_bench_CPPFLAGS = $(AM_CPPFLAGS) $(MPI_CFLAGS)
 contrib_programs_nezha_allreduce_bench_LDADD = $(MPI_LIBS)
+
+# Those of contrib/faults.
+noinst_PROGRAMS += %D%/programs/nezha_fault_bench %D%/programs/nezha_flood
+contrib_programs_nezha_fault_bench_SOURCES = \
+	%D%/programs/bench_data.c %D%/programs/bench_data.h \
+	%D%/programs/bench_options.c %D%/programs/bench_options.h \
+	%D%/programs/nezha_counters.c %D%/programs/nezha_counters.h \
+	%D%/programs/nezha_fault_bench.c
+contrib_programs_nezha_fault_bench_CPPFLAGS = $(AM_CPPFLAGS) $(MPI_CFLAGS)
+contrib_programs_nezha_fault_bench_LDADD = $(MPI_LIBS)
+contrib_programs_nezha_flood_SOURCES = %D%/programs/nezha_flood.c
+contrib_programs_nezha_flood_LDADD =
 
 # The manual of the parameters, from the table that Open MPI and its ompi_info get them from.
 noinst_PROGRAMS += %D%/programs/parameters_page
@@ -27,6 +41,7 @@ CLEANFILES += nezha-parameters.7
 nezha-parameters.7: %D%/programs/parameters_page$(EXEEXT)
 	$(AM_V_GEN)./%D%/programs/parameters_page$(EXEEXT) >$@.new && mv $@.new $@
 
+include %D%/command.mk
 
 if HAVE_GLOO
 noinst_PROGRAMS += %D%/programs/nezha_gloo_bench

@@ -9,7 +9,8 @@ m4_define([NEZHA_UNDER_PREFIX], [
 
 # NEZHA_DIRECTORIES
 # Where the component and its help text go. By default both lie under the prefix, at the place where they lie under Open
-# MPI's own: with the same prefix Open MPI finds them by itself.
+# MPI's own: with the same prefix Open MPI finds them by itself. Where mpirun would not look there, component_path_file
+# becomes the file of parameters that tells it to.
 AC_DEFUN([NEZHA_DIRECTORIES], [
   AC_ARG_WITH([componentdir],
     [AS_HELP_STRING([--with-componentdir=DIR],
@@ -30,8 +31,15 @@ AC_DEFUN([NEZHA_DIRECTORIES], [
       [componentdir=$with_componentdir
        helptextdir=$componentdir],
     [AC_MSG_ERROR([--with-componentdir takes system, user or an absolute path, not "$with_componentdir"])])
+  component_path_file=
+  AS_IF([test -n "$nezha_pmix_params"],
+    [AS_CASE([$with_componentdir:$prefix],
+       [system:*|prefix:$nezha_ompi_prefix], [component_path_file=$nezha_pmix_params/pmix-mca-params-override.conf],
+       [user:*], [component_path_file=$HOME/.openmpi/mca-params.conf])])
   AC_SUBST([componentdir])
   AC_SUBST([helptextdir])
+  AC_SUBST([component_path_file])
+  AM_CONDITIONAL([NEZHA_PATH_FILE], [test -n "$component_path_file"])
 ])
 
 # NEZHA_WHERE_OMPI_LOOKS
@@ -44,6 +52,6 @@ AC_DEFUN([NEZHA_WHERE_OMPI_LOOKS], [
     [AC_MSG_NOTICE([
   Open MPI will not look for the component in $nezha_place.
   Use --with-componentdir=system or =user, or name that directory to mpirun:
-  --mca mca_base_component_path $nezha_place:SYS_DEFAULT:USER_DEFAULT
+  --mca opal_mca_base_component_path $nezha_place:SYS_DEFAULT:USER_DEFAULT
 ])])
 ])

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 
 # NEZHA_LIBRARIES
-# libcrypto, hwloc and libmnl are needed; googletest only by the unit tests, Gloo only by the bench.
+# libcrypto, hwloc, libmnl and nlohmann-json are needed; googletest only by the unit tests, Gloo only by the bench.
 AC_DEFUN([NEZHA_LIBRARIES], [
   AS_IF([test -z "$PKG_CONFIG" || ! "$PKG_CONFIG" --version >/dev/null 2>&1],
     [AC_MSG_ERROR([pkg-config was not found: install pkg-config (pkgconf)])])
@@ -11,6 +11,8 @@ AC_DEFUN([NEZHA_LIBRARIES], [
     [AC_MSG_ERROR([hwloc 2.0 or newer was not found: install libhwloc-dev (hwloc-devel)])])
   PKG_CHECK_MODULES([MNL], [libmnl >= 1.0.4], [],
     [AC_MSG_ERROR([libmnl 1.0.4 or newer, which tells of lost links, was not found: install libmnl-dev (libmnl-devel)])])
+  PKG_CHECK_MODULES([JSON], [nlohmann_json >= 3.9], [],
+    [AC_MSG_ERROR([nlohmann-json 3.9 or newer was not found: install nlohmann-json3-dev (nlohmann-json-devel, json-devel)])])
 
   PKG_CHECK_MODULES([GTEST], [gtest_main >= 1.10 gtest >= 1.10], [nezha_have_gtest=yes],
     [nezha_have_gtest="no, install libgtest-dev (gtest-devel) to have them"

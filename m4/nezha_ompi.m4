@@ -38,12 +38,15 @@ AC_DEFUN([NEZHA_OMPI], [
   MPI_CFLAGS=`"$MPICC" --showme:compile`
   MPI_LIBS=`"$MPICC" --showme:link`
   NEZHA_OMPI_VERSIONS
+  NEZHA_OMPI_PMIX
+  NEZHA_OMPI_HIDING
   NEZHA_OMPI_COMPILE
   AC_SUBST([MPICC])
   AC_SUBST([MPI_CFLAGS])
   AC_SUBST([MPI_LIBS])
   AC_SUBST([OMPI_CPPFLAGS])
   AC_SUBST([OMPI_LIBS])
+  AC_SUBST([nezha_ompi_version])
 ])
 
 # NEZHA_OMPI_VERSIONS
@@ -63,7 +66,46 @@ AC_DEFUN([NEZHA_OMPI_VERSIONS], [
   AS_IF([test "$nezha_ompi_version" != "$nezha_wrapper_version" || test "$nezha_ompi_version" != "$nezha_info_version"],
     [AC_MSG_ERROR([Open MPI's headers ($nezha_ompi_version), $MPICC ($nezha_wrapper_version) and $OMPI_INFO ($nezha_info_version) are of different versions: install the libopenmpi-dev that belongs to the openmpi-bin in use, or name one prefix by --with-ompi=])])
   AS_VERSION_COMPARE([$nezha_ompi_version], [4.1],
-    [AC_MSG_ERROR([Open MPI $nezha_ompi_version is too old: install 4.1 or newer])])
+    [AC_MSG_ERROR([Open MPI $nezha_ompi_version is too old: install 4.1 or 5.0])])
+  AS_VERSION_COMPARE([$nezha_ompi_version], [6.0], [],
+    [AC_MSG_ERROR([Open MPI $nezha_ompi_version has another interface for components, which Nezha does not know yet: install 4.1 or 5.0])],
+    [AC_MSG_ERROR([Open MPI $nezha_ompi_version has another interface for components, which Nezha does not know yet: install 4.1 or 5.0])])
+])
+
+# NEZHA_OMPI_PMIX
+# From 5.0 on components call PMIx themselves: the one that came with Open MPI, or the one that pkg-config knows. Of its
+# flags those that set a search path for run time are left out: the process has PMIx before it loads the component.
+AC_DEFUN([NEZHA_OMPI_PMIX], [
+  AS_VERSION_COMPARE([$nezha_ompi_version], [5.0], [nezha_needs_pmix=no], [nezha_needs_pmix=yes], [nezha_needs_pmix=yes])
+  AS_IF([test $nezha_needs_pmix = yes && test -r "$nezha_ompi_includedir/pmix.h"],
+      [OMPI_LIBS="$OMPI_LIBS -lpmix"],
+    [test $nezha_needs_pmix = yes],
+      [PKG_CHECK_EXISTS([pmix], [],
+         [AC_MSG_ERROR([PMIx, which Open MPI $nezha_ompi_version needs, was not found: install libpmix-dev (pmix-devel), or name the directory of its pmix.pc by PKG_CONFIG_PATH=])])
+       for nezha_word in `$PKG_CONFIG --cflags-only-I pmix`; do
+         OMPI_CPPFLAGS="$OMPI_CPPFLAGS -isystem ${nezha_word#-I}"
+       done
+       OMPI_LIBS="$OMPI_LIBS `$PKG_CONFIG --libs-only-L --libs-only-l pmix`"])
+])
+
+# NEZHA_OMPI_HIDING
+# From 5.0 on mpirun makes what PMIx's file of parameters says of mca_base_component_path, which is meant for PMIx, a
+# parameter of Open MPI on every rank: then no rank looks for components where Open MPI does by default. Debian 13 has such a
+# file. Sets nezha_pmix_params to its directory.
+AC_DEFUN([NEZHA_OMPI_HIDING], [
+  nezha_pmix_params=
+  AS_IF([test $nezha_needs_pmix = yes], [
+    AC_MSG_CHECKING([whether mpirun looks for components where Open MPI does])
+    nezha_pmix_prefix=`$PKG_CONFIG --variable=prefix pmix 2>/dev/null`
+    for nezha_place in "$nezha_pmix_prefix/etc" "$nezha_pmix_prefix/share" "$nezha_ompi_prefix/etc" /etc /etc/pmix; do
+      AS_IF([grep -qs '^ *mca_base_component_path *=' "$nezha_place/pmix-mca-params.conf"],
+        [nezha_pmix_params=$nezha_place
+         break])
+    done
+    AS_IF([test -n "$nezha_pmix_params"],
+      [AC_MSG_RESULT([no, for $nezha_pmix_params/pmix-mca-params.conf])],
+      [AC_MSG_RESULT([yes])])
+  ])
 ])
 
 # NEZHA_OMPI_COMPILE
@@ -72,7 +114,7 @@ AC_DEFUN([NEZHA_OMPI_COMPILE], [
   AC_LANG_PUSH([C])
   nezha_save_CPPFLAGS=$CPPFLAGS
   nezha_save_CFLAGS=$CFLAGS
-  CPPFLAGS="$OMPI_CPPFLAGS $HWLOC_CFLAGS $CPPFLAGS"
+  CPPFLAGS="$OMPI_CPPFLAGS -idirafter $srcdir/opal/absent -I$srcdir $HWLOC_CFLAGS $CPPFLAGS"
   CFLAGS="$CFLAGS $NEZHA_CFLAGS -Werror=incompatible-pointer-types"
   AC_MSG_CHECKING([whether a component compiles against Open MPI $nezha_ompi_version])
   AC_COMPILE_IFELSE([AC_LANG_SOURCE([[
@@ -93,14 +135,10 @@ AC_DEFUN([NEZHA_OMPI_COMPILE], [
 #include "opal/mca/base/mca_base_pvar.h"
 #include "opal/mca/base/mca_base_var.h"
 #include "opal/mca/hwloc/base/base.h"
-#if OMPI_MAJOR_VERSION >= 5
-#include "opal/mca/pmix/pmix-internal.h"
-#else
-#include "opal/mca/pmix/pmix.h"
-#endif
-#include "opal/runtime/opal_progress.h"
 #include "opal/util/output.h"
 #include "opal/util/show_help.h"
+
+#include "opal/compat.h"
 
 static int allreduce(const void *send, void *receive, int count, struct ompi_datatype_t *type, struct ompi_op_t *op,
                      struct ompi_communicator_t *comm, mca_coll_base_module_t *module)
@@ -123,7 +161,7 @@ mca_coll_base_component_t component = {.collm_comm_query = query};
 ]])],
     [AC_MSG_RESULT([yes])],
     [AC_MSG_RESULT([no])
-     AC_MSG_ERROR([the headers in $nezha_ompi_pkgincludedir do not compile as a component (config.log has the compiler's words): Nezha is made for Open MPI 4.1: install its development files])])
+     AC_MSG_ERROR([the headers in $nezha_ompi_pkgincludedir do not compile as a component (config.log has the compiler's words): Nezha is made for Open MPI 4.1 and 5.0: install the development files of one of them])])
   CPPFLAGS=$nezha_save_CPPFLAGS
   CFLAGS=$nezha_save_CFLAGS
   AC_LANG_POP([C])

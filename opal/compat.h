@@ -10,6 +10,8 @@
 
 #include <stdbool.h>
 
+#include "ompi/communicator/communicator.h"
+#include "opal/class/opal_object.h" /* which opal_progress.h of 5.0 needs and does not include */
 #include "opal/runtime/opal_progress.h"
 
 #if OMPI_MAJOR_VERSION >= 5
@@ -25,9 +27,13 @@
 #if OMPI_MAJOR_VERSION >= 5
 #define NEZHA_COLL_VERSION MCA_COLL_BASE_VERSION_2_4_0
 #define NEZHA_MODEX_SCOPE PMIX_GLOBAL
+#define NEZHA_COPY_ATTRIBUTE_PARAMS MPI_Comm from, int keyval, void *extra, void *value, void *copy, int *flag
 #else
 #define NEZHA_COLL_VERSION MCA_COLL_BASE_VERSION_2_0_0
 #define NEZHA_MODEX_SCOPE OPAL_PMIX_GLOBAL
+/* Here the function is told of the new communicator too. */
+#define NEZHA_COPY_ATTRIBUTE_PARAMS \
+    MPI_Comm from, int keyval, void *extra, void *value, void *copy, int *flag, __attribute__((unused)) MPI_Comm to
 #endif
 
 /** Whether this process has a PMIx to publish to and to ask (ompi_info has none). */
@@ -48,6 +54,20 @@ static inline int nezha_compat_progress(void)
 #else
     opal_progress();
     return 0;
+#endif
+}
+
+/** What a call on `comm` that failed returns: where Open MPI itself knows by now that a process of it is dead, or that
+ * it is revoked, its own code for that, which a program that goes on without the process waits for; else `otherwise`.
+ */
+static inline int nezha_compat_failure(struct ompi_communicator_t *comm, int otherwise)
+{
+#if OMPI_MAJOR_VERSION >= 5 && OPAL_ENABLE_FT_MPI
+    int known = otherwise;
+    return ompi_comm_iface_coll_check(comm, &known) ? otherwise : known;
+#else
+    (void)comm;
+    return otherwise;
 #endif
 }
 

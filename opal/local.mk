@@ -1,6 +1,9 @@
 # SPDX-License-Identifier: BSD-3-Clause
-# Adapters to Open MPI's runtime, C.
+# Adapters to Open MPI's runtime, C. absent/: headers of Open MPI that distributions do not install, looked for after all
+# others.
 glue_sources += %D%/compat.h \
+	%D%/absent/opal/mca/threads/pthreads/threads_pthreads_mutex.h \
+	%D%/absent/opal/mca/threads/pthreads/threads_pthreads_threads.h \
 	%D%/nezha_help.c %D%/nezha_help.h \
 	%D%/nezha_modex.c %D%/nezha_modex.h \
 	%D%/nezha_output.c %D%/nezha_output.h \

@@ -13,6 +13,11 @@ uint32_t nezha_topology_job_rank(void)
     return (uint32_t)OPAL_PROC_MY_NAME.vpid;
 }
 
+uint32_t nezha_topology_local_ranks(void)
+{
+    return 1 + (uint32_t)opal_process_info.num_local_peers;
+}
+
 bool nezha_topology_same_job(const opal_process_name_t *name)
 {
     return name->jobid == OPAL_PROC_MY_NAME.jobid;

@@ -16,6 +16,9 @@ const char *nezha_topology_node(void);
 /** This process's rank in its job. */
 uint32_t nezha_topology_job_rank(void);
 
+/** How many ranks of its job its node has, itself included. */
+uint32_t nezha_topology_local_ranks(void);
+
 /** Whether `name` is of the job of this process. */
 bool nezha_topology_same_job(const opal_process_name_t *name);
 

@@ -2,6 +2,9 @@
 # Unit tests of a layer are declared in that layer's own local.mk.
 tap_tests += %D%/layers_check.py %D%/unit/test_check_counts.py %D%/unit/test_manual.py
 
+# Files of learned tables, for tests.
+EXTRA_DIST += %D%/tables/learned.json
+
 include test/threads/local.mk
 include test/sim/local.mk
 include test/mpi/local.mk

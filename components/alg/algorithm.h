@@ -45,5 +45,6 @@ std::unique_ptr<Algorithm> make_ring(const TeamView& team);
 std::unique_ptr<Algorithm> make_mesh(const TeamView& team);
 std::unique_ptr<Algorithm> make_single_step(const TeamView& team);
 std::unique_ptr<Algorithm> make_doubling(const TeamView& team);
+std::unique_ptr<Algorithm> make_halving(const TeamView& team);
 
 }  // namespace nezha

@@ -15,6 +15,7 @@ constexpr Row kAlgorithms[] = {
     {AlgorithmChoice::mesh, make_mesh},
     {AlgorithmChoice::single_step, make_single_step},
     {AlgorithmChoice::doubling, make_doubling},
+    {AlgorithmChoice::halving, make_halving},
 };
 
 }  // namespace

@@ -23,6 +23,12 @@ class Layout {
   std::size_t size(int block) const { return end(block) - begin(block); }
   std::size_t largest() const { return (count_ / blocks_ + (count_ % blocks_ != 0 ? 1 : 0)) * element_; }
 
+  /// Which block holds the element at `offset`, a byte of the vector.
+  int block_of(std::uint64_t offset) const {
+    const std::uint64_t at = offset / element_, each = count_ / blocks_, more = (each + 1) * (count_ % blocks_);
+    return static_cast<int>(at < more ? at / (each + 1) : count_ % blocks_ + (at - more) / each);
+  }
+
   std::size_t chunks(int block) const { return (size(block) + chunk_ - 1) / chunk_; }
   std::size_t most_chunks() const { return (largest() + chunk_ - 1) / chunk_; }
   std::size_t chunk_of(int block, std::uint64_t offset) const { return (offset - begin(block)) / chunk_; }

@@ -3,6 +3,7 @@ engine_sources += \
 	%D%/algorithm.h %D%/algorithms.cc \
 	%D%/call.h \
 	%D%/doubling.cc \
+	%D%/halving.cc \
 	%D%/layout.h \
 	%D%/mesh.cc \
 	%D%/ring.cc \

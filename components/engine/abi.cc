@@ -114,6 +114,13 @@ int nezha_allreduce(nezha_team_t* team, const nezha_allreduce_t* call) {
 
 void nezha_incumbent_done(nezha_team_t* team) { team->engine.incumbent_done(team->team); }
 
+void nezha_engine_save_tables(nezha_engine_t* engine) {
+  guarded(false, [&] {
+    engine->engine.save_tables();
+    return true;
+  });
+}
+
 size_t nezha_engine_rails(nezha_engine_t* engine) { return engine->engine.rails(); }
 
 int nezha_engine_rail_stats(nezha_engine_t* engine, size_t index, nezha_rail_stats_t* stats) {

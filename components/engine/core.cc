@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "engine/memory.h"
 #include "engine/sampling.h"
 #include "engine/secret.h"
 #include "util/random.h"
@@ -10,14 +11,8 @@
 namespace nezha {
 namespace {
 
-/// Of the memory promised per peer (the smaller of 2 MiB and 32 MiB by the number of peers), a quarter each goes to
-/// kept bytes and early ones; the rest is for sockets and scratch.
-constexpr std::size_t kMemory = 32 * 1024 * 1024;
-constexpr std::size_t kLeastKeep = 2 * kMostCopied + 4096;
-constexpr std::size_t kMostKeep = 512 * 1024;
 constexpr Nanoseconds kSampleTick = 500 * kMicrosecond;
 constexpr Nanoseconds kListenEvery = 4 * kMillisecond;
-constexpr Nanoseconds kLifeEvery = 100 * kMillisecond;
 constexpr double kMbps = 1e6 / 8 / 1e9;  ///< in bytes per nanosecond
 
 RailPair rails_of(const LaneSpec& spec) { return {spec.local_rail, spec.remote_rail}; }
@@ -29,6 +24,7 @@ Core::Core(const Config& config, const Clock& clock, const Log& log, std::uint32
     : config_(config),
       clock_(clock),
       log_(log),
+      tables_(config.table, job_rank == 0 ? config.table_save : FilePath(), node),
       wiring_(config.connect_timeout * kSecond,
               [this](const Peer& peer, const Wire& wire, Nanoseconds deadline) { connect(peer, wire, deadline); }, log_,
               notices_) {
@@ -44,15 +40,21 @@ Core::~Core() {
 }
 
 void Core::add_transport(std::unique_ptr<Transport> transport) {
-  first_rail_.push_back(self_.rails.size());
-  for (const RailAddress& rail : transport->rails()) {
-    RailLoad& load = loads_.emplace_back();
-    load.weight = config_.share.weight(rail.name);
-    load.nominal = rail.speed_mbps * kMbps;
-    self_.rails.push_back(rail);
-    transport_of_.push_back(transports_.size());
-  }
+  for (const RailAddress& rail : transport->rails()) add_rail(*transport, rail);
   transports_.push_back(std::move(transport));
+}
+
+void Core::add_rail(Transport& transport, const RailAddress& rail) {
+  const auto others = std::count_if(places_.begin(), places_.end(), [&](const Place& p) { return p.transport == &transport; });
+  places_.push_back({&transport, static_cast<std::size_t>(others)});
+  RailLoad& load = loads_.emplace_back();
+  load.weight = config_.share.weight(rail.name);
+  load.nominal = rail.speed_mbps * kMbps;
+  self_.rails.push_back(rail);
+}
+
+void Core::employ(std::size_t rail, RailWorker& worker) {
+  places_[rail].transport->employ(places_[rail].rail, worker);
 }
 
 std::vector<std::string> Core::unknown_shares() const {
@@ -65,7 +67,7 @@ std::vector<std::string> Core::unknown_shares() const {
 
 TrunkOptions Core::trunk_options(std::uint64_t peer_window) const {
   TrunkOptions options;
-  options.keep = std::clamp(kMemory / 4 / (peers_.size() + 1), kLeastKeep, kMostKeep);
+  options.keep = keep_memory(peers_.size() + 1);
   options.early_window = config_.window;
   options.peer_window = static_cast<std::size_t>(peer_window);
   options.checksum = config_.checksum;
@@ -82,14 +84,13 @@ Peer* Core::add_peer(std::span<const std::byte> bytes, bool same_node, Status& w
   if (!why.ok()) return nullptr;
   peer->same_node = same_node;
   peer->connects = self_.job_rank < peer->address.job_rank;
-  peer->trunk = std::make_unique<Trunk>(id, trunk_options(peer->address.window), *this, clock_, log_);
-  for (const RailPair pair : pair_rails(self_.rails, peer->address.rails, same_node)) {
-    Wire& wire = peer->wires.emplace_back();
-    wire.rails = pair;
-    wire.label = self_.rails[pair.local].label() + " - " + peer->address.rails[pair.remote].label();
-    peer->trunk->add_lane(pair.local, pair.remote, loads_[pair.local]);
-  }
-  return (peers_[id] = std::move(peer)).get();
+  TrunkOptions options = trunk_options(peer->address.window);
+  options.hold = &hold_;
+  peer->trunk = std::make_unique<Trunk>(id, options, *this, clock_, log_);
+  Peer& added = *(peers_[id] = std::move(peer));
+  added.untold = moved_;
+  wire_up(added, false);
+  return &added;
 }
 
 Team* Core::create_team(std::string name, int rank, std::vector<Peer*> peers) {
@@ -100,6 +101,7 @@ Team* Core::create_team(std::string name, int rank, std::vector<Peer*> peers) {
 }
 
 void Core::destroy_team(Team& team) {
+  keep_table(team);
   team.abort("the communicator is gone");
   ready_.erase(team.id());
   for (Peer* peer : team.peers())
@@ -124,6 +126,10 @@ void Core::vote(Team& team, std::array<std::uint64_t, NEZHA_VOTE_WORDS>& words) 
   }
   TeamId fresh = 0;
   if (!random_id(fresh).ok()) failed = true;
+  if (team.rank() == 0) {
+    team.offer(tables_.rows(team.shape()));
+    tables_.complain(notices_);
+  }
   team.vote(words, Plan::from(config_), fresh, ready, failed);
 }
 
@@ -133,7 +139,10 @@ nezha_team_state_t Core::decide(Team& team, const std::array<std::uint64_t, NEZH
   if (before == after) return after;
   log_.line(1, "team %s of %d ranks: %s", team.name().c_str(), team.size(),
             after == NEZHA_TEAM_READY ? "ready" : "declined");
-  if (after == NEZHA_TEAM_READY) ready_[team.id()] = &team;
+  if (after == NEZHA_TEAM_READY) {
+    ready_[team.id()] = &team;
+    if (!team.rows_due()) compare_rows(team, {});
+  }
   if (after == NEZHA_TEAM_DECLINED)
     for (const Peer* peer : team.peers())
       if (peer != nullptr && peer->settled && peer->trunk->lanes_up() == 0)
@@ -141,16 +150,21 @@ nezha_team_state_t Core::decide(Team& team, const std::array<std::uint64_t, NEZH
   return after;
 }
 
-void Core::start(Team& team, const Call& call, AlgorithmChoice choice) {
+void Core::start(Team& team, const Call& call, AlgorithmChoice choice, bool more) {
   wiring_.used(clock_.now());
+  hold_.begin();
   team.start(call, choice);
+  hold_.end(more);
 }
 
 bool Core::progress(Watch watch) {
   bool moved = false;
+  hold_.begin();
   for (const auto& transport : transports_) moved = transport->progress(watch) || moved;
+  hold_.end();
   for (const auto& [lane, transport] : dead_) transport->forget(*lane);
   dead_.clear();
+  if (!news_.empty()) take_news();
   for (const auto& [id, peer] : peers_)
     if (peer->trunk->has_queued()) peer->trunk->pump();
   return moved;
@@ -166,53 +180,6 @@ void Core::step(Nanoseconds now) {
   watch_life(now);
   for (const auto& team : teams_)
     if (team->state() == NEZHA_TEAM_WIRING && team->next_peer().settled) step_sample(team->next_peer(), now);
-}
-
-/// An operation does not wait for ever for a process that gives no sign of life: whatever the reason, no lane that works,
-/// or the process stopped or gone.
-void Core::watch_life(Nanoseconds now) {
-  if (now < life_due_) return;
-  life_due_ = now + kLifeEvery;
-  const Nanoseconds timeout = config_.timeout * kSecond;
-  const Nanoseconds ask_after = std::min(timeout / 4, kSecond);
-  for (const auto& team : teams_) {
-    for (std::size_t rank = 0; team->active() && rank < team->peers().size(); ++rank) {
-      const Peer* peer = team->peers()[rank];
-      if (peer != nullptr && peer->trunk->quiet(now, ask_after) >= timeout)
-        give_up(*team, static_cast<int>(rank));
-    }
-  }
-}
-
-void Core::give_up(Team& team, int lost) {
-  const Peer& peer = *team.peers()[static_cast<std::size_t>(lost)];
-  std::string lanes;
-  for (const Wire& wire : peer.wires)
-    lanes += (lanes.empty() ? "" : "; ") + wire.label + ": " +
-             (wire.last_error.ok() ? "no answer" : wire.last_error.text());
-  fail(team, static_cast<std::uint64_t>(team.rank()) << 32 | static_cast<std::uint32_t>(lost),
-       "no sign of life from " + peer.label() + " on any rail for coll_nezha_timeout = " +
-           std::to_string(config_.timeout) + " s, seen from " + self_.node + " (" + lanes + ")");
-}
-
-/// Every member has to hear of it, from somebody whom it can still hear.
-void Core::fail(Team& team, std::uint64_t who, const std::string& why) {
-  log_.line(0, "team %s has failed: %s", team.name().c_str(), why.c_str());
-  team.abort(why);
-  for (const Peer* peer : team.peers())
-    if (peer != nullptr) peer->trunk->tell_failed(team.id(), who);
-}
-
-void Core::team_failed(TeamId id, std::uint64_t who) {
-  Team* team = team_of(id);
-  if (team == nullptr || !team->error().empty()) return;
-  const auto label = [&](std::uint64_t rank) {
-    if (rank >= team->peers().size()) return std::string("a rank that cannot be");
-    const Peer* peer = team->peers()[rank];
-    return peer == nullptr ? "this rank on " + self_.node : peer->label();
-  };
-  fail(*team, who, label(who >> 32) + " gave up: it had no sign of life from " + label(who & 0xffffffff) +
-                       " on any rail within coll_nezha_timeout; its own message tells more");
 }
 
 /// Something was handed to a lane that is not known to have come to its other end.
@@ -287,7 +254,7 @@ void Core::lane_forgiven(Trunk& trunk, const Lane& lane) {
 }
 
 void Core::lane_lost(Trunk& trunk, Lane& lane, const Status& why) {
-  dead_.emplace_back(&lane, &transport_of(lane.spec()));
+  dead_.emplace_back(&lane, places_[lane.spec().local_rail].transport);
   wiring_.lane_lost(*peers_.at(trunk.peer()), rails_of(lane.spec()), why, clock_.now());
 }
 
@@ -298,14 +265,14 @@ const Secret* Core::secret(ProcessId id) const {
 
 bool Core::expects(const LaneSpec& spec) const {
   const auto found = peers_.find(spec.peer);
-  return found != peers_.end() && !found->second->connects &&
-         found->second->trunk->knows_lane(spec.local_rail, spec.remote_rail);
+  return found != peers_.end() && found->second->trunk->knows_lane(spec.local_rail, spec.remote_rail);
 }
 
 LaneEvents& Core::lane_up(Lane& lane) {
   Peer& peer = *peers_.at(lane.spec().peer);
   peer.trunk->lane_up(lane);
   wiring_.lane_up(peer, rails_of(lane.spec()), clock_.now());
+  tell_rails(peer);
   return *peer.trunk;
 }
 
@@ -317,8 +284,8 @@ void Core::lane_failed(const LaneSpec& spec, const Status& why) {
 
 void Core::connect(const Peer& peer, const Wire& wire, Nanoseconds deadline) {
   const LaneSpec spec{peer.address.id, wire.rails.local, wire.rails.remote, peer.same_node};
-  const std::size_t local = wire.rails.local - first_rail_[transport_of_[wire.rails.local]];
-  transport_of(spec).connect(spec, local, peer.address.rails[wire.rails.remote], deadline);
+  const Place& place = places_[wire.rails.local];
+  place.transport->connect(spec, place.rail, peer.address.rails[wire.rails.remote], deadline);
 }
 
 }  // namespace nezha

@@ -4,8 +4,10 @@
 #pragma once
 
 #include <array>
+#include <bitset>
 #include <deque>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <unordered_map>
@@ -13,6 +15,7 @@
 
 #include "engine/notices.h"
 #include "engine/peer.h"
+#include "engine/table_files.h"
 #include "engine/team.h"
 #include "engine/wiring.h"
 #include "nezha/nezha.h"
@@ -32,6 +35,8 @@ class Core final : public PieceReceiver, public Admission {
   /// Adds a transport; its rails get the next indices. Before the first peer.
   void add_transport(std::unique_ptr<Transport> transport);
   std::size_t rails() const { return self_.rails.size(); }
+  /// See Transport::employ(); by the process's number of the rail.
+  void employ(std::size_t rail, RailWorker& worker);
   const Address& self() const { return self_; }
   /// Words of the share parameter that name no rail.
   std::vector<std::string> unknown_shares() const;
@@ -45,8 +50,17 @@ class Core final : public PieceReceiver, public Admission {
   bool wired(const Team& team) const;
   void vote(Team& team, std::array<std::uint64_t, NEZHA_VOTE_WORDS>& words);
   nezha_team_state_t decide(Team& team, const std::array<std::uint64_t, NEZHA_VOTE_WORDS>& words);
-  /// Begins an operation; Team::finished() tells when it is over.
-  void start(Team& team, const Call& call, AlgorithmChoice choice);
+  /// The operation that hands out what rank 0 knows is over.
+  void take_rows(Team& team);
+  /// Writes what all teams have learned, if this process is the one that does.
+  void save_tables();
+  /// Bytes that each rail has sent so far.
+  std::array<std::uint64_t, kMaxRails> sent() const;
+  /// Begins an operation; Team::finished() tells when it is over. `more`: another begins at once, so that what this one
+  /// sends may wait for it, or for send_held().
+  void start(Team& team, const Call& call, AlgorithmChoice choice, bool more = false);
+  bool holds() const { return hold_.left(); }
+  void send_held() { hold_.send(); }
 
   /// Moves what can be moved now. True when anything happened.
   bool progress(Watch watch);
@@ -68,6 +82,7 @@ class Core final : public PieceReceiver, public Admission {
   Notices take_notices() { return std::move(notices_); }
   bool has_notices() const { return !notices_.empty(); }
   const std::deque<RailLoad>& loads() const { return loads_; }
+  void tell_of_lanes(LaneWatcher* watcher) { wiring_.tell(watcher); }
   /// Memory that one peer may cost beyond its sockets, shrinking with their number.
   TrunkOptions trunk_options(std::uint64_t peer_window) const;
 
@@ -77,6 +92,7 @@ class Core final : public PieceReceiver, public Admission {
   bool has_begun(TeamId team, OpNumber op) override;
   void peer_began(Trunk& trunk, TeamId team, OpNumber op) override;
   void team_failed(TeamId team, std::uint64_t who) override;
+  void peer_rail(Trunk& trunk, const RailNotice& notice, std::uint64_t order) override;
   void lane_suspected(Trunk& trunk, const Lane& lane, Nanoseconds silent) override;
   void lane_forgiven(Trunk& trunk, const Lane& lane) override;
   void lane_lost(Trunk& trunk, Lane& lane, const Status& why) override;
@@ -86,12 +102,22 @@ class Core final : public PieceReceiver, public Admission {
   bool expects(const LaneSpec& spec) const override;
   LaneEvents& lane_up(Lane& lane) override;
   void lane_failed(const LaneSpec& spec, const Status& why) override;
-  void rail_back(std::uint8_t local_rail) override { wiring_.rail_back(local_rail, clock_.now()); }
+  void rail_back(std::uint8_t local_rail, const RailAddress& address) override;
+  std::optional<std::uint8_t> rail_added(Transport& transport, const RailAddress& address) override;
 
  private:
   Team* team_of(TeamId id) const;
-  Transport& transport_of(const LaneSpec& spec) const { return *transports_[transport_of_[spec.local_rail]]; }
+  void keep_table(const Team& team);
+  void compare_rows(const Team& team, std::span<const std::uint64_t> rows);
   void connect(const Peer& peer, const Wire& wire, Nanoseconds deadline);
+
+  // core_rails.cc
+  void add_rail(Transport& transport, const RailAddress& address);
+  void wire_up(Peer& peer, bool promising);
+  void rail_moved(std::uint8_t local_rail, const RailAddress& address);
+  void tell_rails(Peer& peer);
+  void take_news();
+
   void watch_life(Nanoseconds now);
   void give_up(Team& team, int lost);
   void fail(Team& team, std::uint64_t who, const std::string& why);
@@ -102,14 +128,22 @@ class Core final : public PieceReceiver, public Admission {
   const Log log_;
   Address self_;
   std::vector<std::unique_ptr<Transport>> transports_;
-  std::vector<std::size_t> transport_of_;  ///< by rail
-  std::vector<std::size_t> first_rail_;    ///< by transport
-  std::deque<RailLoad> loads_;             ///< by rail
+  struct Place {
+    Transport* transport;
+    std::size_t rail;  ///< among those of the transport
+  };
+  std::vector<Place> places_;     ///< by rail
+  std::deque<RailLoad> loads_;    ///< by rail
+  std::bitset<kMaxRails> moved_;  ///< rails that are not as they were published
+  std::vector<std::pair<Peer*, RailNotice>> news_;  ///< rails of peers that have moved
+  Hold hold_;
   Notices notices_;
+  TableFiles tables_;
   Wiring wiring_;
   std::unordered_map<ProcessId, std::unique_ptr<Peer>> peers_;
   std::vector<std::unique_ptr<Team>> teams_;
   std::unordered_map<TeamId, Team*> ready_;
+  std::size_t most_lanes_ = 1;             ///< to one peer
   Nanoseconds listened_ = 0;  ///< when the lanes' far ends were last looked at
   Nanoseconds life_due_ = 0;  ///< when peers of operations under way are next asked for signs of life
   std::vector<std::pair<Lane*, Transport*>> dead_;  ///< to be forgotten outside their own callbacks

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// A core under one lock, driven by real threads: callers drive while they wait, one at a time; a service thread wires
-/// lanes and keeps acks flowing while nobody is in a call.
+/// lanes and keeps acks flowing while nobody is in a call; and, where cores are spare, each rail has a worker.
 ///
 /// The service thread never runs an algorithm (its reductions may call the host): it looks at lanes only while no
 /// operation is under way.
@@ -14,6 +14,8 @@
 #include <thread>
 
 #include "engine/core.h"
+#include "engine/trace.h"
+#include "engine/workers.h"
 #include "nezha/nezha.h"
 
 namespace nezha {
@@ -42,6 +44,7 @@ class Engine {
   int allreduce(Team& team, const nezha_allreduce_t& call);
   void incumbent_done(Team& team);
   std::string error_of(const Team& team);
+  void save_tables();
 
   std::size_t rails();
   bool rail_stats(std::size_t index, nezha_rail_stats_t& stats);
@@ -59,21 +62,30 @@ class Engine {
   void agree(Lock& lock, Team& team);
   void wait(Lock& lock, Team& team);
   void drive(Lock& lock, Team& team);
+  Lock enter();
+  void let_others_in(Lock& lock);
   void rest(Lock& lock, Nanoseconds longest);
   void count(std::size_t bytes, Nanoseconds took);
+  void open_trace(Notices& notices);
+  void write_trace(Lock& lock);
   void await_wiring(Lock& lock, const Team& team);
   void show_notices(Lock& lock);
   void help(const Notices& notices) const;
 
   void start_service();
   void serve();
+  void serve_until_stop();
+  [[noreturn]] void no_memory() const;
   void nap(Lock& lock, bool ticking);
   void wake_service();
 
   const nezha_host_t host_;
+  const std::uint32_t local_ranks_;
   const SystemClock clock_;
   std::mutex mutex_;
+  std::atomic<unsigned> entering_ = 0;  ///< callers on their way to mutex_, to begin an operation
   // Guarded by mutex_:
+  Workers workers_;  ///< outlive the core's lanes
   Core core_;
   unsigned operations_ = 0;  ///< under way
   unsigned waiting_ = 0;     ///< callers that wait for the one that drives
@@ -85,6 +97,7 @@ class Engine {
   std::array<nezha_class_stats_t, NEZHA_SIZE_CLASSES> classes_{};
   std::uint64_t calls_ = 0;
   std::uint64_t bytes_ = 0;
+  std::unique_ptr<Trace> trace_;  ///< null: nothing is written down
 
   std::condition_variable turn_;  ///< an operation ended, or the drive is free
   std::vector<std::byte> address_;

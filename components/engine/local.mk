@@ -2,17 +2,30 @@
 engine_sources += \
 	%D%/abi.cc \
 	%D%/address.cc %D%/address.h \
-	%D%/core.cc %D%/core.h \
-	%D%/engine.cc %D%/engine.h \
+	%D%/core.cc %D%/core.h %D%/core_life.cc %D%/core_rails.cc \
+	%D%/core_tables.cc \
+	%D%/engine.cc %D%/engine.h %D%/engine_operate.cc %D%/engine_stats.cc \
 	%D%/handles.h \
+	%D%/lane_watcher.h \
+	%D%/memory.cc %D%/memory.h \
 	%D%/notices.h \
 	%D%/peer.h \
 	%D%/sampling.cc %D%/sampling.h \
 	%D%/secret.cc %D%/secret.h \
 	%D%/service.cc \
+	%D%/table_files.cc %D%/table_files.h \
 	%D%/team.cc %D%/team.h \
+	%D%/topology.cc %D%/topology.h \
+	%D%/trace.cc %D%/trace.h \
 	%D%/transports.cc %D%/transports.h \
-	%D%/wiring.cc %D%/wiring.h
+	%D%/wiring.cc %D%/wiring.h \
+	%D%/worker_plan.cc %D%/worker_plan.h \
+	%D%/worker_thread.cc %D%/worker_thread.h \
+	%D%/workers.cc %D%/workers.h
 
-gtest_programs += test/unit/test_plan
+gtest_programs += test/unit/test_core test/unit/test_plan test/unit/test_trace test/unit/test_wiring test/unit/test_workers
+test_unit_test_core_SOURCES = test/unit/test_core.cc
+test_unit_test_trace_SOURCES = test/unit/test_trace.cc
 test_unit_test_plan_SOURCES = test/unit/test_plan.cc
+test_unit_test_wiring_SOURCES = test/unit/test_wiring.cc test/unit/trunk_pair.h
+test_unit_test_workers_SOURCES = test/unit/test_workers.cc

@@ -3,6 +3,8 @@
 #pragma once
 
 #include <algorithm>
+#include <array>
+#include <bitset>
 #include <memory>
 #include <string>
 #include <vector>
@@ -21,6 +23,8 @@ struct Wire {
   std::string label;  ///< "tcp/eth0 - tcp/eth0": this side's rail first
   State state = State::idle;
   bool was_up = false;
+  bool promising = false;  ///< it was up, or one of its rails appeared or moved since the start: worth many tries
+  bool moved = false;      ///< this side's rail is not where it was at the start; the peer may not know where it is
   Nanoseconds up_since = 0;
   unsigned tries = 0;  ///< since it was last up for a while
   Nanoseconds next_try = 0;
@@ -37,6 +41,8 @@ struct Peer {
   bool connects = false;  ///< this process has the lower rank and connects; else it waits to be connected to
   std::vector<Wire> wires;
   std::unique_ptr<Trunk> trunk;
+  std::bitset<kMaxRails> untold;  ///< rails of this process that have moved, which the peer is still to be told
+  std::array<std::uint64_t, kMaxRails> told{};  ///< by rail of the peer: the order of what it said of it last
   bool wanted = false;             ///< some team needs it
   Nanoseconds wiring_deadline = 0; ///< until when wires that are not up are waited for
   bool settled = false;            ///< every wire is up, or has been waited for long enough

@@ -6,6 +6,8 @@
 #include <time.h>
 #include <unistd.h>
 
+#include <new>
+
 #include "engine/engine.h"
 
 namespace nezha {
@@ -45,12 +47,22 @@ void Engine::start_service() {
 
 void Engine::serve() {
   pthread_setname_np(pthread_self(), "nezha-service");
+  try {
+    serve_until_stop();
+  } catch (const std::bad_alloc&) {
+    no_memory();
+  }
+}
+
+void Engine::serve_until_stop() {
   Lock lock(mutex_);
   while (!stop_) {
     nap(lock, ticking_);
     if (stop_) return;
+    write_trace(lock);
     if (operations_ != 0) continue;  // whoever waits for one drives
     core_.step(clock_.now());
+    if (trace_) trace_->tick(clock_.now());
     const bool moved = core_.progress(ticking_ || core_.wiring() ? Watch::all : Watch::rare);
     const bool outstanding = core_.settle();
     ticking_ = outstanding || called_ || moved;

@@ -14,7 +14,10 @@ static_assert(kPlan + Plan::kWords <= NEZHA_VOTE_WORDS);
 constexpr std::uint64_t kNotReady = 1;
 constexpr std::uint64_t kFailed = 2;
 constexpr std::uint64_t kAwaitLanes = 4;  ///< rank 0 only
+constexpr std::uint64_t kKnows = 8;       ///< rank 0 only: rows follow
 constexpr double kRateUnit = 1e9;  ///< rates travel as bytes per second
+
+static_assert(kRows * sizeof(std::uint64_t) <= kMostCopied);
 
 /// A call of this size can pay for an agreement of its own.
 constexpr std::size_t kLargeCall = 256 * 1024;
@@ -58,6 +61,8 @@ void Team::order_by_node(const std::string& own_node) {
     trunks_.push_back(rank == rank_ ? nullptr : peers_[static_cast<std::size_t>(rank)]->trunk.get());
     if (rank == rank_) view_.position = static_cast<int>(position);
   }
+  std::sort(first.begin(), first.end());
+  shape_ = {static_cast<int>(peers_.size()), static_cast<int>(std::unique(first.begin(), first.end()) - first.begin())};
 }
 
 /// Calls 1 to 8, then ever rarer, and every large one: a function of what all ranks see alike.
@@ -78,6 +83,7 @@ void Team::vote(std::array<std::uint64_t, NEZHA_VOTE_WORDS>& words, const Plan& 
   words[kNotHash] = ~words[kHash];
   if (rank_ != 0) return;
   if (own.pins_bits()) words[kFlags] |= kAwaitLanes;
+  if (!rows_.empty()) words[kFlags] |= kKnows;
   words[kTeamId] = fresh_id;
   words[kRate] = static_cast<std::uint64_t>(rate() * kRateUnit);
   own.encode(std::span(words).subspan<kPlan, Plan::kWords>());
@@ -101,6 +107,8 @@ nezha_team_state_t Team::decide(const std::array<std::uint64_t, NEZHA_VOTE_WORDS
   plan_ = Plan::decode(std::span(words).subspan<kPlan, Plan::kWords>());
   if (hash_of(plan_) != hash_of(own)) notices.push_back({"parameters differ", {name_, std::to_string(rank_)}});
   table_.begin({plan_, view_.size, static_cast<double>(words[kRate]) / kRateUnit});
+  rows_due_ = (words[kFlags] & kKnows) != 0;
+  if (rows_due_ && rank_ != 0) rows_.assign(kRows, 0);
   return state_ = NEZHA_TEAM_READY;
 }
 
@@ -108,15 +116,21 @@ nezha_team_state_t Team::decide(const std::array<std::uint64_t, NEZHA_VOTE_WORDS
 double Team::rate() const { return next_peer().trunk == nullptr ? 0 : next_peer().trunk->rate(); }
 
 Call Team::agreement() {
-  const std::span words = table_.words();
+  const std::span<std::uint64_t> words = rows_due_ ? std::span<std::uint64_t>(rows_) : table_.words();
   Call call;
   call.recv = reinterpret_cast<std::byte*>(words.data());
   call.send = call.recv;
   call.count = words.size();
   call.element = sizeof(std::uint64_t);
   call.chunk = call.bytes();
-  call.reducer = {find_kernel(NEZHA_UINT64, NEZHA_MIN), nullptr, nullptr, nullptr, call.element};
+  call.reducer = {find_kernel(NEZHA_UINT64, rows_due_ ? NEZHA_BOR : NEZHA_MIN), nullptr, nullptr, nullptr, call.element};
   return call;
+}
+
+std::vector<std::uint64_t> Team::take_rows(Table::Recalled& recalled) {
+  rows_due_ = false;
+  recalled = table_.recall(rows_);
+  return std::exchange(rows_, {});
 }
 
 AlgorithmChoice Team::agreement_algorithm() const {

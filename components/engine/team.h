@@ -26,6 +26,7 @@ class Team {
   int size() const { return view_.size; }
   int rank() const { return rank_; }
   TeamId id() const { return id_; }
+  const Shape& shape() const { return shape_; }
   nezha_team_state_t state() const { return state_; }
   const std::vector<Peer*>& peers() const { return peers_; }
   /// By when wiring has come to its end, one way or the other.
@@ -38,6 +39,8 @@ class Team {
   /// `fresh_id` counts on rank 0 only. `ready`: every needed peer has a lane; `failed`: one never will.
   void vote(std::array<std::uint64_t, NEZHA_VOTE_WORDS>& words, const Plan& own, TeamId fresh_id, bool ready,
             bool failed) const;
+  /// What rank 0 knows beforehand, in the words of rows.h; to be called before its vote.
+  void offer(std::vector<std::uint64_t> rows) { rows_ = std::move(rows); }
   /// The vote of a rank that has no engine or no team.
   static void vote_no(std::span<std::uint64_t, NEZHA_VOTE_WORDS> words);
   nezha_team_state_t decide(const std::array<std::uint64_t, NEZHA_VOTE_WORDS>& words, const Plan& own,
@@ -51,8 +54,14 @@ class Team {
   const Plan& plan() const { return plan_; }
   Table& table() { return table_; }
   const Table& table() const { return table_; }
-  /// The operation that combines the words of the table's agreement over all ranks, and its algorithm.
+  /// Rank 0 has said that it knows something: the first operation hands it to all.
+  bool rows_due() const { return rows_due_; }
+  /// An agreement is due before a call of `bytes` bytes. To be asked again after each.
+  bool must_agree(std::size_t bytes, std::size_t element) { return rows_due_ || table_.agreement_due(bytes, element); }
+  /// The operation that combines the words of the agreement over all ranks, and its algorithm.
   Call agreement();
+  /// Rank 0's words are here now. Returns them; the table begins with them.
+  std::vector<std::uint64_t> take_rows(Table::Recalled& recalled);
   AlgorithmChoice agreement_algorithm() const;
 
   // ---- the operation
@@ -64,8 +73,9 @@ class Team {
   void abort(const std::string& why);
   const std::string& error() const { return error_; }
 
-  /// When the incumbent was left a call that the table measures; 0 = none. Only its caller's.
+  /// When the incumbent was left a call that somebody wants to know the duration of; 0 = none. Only its caller's.
   Nanoseconds incumbent_since = 0;
+  std::size_t incumbent_bytes = 0;  ///< of that call
 
   // ---- what the trunks bring
   bool has_begun(OpNumber op) const { return op <= op_; }
@@ -81,6 +91,7 @@ class Team {
 
   std::string name_;
   int rank_;
+  Shape shape_;
   Nanoseconds wiring_until_;
   std::vector<Peer*> peers_;       ///< by rank
   std::vector<int> rank_at_;       ///< rank by position
@@ -88,7 +99,7 @@ class Team {
   std::vector<Flow> flows_;        ///< by position
   std::vector<OpNumber> begun_by_; ///< by position: the latest operation that the peer is known to have begun
   TeamView view_;
-  std::array<std::unique_ptr<Algorithm>, 4> algorithms_;
+  std::array<std::unique_ptr<Algorithm>, 5> algorithms_;
 
   nezha_team_state_t state_ = NEZHA_TEAM_WIRING;
   std::size_t asked_ = 0;          ///< calls of agreement_due
@@ -98,6 +109,8 @@ class Team {
   TeamId id_ = 0;
   Plan plan_;
   Table table_;
+  std::vector<std::uint64_t> rows_;
+  bool rows_due_ = false;
 
   OpNumber op_ = 0;                ///< the latest begun
   bool active_ = false;

@@ -2,7 +2,6 @@
 #include "engine/wiring.h"
 
 #include <algorithm>
-#include <array>
 #include <cstdint>
 
 namespace nezha {
@@ -13,10 +12,19 @@ constexpr Nanoseconds kRetry = 200 * kMillisecond;  ///< longest time between tw
 constexpr Nanoseconds kLeisure = 5 * kSecond;  ///< for one that others have stood in for all the time, or nobody uses
 constexpr Nanoseconds kSteady = kSecond;  ///< who dies younger has to wait longer each time: replays cost more than it brings
 constexpr Nanoseconds kUnused = 2 * kSecond;   ///< without an operation
-/// Longest times of one try to connect: a lane that was up once comes up fast, or its network is still away; on a loaded
-/// machine it may take longer after all.
+/// Longest times of one try to connect: a lane that was up once comes up fast, or its network is still away, and then the
+/// next try finds out sooner than this one; on a loaded machine it may take longer after all.
 constexpr Nanoseconds kAttempt = kSecond;
-constexpr std::array kAttempts = {kAttempt / 4, kAttempt / 4, kAttempt / 2, kAttempt};
+constexpr Nanoseconds kShortAttempt = 250 * kMillisecond;
+constexpr Nanoseconds kLongAttempt = 750 * kMillisecond;
+constexpr unsigned kLongEvery = 8;
+/// What comes back needs a moment: a question for a neighbour's address that is lost is asked again after a second only.
+constexpr Nanoseconds kLinkSettles = 30 * kMillisecond;
+
+Nanoseconds attempt_of(const Wire& wire) {
+  if (!wire.promising) return kAttempt;
+  return wire.tries % kLongEvery == kLongEvery - 1 ? kLongAttempt : kShortAttempt;
+}
 
 /// Half of `longest` to all of it: otherwise all processes of a node would come at once, again and again.
 Nanoseconds jittered(Nanoseconds longest, std::uint64_t seed) {
@@ -31,6 +39,10 @@ Wire* Wiring::wire_of(Peer& peer, RailPair rails) {
   const auto found =
       std::find_if(peer.wires.begin(), peer.wires.end(), [&](const Wire& wire) { return wire.rails == rails; });
   return found == peer.wires.end() ? nullptr : &*found;
+}
+
+void Wiring::watched(const char* event, const Peer& peer, const Wire& wire, const std::string& why) const {
+  if (watcher_ != nullptr) watcher_->lane(event, wire.label, peer.label(), why);
 }
 
 void Wiring::due(Nanoseconds when) {
@@ -54,13 +66,14 @@ void Wiring::step(Nanoseconds now) {
 
 void Wiring::step_peer(Peer& peer, Nanoseconds now) {
   for (Wire& wire : peer.wires) {
-    if (wire.state != Wire::State::idle || !peer.connects) continue;
+    const bool calls = peer.connects || (wire.moved && peer.trunk->lanes_up() == 0);
+    if (wire.state != Wire::State::idle || !calls) continue;
     if (now < wire.next_try) {
       due(wire.next_try);
       continue;
     }
     wire.state = Wire::State::connecting;
-    connect_(peer, wire, now + (wire.was_up ? kAttempts[wire.tries % kAttempts.size()] : kAttempt));
+    connect_(peer, wire, now + attempt_of(wire));
   }
   if (!peer.settled && now >= peer.wiring_deadline) settle(peer);
   if (!peer.settled) due(peer.wiring_deadline);
@@ -83,25 +96,40 @@ void Wiring::used(Nanoseconds now) {
   if (!idle) return;
   for (Peer* peer : wanted_)
     for (Wire& wire : peer->wires)
-      if (wire.state == Wire::State::idle && wire.was_up) wire.next_try = now;
+      if (wire.state == Wire::State::idle && wire.promising) wire.next_try = now;
   due(now);
 }
 
-void Wiring::rail_back(std::uint8_t local_rail, Nanoseconds now) {
-  for (Peer* peer : wanted_)
-    for (Wire& wire : peer->wires)
-      if (wire.rails.local == local_rail && wire.state == Wire::State::idle) wire.next_try = now, wire.tries = 0;
-  due(now);
+void Wiring::try_soon(Wire& wire, Nanoseconds now) {
+  wire.promising = true;
+  wire.tries = 0;
+  wire.next_try = now + kLinkSettles;
+  due(wire.next_try);
+}
+
+void Wiring::rail_back(std::uint8_t local_rail, bool moved, Nanoseconds now) {
+  for (Peer* peer : wanted_) {
+    for (Wire& wire : peer->wires) {
+      if (wire.rails.local != local_rail) continue;
+      wire.moved = wire.moved || moved;
+      try_soon(wire, now);
+    }
+  }
+}
+
+void Wiring::peer_rail_back(Peer& peer, std::uint8_t remote_rail, Nanoseconds now) {
+  for (Wire& wire : peer.wires)
+    if (wire.rails.remote == remote_rail) try_soon(wire, now);
 }
 
 void Wiring::try_again(const Peer& peer, Wire& wire, Nanoseconds now) {
   const bool stood_in_for = peer.settled && peer.trunk->lanes_up() != 0;
-  const bool wanted = wire.was_up && now - used_ <= kUnused;
+  const bool wanted = wire.promising && now - used_ <= kUnused;
   const Nanoseconds longest = stood_in_for && !wanted ? kLeisure : kRetry;
   const Nanoseconds doubled = kFirstRetry << std::min(wire.tries, 16U);
   const std::uint64_t seed = peer.address.id + wire.rails.local * 64 + wire.rails.remote * 1024 + wire.tries * 65536;
   wire.state = Wire::State::idle;
-  wire.next_try = now + jittered(wire.was_up ? std::min(longest, doubled) : longest, seed);
+  wire.next_try = now + jittered(wire.promising ? std::min(longest, doubled) : longest, seed);
   wire.tries += 1;
   due(wire.next_try);
 }
@@ -109,39 +137,55 @@ void Wiring::try_again(const Peer& peer, Wire& wire, Nanoseconds now) {
 void Wiring::lane_up(Peer& peer, RailPair rails, Nanoseconds now) {
   Wire* wire = wire_of(peer, rails);
   wire->state = Wire::State::up;
-  wire->was_up = true;
+  if (wire->was_up) try_others(rails.local, now);
+  wire->was_up = wire->promising = true;
   wire->up_since = now;
   peer.settled = peer.settled || std::all_of(peer.wires.begin(), peer.wires.end(),
                                              [](const Wire& w) { return w.state == Wire::State::up; });
   log_.line(2, "lane %s to %s is up", wire->label.c_str(), peer.label().c_str());
+  watched("up", peer, *wire, {});
+}
+
+/// Where one lane is back the others of its rail may be too.
+void Wiring::try_others(std::uint8_t local_rail, Nanoseconds now) {
+  for (Peer* peer : wanted_)
+    for (Wire& wire : peer->wires)
+      if (wire.rails.local == local_rail && wire.state == Wire::State::idle && wire.promising) wire.next_try = now;
+  due(now);
 }
 
 void Wiring::lane_failed(Peer& peer, RailPair rails, const Status& why, Nanoseconds now) {
   Wire* wire = wire_of(peer, rails);
+  if (wire->state != Wire::State::connecting) return;  // meanwhile the peer has connected
   wire->last_error = why;
-  if (now - wire->up_since > kSteady) wire->tries = 0;
   try_again(peer, *wire, now);
   log_.line(3, "lane %s to %s is not up yet: %s", wire->label.c_str(), peer.label().c_str(), why.text().c_str());
 }
 
 void Wiring::lane_suspected(Peer& peer, RailPair rails, Nanoseconds silent) {
-  if (!log_.on(1)) return;
-  log_.line(1, "lane %s to %s is suspect: no answer for %lld ms", wire_of(peer, rails)->label.c_str(),
-            peer.label().c_str(), static_cast<long long>(silent / kMillisecond));
+  if (!log_.on(1) && watcher_ == nullptr) return;
+  const Wire& wire = *wire_of(peer, rails);
+  const std::string why = "no answer for " + std::to_string(silent / kMillisecond) + " ms";
+  log_.line(1, "lane %s to %s is suspect: %s", wire.label.c_str(), peer.label().c_str(), why.c_str());
+  watched("suspect", peer, wire, why);
 }
 
 void Wiring::lane_forgiven(Peer& peer, RailPair rails) {
-  if (!log_.on(1)) return;
-  log_.line(1, "lane %s to %s answers again", wire_of(peer, rails)->label.c_str(), peer.label().c_str());
+  if (!log_.on(1) && watcher_ == nullptr) return;
+  const Wire& wire = *wire_of(peer, rails);
+  log_.line(1, "lane %s to %s answers again", wire.label.c_str(), peer.label().c_str());
+  watched("answers", peer, wire, {});
 }
 
 void Wiring::lane_lost(Peer& peer, RailPair rails, const Status& why, Nanoseconds now) {
   Wire* wire = wire_of(peer, rails);
   wire->last_error = why;
+  if (now - wire->up_since > kSteady) wire->tries = 0;
   try_again(peer, *wire, now);
   // Who closes a lane between two frames has its reason and tells it; most often it has come to its end.
   const int level = why.code() == Code::closed ? 2 : 1;
   log_.line(level, "lane %s to %s is lost: %s", wire->label.c_str(), peer.label().c_str(), why.text().c_str());
+  watched("lost", peer, *wire, why.text());
 }
 
 }  // namespace nezha

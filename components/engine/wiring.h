@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// Brings up the lanes that teams need, in the background, and brings them back when they are lost. The lower rank of
-/// a pair connects, the other waits. Guarded by the engine's lock; time comes with the calls.
+/// a pair connects, the other waits; where its own rail has moved and no lane is left to say so, it connects too. Guarded by the engine's lock; time comes with the calls.
 #pragma once
 
 #include <functional>
 #include <string>
 #include <vector>
 
+#include "engine/lane_watcher.h"
 #include "engine/notices.h"
 #include "engine/peer.h"
 #include "util/log.h"
@@ -21,6 +22,8 @@ class Wiring {
   Wiring(Nanoseconds patience, Connect connect, const Log& log, Notices& notices)
       : patience_(patience), connect_(std::move(connect)), log_(log), notices_(notices) {}
 
+  /// Null: nobody. Outlives this, or is taken back.
+  void tell(LaneWatcher* watcher) { watcher_ = watcher; }
   /// A team needs this peer: its lanes come up from now on.
   void want(Peer& peer, Nanoseconds now);
   /// An operation begins: lanes are wanted, those that are down too.
@@ -29,8 +32,10 @@ class Wiring {
   void step(Nanoseconds now);
   Nanoseconds next_due() const { return next_due_; }  ///< 0 = nothing
 
-  /// That rail can be used again: its lanes are tried at once.
-  void rail_back(std::uint8_t local_rail, Nanoseconds now);
+  /// That rail can be used again: its lanes are tried soon. `moved`: its address is another now.
+  void rail_back(std::uint8_t local_rail, bool moved, Nanoseconds now);
+  /// A rail of the peer has another address.
+  void peer_rail_back(Peer& peer, std::uint8_t remote_rail, Nanoseconds now);
   void lane_up(Peer& peer, RailPair rails, Nanoseconds now);
   void lane_failed(Peer& peer, RailPair rails, const Status& why, Nanoseconds now);
   /// For the log: a lane does not answer, or does again.
@@ -40,15 +45,19 @@ class Wiring {
 
  private:
   void try_again(const Peer& peer, Wire& wire, Nanoseconds now);
+  void try_soon(Wire& wire, Nanoseconds now);
+  void try_others(std::uint8_t local_rail, Nanoseconds now);
   static Wire* wire_of(Peer& peer, RailPair rails);
   void step_peer(Peer& peer, Nanoseconds now);
   void settle(Peer& peer);
   void due(Nanoseconds when);
+  void watched(const char* event, const Peer& peer, const Wire& wire, const std::string& why) const;
 
   const Nanoseconds patience_;  ///< how long a lane that never came up is waited for
   Connect connect_;
   const Log& log_;
   Notices& notices_;
+  LaneWatcher* watcher_ = nullptr;
   std::vector<Peer*> wanted_;
   Nanoseconds next_due_ = 0;
   Nanoseconds used_ = 0;  ///< when the latest operation began

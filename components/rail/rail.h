@@ -2,14 +2,15 @@
 /// The rail contract: what a transport gives to the trunk, and what it is told. A new transport implements Transport
 /// and Lane in a folder of its own and adds one row to the engine's table of transports.
 ///
-/// Threads: everything here is called with the engine's lock held, by whichever thread drives. Nothing may block,
-/// sleep or read a clock of its own. Errors are Status values; no exception leaves a transport.
+/// Threads: everything here but Errand::run is called with the engine's lock held, by whichever thread drives. Nothing may
+/// block, sleep or read a clock of its own. Errors are Status values; no exception leaves a transport.
 #pragma once
 
 #include <array>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
@@ -40,6 +41,7 @@ struct RailAddress {
 
   /// "tcp/eth0"
   std::string label() const { return transport + "/" + name; }
+  bool operator==(const RailAddress&) const = default;
 };
 
 /// One lane to be: which of my rails, which of the peer's. Both sides compute the same set.
@@ -75,6 +77,30 @@ struct LanePulse {
   std::size_t in_flight = 0;    ///< bytes that left and await its answer; 0 while it holds us back, or all is answered
   Nanoseconds heard = 0;        ///< for how long nothing at all has come from it
   Nanoseconds rtt = 0;          ///< within which an answer usually comes, variance included; 0 = unknown
+};
+
+/// One long system call that a lane leaves to its rail's worker.
+class Errand {
+ public:
+  /// On the worker, once per RailWorker::post, beside everything else and without the engine's lock: may touch only what was
+  /// set aside for it until it is over. Must not block. Tells its lane by means of the transport's own.
+  virtual void run() = 0;
+
+ protected:
+  ~Errand() = default;
+};
+
+/// The worker of one rail, a thread of the engine's, as the rail's transport sees it. Outlives the transport.
+class RailWorker {
+ public:
+  /// Has `errand` run soon. It is neither posted again nor changed or freed before it is over or recalled.
+  virtual void post(Errand& errand) = 0;
+  /// From here on the errand does not run: it never began (false), or it is over (true), for which this waits, as long as
+  /// its one system call takes. Also right for one that was not posted or is long over (true).
+  virtual bool recall(Errand& errand) = 0;
+
+ protected:
+  ~RailWorker() = default;
 };
 
 class Lane;
@@ -137,6 +163,8 @@ class Lane {
   LaneSpec spec_;
 };
 
+class Transport;
+
 /// The engine's side of admission: who is known, and what to do with a lane that came up.
 class Admission {
  public:
@@ -148,8 +176,10 @@ class Admission {
   virtual LaneEvents& lane_up(Lane& lane) = 0;
   /// A connect() came to nothing; no more calls for this attempt. Connecting side.
   virtual void lane_failed(const LaneSpec& spec, const Status& why) = 0;
-  /// A rail of this process can be used again, after a time when it could not.
-  virtual void rail_back(std::uint8_t local_rail) { static_cast<void>(local_rail); }
+  /// A rail of this process can be used again, after a time when it could not; maybe at another address.
+  virtual void rail_back(std::uint8_t, const RailAddress&) {}
+  /// The transport has one more rail. Its index among the process's, or none: there are enough, it is not wanted.
+  virtual std::optional<std::uint8_t> rail_added(Transport&, const RailAddress&) { return {}; }
 
  protected:
   ~Admission() = default;
@@ -166,7 +196,7 @@ class Transport {
  public:
   virtual ~Transport() = default;
 
-  /// The rails that are up and listening, in order; fixed after creation.
+  /// The rails, in order. They become more, and their addresses others, only as Admission hears.
   virtual std::span<const RailAddress> rails() const = 0;
   /// Starts to connect; the outcome is Admission::lane_up or lane_failed, by `deadline` at the latest. `spec`'s rail
   /// indices are those of the process; `local` is this transport's own rail. Only ever called on the lower rank.
@@ -176,10 +206,16 @@ class Transport {
   /// Until the next progress() Watch::rare looks at payload as well, once: the process is about to sleep, and a peer may
   /// have to hear that its pieces arrived.
   virtual void doze() {}
+  /// Large frames of its rail `rail` may be left to `worker` from here on: Lane::send then answers partly. A transport
+  /// whose frames cost the processor nothing has no use for it.
+  virtual void employ(std::size_t, RailWorker&) {}
   /// A descriptor that polls readable when progress(watch) has something to do; -1 when there is none (simulation).
   virtual int wait_fd(Watch watch) const = 0;
   /// When progress() must be called again even though no descriptor is ready (handshake deadlines); 0 = never.
   virtual Nanoseconds next_deadline() const = 0;
+  /// At most so many bytes of the transport's memory for what a lane has received and nobody has read, from here on and for
+  /// lanes that are up too. For transports that have such memory.
+  virtual void bound_lanes(std::size_t bytes) { static_cast<void>(bytes); }
   /// Frees a lane that is down or closed.
   virtual void forget(Lane& lane) = 0;
 };

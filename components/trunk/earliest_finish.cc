@@ -9,7 +9,7 @@ namespace nezha {
 namespace {
 
 constexpr Nanoseconds kFresh = 50 * kMicrosecond;    ///< a fill older than this is asked for again
-constexpr Nanoseconds kWorthWaiting = kMillisecond;  ///< for a lane that is in the middle of a frame
+constexpr Nanoseconds kWorthWaiting = kMillisecond;  ///< for a lane that takes nothing just now
 
 /// Nanoseconds until everything now queued on the lane and its rail, and `more` bytes, have left.
 double finish(const LaneState& lane, double more) {
@@ -17,12 +17,19 @@ double finish(const LaneState& lane, double more) {
   return std::max(alone, (static_cast<double>(lane.rail->fill) + more) / std::max(lane.rail->rate(), pace(lane)));
 }
 
+/// A lane whose last word was that it crawls may be better by now, which shows only when it is used: one small piece for
+/// so many times what that takes.
+bool worth_a_try(const LaneState& lane, Nanoseconds now) {
+  constexpr double kRarely = 50;
+  return lane.fill == 0 && static_cast<double>(now - lane.handed_at) * pace(lane) > kRarely * kSmall;
+}
+
 class EarliestFinish final : public Strategy {
  public:
   LaneChoice choose(std::span<LaneState> lanes, std::size_t queued, Nanoseconds now) const override {
     LaneState* best = nullptr;
     double best_finish = std::numeric_limits<double>::infinity();
-    double busy_finish = best_finish;
+    double later_finish = best_finish;  // of a lane that will take more when it has handed over what it holds
     double total_rate = 0;
     double total_fill = 0;
     const double unit = static_cast<double>(std::min(queued, kSmall));
@@ -32,14 +39,16 @@ class EarliestFinish final : public Strategy {
       total_rate += pace(lane);
       total_fill += static_cast<double>(lane.fill);
       const double end = finish(lane, unit);
-      if (lane.lane->busy()) {
-        busy_finish = std::min(busy_finish, end);
-      } else if (end < best_finish && lane.fill < fill_limit(lane)) {
+      if (lane.lane->busy() || lane.fill >= fill_limit(lane)) {
+        later_finish = std::min(later_finish, end);
+      } else if (end < best_finish) {
         best = &lane;
         best_finish = end;
       }
     }
-    if (best == nullptr || best_finish > busy_finish + static_cast<double>(kWorthWaiting)) return {};
+    if (best == nullptr) return {};
+    if (best_finish > later_finish + static_cast<double>(kWorthWaiting))
+      return worth_a_try(*best, now) ? LaneChoice{best, std::min(queued, kSmall)} : LaneChoice{};
     if (queued <= kSmall) return {best, queued};
     return {best, portion(*best, queued, total_rate, total_fill)};
   }

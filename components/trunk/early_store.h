@@ -17,7 +17,7 @@ namespace nezha {
 
 class EarlyStore {
  public:
-  explicit EarlyStore(std::size_t window) : window_(window), ring_(window + window / 4) {}
+  explicit EarlyStore(std::size_t window) : window_(window), ring_(window + window / 4) { slots_.reserve(kUsual); }
 
   /// A buffer for a piece that is being received, or nullptr when the peer exceeds its window.
   std::byte* reserve(const PieceHeader& header);
@@ -43,6 +43,7 @@ class EarlyStore {
   bool empty() const { return used_ == 0; }
 
  private:
+  static constexpr std::size_t kUsual = 32;  ///< early pieces; more have their place in `slots_` allocated when they come
   enum class State { idle, arriving, waiting };
   struct Slot {
     State state = State::idle;

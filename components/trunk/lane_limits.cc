@@ -9,7 +9,7 @@ namespace {
 constexpr double kUnknownRate = 0.125;  ///< 1 Gbit/s
 constexpr Nanoseconds kQueue = 4 * kMillisecond;
 constexpr Nanoseconds kPiece = kMillisecond;
-constexpr std::size_t kFloor = 128 * 1024;    ///< a lane may always hold this much
+constexpr std::size_t kFloor = 32 * 1024;     ///< a lane may always hold this much
 constexpr std::size_t kCeiling = 384 * 1024;  ///< and never more: beyond, bytes only grow cold
 
 std::size_t bytes_in(const LaneState& lane, Nanoseconds span) {

@@ -38,6 +38,8 @@ void LaneState::handed(Nanoseconds now, std::size_t bytes) {
   if (fill == 0) rail->loaded.push_back(this);
   fill += bytes;
   given += bytes;
+  handed_at = now;
+  frames += 1;
   rail->update(now, bytes, 0);
 }
 

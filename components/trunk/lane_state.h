@@ -42,6 +42,8 @@ struct LaneState {
 
   // Sending.
   std::size_t fill = 0;           ///< last known, plus what was handed over since
+  Nanoseconds handed_at = 0;      ///< when that was
+  std::uint32_t frames = 0;       ///< handed over; only the last one can be partly sent
   std::uint64_t given = 0;        ///< bytes handed over since the set of lanes last changed
   double rate = 0;                ///< bytes per nanosecond; 0 = not known yet
   Nanoseconds learned = 0;        ///< when the rate was last looked at
@@ -56,7 +58,7 @@ struct LaneState {
   /// Asks the lane how much of what it was given has left, and returns how much more that is than before. For
   /// RailLoad::refresh: may take the lane off the rail's list of loaded lanes.
   std::size_t refresh(Nanoseconds now);
-  /// `bytes` were handed over.
+  /// A frame of `bytes` is being handed over.
   void handed(Nanoseconds now, std::size_t bytes);
   /// Follows the transport's view of the lane's rate: down fast, up slowly, since a burst that a shaped link lets through
   /// looks like a fast link, while too high a rate only lets the queue grow until it is found out.

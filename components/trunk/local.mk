@@ -4,11 +4,13 @@ engine_sources += \
 	%D%/early_store.cc %D%/early_store.h \
 	%D%/flow.cc %D%/flow.h \
 	%D%/gone_teams.h \
+	%D%/hold.cc %D%/hold.h \
 	%D%/keep.cc %D%/keep.h \
 	%D%/lane_limits.cc %D%/lane_limits.h \
 	%D%/lane_state.cc %D%/lane_state.h \
 	%D%/piece.h \
 	%D%/rail_load.cc %D%/rail_load.h \
+	%D%/rail_notice.cc %D%/rail_notice.h \
 	%D%/received_set.cc %D%/received_set.h \
 	%D%/sent_log.cc %D%/sent_log.h \
 	%D%/silence.cc %D%/silence.h \
@@ -18,8 +20,10 @@ engine_sources += \
 	%D%/weighted.cc \
 	%D%/wire.cc %D%/wire.h
 
-gtest_programs += test/unit/test_trunk_delivery test/unit/test_trunk_memory test/unit/test_trunk_parts \
+gtest_programs += test/unit/test_strategy test/unit/test_rail_notice test/unit/test_trunk_delivery test/unit/test_trunk_memory test/unit/test_trunk_parts \
 	test/unit/test_trunk_silence test/unit/test_wire
+test_unit_test_rail_notice_SOURCES = test/unit/test_rail_notice.cc test/unit/trunk_pair.h
+test_unit_test_strategy_SOURCES = test/unit/test_strategy.cc test/unit/trunk_pair.h
 test_unit_test_trunk_delivery_SOURCES = test/unit/test_trunk_delivery.cc test/unit/trunk_pair.h
 test_unit_test_trunk_memory_SOURCES = test/unit/test_trunk_memory.cc test/unit/trunk_pair.h
 test_unit_test_trunk_parts_SOURCES = test/unit/test_trunk_parts.cc

@@ -20,6 +20,7 @@ enum class Control : std::uint16_t {
   alive,        ///< nothing but its acknowledgement is wanted, as a sign of life
   failed,       ///< an operation of the team cannot be completed; who gave up and on whom: `offset`, as the engine likes
   withdrawn, ///< in place of a piece whose operation was given up: there is nothing to do
+  rail_at,   ///< a rail of the sender has this address from now on; see rail_notice.h for the other fields
 };
 
 struct PieceHeader {

@@ -1,9 +1,13 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "trunk/rail_load.h"
 
+#include <bit>
+
 #include "trunk/lane_state.h"
 
 namespace nezha {
+
+void RailLoad::add_lane() { loaded.reserve(std::bit_ceil(++lanes_)); }
 
 void RailLoad::refresh(Nanoseconds now, Nanoseconds age) {
   if (loaded.empty() || now - refreshed_ <= age) return;

@@ -15,7 +15,7 @@ struct LaneState;
 
 struct RailLoad {
   std::size_t fill = 0;  ///< bytes handed over and not known to be delivered, all lanes
-  std::vector<LaneState*> loaded;  ///< lanes that have such bytes
+  std::vector<LaneState*> loaded;  ///< lanes that have such bytes; room for all, so that it never grows while in use
   double weight = 0;     ///< the user's share for this rail; 0 = measured
   double nominal = 0;    ///< bytes per nanosecond from the link's speed; 0 = unknown
 
@@ -29,6 +29,8 @@ struct RailLoad {
   std::uint32_t lanes_up = 0, lanes_failed = 0;
   std::uint32_t suspects = 0;  ///< lanes suspected now
 
+  /// There is to be one more lane.
+  void add_lane();
   /// Asks all loaded lanes how much has left, if the last answer is older than `age`.
   void refresh(Nanoseconds now, Nanoseconds age);
   /// `fill` changed by `added` handed over and `drained` delivered, as seen at `now`.
@@ -37,6 +39,7 @@ struct RailLoad {
   double rate() const;
 
  private:
+  std::size_t lanes_ = 0;
   Nanoseconds busy_since_ = 0;
   Nanoseconds refreshed_ = 0;
 };

@@ -18,6 +18,7 @@ struct SentPiece {
   Flow* flow = nullptr;         ///< set while `data` lies in the memory of that flow's operation
   std::byte* kept = nullptr;    ///< set while `data` lies in the trunk's own memory
   std::uint8_t lane = kNoLane;  ///< which lane has it; kNoLane: to be sent (again)
+  std::uint32_t frame = 0;      ///< in which of the lane's frames
   bool sent = false;            ///< a lane has had it
   bool acked = false;
 };

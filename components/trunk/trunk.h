@@ -16,8 +16,10 @@
 #include "trunk/early_store.h"
 #include "trunk/flow.h"
 #include "trunk/gone_teams.h"
+#include "trunk/hold.h"
 #include "trunk/keep.h"
 #include "trunk/lane_state.h"
+#include "trunk/rail_notice.h"
 #include "trunk/received_set.h"
 #include "trunk/sent_log.h"
 #include "trunk/strategy.h"
@@ -41,6 +43,8 @@ class PieceReceiver {
   virtual void peer_began(Trunk& trunk, TeamId team, OpNumber op) = 0;
   /// The peer, or somebody before it, has given up an operation of the team.
   virtual void team_failed(TeamId team, std::uint64_t who) = 0;
+  /// A rail of the peer has another address, or is new. Of two notices of a rail the one with the higher `order` counts.
+  virtual void peer_rail(Trunk& trunk, const RailNotice& notice, std::uint64_t order) = 0;
   /// Its far end has not answered for that long, while another lane's has: its pieces go again elsewhere.
   virtual void lane_suspected(Trunk& trunk, const Lane& lane, Nanoseconds silent) = 0;
   /// It answers again.
@@ -57,6 +61,7 @@ struct TrunkOptions {
   std::size_t early_window = 256 * 1024;  ///< early pieces kept for the peer
   std::size_t peer_window = 256 * 1024;   ///< what the peer keeps for us
   bool checksum = false;                  ///< CRC32C over payloads
+  Hold* hold = nullptr;                   ///< of all trunks of an engine; null: nothing is held back
 };
 
 class Trunk final : public LaneEvents {
@@ -68,7 +73,7 @@ class Trunk final : public LaneEvents {
   ProcessId peer() const { return peer_; }
 
   // ---- lanes (trunk_lanes.cc)
-  /// Makes room for a lane between these rails; `rail` outlives the trunk.
+  /// Makes room for a lane between these rails; `rail` outlives the trunk. Not from within a call of the trunk's.
   void add_lane(std::uint8_t local_rail, std::uint8_t remote_rail, RailLoad& rail);
   /// There is to be a lane between these rails.
   bool knows_lane(std::uint8_t local_rail, std::uint8_t remote_rail) const;
@@ -86,9 +91,11 @@ class Trunk final : public LaneEvents {
   Nanoseconds quiet(Nanoseconds now, Nanoseconds ask_after);
   /// Tells the peer that the team has failed.
   void tell_failed(TeamId team, std::uint64_t who);
+  /// Tells the peer where a rail of this process is now.
+  void tell_rail(const RailNotice& notice);
 
   // ---- sending (trunk_send.cc)
-  /// Puts a chunk on its way: at once when a lane has room.
+  /// Puts a chunk on its way: at once when a lane has room and nothing holds it back.
   void send(Flow& flow, const ReadyChunk& chunk);
   /// Hands over what lanes can take now.
   void pump();
@@ -146,11 +153,13 @@ class Trunk final : public LaneEvents {
 
   std::size_t sendable(const Flow& flow) const;
   std::size_t queued() const;
+  bool held_back();
   bool send_frame(LaneState& state, std::size_t room);
   void add_replays(Frame& frame, std::size_t room);
   void add_flows(Frame& frame, std::size_t room);
   bool add_chunk(Frame& frame, Flow& flow, std::size_t room);
   void add_piece(Frame& frame, SentPiece& piece);
+  PieceHeader& add_control(Control control);
   void send_control(Control control, TeamId team, OpNumber op, std::uint64_t offset = 0);
   void ask_for_window(Flow& flow);
   void unlist(Flow& flow);
@@ -188,9 +197,11 @@ class Trunk final : public LaneEvents {
   std::size_t early_used_ = 0;    ///< bytes charged against the peer's window, all flows
   std::size_t replays_ = 0;       ///< pieces in log_ without a lane: replays and control records
   bool pumping_ = false;
+  bool held_ = false;             ///< is to be pumped at the end of the hold
 
   // Signs of life.
   bool heard_ = false;        ///< a frame has come since the last quiet()
+  bool sign_wanted_ = false;  ///< the peer was asked for one since it was last heard
   Nanoseconds asked_ = 0;     ///< when quiet() was last called
   Nanoseconds alive_ = 0;     ///< when it last saw a sign of life, or began to ask for one
 

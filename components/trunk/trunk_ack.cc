@@ -9,8 +9,8 @@ namespace nezha {
 /// The piece's lane may still be reading its bytes: from here on it reads a copy.
 void Trunk::own_if_busy(const SentPiece& piece) {
   if (piece.lane == kNoLane) return;
-  Lane* lane = lanes_[piece.lane].lane;
-  if (lane != nullptr && lane->busy()) lane->own_rest();
+  const LaneState& state = lanes_[piece.lane];
+  if (state.lane != nullptr && piece.frame == state.frames && state.lane->busy()) state.lane->own_rest();
 }
 
 void Trunk::acknowledged(SentPiece& piece) {

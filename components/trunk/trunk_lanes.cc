@@ -22,10 +22,14 @@ Trunk::Trunk(ProcessId peer, const TrunkOptions& options, PieceReceiver& receive
       early_(options.early_window) {}
 
 void Trunk::add_lane(std::uint8_t local_rail, std::uint8_t remote_rail, RailLoad& rail) {
+  for (LaneState& each : lanes_) std::erase(each.rail->loaded, &each);  // they are about to move
   LaneState& state = lanes_.emplace_back();
+  for (LaneState& each : lanes_)
+    if (each.fill != 0) each.rail->loaded.push_back(&each);
   state.local_rail = local_rail;
   state.remote_rail = remote_rail;
   state.rail = &rail;
+  rail.add_lane();
   if (rail.weight > 0) strategy_ = &weighted();
 }
 
@@ -59,6 +63,8 @@ void Trunk::lane_up(Lane& lane) {
     return;
   }
 }
+
+void Trunk::tell_rail(const RailNotice& notice) { encode_notice(notice, add_control(Control::rail_at)); }
 
 LaneState& Trunk::state_of(Lane& lane) {
   return *std::find_if(lanes_.begin(), lanes_.end(), [&](const LaneState& state) { return state.lane == &lane; });

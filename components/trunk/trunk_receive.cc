@@ -169,7 +169,15 @@ Status Trunk::control_arrived(const PieceHeader& piece) {
     case Control::failed:
       receiver_.team_failed(piece.team, piece.offset);
       return {};
+    case Control::rail_at: {
+      RailNotice notice;
+      if (Status status = decode_notice(piece, notice); !status.ok()) return status;
+      receiver_.peer_rail(*this, notice, piece.id);
+      return {};
+    }
     case Control::alive:
+      owed_pieces_ = std::max(owed_pieces_, kAckPieces);  // at once: who is busy all the time sends no ack on its own
+      return {};
     case Control::withdrawn:
       return {};
   }

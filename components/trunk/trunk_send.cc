@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <cstring>
 
+#include "trunk/lane_limits.h"
 #include "trunk/trunk.h"
 #include "util/crc32c.h"
 
@@ -47,8 +48,16 @@ std::size_t Trunk::queued() const {
   return bytes;
 }
 
+/// Little for this peer waits until the hold is over: more may come to share its frame.
+bool Trunk::held_back() {
+  const bool waits = options_.hold != nullptr && options_.hold->on() && queued() <= kSmall;
+  if (waits && !held_) options_.hold->add(*this);
+  return held_ = waits;
+}
+
 void Trunk::pump() {
   if (pumping_) return;
+  if (held_back()) return;
   pumping_ = true;
   while (has_queued() && (log_.room() || replays_ != 0)) {
     std::size_t bytes = queued();
@@ -87,6 +96,7 @@ void Trunk::add_piece(Frame& frame, SentPiece& piece) {
   frame.bytes += piece.header.length;
   ++frame.pieces;
   piece.lane = frame.lane;
+  piece.frame = lanes_[frame.lane].frames + 1;
   piece.sent = true;
 }
 
@@ -175,14 +185,19 @@ void Trunk::began(Flow& flow) {
   flow.charged = 0;
 }
 
-void Trunk::send_control(Control control, TeamId team, OpNumber op, std::uint64_t offset) {
-  SentPiece& piece = log_.add();
-  piece.header.control = true;
-  piece.header.step = static_cast<std::uint16_t>(control);
-  piece.header.team = team;
-  piece.header.op = op;
-  piece.header.offset = offset;
+PieceHeader& Trunk::add_control(Control control) {
+  PieceHeader& record = log_.add().header;
+  record.control = true;
+  record.step = static_cast<std::uint16_t>(control);
   ++replays_;
+  return record;
+}
+
+void Trunk::send_control(Control control, TeamId team, OpNumber op, std::uint64_t offset) {
+  PieceHeader& record = add_control(control);
+  record.team = team;
+  record.op = op;
+  record.offset = offset;
 }
 
 bool Trunk::send_acks() {

@@ -82,10 +82,14 @@ void Trunk::peer_closed(std::uint64_t connection) {
 }
 
 Nanoseconds Trunk::quiet(Nanoseconds now, Nanoseconds ask_after) {
-  if (heard_ || now - asked_ > kForgotten) alive_ = now;
+  if (heard_ || now - asked_ > kForgotten) {
+    alive_ = now;
+    sign_wanted_ = false;
+  }
   heard_ = false;
   asked_ = now;
-  if (now - alive_ >= ask_after && log_.empty()) {
+  if (now - alive_ >= ask_after && !sign_wanted_) {
+    sign_wanted_ = true;
     send_control(Control::alive, 0, 0);
     pump();
   }

@@ -8,7 +8,7 @@
 namespace nezha {
 namespace {
 
-constexpr std::array kNames = {"auto", "ring", "mesh", "single_step", "doubling", "incumbent"};
+constexpr std::array kNames = {"auto", "ring", "mesh", "single_step", "doubling", "halving", "incumbent"};
 static_assert(kNames.size() == static_cast<std::size_t>(AlgorithmChoice::incumbent) + 1);
 constexpr unsigned kChunkBits = 32;
 

@@ -10,12 +10,12 @@ namespace nezha {
 namespace {
 
 constexpr double kUnknownRate = 0.125;  ///< 1 Gbit/s
-constexpr double kHopeless = 3;         ///< times what the cheapest should cost
-/// The mesh keeps a block of everybody.
+constexpr double kHopeless = 2;         ///< times what the cheapest should cost
+/// The mesh keeps a block of everybody; halving may have to.
 constexpr std::size_t kMostMesh = std::size_t{32} * 1024 * 1024;
 
 constexpr AlgorithmChoice kOwn[] = {AlgorithmChoice::single_step, AlgorithmChoice::doubling, AlgorithmChoice::mesh,
-                                    AlgorithmChoice::ring};
+                                    AlgorithmChoice::halving, AlgorithmChoice::ring};
 
 /// Whose bits are those of the ring's order.
 bool ring_order(AlgorithmChoice algorithm) {
@@ -37,6 +37,7 @@ bool possible(const Candidate& candidate, std::size_t size_class, const Terms& t
     case AlgorithmChoice::doubling:
       return largest <= kMostCopied;
     case AlgorithmChoice::mesh:
+    case AlgorithmChoice::halving:
       return largest <= kMostMesh;
     case AlgorithmChoice::automatic:
       return false;

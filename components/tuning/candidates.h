@@ -22,6 +22,8 @@ struct Terms {
 };
 
 constexpr std::size_t kMostCandidates = 8;
+/// Rails of one process.
+constexpr std::size_t kMostRails = 16;
 
 /// Every vector of the class can be carried this way, and the parameters allow it.
 bool possible(const Candidate& candidate, std::size_t size_class, const Terms& terms);

@@ -20,6 +20,7 @@ Counts counts(AlgorithmChoice algorithm, double n) {
   const auto ranks = static_cast<unsigned>(n);
   const double log = std::bit_width(ranks) - 1;
   const bool whole = std::has_single_bit(ranks);
+  const double steps = log + (whole ? 0 : 1);
   const double twice = 2 * (n - 1) / n;
   switch (algorithm) {
     case AlgorithmChoice::single_step:
@@ -30,6 +31,8 @@ Counts counts(AlgorithmChoice algorithm, double n) {
       return {2, 2 * (n - 1), twice};
     case AlgorithmChoice::ring:
       return {2 * (n - 1), 2 * (n - 1), twice};
+    case AlgorithmChoice::halving:
+      return {2 * steps, 2 * steps, twice};
     default:
       return {std::numeric_limits<double>::infinity(), 0, 0};
   }

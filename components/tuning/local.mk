@@ -4,8 +4,14 @@ engine_sources += \
 	%D%/candidates.cc %D%/candidates.h \
 	%D%/cost.cc %D%/cost.h \
 	%D%/plan.cc %D%/plan.h \
+	%D%/rows.cc %D%/rows.h \
 	%D%/size_class.cc %D%/size_class.h \
-	%D%/table.cc %D%/table.h
+	%D%/table.cc %D%/table.h \
+	%D%/table_file.cc %D%/table_file.h \
+	%D%/table_reader.cc
 
-gtest_programs += test/unit/test_tuning
+gtest_programs += test/unit/test_tuning test/unit/test_table_file test/unit/test_recall
 test_unit_test_tuning_SOURCES = test/unit/test_tuning.cc
+test_unit_test_table_file_SOURCES = test/unit/test_table_file.cc
+test_unit_test_table_file_CPPFLAGS = $(AM_CPPFLAGS) -DNEZHA_TEST_TABLES='"$(abs_top_srcdir)/test/tables"'
+test_unit_test_recall_SOURCES = test/unit/test_recall.cc

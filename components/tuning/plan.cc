@@ -66,6 +66,7 @@ AlgorithmChoice Plan::choose(std::size_t bytes, std::size_t element, int size) c
   switch (algorithm) {
     case AlgorithmChoice::ring:
     case AlgorithmChoice::mesh:
+    case AlgorithmChoice::halving:
       return algorithm;
     case AlgorithmChoice::single_step:
     case AlgorithmChoice::doubling:

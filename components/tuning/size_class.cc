@@ -15,7 +15,7 @@ constexpr std::size_t kSorted = 3, kCompared = 2;
 constexpr std::uint64_t kFirstPatience = 256;
 constexpr std::uint64_t kMostPatience = 16384;
 constexpr std::uint64_t kPatienceGrows = 4;
-constexpr unsigned kLooksAtAll = 4;  ///< every so many looks are at all candidates
+constexpr unsigned kLooksAtAll = 4;  ///< the first and every so many looks are at all candidates
 
 constexpr double kFirstMargin = 0.05;
 constexpr double kMostMargin = 0.25;
@@ -33,7 +33,14 @@ SizeClass::SizeClass(std::vector<Candidate> candidates, bool known, bool learn)
   if (stage_ == Stage::fixed || known) return;
   Group all{};
   std::fill_n(all.begin(), candidates_.size(), true);
-  begin_round(Stage::first, all, 1);
+  if (candidates_.size() > kSorted)
+    begin_round(Stage::first, all, 1);
+  else
+    begin_round(Stage::sorted, all, 2);
+}
+
+bool SizeClass::trial_next() const {
+  return trials_ != 0 ? at_ < trials_ : stage_ == Stage::settled && quiet_ >= patience_;
 }
 
 const Candidate& SizeClass::next() {
@@ -54,6 +61,15 @@ void SizeClass::took(std::uint64_t duration) {
   level_ = group_;
   group_ = kUnknown;
   grouped_ = 0;
+}
+
+void SizeClass::recall(const Candidate& candidate, std::uint64_t duration) {
+  for (std::size_t i = 0; i < candidates_.size(); ++i)
+    if (candidates_[i] == candidate) measured_[i] = duration;
+}
+
+void SizeClass::carry(std::span<const std::uint64_t> bytes) {
+  for (std::size_t rail = 0; rail < std::min(bytes.size(), carried_.size()); ++rail) carried_[rail] += bytes[rail];
 }
 
 /// `calls_each` for every member, forwards and backwards in turn, so that no one always follows the same other.
@@ -162,7 +178,7 @@ void SizeClass::settle() {
 }
 
 void SizeClass::begin_look(bool all) {
-  all = all || ++looks_ % kLooksAtAll == 0;
+  all = all || looks_++ % kLooksAtAll == 0;
   Group group{};
   for (std::size_t i = 0; i < candidates_.size(); ++i)
     group[i] = all || i == chosen_ || measured_[i] == kUnknown || measured_[chosen_] == kUnknown ||

@@ -2,10 +2,10 @@
 /// What a team learns about one size class: rounds of trials, and a decision at the end of each.
 ///
 /// A round gives each of its candidates a few calls, interleaved. Which candidate a call uses depends on the number of
-/// calls alone; a decision on the durations that the ranks agreed on (for each trial the smallest of theirs: that of the
-/// last to arrive, else the imbalance of the application would be measured). So all ranks go the same way without talking.
+/// calls alone; a decision on the durations that the ranks agreed on (for each trial the longest of theirs). So all ranks
+/// go the same way without talking.
 ///
-/// first -> sorted -> compared -> settled; from there now and then a look, and a recheck of what a look has found faster.
+/// first (left out where there are few) -> sorted -> compared -> settled; from there now and then a look, and a recheck of what a look has found faster.
 /// Each round has fewer candidates and more calls for each. Not thread safe. Allocates only when made.
 #pragma once
 
@@ -43,6 +43,10 @@ class SizeClass {
 
   /// What carries the next call, and counts it.
   const Candidate& next();
+  /// The call after this one is a trial: its ranks have to begin it together.
+  bool trial_next() const;
+  /// It took so long elsewhere.
+  void recall(const Candidate& candidate, std::uint64_t duration);
   /// How long the call that next() was last asked for has taken here, in a unit that is the same for all of the class.
   void took(std::uint64_t duration);
 
@@ -70,6 +74,10 @@ class SizeClass {
   std::uint64_t measured(std::size_t candidate) const { return measured_[candidate]; }
   std::size_t chosen_index() const { return chosen_; }
   std::uint64_t calls() const { return calls_; }
+  /// Adds what each rail carried in a call.
+  void carry(std::span<const std::uint64_t> bytes);
+  /// Bytes that each rail has carried here.
+  std::span<const std::uint64_t, kMostRails> carried() const { return carried_; }
 
  private:
   using Group = std::array<bool, kMostCandidates>;
@@ -89,6 +97,7 @@ class SizeClass {
   std::size_t chosen_ = 0;
   std::size_t challenger_ = 0;
   std::uint64_t calls_ = 0;
+  std::array<std::uint64_t, kMostRails> carried_{};
 
   // The round.
   Group members_{};

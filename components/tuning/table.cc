@@ -2,6 +2,7 @@
 #include "tuning/table.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "util/text.h"
 
@@ -18,6 +19,11 @@ constexpr std::size_t kWeighty = 8 * 1024;  ///< bytes that weigh as much as a c
 /// From here on time goes with bytes, and is put in proportion to the smallest vector of the class.
 constexpr std::size_t kProportional = 32 * 1024;
 
+/// The words are combined by MIN, durations of trials by MAX: the last rank to be done counts. Its own inverse.
+std::uint64_t upside_down(std::uint64_t duration) {
+  return duration == SizeClass::kUnknown ? duration : SizeClass::kUnknown - 1 - duration;
+}
+
 std::string time_text(std::uint64_t duration) {
   return duration == SizeClass::kUnknown ? "not measured" : std::to_string(duration / kMicrosecond) + " us";
 }
@@ -28,38 +34,66 @@ void Table::begin(const Terms& terms) {
   terms_ = terms;
   for (auto& each : classes_) each.reset();
   current_ = over_ = nullptr;
+  met_ = false;
   weight_ = 0;
   interval_ = kFirstInterval;
 }
 
-SizeClass& Table::class_of(std::size_t bytes) {
-  const std::size_t index = size_class_of(bytes);
-  std::unique_ptr<SizeClass>& slot = classes_[index];
-  if (!slot) {
-    slot = std::make_unique<SizeClass>(candidates(index, terms_), false, terms_.plan.learn);
-    if (barred_) slot->bar(AlgorithmChoice::incumbent);
-  }
-  return *slot;
+void Table::make_class(std::size_t index, std::vector<Candidate> ways, bool known) {
+  classes_[index] = std::make_unique<SizeClass>(std::move(ways), known, terms_.plan.learn);
+  if (barred_) classes_[index]->bar(AlgorithmChoice::incumbent);
 }
 
-bool Table::agreement_due(std::size_t bytes) {
-  if (!terms_.plan.learn || terms_.plan.algorithm != AlgorithmChoice::automatic) return false;
-  if (SizeClass* mine = classes_[size_class_of(bytes)].get(); mine != nullptr && mine->round_over()) {
-    over_ = mine;
+SizeClass& Table::class_of(std::size_t bytes) {
+  const std::size_t index = size_class_of(bytes);
+  if (!classes_[index]) make_class(index, candidates(index, terms_), false);
+  return *classes_[index];
+}
+
+Table::Recalled Table::recall(std::span<const std::uint64_t> rows) {
+  Recalled recalled;
+  for (std::size_t index = 0; index < kSizeClasses && chooses(); ++index) {
+    const std::optional<Known> known = known_of(rows, index);
+    if (!known) continue;
+    if (!possible(known->chosen, index, terms_)) {
+      if (recalled.left_out++ == 0)
+        recalled.example = text_of(known->chosen) + " from " + size_text(static_cast<long long>(std::size_t{1} << index)) + " bytes";
+      continue;
+    }
+    std::vector<Candidate> ways{known->chosen};
+    for (const Candidate& way : candidates(index, terms_))
+      if (way != known->chosen && ways.size() < kMostCandidates) ways.push_back(way);
+    make_class(index, std::move(ways), true);
+    for (const Measured& measured : known->measured) classes_[index]->recall(measured.way, measured.time);
+    ++recalled.classes;
+  }
+  return recalled;
+}
+
+bool Table::learns(std::size_t bytes, std::size_t element) const {
+  return terms_.plan.learn && chooses() && !terms_.plan.leaves(bytes, element);
+}
+
+bool Table::agreement_due(std::size_t bytes, std::size_t element) {
+  if (!learns(bytes, element)) return false;
+  SizeClass& mine = class_of(bytes);
+  if (mine.round_over()) {
+    about_ = About::round;
+    over_ = &mine;
     over_class_ = size_class_of(bytes);
     return true;
   }
-  over_ = nullptr;
-  return weight_ >= interval_;
+  about_ = weight_ >= interval_ ? About::levels : About::meeting;
+  return about_ == About::levels || (mine.trial_next() && !met_);
 }
 
 std::span<std::uint64_t, Table::kWords> Table::words() {
   words_.fill(SizeClass::kUnknown);
   words_[kCalm] = asks_ ? 0 : 1;
   words_[kIncumbentAllowed] = bars_ || barred_ ? 0 : 1;
-  if (over_ != nullptr) {
-    std::copy(over_->durations().begin(), over_->durations().end(), words_.begin() + kFlags);
-  } else {
+  if (about_ == About::round) {
+    std::transform(over_->durations().begin(), over_->durations().end(), words_.begin() + kFlags, upside_down);
+  } else if (about_ == About::levels) {
     for (std::size_t i = 0; i < kSizeClasses; ++i)
       if (classes_[i]) words_[kFlags + i] = classes_[i]->take_level();
   }
@@ -81,12 +115,14 @@ void Table::apply_flags() {
 }
 
 bool Table::agreed() {
-  const std::span<const std::uint64_t, kWords> words(words_);
+  const std::span<std::uint64_t, kWords> words(words_);
   bool decided = false;
-  if (over_ != nullptr) {
-    changed_ = over_->decide(words.subspan<kFlags, SizeClass::kMostTrials>());
+  if (about_ == About::round) {
+    const auto durations = words.subspan<kFlags, SizeClass::kMostTrials>();
+    std::transform(durations.begin(), durations.end(), durations.begin(), upside_down);
+    changed_ = over_->decide(durations);
     decided = changed_ || over_->stage() == SizeClass::Stage::settled;
-  } else {
+  } else if (about_ == About::levels) {
     bool calm = true;
     for (std::size_t i = 0; i < kSizeClasses; ++i)
       if (classes_[i] && classes_[i]->follow(words_[kFlags + i])) calm = false;
@@ -94,7 +130,7 @@ bool Table::agreed() {
     weight_ = 0;
   }
   apply_flags();
-  over_ = nullptr;
+  met_ = true;
   return decided;
 }
 
@@ -110,8 +146,9 @@ std::string Table::story() const {
 
 Candidate Table::next(std::size_t bytes, std::size_t element) {
   current_ = nullptr;
+  met_ = false;
   if (terms_.plan.leaves(bytes, element)) return {};
-  if (!terms_.plan.learn || terms_.plan.algorithm != AlgorithmChoice::automatic)
+  if (!chooses() || (!terms_.plan.learn && !classes_[size_class_of(bytes)]))
     return {terms_.plan.choose(bytes, element, terms_.ranks)};
   weight_ += 1 + bytes / kWeighty;
   current_ = &class_of(bytes);
@@ -120,8 +157,9 @@ Candidate Table::next(std::size_t bytes, std::size_t element) {
   return current_->next();
 }
 
-void Table::took(Nanoseconds duration) {
+void Table::took(Nanoseconds duration, std::span<const std::uint64_t> carried) {
   if (current_ == nullptr) return;
+  current_->carry(carried);
   auto time = static_cast<std::uint64_t>(std::max<Nanoseconds>(duration, 0));
   if (current_bytes_ >= kProportional)
     time = static_cast<std::uint64_t>(static_cast<double>(time) * static_cast<double>(std::size_t{1} << current_class_) /

@@ -15,6 +15,7 @@
 #include <vector>
 
 #include "tuning/candidates.h"
+#include "tuning/rows.h"
 #include "tuning/size_class.h"
 #include "util/clock.h"
 
@@ -22,16 +23,27 @@ namespace nezha {
 
 class Table {
  public:
-  /// Words of an agreement: two flags, then a duration for each size class or for each trial of one.
+  /// Words of an agreement: two flags, then a level for each size class or a duration for each trial of one.
   static constexpr std::size_t kWords = 2 + kSizeClasses;
   static_assert(SizeClass::kMostTrials <= kSizeClasses);
 
   /// Forgets what there was: the team has agreed on these terms.
   void begin(const Terms& terms);
 
+  /// After begin() and before any call: what is known beforehand, kRows words in the form of rows.h, alike on all ranks.
+  /// These classes begin settled; without learning they stay as they are.
+  struct Recalled {
+    std::size_t classes = 0;
+    std::size_t left_out = 0;  ///< classes whose way is not possible for such vectors or under these terms
+    std::string example;       ///< of what was left out
+  };
+  Recalled recall(std::span<const std::uint64_t> rows);
+
   // ---- agreements: at the start of a call, on all ranks alike
-  /// One is due before a call of `bytes` bytes. To be asked again after each.
-  bool agreement_due(std::size_t bytes);
+  /// One is due before a call of `bytes` bytes in elements of `element`. To be asked again after each. Also before each
+  /// trial: the operation that combines the words brings the ranks together, so that how long the trial takes is not the
+  /// imbalance of the application.
+  bool agreement_due(std::size_t bytes, std::size_t element);
   /// This rank's words; to be replaced by the smallest of all ranks' words, each.
   std::span<std::uint64_t, kWords> words();
   /// The words are those of all ranks now. True when something was decided.
@@ -40,11 +52,11 @@ class Table {
   std::string story() const;
 
   // ---- calls
-  /// What carries this call. Its took() may be left out when nobody measured it.
+  /// What carries this call. Its took() may be left out when nobody measured it. `carried`: bytes by rail.
   Candidate next(std::size_t bytes, std::size_t element);
   /// True when took() is of use for the call that next() was last asked for.
   bool measures() const { return current_ != nullptr; }
-  void took(Nanoseconds duration);
+  void took(Nanoseconds duration, std::span<const std::uint64_t> carried = {});
 
   // ---- what a rank noticed, for the next agreement
   /// What was measured no longer holds, for instance since a rail came or went: look at everything again.
@@ -57,7 +69,10 @@ class Table {
   const Terms& terms() const { return terms_; }
 
  private:
+  bool chooses() const { return terms_.plan.algorithm == AlgorithmChoice::automatic; }
+  bool learns(std::size_t bytes, std::size_t element) const;
   SizeClass& class_of(std::size_t bytes);
+  void make_class(std::size_t index, std::vector<Candidate> ways, bool known);
   void apply_flags();
 
   Terms terms_;
@@ -71,7 +86,10 @@ class Table {
 
   // Agreements.
   std::array<std::uint64_t, kWords> words_{};
-  SizeClass* over_ = nullptr;     ///< whose round the agreement is about; null: the levels of all
+  enum class About : std::uint8_t { levels, round, meeting };
+  About about_ = About::levels;
+  bool met_ = false;              ///< the ranks have just come together
+  SizeClass* over_ = nullptr;     ///< whose round is over
   std::size_t over_class_ = 0;
   bool changed_ = false;          ///< the latest decision was for another candidate
   std::uint64_t weight_ = 0;      ///< of the calls since the last agreement on levels

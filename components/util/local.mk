@@ -2,9 +2,13 @@
 engine_sources += \
 	%D%/bytes.h \
 	%D%/clock.h \
+	%D%/core_list.cc %D%/core_list.h \
 	%D%/crc32c.cc %D%/crc32c.h \
+	%D%/fd.h \
+	%D%/file.cc %D%/file.h \
 	%D%/interface_list.cc %D%/interface_list.h \
 	%D%/ip_version.h \
+	%D%/json.cc %D%/json.h \
 	%D%/log.cc %D%/log.h \
 	%D%/params.cc %D%/params.h \
 	%D%/port_range.cc %D%/port_range.h \
@@ -13,7 +17,9 @@ engine_sources += \
 	%D%/status.h \
 	%D%/text.cc %D%/text.h
 
-gtest_programs += test/unit/test_util test/unit/test_util_lists test/unit/test_util_params
+gtest_programs += test/unit/test_util test/unit/test_util_json test/unit/test_util_file test/unit/test_util_lists test/unit/test_util_params
 test_unit_test_util_SOURCES = test/unit/test_util.cc
+test_unit_test_util_json_SOURCES = test/unit/test_util_json.cc
+test_unit_test_util_file_SOURCES = test/unit/test_util_file.cc
 test_unit_test_util_lists_SOURCES = test/unit/test_util_lists.cc
 test_unit_test_util_params_SOURCES = test/unit/test_util_params.cc

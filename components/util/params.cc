@@ -121,6 +121,9 @@ constexpr std::array kRows = {
         "includes those before it."),
     row<&Config::report>("report", "0", {0, 1}, "0|1", 2, 0,
         "With 1, rank 0 prints at the end of the job what each rail carried and how fast each message size was."),
+    row<&Config::trace>("trace", "", {0, 0}, "FILE", 3, 0,
+        "A file that rank 0 writes while the job runs, for nezha report: bytes on each rail over time, what happens to "
+        "lanes, and what its calls took. It is made anew, and ends at 32 MiB. Empty: none."),
     row<&Config::single_node>("single_node", "0", {0, 8}, "", 8, 0,
         "For tests: the number of rails over the loopback interface (lo0 = 127.0.0.1, lo1 = 127.0.0.2, ...) that "
         "connect ranks of one host, in place of real rails. 0: off, and communicators within one node are left to "
@@ -139,7 +142,7 @@ constexpr std::array kRows = {
     row<&Config::share>("share", "", {0, 0}, "RAIL:WEIGHT,...", 4, 0,
         "Fixed shares of the rails, as weights: eth0:2,eth1:1 gives two thirds to eth0. Only the ratios count. "
         "Empty: measured."),
-    row<&Config::algorithm>("algorithm", "auto", {0, 0}, "auto|ring|mesh|single_step|doubling|incumbent", 4, kDecides,
+    row<&Config::algorithm>("algorithm", "auto", {0, 0}, "auto|ring|mesh|single_step|doubling|halving|incumbent", 4, kDecides,
         "The algorithm of every allreduce. auto: by size, see small_max and mesh_block. single_step and doubling: up to "
         "32 KiB, a ring above. incumbent: Open MPI's own, always. With any other but auto a communicator's first call "
         "waits for its lanes, so that bits are the same run after run."),
@@ -157,10 +160,24 @@ constexpr std::array kRows = {
         "nothing that was measured, and a communicator's first call waits for its lanes. With 0 only all ranks of one "
         "call are sure to have equal bits."),
     row<&Config::learn>("learn", "0", {0, 1}, "0|1", 3, kDecides,
-        "With 1, each message size finds the way that is fastest for it while the program runs: algorithms, sizes of "
-        "chunks and Open MPI's own allreduce are tried for a few calls each, and looked at again ever more rarely. "
+        "With 1, each message size finds the way that is fastest for it while the program runs: algorithms and Open MPI's "
+        "own allreduce are tried for a few calls each, and looked at again ever more rarely. "
         "Nothing is tried where algorithm names one; with reproducible only what has the same bits. With 0 small_max "
         "and mesh_block decide."),
+    row<&Config::table>("table", "", {0, 0}, "FILE", 3, kDecides,
+        "A file of what was learned before, as nezha-table(5) describes it. The sizes in it are settled from the first call "
+        "on, and with learn looked at again like others; with learn 0 it is frozen. A file that is not sound is not used."),
+    row<&Config::table_save>("table_save", "", {0, 0}, "FILE", 3, 0,
+        "The file to which rank 0 of the job adds at MPI_Finalize what its communicators have learned. It may be the one "
+        "that table names, also when there is none yet."),
+    row<&Config::rail_threads>("rail_threads", "0", {0, 0}, "auto|0|1", 4, 0,
+        "Whether each rail has a thread that sends its large frames, while the caller receives and reduces. auto: a rail "
+        "that rail_cores names, and all of them where this node's ranks leave one more core of the process's cpuset to "
+        "each rail. 0: none. 1: every rail has one. Rails that appear later have none."),
+    row<&Config::rail_cores>("rail_cores", "", {0, 0}, "RAIL=CORES;...", 4, 0,
+        "Cores that the threads of rails are bound to, by the kernel's numbers: eth0=2-3;eth1=4,6 (in quotes, for the "
+        "shell). A list with a core outside the process's cpuset is not taken. Others, and rails without a list: those "
+        "of the process's cores that are nearest the interface."),
     row<&Config::checksum>("checksum", "0", {0, 1}, "0|1", 5, 0,
         "With 1, the bytes of the vector carry a CRC32C on the wire, and a lane that damages them is closed. With 0 "
         "only headers are checked, and the network's own checks are trusted for the rest."),
@@ -237,4 +254,14 @@ int nezha_config_set(nezha_config_t* config, const char* name, const char* value
     std::snprintf(why, why_size, "%s", "no memory to read the parameter");
   }
   return NEZHA_ERR_PARAM;
+}
+
+void nezha_config_inherit(nezha_config_t* config, const char* include, const char* exclude) {
+  const auto given = [](const char* text) { return text != nullptr && *text != '\0'; };
+  if (!config->config.rail_include.empty() || !config->config.rail_exclude.empty()) return;
+  char why[1];
+  if (given(include))
+    nezha_config_set(config, "rail_include", include, why, sizeof why);
+  else if (given(exclude))
+    nezha_config_set(config, "rail_exclude", exclude, why, sizeof why);
 }

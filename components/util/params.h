@@ -7,6 +7,8 @@
 #include <string_view>
 
 #include "nezha/nezha.h"
+#include "util/core_list.h"
+#include "util/file.h"
 #include "util/interface_list.h"
 #include "util/ip_version.h"
 #include "util/port_range.h"
@@ -18,7 +20,9 @@ namespace nezha {
 constexpr std::size_t kMostCopied = 32 * 1024;
 
 /// Enumerators are in the order of the words in the parameter's row.
-enum class AlgorithmChoice { automatic, ring, mesh, single_step, doubling, incumbent };
+enum class AlgorithmChoice { automatic, ring, mesh, single_step, doubling, halving, incumbent };
+
+enum class RailThreads { automatic, none, all };
 
 /// What each means, its unit and its range: the help sentences in params.cc.
 struct Config {
@@ -43,6 +47,10 @@ struct Config {
   std::size_t chunk{};      ///< bytes; 0 = chosen by size
   bool reproducible{};
   bool learn{};
+  FilePath table;
+  FilePath table_save;
+  RailThreads rail_threads{};
+  CoreList rail_cores;
 
   // How it is guarded.
   bool checksum{};
@@ -53,6 +61,7 @@ struct Config {
   // What it says.
   int verbose{};  ///< level of Log
   bool report{};
+  FilePath trace;
 };
 
 /// Sets one parameter from text. On bad text `config` is unchanged and the status says what is allowed.

@@ -28,13 +28,13 @@ std::string_view trim(std::string_view text) {
   return text.substr(first, text.find_last_not_of(kBlanks) - first + 1);
 }
 
-std::vector<std::string_view> words_of(std::string_view list) {
+std::vector<std::string_view> words_of(std::string_view list, char separator) {
   std::vector<std::string_view> words;
   while (!list.empty()) {
-    const std::size_t comma = list.find(',');
-    const std::string_view word = trim(list.substr(0, comma));
+    const std::size_t end = list.find(separator);
+    const std::string_view word = trim(list.substr(0, end));
     if (!word.empty()) words.push_back(word);
-    list = comma == std::string_view::npos ? std::string_view() : list.substr(comma + 1);
+    list = end == std::string_view::npos ? std::string_view() : list.substr(end + 1);
   }
   return words;
 }
@@ -43,6 +43,15 @@ std::string in_quotes(std::string_view text) {
   std::string result = "\"";
   for (const char c : text.substr(0, kLongestQuote)) result += c >= ' ' && c <= '~' ? c : '?';
   if (text.size() > kLongestQuote) result += "...";
+  return result += '"';
+}
+
+std::string json_text(std::string_view text) {
+  std::string result = "\"";
+  for (const char c : text) {
+    if (c == '"' || c == '\\') result += '\\';
+    result += c >= ' ' && c <= '~' ? c : '?';
+  }
   return result += '"';
 }
 

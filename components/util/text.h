@@ -14,11 +14,14 @@ namespace nezha {
 /// Without blanks (space, tab, line ends) on both sides.
 std::string_view trim(std::string_view text);
 
-/// The words between commas, trimmed. Empty words are left out, as Open MPI does with its lists.
-std::vector<std::string_view> words_of(std::string_view list);
+/// The words between commas (or other separators), trimmed. Empty words are left out, as Open MPI does with its lists.
+std::vector<std::string_view> words_of(std::string_view list, char separator = ',');
 
 /// In double quotes, fit for a message: shortened, and unprintable or non-ASCII bytes replaced by '?'.
 std::string in_quotes(std::string_view text);
+
+/// As a JSON text, in its quotes; non-ASCII bytes are replaced by '?'.
+std::string json_text(std::string_view text);
 
 /// A decimal whole number with an optional minus sign, alone in `text`. None when it is anything else or too large.
 std::optional<long long> parse_integer(std::string_view text);

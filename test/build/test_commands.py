@@ -32,6 +32,7 @@ class Bare(unittest.TestCase):
         self.helps(run(*BARE, *module, PYTHONPATH=str(CONTRIB / "python")), "--picture FILE")
         self.helps(run(*BARE, str(CONTRIB / "bench"), "--help"), "--sizes LIST", "--osu PATH")
         self.helps(run(*BARE, str(CONTRIB / "lab"), "--help"), "lab with --nodes 4")
+        self.helps(run(*BARE, str(CONTRIB / "faults"), "--help"), "three-of-four", "--soak-seconds S")
 
     def test_bench_says_what_is_missing(self):
         done = run(*BARE, str(CONTRIB / "bench"), "--quick")

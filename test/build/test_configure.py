@@ -51,6 +51,21 @@ def fake_ompi(work, version=None, headers=None):
     return env, [f"--with-ompi={prefix}"]
 
 
+def newer_ompi(work):
+    """Environment and option for an Open MPI that calls itself 6.0.1, headers and wrapper too."""
+    copy = work / "newer"
+    shutil.copytree(pathlib.Path(ompi_path("pkgincludedir")).parent, copy / "include")
+    header = copy / "include" / "mpi.h"
+    text = header.read_text(encoding="utf-8")
+    for part, number in (("MAJOR", 6), ("MINOR", 0), ("RELEASE", 1)):
+        text = re.sub(rf"(#define OMPI_{part}_VERSION) +\d+", rf"\1 {number}", text)
+    header.write_text(text, encoding="utf-8")
+    env, _ = fake_ompi(copy, "6.0.1", copy / "include" / "openmpi")
+    (copy / "ompi" / "bin" / "mpicc").unlink()
+    script(copy / "ompi" / "bin" / "mpicc", "#!/bin/sh\necho 'mpicc: Open MPI 6.0.1 (Language: C)'\n")
+    return env, [f"--with-ompi={copy / 'ompi'}"]
+
+
 def other_headers(work):
     """Open MPI's headers, with the member that the component sets renamed."""
     copy = work / "headers"
@@ -75,6 +90,7 @@ def samples(work):
         ("no Open MPI", {}, ["--with-ompi=/nonexistent"], "install Open MPI"),
         ("no component headers", *fake_ompi(work, headers="/nonexistent"), "install libopenmpi-dev"),
         ("headers of another version", *fake_ompi(work, version="4.1.99"), r"4\.1\.99.* different versions: install"),
+        ("an Open MPI to come", *newer_ompi(work), r"6\.0\.1 has another interface.*install 4\.1 or 5\.0"),
         ("headers that do not fit", *fake_ompi(work, headers=other_headers(work)), "do not compile as a component"),
         ("an unknown sanitizer", {}, ["--enable-sanitizer=memory"], "not \"memory\""),
         ("an unknown place", {}, ["--with-componentdir=here"], "not \"here\""),

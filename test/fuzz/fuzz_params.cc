@@ -6,6 +6,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <functional>
 #include <string>
 #include <string_view>
 
@@ -39,6 +40,12 @@ std::string written(const ShareList& list) {
   return text;
 }
 
+std::string written(const CoreList& list) {
+  std::string text;
+  for (const CoreList::Entry& entry : list.entries) text += entry.rail + "=" + cores_text(entry.cores) + ";";
+  return text;
+}
+
 std::string written(const PortRange& range) {
   return range.any() ? "0" : std::to_string(range.low) + "-" + std::to_string(range.high);
 }
@@ -54,6 +61,14 @@ void check_meaning(const ShareList& list) {
   for (const ShareList::Entry& entry : list.entries) {
     REQUIRE(entry.weight >= ShareList::kMinWeight && entry.weight <= ShareList::kMaxWeight);
     REQUIRE(list.weight(entry.rail) == entry.weight);
+  }
+}
+
+void check_meaning(const CoreList& list) {
+  for (const CoreList::Entry& entry : list.entries) {
+    REQUIRE(!entry.cores.empty() && entry.cores.back() <= CoreList::kHighest);
+    REQUIRE(std::adjacent_find(entry.cores.begin(), entry.cores.end(), std::greater_equal()) == entry.cores.end());
+    REQUIRE(list.of(entry.rail) == &entry.cores);
   }
 }
 
@@ -105,6 +120,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   const std::string_view value = equals == std::string_view::npos ? input : input.substr(equals + 1);
   check_parser<InterfaceList>(value);
   check_parser<ShareList>(value);
+  check_parser<CoreList>(value);
   check_parser<PortRange>(value);
   check_numbers(value);
   check_config(std::string(input.substr(0, std::min(equals, size))), std::string(value));

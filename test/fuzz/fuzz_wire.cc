@@ -35,7 +35,7 @@ struct StillClock final : Clock {
 
 struct DeafLane final : Lane {
   using Lane::Lane;
-  explicit DeafLane(std::uint8_t rail) : Lane({2, rail, rail, false}) {}
+  explicit DeafLane(std::uint8_t rail) : Lane({2, rail, rail, false, rail}) {}
   Sent send(std::span<const std::byte> header, std::span<const Gather> payload) override {
     std::size_t size = 0;
     for (const Gather& part : payload) size += part.size;
@@ -52,10 +52,11 @@ struct DeafLane final : Lane {
   std::size_t fill() override { return 0; }
   Nanoseconds min_rtt() override { return 0; }
   double rate() override { return 0; }
-  void close() override {}
+  void close() override { closed = true; }
 
   ScatterList places;
   bool receiving = false;
+  bool closed = false;
 };
 
 /// Team 1 has begun operation `begun`; it is picky about offsets as an algorithm is.
@@ -76,6 +77,9 @@ struct Receiver final : PieceReceiver {
   bool has_begun(TeamId team, OpNumber op) override { return team == 1 && op <= begun; }
   void peer_began(Trunk&, TeamId, OpNumber) override {}
   void team_failed(TeamId, std::uint64_t) override {}
+  void peer_rail(Trunk&, const RailNotice& notice, std::uint64_t) override {
+    REQUIRE(notice.rail < kMaxRails && notice.port != 0);
+  }
   void lane_suspected(Trunk&, const Lane&, Nanoseconds) override {}
   void lane_forgiven(Trunk&, const Lane&) override {}
   void lane_lost(Trunk&, Lane&, const Status&) override {}
@@ -167,9 +171,12 @@ class Driver {
     for (std::size_t i = 0; i < at.places.count; ++i)
       if (at.places.segments[i].data != nullptr) std::memset(at.places.segments[i].data, 1, at.places.segments[i].size);
     if (!trunk_.frame_ends(at).ok()) lose(lane);
+    for (std::size_t i = 0; i < lanes_.size(); ++i)
+      if (lanes_[i]->closed) raise(i);  // the peer said that it had closed it
   }
+  /// A transport says nothing more of a lane that the trunk has closed.
   void lose(std::size_t lane) {
-    trunk_.lane_down(*lanes_[lane], {Code::bad_wire, "refused"});
+    if (!lanes_[lane]->closed) trunk_.lane_down(*lanes_[lane], {Code::bad_wire, "refused"});
     raise(lane);
     trunk_.pump();
   }

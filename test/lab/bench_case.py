@@ -14,6 +14,7 @@ sys.path.insert(0, os.path.join(TOP, "contrib", "python"))
 from nezha_bench.cases import PRESETS  # noqa: E402 (the path must be set first)
 from nezha_bench.launch import Launch  # noqa: E402
 from nezha_bench.rounds import Measured  # noqa: E402
+from nezha_lab import openmpi  # noqa: E402
 
 BUILD = os.environ.get("NEZHA_BUILD_DIR") or os.path.join(TOP, "build", "default")
 BENCH_COMMAND = os.path.join(TOP, "contrib", "bench")
@@ -33,8 +34,8 @@ def program(name):
 def mpirun(ranks, *arguments):
     """On this host, without Nezha."""
     env = {**os.environ, "OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1",
-           "OMPI_MCA_coll": "^nezha", "OMPI_MCA_btl": "self,vader,tcp", "OMPI_MCA_pml": "ob1"}
-    return subprocess.run(["mpirun", "--oversubscribe", "--bind-to", "none", "-np", str(ranks), *arguments],
+           "OMPI_MCA_coll": "^nezha", **openmpi.crowded(), **openmpi.by_tcp()}
+    return subprocess.run(["mpirun", "-np", str(ranks), *arguments],
                           env=env, capture_output=True, text=True, timeout=120, stdin=subprocess.DEVNULL)
 
 

@@ -85,6 +85,20 @@ class Summary(unittest.TestCase):
         self.assertEqual(case["summary"]["sizes"][1]["competitors"]["nezha"]["carried_by"], carried.RAILS)
 
 
+class Threads(unittest.TestCase):
+    """With core lists Nezha is compared without threads and with one per rail."""
+
+    def words(self, competitor, cores):
+        launcher = Launcher(PRESETS["unshaped"], Programs("m", "g", "c"), Effort((1024,), 0.1), cores=cores)
+        return " ".join(launcher.of(competitor)[0])
+
+    def test_parameters(self):
+        self.assertIn("--mca coll_nezha_rail_threads 0 m ", self.words("nezha", "eth0=1"))
+        self.assertIn("--mca coll_nezha_rail_threads 1 --mca coll_nezha_rail_cores eth0=1 m ", self.words("nezha-threads", "eth0=1"))
+        self.assertIn("--mca coll_nezha_rail_threads 1 m ", self.words("nezha-threads", ""))
+        self.assertNotIn("rail_threads", self.words("nezha", None))
+
+
 class Carried(unittest.TestCase):
     def invalid(self, nezha):
         return summary.summarise(measured(rounds(nezha=nezha), LIMITS))["invalid"]

@@ -10,7 +10,7 @@ import time
 import unittest
 
 from lab_case import HERE, eventually, make_lab, run_lab
-from nezha_lab import LabError
+from nezha_lab import LabError, openmpi
 
 MESSAGE = 1 << 20
 NODES = 4
@@ -121,7 +121,7 @@ class Component(MpiCase):
         with open(os.path.join(self.directory, "mca_coll_nezha.so"), "w", encoding="ascii"):
             pass
         lines = self.environment(component_dir=self.directory)
-        wanted = f"OMPI_MCA_mca_base_component_path={self.directory}:SYS_DEFAULT:USER_DEFAULT"
+        wanted = f"{openmpi.COMPONENT_PATH}={self.directory}:SYS_DEFAULT:USER_DEFAULT"
         self.assertEqual(lines.count(wanted), NODES)
         self.assertEqual(lines.count("OMPI_MCA_coll_nezha_rail_include=eth0,eth1"), NODES)
         self.assertNotIn("OMPI_MCA_coll=^nezha", lines)
@@ -129,7 +129,7 @@ class Component(MpiCase):
     def test_without(self):
         lines = self.environment(nezha=False)
         self.assertEqual(lines.count("OMPI_MCA_coll=^nezha"), NODES)
-        self.assertFalse([line for line in lines if "component_path" in line])
+        self.assertFalse([line for line in lines if line.startswith(openmpi.COMPONENT_PATH)])
 
     def test_empty_directory_is_refused(self):
         with self.assertRaisesRegex(LabError, "there is no mca_coll_nezha.so in it"):
@@ -180,7 +180,7 @@ class Command(unittest.TestCase):
         done = run_lab("with", "--nodes", "3", "--rail", "none", "--ppn", "2", "--incumbent-rails", "mgmt", "--",
                        "--tag-output", "sh", "-c", "echo $(hostname) $OMPI_MCA_btl_tcp_if_include")
         self.assertEqual(done.returncode, 0, done.stderr)
-        lines = sorted(line.partition(":")[2] for line in done.stdout.splitlines())
+        lines = sorted(line.partition(":")[2].strip() for line in done.stdout.splitlines())
         self.assertEqual(lines, [f"n{node} mgmt" for node in (0, 0, 1, 1, 2, 2)])
 
 

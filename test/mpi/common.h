@@ -16,6 +16,10 @@ int test_end(void);
 /// Unless `good`, prints the text with this rank's number and counts a complaint. Returns `good`. Any thread.
 bool test_that(bool good, const char* text, ...) __attribute__((format(printf, 2, 3)));
 
+/// For programs that start and end MPI by themselves: finds the counters, and lets go of them before MPI ends.
+void test_watch_counters(void);
+void test_forget_counters(void);
+
 extern int test_rank, test_size;  ///< in MPI_COMM_WORLD
 
 /// What rails have carried for this process so far, over all communicators. -1 without the component.

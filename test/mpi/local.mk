@@ -11,6 +11,7 @@ check_PROGRAMS += \
 	%D%/own_types \
 	%D%/progress \
 	%D%/same_bits \
+	%D%/sessions \
 	%D%/survives \
 	%D%/threads \
 	%D%/until_error
@@ -39,7 +40,10 @@ test_mpi_progress_LDADD = $(MPI_LIBS) -lm
 test_mpi_same_bits_SOURCES = %D%/same_bits.c $(mpi_test_common)
 test_mpi_same_bits_CPPFLAGS = $(MPI_CFLAGS)
 test_mpi_same_bits_LDADD = $(MPI_LIBS) -lm
-test_mpi_survives_SOURCES = %D%/survives.c $(mpi_test_common)
+test_mpi_sessions_SOURCES = %D%/sessions.c $(mpi_test_common)
+test_mpi_sessions_CPPFLAGS = $(MPI_CFLAGS)
+test_mpi_sessions_LDADD = $(MPI_LIBS) -lm
+test_mpi_survives_SOURCES = %D%/survives.c %D%/nuisance.c %D%/nuisance.h $(mpi_test_common)
 test_mpi_survives_CPPFLAGS = $(MPI_CFLAGS)
 test_mpi_survives_LDADD = $(MPI_LIBS) -lm
 test_mpi_threads_SOURCES = %D%/threads.c $(mpi_test_common)
@@ -49,8 +53,10 @@ test_mpi_until_error_SOURCES = %D%/until_error.c $(mpi_test_common)
 test_mpi_until_error_CPPFLAGS = $(MPI_CFLAGS)
 test_mpi_until_error_LDADD = $(MPI_LIBS) -lm
 
-# Preloaded by one of the scripts.
-check_LTLIBRARIES = %D%/other_release.la
+# Preloaded by the scripts.
+check_LTLIBRARIES = %D%/no_reduce_local.la %D%/other_release.la
+test_mpi_no_reduce_local_la_SOURCES = %D%/no_reduce_local.c
+test_mpi_no_reduce_local_la_LDFLAGS = $(AM_LDFLAGS) -module -avoid-version -shared -rpath /nowhere
 test_mpi_other_release_la_SOURCES = %D%/other_release.c
 test_mpi_other_release_la_CPPFLAGS = $(MPI_CFLAGS)
 test_mpi_other_release_la_LDFLAGS = $(AM_LDFLAGS) -module -avoid-version -shared -rpath /nowhere

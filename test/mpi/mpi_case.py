@@ -8,14 +8,14 @@ import subprocess
 import tempfile
 import unittest
 
+from nezha_lab import openmpi
+
 HERE = os.path.dirname(os.path.abspath(__file__))
 BUILD = os.environ.get("NEZHA_BUILD_DIR") or os.path.join(HERE, "..", "..", "build", "check")
 COMPONENT = os.environ.get("NEZHA_COMPONENT_DIR") or os.path.join(BUILD, "component")
 LONG = "NEZHA_LONG" in os.environ
 
-# Ranks of one host talk over two rails on the loopback interface; more ranks than cores must not spin.
-_ALWAYS = {"rmaps_base_oversubscribe": "1", "hwloc_base_binding_policy": "none", "mpi_yield_when_idle": "1",
-           "orte_base_help_aggregate": "0"}
+# Ranks of one host talk over two rails on the loopback interface.
 RAILS = {"coll_nezha_single_node": "2"}
 
 
@@ -24,15 +24,21 @@ def program(name):
     return os.path.join(BUILD, "test", "mpi", name)
 
 
+def preloaded(name):
+    """The path of a library of this folder that is made to be preloaded."""
+    path = os.path.join(BUILD, "test", "mpi", ".libs", f"{name}.so")
+    if not os.path.exists(path):
+        raise AssertionError(f"{path} was not built")
+    return path
+
+
 def environment(params, component):
     """MCA parameters travel by the environment, so that mpirun's own options and those of a wrapper win."""
     if not os.path.isfile(os.path.join(COMPONENT, "mca_coll_nezha.so")):
         raise AssertionError(f"there is no component in {COMPONENT}: contrib/build makes one")
-    settings = {**_ALWAYS, **params}
-    if component:
-        settings["mca_base_component_path"] = f"{COMPONENT}:SYS_DEFAULT:USER_DEFAULT"
-    env = {**os.environ, "OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1"}
-    env.update({f"OMPI_MCA_{name}": value for name, value in settings.items()})
+    env = {**os.environ, "OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1",
+           **openmpi.crowded(), **openmpi.every_help_text(), **(openmpi.component_path(COMPONENT) if component else {}),
+           **{f"OMPI_MCA_{name}": value for name, value in params.items()}}
     # Open MPI itself does not free everything at its end.
     env["ASAN_OPTIONS"] = ":".join(filter(None, [env.get("ASAN_OPTIONS"), "detect_leaks=0"]))
     return env

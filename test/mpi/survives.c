@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* survives SECONDS BYTES [PAUSE_US]: sums of floats, whose bits depend on their order, again and again, while somebody
- * outside breaks rails. Inputs repeat every few calls, and results must then have the bits that they had the first time,
+/* survives SECONDS BYTES [PAUSE_MS [NUISANCE]]: sums of floats, whose bits depend on their order, again and again, while
+ * somebody outside breaks rails, with a pause between calls, and with a nuisance (nuisance.h) in the middle third. Inputs repeat every few calls, and results must then have the bits that they had the first time,
  * when nothing was broken yet. Rank 0 prints when calls go over rails, each call that took several times the usual, as
  * "slow START_MS TOOK_MS" since then, and the usual time in the end. */
 #include <math.h>
@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "common.h"
+#include "nuisance.h"
 
 enum { INPUTS = 4, WARM = 24 };
 
@@ -51,19 +52,39 @@ static int compare(const void* a, const void* b) {
   return (left > right) - (left < right);
 }
 
+/// Begins the nuisance after a third of the time and ends it after two. Returns how much of that is done.
+static int act_in_thirds(int done, double part, const char* nuisance) {
+  if (0 == done && part > 1.0 / 3) {
+    test_that(nuisance_begin(nuisance), "there is no nuisance '%s'", nuisance);
+    return 1;
+  }
+  if (1 == done) {
+    nuisance_between_calls();
+  }
+  if (1 == done && part > 2.0 / 3) {
+    nuisance_end();
+    return 2;
+  }
+  return done;
+}
+
 int main(int argc, char** argv) {
   test_begin(&argc, &argv, MPI_THREAD_SINGLE);
   double seconds = argc > 1 ? atof(argv[1]) : 1.0, usual[WARM], start = 0, before, now = 0;
-  useconds_t pause = argc > 3 ? (useconds_t)atoi(argv[3]) : 0;
+  useconds_t pause = argc > 3 ? 1000 * (useconds_t)atoi(argv[3]) : 0;
+  const char* nuisance = argc > 4 ? argv[4] : "none";
   count = (argc > 2 ? (size_t)atol(argv[2]) : 1 << 20) / sizeof(float);
   unsigned calls = 0;
-  int stop = 0;
+  int stop = 0, third = 0;
   make_inputs();
   MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
   test_settle(MPI_COMM_WORLD);
   struct test_carried carried = test_carried();
   for (; !stop; calls++) {
-    usleep(pause);
+    if (calls > WARM) {
+      usleep(pause);
+      third = act_in_thirds(third, (MPI_Wtime() - start) / seconds, nuisance);
+    }
     before = MPI_Wtime();
     call(calls, 0 == test_rank && calls > WARM && before - start > seconds, &stop);
     now = MPI_Wtime();
@@ -82,6 +103,7 @@ int main(int argc, char** argv) {
     }
     fflush(stdout);
   }
+  test_that(2 == third, "the time was over before the nuisance was");
   test_carried_since(carried, calls, 0);
   if (0 == test_rank) {
     printf("%u calls, usually %.2f ms\n", calls, 1e3 * usual[WARM / 2]);

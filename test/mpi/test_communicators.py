@@ -1,13 +1,14 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: BSD-3-Clause
-# sanitizers: address undefined
+# sanitizers: address undefined thread
 """Communicators of all kinds, threads, children of fork(), and Open MPI's own progress while a call waits."""
 
 import os
 import subprocess
 import unittest
 
-from mpi_case import RAILS, MpiCase, environment, program
+from mpi_case import RAILS, MpiCase, environment, mpirun, program
+from nezha_lab import openmpi
 
 
 class Communicators(MpiCase):
@@ -26,7 +27,15 @@ class Communicators(MpiCase):
 
     def test_progress_while_waiting(self):
         # By TCP, where the sender has a part: over shared memory the receiver may fetch the message by itself.
-        self.passes("progress", 3, params={**RAILS, "pml": "ob1", "btl": "tcp,self"})
+        self.passes("progress", 3, params={**RAILS, "pml": "ob1", "btl": "tcp,self",
+                                             "btl_tcp_if_include": "lo"})
+
+    def test_session(self):
+        done = mpirun([program("sessions")], 3)
+        if openmpi.major() < 5:
+            self.assertEqual(done.returncode, 77)  # it has no sessions
+            return
+        self.assertTrue(done.returncode == 0 and "passed" in done.stdout.splitlines(), done.stdout + done.stderr)
 
     def test_one_node_is_left_alone(self):
         done = self.passes("counters", 3, "20", params={})

@@ -5,64 +5,18 @@ before. Open MPI's own traffic is on the management network, since it survives n
 
 import os
 import signal
-import subprocess
-import time
 import unittest
 
-from mpi_case import COMPONENT, program
-from nezha_lab import Lab, LabUnavailable
-
-RAILS = 2
-NODES = 3
-BYTES = 2 << 20
-
-
-class FaultCase(unittest.TestCase):
-    def setUp(self):
-        self.lab = Lab(nodes=NODES, rails=["1gbit"] * RAILS)
-        try:
-            self.lab.up(ephemeral=True)
-        except LabUnavailable as reason:
-            raise unittest.SkipTest(str(reason)) from None
-        self.addCleanup(self.lab.down)
-
-    def start(self, *arguments, before=(), **params):
-        params = {"coll_nezha_verbose": "1", **params}
-        options = [word for name, value in params.items() for word in ("--mca", name, str(value))]
-        job = self.lab.popen([*options, *before, *map(str, arguments)], np=NODES, ppn=1, incumbent_rails="mgmt",
-                             component_dir=COMPONENT, text=True, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
-                             stderr=subprocess.STDOUT)
-        self.addCleanup(job.stdout.close)
-        self.addCleanup(job.end)
-        return job
-
-    def await_line(self, job, text, times=1):
-        lines = []
-        while times:
-            line = job.stdout.readline()
-            lines.append(line)
-            self.assertTrue(line, "it ended before it said '" + text + "':\n" + "".join(lines[-30:]))
-            times -= text in line
-        return lines
-
-    def survives(self, faults, seconds=4, **params):
-        """Runs while `faults` (seconds, function, arguments) happen; the output when it has passed."""
-        job = self.start(program("survives"), seconds, BYTES, coll_nezha_algorithm="ring", **params)
-        self.await_line(job, "rails carry")
-        start = time.monotonic()
-        for when, fault, *arguments in faults:
-            time.sleep(max(0.0, start + when - time.monotonic()))
-            fault(*arguments)
-        output = job.communicate(timeout=90)[0]
-        self.assertTrue(job.returncode == 0 and "passed" in output.splitlines(), output[-3000:])
-        return output
+from fault_case import NODES, RAILS, FaultCase
+from mpi_case import program
+from nezha_lab import openmpi
 
 
 class Survives(FaultCase):
     def test_cable_pulled(self):
         """Of each rail in turn, on one node; the kernel tells, nobody has to wait for silence."""
         faults = [(0.3, self.lab.cut, 0, 1), (1.3, self.lab.heal, 0, 1), (2.3, self.lab.cut, 1, 2), (3.3, self.lab.heal, 1, 2)]
-        output = self.survives(faults)
+        output = self.survives(faults, seconds=6)
         for rail in (0, 1):
             self.assertIn(f"rail tcp/eth{rail} is lost: eth{rail} has no carrier", output)
             self.assertIn(f"rail tcp/eth{rail} is back", output)
@@ -74,8 +28,10 @@ class Survives(FaultCase):
         self.assertIn("is lost: no answer from the other side", output)
 
     def test_short_silence_is_forgiven(self):
-        output = self.survives([(0.5, self.lab.silence, 1), (0.8, self.lab.speak, 1)], seconds=3)
-        self.assertIn("answers again", output)
+        """Several: a busy machine may lengthen one until the lane is given up."""
+        faults = [(0.5 + start + late, fault, 1) for start in (0, 0.8, 1.6, 2.4)
+                  for late, fault in ((0, self.lab.silence), (0.15, self.lab.speak))]
+        self.assertIn("answers again", self.survives(faults, seconds=4))
 
     def test_one_direction(self):
         output = self.survives([(0.5, self.lab.halfopen, 1, 0, 1), (3, self.lab.healopen, 1, 0, 1)], seconds=4)
@@ -136,7 +92,9 @@ class Errors(FaultCase):
 
     def test_process_killed(self):
         output = self.fails(lambda: os.kill(self.lab.pids(1, "until_error")[0].pid, signal.SIGKILL), NODES - 1,
-                            "--enable-recovery")
+                            *openmpi.outlives_ranks())
+        if openmpi.major() >= 5:  # whose runtime knows of the death, and hears of it before the rails give up
+            self.assertIn("MPI_ERR_PROC_FAILED", output)
         self.assertRegex(output, "no sign of life from rank 1 on n1")
 
 

@@ -6,7 +6,7 @@
 import os
 import unittest
 
-from mpi_case import MpiCase
+from mpi_case import MpiCase, mpirun, preloaded, program
 
 RANKS = (2, 3, 5, 7)
 SANITIZED = "NEZHA_SANITIZER" in os.environ
@@ -35,7 +35,7 @@ class Operations(MpiCase):
         self.every_operation(7)
 
     def test_each_algorithm(self):
-        for algorithm in ("ring", "mesh", "single_step", "doubling"):
+        for algorithm in ("ring", "mesh", "single_step", "doubling", "halving"):
             with self.subTest(algorithm):
                 self.passes("own_types", 3, params={"coll_nezha_single_node": "2", "coll_nezha_algorithm": algorithm})
 
@@ -54,6 +54,15 @@ class Operations(MpiCase):
                 sent = self.counters(self.passes("counters", 4, "20", params=params))["rail_bytes_sent"]
                 self.assertEqual([bytes_sent > 0 for bytes_sent in sent], [True] * rails)
 
+    @unittest.skipIf(SANITIZED, "what is called is the same under a sanitizer")
+    def test_own_kernels(self):
+        """Plain types are reduced by the component's own kernels; that MPI's reductions are noticed is seen with others."""
+        library = [preloaded("no_reduce_local")]
+        self.passes("counters", 2, "20", "20", preload=library)
+        done = mpirun([program("own_types")], 2, preload=library)
+        self.assertNotEqual(done.returncode, 0)
+        self.assertIn("MPI was asked for a reduction", done.stderr)
+
     @unittest.skipIf(SANITIZED, "2.4 GB take too long under a sanitizer")
     def test_beyond_2_gib(self):
         self.passes("beyond_2gib", 2, timeout=600)
@@ -70,7 +79,7 @@ class Bits(MpiCase):
                 self.assertEqual(len(self.digest(np)), 1)
 
     def test_equal_run_after_run(self):
-        for algorithm in ("ring", "mesh", "single_step", "doubling"):
+        for algorithm in ("ring", "mesh", "single_step", "doubling", "halving"):
             with self.subTest(algorithm):
                 runs = [self.digest(3, coll_nezha_algorithm=algorithm) for _ in range(3)]
                 self.assertEqual(runs, [runs[0]] * 3)
@@ -82,8 +91,9 @@ class Bits(MpiCase):
     def test_ring_and_meshes_agree(self):
         runs = [self.digest(5, coll_nezha_algorithm=algorithm) for algorithm in ("ring", "mesh", "single_step")]
         self.assertEqual(runs, [runs[0]] * 3)
-        # Doubling has an order of its own: were the parameter ignored, there would be no difference.
-        self.assertNotEqual(self.digest(5, coll_nezha_algorithm="doubling"), runs[0])
+        # The others have orders of their own: were the parameter ignored, there would be no difference.
+        for algorithm in ("doubling", "halving"):
+            self.assertNotEqual(self.digest(5, coll_nezha_algorithm=algorithm), runs[0])
 
     def test_shares_do_not_matter(self):
         shares = {"lo0:1,lo1:1": 1 / 2, "lo0:9,lo1:1": 9 / 10, "lo0:1,lo1:5": 1 / 6}

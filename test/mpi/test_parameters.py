@@ -8,7 +8,7 @@ import re
 import subprocess
 import unittest
 
-from mpi_case import BUILD, RAILS, MpiCase, environment, mpirun, plain, program
+from mpi_case import RAILS, MpiCase, environment, mpirun, plain, preloaded, program
 
 WAIT = "20"  # seconds that rails may take to come up on a busy machine
 
@@ -72,16 +72,36 @@ class Parameters(MpiCase):
 
     def test_bad_values(self):
         for name, value, used in (("timeout", "soon", "60"), ("algorithm", "rings", "auto"), ("threshold", "-1", "0"),
-                                  ("priority", "1000", "95"), ("port_range", "9-2", "0"), ("report", "maybe", "0")):
+                                  ("priority", "1000", "95"), ("port_range", "9-2", "0"), ("rail_cores", "lo0=3-2", "(empty)"), ("report", "maybe", "0")):
             with self.subTest(name):
                 done = self.says(
-                    rf"Parameter: coll_nezha_{name} Value: {value} Reason: .+ Used: {used} ",
+                    rf"Parameter: coll_nezha_{name} Value: {value} Reason: .+ Used: {re.escape(used)} ",
                     lambda: self.passes("counters", 2, "100", WAIT, params={**RAILS, f"coll_nezha_{name}": value}))
                 self.carried(done)
 
     def test_no_such_share(self):
         done = self.says(r"names a rail that this node does not have.*Named: eth99 .*lo0, lo1", lambda: self.passes(
             "counters", 2, "100", WAIT, params={**RAILS, "coll_nezha_share": "lo0:2,eth99:1"}))
+        self.carried(done)
+
+    def test_a_thread_per_rail(self):
+        done = self.passes("counters", 3, "100", WAIT, params={**RAILS, "coll_nezha_rail_threads": "1", "coll_nezha_verbose": "2"})
+        self.carried(done)
+        self.assertEqual(len(re.findall(r"rail tcp/lo[01]: its worker is bound to cores \d", done.stderr)), 2 * 3, done.stderr)
+        self.passes("every_operation", 3, params={**RAILS, "coll_nezha_rail_threads": "1"})
+
+    def test_cores_outside_the_cpuset(self):
+        core = min(os.sched_getaffinity(0))
+        params = {**RAILS, "coll_nezha_rail_threads": "auto", "coll_nezha_rail_cores": f"lo0=8000;lo1={core}", "coll_nezha_verbose": "2"}
+        done = self.says(r"cores that its process may not use.*Rail: lo0 Node: \S+ List: 8000 Allowed: [\d,-]+ "
+                         "Instead: no thread for this rail", lambda: self.passes("counters", 2, "100", WAIT, params=params))
+        self.carried(done)
+        self.assertRegex(done.stderr, rf"rail tcp/lo1: its worker is bound to cores {core}\b")
+        self.assertNotIn("rail tcp/lo0: its worker", done.stderr)
+
+    def test_cores_of_no_rail(self):
+        done = self.says("coll_nezha_rail_cores names a rail that this node does not have.*Named: eth99 .*lo0, lo1",
+                         lambda: self.passes("counters", 2, "100", WAIT, params={**RAILS, "coll_nezha_rail_threads": "auto", "coll_nezha_rail_cores": "eth99=0"}))
         self.carried(done)
 
     def test_decided_by_rank_0(self):
@@ -113,9 +133,8 @@ class Parameters(MpiCase):
         self.nothing_carried(self.passes_wrapped(wrapper, patience="1"))
 
     def test_other_release(self):
-        library = os.path.join(BUILD, "test", "mpi", ".libs", "other_release.so")
-        self.assertTrue(os.path.exists(library), library)
-        done = self.says(r"Nezha was built for Open MPI \d+\.\d+\.\d+ and has been loaded by another one: Open MPI v4\.1\.99",
+        library = preloaded("other_release")
+        done = self.says(r"Nezha was built for Open MPI \d+\.\d+\.\d+ and has been loaded by another one: Open MPI v\d+\.\d+\.99",
                          lambda: self.passes("counters", 2, "20", preload=[library]))
         self.nothing_carried(done)
 

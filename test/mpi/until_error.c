@@ -26,12 +26,16 @@ int main(int argc, char** argv) {
     usleep(1000);
   }
   double took = MPI_Wtime() - before;
+  int failed = rc;
   bool good = test_that(MPI_SUCCESS != rc, "no call failed within a minute");
   before = MPI_Wtime();
   rc = MPI_Allreduce(MPI_IN_PLACE, data, COUNT, MPI_INT, MPI_SUM, comm);
   good = test_that(MPI_SUCCESS != rc, "the call after the failed one did not fail") && good;
   good = test_that(MPI_Wtime() - before < 1.0, "it failed only after %.1f s", MPI_Wtime() - before) && good;
-  printf("rank %d: an error after %.2f s, %s\n", test_rank, took, good ? "as it should be" : "failed");
+  char words[MPI_MAX_ERROR_STRING];
+  int length = 0;
+  MPI_Error_string(failed, words, &length);
+  printf("rank %d: an error after %.2f s, %s: %s\n", test_rank, took, good ? "as it should be" : "failed", words);
   fflush(stdout);
   fflush(stderr);
   sleep(2); /* the other ranks, too, have time to hear of it */

@@ -30,9 +30,11 @@ void Caller::next_call() {
   const Program& program = world_.program();
   for (; at_ < program.calls.size(); ++at_) {
     const TeamSpec& team = program.teams[call().team];
-    if (team.thread == thread_ && member(team, process_.rank()) && !world_.declined(call().team)) break;
+    if (team.thread != thread_ || !member(team, process_.rank())) continue;
+    if (!world_.declined(call().team) && failed_.count(call().team) == 0) break;
   }
   state_ = at_ == program.calls.size() ? State::done : State::thinking;
+  if (done()) world_.caller_done();
 }
 
 void Caller::think(Nanoseconds time) {
@@ -52,15 +54,9 @@ bool Caller::advance() {
         start();
       return true;
     case State::agreeing:
-      if (!process_.team(call().team)->finished()) return false;
-      process_.operation_ends();
-      process_.team(call().team)->table().agreed();
-      start();
-      return true;
     case State::operating:
       if (!process_.team(call().team)->finished()) return false;
-      process_.operation_ends();
-      finish();
+      operation_over();
       return true;
     case State::incumbent:
       if (world_.network().now() < until_) return false;
@@ -79,25 +75,33 @@ void Caller::vote() {
 }
 
 void Caller::decide(const std::vector<std::uint64_t>& all) {
+  if (!process_.alive()) return;
   std::array<std::uint64_t, NEZHA_VOTE_WORDS> words{};
   std::copy(all.begin(), all.end(), words.begin());
   const nezha_team_state_t state = process_.core().decide(*process_.team(call().team), words);
   if (state == NEZHA_TEAM_DECLINED) {
     world_.decline(call().team);
-    ++at_;
     next_call();
+    return process_.wake();
   }
   think(state == NEZHA_TEAM_WIRING ? 5 * kMillisecond : 0);
-  if (at_ == world_.program().calls.size()) state_ = State::done;
+  process_.wake();
+}
+
+void Caller::give_up_team() {
+  if (!process_.alive()) return;
+  next_call();
   process_.wake();
 }
 
 void Caller::start() {
   Team& team = *process_.team(call().team);
-  if (team.table().agreement_due(call().bytes())) return agree();
+  if (!team.error().empty()) return fail_call();  // as the engine does: at once
+  if (team.table().agreement_due(call().bytes(), call().element)) return agree();
   const auto& members = world_.program().teams[call().team].members;
   const auto rank = std::find(members.begin(), members.end(), process_.rank()) - members.begin();
-  send_ = given_ = contribution(call(), static_cast<int>(rank));
+  send_ = contribution(call(), static_cast<int>(rank));
+  if (!call().in_place) given_ = send_;
   recv_.assign(call().in_place ? 0 : call().bytes(), kScribble);
   const Candidate way = team.table().next(call().bytes(), call().element);
   algorithm_ = way.algorithm;
@@ -111,14 +115,34 @@ void Caller::start() {
   what.chunk = team.plan().chunk_for(way, call().bytes(), call().element, team.size());
   what.reducer = reducer_of(call());
   state_ = State::operating;
+  world_.call_begun(at_);
   process_.operation_begins();
   process_.core().start(team, what, algorithm_);
+}
+
+void Caller::operation_over() {
+  Team& team = *process_.team(call().team);
+  process_.operation_ends();
+  if (!team.error().empty()) return fail_call();
+  if (state_ == State::operating) return finish();
+  team.table().agreed();
+  start();
+}
+
+/// The team has failed, and with it all its calls.
+void Caller::fail_call() {
+  if (state_ == State::operating) leave_memory();
+  world_.call_failed(at_, process_.team(call().team)->error(), began_);
+  process_.destroy_team(call().team);
+  failed_.insert(call().team);
+  next_call();
 }
 
 /// The table's words are combined by an operation of the team.
 void Caller::agree() {
   Team& team = *process_.team(call().team);
   state_ = State::agreeing;
+  began_ = world_.network().now();
   process_.operation_begins();
   process_.core().start(team, team.agreement(), team.agreement_algorithm());
 }
@@ -137,21 +161,25 @@ void Caller::finish() {
   check(call().in_place ? send_ : recv_, world_.expected(at_, algorithm_), "the result");
   if (!call().in_place) check(send_, given_, "the source after the call");
   check_watched();
-  // From here on the memory is the application's. Either it changes it at once, or it finds it as it was left.
+  leave_memory();
+  if (call().last) process_.destroy_team(call().team);
+  world_.call_done(at_, algorithm_);
+  ++at_;
+  next_call();
+  if (done()) return;
+  const Nanoseconds longest = world_.setting().longest_thought;
+  SimRandom& random = world_.setting().random;
+  think(longest == 0 || random.chance(0.5) ? 0 : random.between(0, longest));
+}
+
+/// From here on the memory is the application's. Either it changes it at once, or it finds it as it was left.
+void Caller::leave_memory() {
   if (world_.setting().random.chance(0.7)) {
     std::fill(send_.begin(), send_.end(), kScribble);
     std::fill(recv_.begin(), recv_.end(), kScribble);
   }
   keep_watch(std::move(send_));
   keep_watch(std::move(recv_));
-  if (call().last) process_.destroy_team(call().team);
-  world_.call_done(at_, algorithm_);
-  ++at_;
-  next_call();
-  if (state_ == State::done) return;
-  const Nanoseconds longest = world_.setting().longest_thought;
-  SimRandom& random = world_.setting().random;
-  think(longest == 0 || random.chance(0.5) ? 0 : random.between(0, longest));
 }
 
 void Caller::check_watched() {
@@ -159,13 +187,14 @@ void Caller::check_watched() {
 }
 
 void Caller::keep_watch(Bytes memory) {
+  if (memory.empty()) return;
   if (watched_.size() >= kWatched) watched_.erase(watched_.begin());
   Bytes then = memory;
   watched_.push_back({std::move(memory), std::move(then)});
 }
 
 void Caller::check(const Bytes& got, const Bytes& wanted, const char* what) {
-  if (got == wanted) return;
+  if (got.size() == wanted.size() && std::memcmp(got.data(), wanted.data(), got.size()) == 0) return;
   const auto differs = std::mismatch(got.begin(), got.end(), wanted.begin());
   world_.fail(std::string(what) + " is wrong from byte " + std::to_string(differs.first - got.begin()) + " on; " + text());
 }

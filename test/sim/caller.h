@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstddef>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -25,6 +26,8 @@ class Caller {
   std::string text() const;
   /// Every member of the team has voted; this is what came of it.
   void decide(const std::vector<std::uint64_t>& words);
+  /// There will be no vote: a member is dead.
+  void give_up_team();
   /// Memory of calls that are over is as it was left.
   void check_watched();
 
@@ -43,6 +46,9 @@ class Caller {
   void agree();
   void leave_to_incumbent();
   void finish();
+  void operation_over();
+  void fail_call();
+  void leave_memory();
   void check(const Bytes& got, const Bytes& wanted, const char* what);
   void keep_watch(Bytes memory);
 
@@ -53,9 +59,10 @@ class Caller {
   std::size_t at_ = 0;          ///< of the program's calls
   Nanoseconds until_ = 0;       ///< end of the time of thinking, or of the incumbent's
   Nanoseconds began_ = 0;
-  Bytes send_, recv_, given_;   ///< `given_`: what send_ was
+  Bytes send_, recv_, given_;   ///< `given_`: what send_ was, unless in place
   AlgorithmChoice algorithm_ = AlgorithmChoice::automatic;
   std::vector<Returned> watched_;
+  std::set<std::size_t> failed_;  ///< teams that failed here
 };
 
 }  // namespace nezha::test

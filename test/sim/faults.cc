@@ -8,130 +8,138 @@
 namespace nezha::test {
 namespace {
 
-/// Faults come in storms, so that what needs a while without any is done before patience ends.
-constexpr Nanoseconds kStorm = 500 * kMillisecond;
-constexpr Nanoseconds kStormEvery = 2 * kSecond;
-constexpr Nanoseconds kShortPause = 300 * kMillisecond;
-constexpr Nanoseconds kLastAcks = 20 * kMillisecond;
-constexpr Nanoseconds kLongestCrawl = 200 * kMillisecond;
-constexpr Nanoseconds kLongestSegment = 20 * kMillisecond;  ///< how long a segment takes then
-constexpr double kSlowest = 1e-3, kFastest = 1.25;  ///< bytes per nanosecond
+constexpr const char* kWays[] = {" both ways", " on the way out", " on the way in"};
 
-std::string of(const Process& process) { return " of rank " + std::to_string(process.rank()); }
+const char* text_of(Way way) { return kWays[static_cast<int>(way)]; }
+
+std::string of(int rank) { return " of rank " + std::to_string(rank); }
+
+std::string rail_of(int rank, std::size_t port) { return "rail " + std::to_string(port) + of(rank); }
+
+std::string lasting(Nanoseconds time) { return " for " + std::to_string(time / kMicrosecond) + " us"; }
 
 }  // namespace
 
-void Faults::begin() {
-  const FaultRates& means = world_.setting().faults;
-  schedule(means.outage, &Faults::outage);
-  schedule(means.partition, &Faults::partition);
-  schedule(means.break_lane, &Faults::break_lane);
-  schedule(means.rate, &Faults::rate);
-  schedule(means.crawl, &Faults::crawl);
-  schedule(means.pause, &Faults::pause);
+SimPort& Faults::port(int rank, std::size_t index) const { return *world_.ports(rank)[index]; }
+
+/// The transport tells lanes and process; that of a dead process cannot.
+void Faults::set_up(int rank, std::size_t port, bool up) {
+  if (world_.process(rank).alive())
+    world_.process(rank).transport().set_up(port, up);
+  else
+    this->port(rank, port).set_up(up);
 }
 
-void Faults::end() {
-  over_ = true;
-  for (int rank = 0; rank < world_.setting().shape.ranks; ++rank) {
-    SimTransport& transport = world_.process(rank).transport();
-    for (std::size_t i = 0; i < transport.rails().size(); ++i) transport.set_up(i, true);
-  }
-  if (world_.setting().faults.break_lane == 0) return;
-  for (int i = 0; i < 2 * world_.setting().shape.ranks; ++i)
-    world_.network().after(random_.between(1, kLastAcks), [this] { happen(&Faults::break_lane); });
+std::string Faults::outage(int rank, std::size_t port, Nanoseconds time) {
+  set_up(rank, port, false);
+  world_.network().after(time, [this, rank, port] { set_up(rank, port, true); });
+  return "outage of " + rail_of(rank, port) + lasting(time);
 }
 
-void Faults::schedule(Nanoseconds mean, Kind kind) {
-  if (mean == 0) return;
-  world_.network().after(random_.between(1, 2 * mean), [this, mean, kind] {
-    if (over_) return;
-    if ((world_.network().now() - kSecond) % kStormEvery < kStorm) happen(kind);
-    schedule(mean, kind);
-  });
+std::string Faults::isolation(int rank, Nanoseconds time) {
+  for (std::size_t i = 0; i < world_.ports(rank).size(); ++i) outage(rank, i, time);
+  return "outage of all rails" + of(rank) + lasting(time);
 }
 
-void Faults::happen(Kind kind) {
-  if (happened_ == most_) return;
-  ++happened_;
-  const std::string what = (this->*kind)();
-  world_.talk("fault " + std::to_string(happened_) + ": " + what);
+void Faults::set_silent(int rank, std::size_t port, Way way, bool silent) {
+  if (way != Way::in) this->port(rank, port).set_mute(silent);
+  if (way != Way::out) this->port(rank, port).set_deaf(silent);
 }
 
-std::string Faults::outage() {
-  Process& process = any_process();
-  SimTransport& transport = process.transport();
-  const std::size_t port = random_.below(transport.rails().size());
-  transport.set_up(port, false);
-  world_.network().after(random_.between(1, world_.setting().faults.longest_outage),
-                         [&transport, port] { transport.set_up(port, true); });
-  return "outage of rail " + std::to_string(port) + of(process);
+std::string Faults::silence(int rank, std::size_t port, Way way, Nanoseconds time) {
+  set_silent(rank, port, way, true);
+  world_.network().after(time, [this, rank, port, way] { set_silent(rank, port, way, false); });
+  return "silence on " + rail_of(rank, port) + text_of(way) + lasting(time);
 }
 
-/// All rails of a process at once.
-std::string Faults::partition() {
-  Process& process = any_process();
-  SimTransport& transport = process.transport();
-  const auto all = [&transport](bool up) {
-    for (std::size_t i = 0; i < transport.rails().size(); ++i) transport.set_up(i, up);
+void Faults::block(int from, int to, std::size_t port, Way way, bool blocked) {
+  const std::vector<SimPort*> here = world_.ports(from);
+  const std::vector<SimPort*> there = world_.ports(to);
+  if (port >= here.size() || port >= there.size()) return;
+  if (way != Way::in) world_.network().block(*here[port], *there[port], blocked);
+  if (way != Way::out) world_.network().block(*there[port], *here[port], blocked);
+}
+
+std::string Faults::silence_between(int from, int to, std::size_t port, Way way, Nanoseconds time) {
+  block(from, to, port, way, true);
+  world_.network().after(time, [this, from, to, port, way] { block(from, to, port, way, false); });
+  return "silence between " + rail_of(from, port) + " and rank " + std::to_string(to) + text_of(way) + lasting(time);
+}
+
+std::string Faults::split(const std::vector<bool>& group, Nanoseconds time) {
+  const auto all = [this, group](bool blocked) {
+    const int ranks = static_cast<int>(group.size());
+    for (int a = 0; a < ranks; ++a)
+      for (int b = 0; b < a; ++b)
+        for (std::size_t port = 0; port < kMaxRails; ++port)
+          if (group[static_cast<std::size_t>(a)] != group[static_cast<std::size_t>(b)])
+            block(a, b, port, Way::both, blocked);
   };
-  all(false);
-  world_.network().after(random_.between(1, world_.setting().faults.longest_outage), [all] { all(true); });
-  return "all rails" + of(process) + " are gone";
+  all(true);
+  world_.network().after(time, [all] { all(false); });
+  return "the network falls into two" + lasting(time);
 }
 
-std::string Faults::break_lane() {
-  Process& process = any_process();
-  SimTransport& transport = process.transport();
-  const std::size_t lanes = transport.lanes();
-  if (lanes == 0) return "none";
-  std::size_t which = random_.below(lanes);
-  if (random_.chance(0.7))  // the one with most under way, if any
-    for (std::size_t i = 0; i < lanes; ++i)
-      if (transport.fill(i) > transport.fill(which)) which = i;
-  const bool linger = random_.chance(0.7);
-  transport.break_lane(which, linger);
-  return std::string("a lane") + of(process) + " breaks" + (linger ? ", its kernel goes on" : "");
+std::string Faults::recreation(int rank, std::size_t port, Nanoseconds time) {
+  SimTransport& transport = world_.process(rank).transport();
+  transport.cut_lanes(port);
+  for (std::size_t i = 0; i < transport.lanes(); ++i)
+    if (transport.on(i, port)) transport.break_lane(i, false, 0);
+  this->port(rank, port).set_up(false);
+  world_.network().after(time, [this, rank, port] { set_up(rank, port, true); });
+  return rail_of(rank, port) + " is deleted and made again after " + std::to_string(time / kMicrosecond) + " us";
 }
 
-std::string Faults::rate() {
-  SimPort& port = any_port();
-  port.set_rate(std::clamp(port.options().rate * (0.1 + 2 * random_.real()), kSlowest, kFastest));
-  return "rate " + std::to_string(port.options().rate);
+std::string Faults::break_lane(int rank, std::size_t lane, bool linger, Nanoseconds slower) {
+  world_.process(rank).transport().break_lane(lane, linger, slower);
+  return "a lane" + of(rank) + " breaks" + (linger ? ", its kernel goes on" : "");
 }
 
-/// A port hardly moves for a while: what is half-way through it stays there.
-std::string Faults::crawl() {
-  SimPort& port = any_port();
-  if (!crawling_.insert(&port).second) return "none";
-  const double before = port.options().rate;
-  const auto segment = static_cast<double>(world_.setting().network.segment);
-  port.set_rate(std::min(before, segment / static_cast<double>(random_.between(kMillisecond, kLongestSegment))));
-  world_.network().after(random_.between(1, kLongestCrawl), [this, &port, before] {
-    crawling_.erase(&port);
-    port.set_rate(before);
+std::string Faults::rate(int rank, std::size_t port, double rate) {
+  this->port(rank, port).set_rate(rate);
+  return "rate of " + rail_of(rank, port) + " is " + std::to_string(rate);
+}
+
+std::string Faults::crawl(int rank, std::size_t port, double rate, Nanoseconds time) {
+  SimPort& slow = this->port(rank, port);
+  if (!crawling_.insert(&slow).second) return "none";
+  const double before = slow.options().rate;
+  slow.set_rate(std::min(before, rate));
+  world_.network().after(time, [this, &slow, before] {
+    crawling_.erase(&slow);
+    slow.set_rate(before);
   });
-  return "a port crawls";
+  return rail_of(rank, port) + " crawls" + lasting(time);
 }
 
-std::string Faults::pause() {
-  Process& process = any_process();
-  const Nanoseconds now = world_.network().now();
-  const bool is_long = now > next_long_pause_ && random_.chance(0.1);
-  const Nanoseconds longest = is_long ? world_.setting().faults.longest_pause : kShortPause;
-  const Nanoseconds time = random_.between(kMillisecond, longest);
-  if (is_long) next_long_pause_ = now + time + kStormEvery;
-  process.pause(now + time);
-  return "pause" + of(process);
+std::string Faults::pause(int rank, Nanoseconds time) {
+  world_.process(rank).pause(world_.network().now() + time);
+  return "pause" + of(rank) + lasting(time);
 }
 
-Process& Faults::any_process() {
-  return world_.process(static_cast<int>(random_.below(static_cast<std::uint64_t>(world_.setting().shape.ranks))));
+std::string Faults::jump(int rank, Nanoseconds by) {
+  world_.process(rank).jump(by);
+  return "the clock" + of(rank) + " jumps by " + std::to_string(by / kMicrosecond) + " us";
 }
 
-SimPort& Faults::any_port() {
-  const std::vector<SimPort*> ports = world_.ports(any_process().rank());
-  return *ports[random_.below(ports.size())];
+std::string Faults::death(int rank, bool silently) {
+  for (SimPort* port : world_.ports(rank))
+    if (silently) port->destroy();
+  world_.kill(rank);
+  return "death" + of(rank) + (silently ? " and of its node" : "");
+}
+
+void Faults::heal() {
+  for (int rank = 0; rank < world_.setting().shape.ranks; ++rank) {
+    if (!world_.process(rank).alive()) continue;
+    for (std::size_t i = 0; i < world_.ports(rank).size(); ++i) {
+      set_up(rank, i, true);
+      set_silent(rank, i, Way::both, false);
+    }
+  }
+  for (int rank = 0; rank < world_.setting().shape.ranks; ++rank)
+    if (world_.process(rank).alive()) world_.process(rank).transport().reset_cut_lanes();
+  world_.network().unblock();
 }
 
 }  // namespace nezha::test

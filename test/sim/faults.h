@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: BSD-3-Clause
-/// What goes wrong in a simulated world, and when. It draws from a generator of its own, and can be told to stop after so
-/// many, so that a failing world can be made shorter.
+/// What can go wrong in a simulated world. Each call makes one fault happen now, lets it end by itself where it can, and
+/// says in words what it was.
 #pragma once
 
 #include <cstddef>
 #include <set>
 #include <string>
+#include <vector>
 
-#include "rail/sim/random.h"
 #include "util/clock.h"
 
 namespace nezha {
@@ -16,41 +16,50 @@ class SimPort;
 
 namespace nezha::test {
 
-class Process;
 class World;
+
+/// Which way bytes vanish, seen from a port.
+enum class Way { both, out, in };
 
 class Faults {
  public:
-  /// Not more than `most` of them happen.
-  Faults(World& world, std::uint64_t seed, std::size_t most) : world_(world), random_(seed), most_(most) {}
+  explicit Faults(World& world) : world_(world) {}
 
-  void begin();
-  /// The program is over: a few more connections break while the last acks are on their way, then all is well for good.
-  void end();
-  std::size_t happened() const { return happened_; }
+  /// A port has no carrier for that long.
+  std::string outage(int rank, std::size_t port, Nanoseconds time);
+  /// All ports of a process at once.
+  std::string isolation(int rank, Nanoseconds time);
+  /// Frames vanish at a port, which keeps its carrier.
+  std::string silence(int rank, std::size_t port, Way way, Nanoseconds time);
+  /// The same between two processes only, on the ports of that index.
+  std::string silence_between(int from, int to, std::size_t port, Way way, Nanoseconds time);
+  /// The same between two groups of processes, everywhere; `group` says which process belongs to the first.
+  std::string split(const std::vector<bool>& group, Nanoseconds time);
+  /// A port is deleted with the ends of its lanes, and made again: the other ends are told nothing.
+  std::string recreation(int rank, std::size_t port, Nanoseconds time);
+  /// `linger`: the kernel sends what it has, up to `slower` later.
+  std::string break_lane(int rank, std::size_t lane, bool linger, Nanoseconds slower);
+  std::string rate(int rank, std::size_t port, double rate);
+  /// A port hardly moves for a while: what is half-way through it stays there.
+  std::string crawl(int rank, std::size_t port, double rate, Nanoseconds time);
+  /// A process stands still; its kernel goes on.
+  std::string pause(int rank, Nanoseconds time);
+  /// A process's clock is suddenly later.
+  std::string jump(int rank, Nanoseconds by);
+  /// A process is gone for good. `silently`: with its node, so that nobody says so; else its kernel closes its lanes.
+  std::string death(int rank, bool silently);
+
+  /// Everything that can be mended is.
+  void heal();
 
  private:
-  /// One kind: makes it happen, and says what it was.
-  using Kind = std::string (Faults::*)();
-
-  void schedule(Nanoseconds mean, Kind kind);
-  void happen(Kind kind);
-  std::string outage();
-  std::string partition();
-  std::string break_lane();
-  std::string rate();
-  std::string crawl();
-  std::string pause();
-  Process& any_process();
-  SimPort& any_port();
+  SimPort& port(int rank, std::size_t index) const;
+  void set_up(int rank, std::size_t port, bool up);
+  void set_silent(int rank, std::size_t port, Way way, bool silent);
+  void block(int from, int to, std::size_t port, Way way, bool blocked);
 
   World& world_;
-  SimRandom random_;
-  const std::size_t most_;
-  std::size_t happened_ = 0;
-  bool over_ = false;
   std::set<SimPort*> crawling_;
-  Nanoseconds next_long_pause_ = 0;  ///< not before: nothing would go on if one followed the other
 };
 
 }  // namespace nezha::test

@@ -1,16 +1,25 @@
 # SPDX-License-Identifier: BSD-3-Clause
 # Whole engines on the simulated network, with a virtual clock and faults.
-plain_programs += %D%/sim_run
-test_sim_sim_run_SOURCES = \
+plain_programs += %D%/failover_times %D%/sim_run
+sim_world = \
 	%D%/caller.cc %D%/caller.h \
 	%D%/faults.cc %D%/faults.h \
 	%D%/observer.cc %D%/observer.h \
 	%D%/process.cc %D%/process.h \
 	%D%/program.cc %D%/program.h \
 	%D%/setting.cc %D%/setting.h \
-	%D%/sim_run.cc \
+	%D%/storms.cc %D%/storms.h \
 	%D%/world.cc %D%/world.h
+test_sim_sim_run_SOURCES = %D%/sim_run.cc $(sim_world) \
+	test/unit/count_allocations.cc test/unit/count_allocations.h
 test_sim_sim_run_LDADD = libnezha_sim.la libnezha_engine.la
+test_sim_failover_times_SOURCES = %D%/failover_times.cc %D%/scenario.cc %D%/scenario.h $(sim_world)
+test_sim_failover_times_LDADD = libnezha_sim.la libnezha_engine.la
+
+gtest_programs += %D%/test_failover
+test_sim_test_failover_SOURCES = %D%/test_failover.cc %D%/scenario.cc %D%/scenario.h $(sim_world) \
+	test/unit/count_allocations.cc test/unit/count_allocations.h
+test_sim_test_failover_LDADD = libnezha_sim.la $(LDADD)
 
 # The simulator with one of the engine's sources changed: DIR/mutant.cc stands in for it. The linker finds what it defines
 # before it looks into the engine's library. Made by test/sim/test_mutations.py as `make DIR/mutant`.

@@ -12,6 +12,8 @@ MUTATIONS = [
         ("if (received_.contains(piece.id)) {", "if (false) {")]),
     ("duplicates are found when they begin only", TRUNK + "trunk_receive.cc", [
         ("if (received_.contains(piece.id)) {", "if (false) {")]),
+    ("another lane keeps writing into a complete piece", TRUNK + "trunk_receive.cc", [
+        ("if (state.records.pieces[i].id == id) to_bin(state, i);", "if (id == 0) to_bin(state, i);")]),
     # Nothing is lost.
     ("no replay of what a dead lane had", TRUNK + "trunk_silence.cc", [
         ("if (piece.lane != index || piece.acked) continue;", "continue;")]),
@@ -32,6 +34,10 @@ MUTATIONS = [
         ("if (piece.header.offset < offset + size && offset < piece.header.offset + piece.header.length) ", "")]),
     ("what is later overwritten is not superseded", "components/alg/ring.cc", [
         ("    team().superseded(team().next(), piece.offset, piece.length);\n", "")]),
+    ("what halving later overwrites is not superseded", "components/alg/halving.cc", [
+        ("      team().superseded(from, piece.offset, piece.length);\n", "")]),
+    ("halving adds in the order of arrival", "components/alg/halving.cc", [
+        ("added(index, chunk) == piece.step ? Arrival::added_at_once : Arrival::reserved", "Arrival::added_at_once")]),
     ("what doubling sends changes while it waits for a lane", "components/alg/doubling.cc", [
         (".data = own_slot(step),", ".data = call_.recv,")]),
     # A lane never waits for one operation.

@@ -2,13 +2,14 @@
 #include "observer.h"
 
 #include <string>
+#include <utility>
 
 #include "trunk/wire.h"
 #include "util/crc32c.h"
 
 namespace nezha::test {
 
-Observer::Observer(SimNetwork& network) : network_(network) {
+Observer::Observer(SimNetwork& network, OnAck on_ack) : network_(network), on_ack_(std::move(on_ack)) {
   network.observe([this](ProcessId from, ProcessId to, std::span<const std::byte> header,
                          std::span<const Gather> payload) { look(from, to, header, payload); });
 }
@@ -30,6 +31,7 @@ void Observer::look(ProcessId from, ProcessId to, std::span<const std::byte> hea
   FrameRecords records;
   if (Status status = parse_records(header, size, records); !status.ok())
     return network_.violation("a frame that is sent cannot be read: " + status.text());
+  if (records.count == 0) on_ack_(from, to);
   Sums& sums = sums_[{from, to}];
   std::size_t segment = 0;
   for (std::size_t i = 0; i < records.count; ++i) {

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <set>
 #include <tuple>
@@ -18,7 +19,10 @@ namespace nezha::test {
 /// Who asks for window is answered once, however often the question arrives.
 class Observer {
  public:
-  explicit Observer(SimNetwork& network);
+  /// Hears of frames that bring nothing but an ack.
+  using OnAck = std::function<void(ProcessId from, ProcessId to)>;
+
+  Observer(SimNetwork& network, OnAck on_ack);
 
  private:
   /// Checksums of the pieces' bytes by id; 0 = not sent yet, or withdrawn.
@@ -32,6 +36,7 @@ class Observer {
   void look(ProcessId from, ProcessId to, std::span<const std::byte> header, std::span<const Gather> payload);
 
   SimNetwork& network_;
+  const OnAck on_ack_;
   std::map<std::pair<ProcessId, ProcessId>, Sums> sums_;
   Ids wants_, begins_;
 };

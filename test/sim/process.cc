@@ -11,20 +11,23 @@ namespace {
 constexpr Nanoseconds kTick = 10 * kMillisecond;
 constexpr Nanoseconds kShortestNap = 500 * kMicrosecond;  ///< of the service
 constexpr Nanoseconds kShortest = 100 * kMicrosecond;  ///< between two looks of a caller that waits
-
-ProcessId id_of(int rank) { return static_cast<ProcessId>(rank) + 1; }
+constexpr Nanoseconds kPatience = 2 * kMillisecond;    ///< idle time after which a caller sends acks on their own
 
 }  // namespace
 
-Process::Process(World& world, int rank) : world_(world), rank_(rank), teams_(world.program().teams.size()) {
+Process::Process(World& world, int rank)
+    : world_(world),
+      rank_(rank),
+      clock_(world.network(), world.setting().clocks[static_cast<std::size_t>(rank)]),
+      teams_(world.program().teams.size()) {
   const Setting& setting = world.setting();
   const auto at = static_cast<std::size_t>(rank);
   Config config = setting.config;
   config.window = setting.windows[at];
-  core_ = std::make_unique<Core>(config, world.network(), world.log(rank), static_cast<std::uint32_t>(rank),
-                                 setting.nodes[at], id_of(rank), Secret{});
-  auto transport = std::make_unique<SimTransport>(world.network(), id_of(rank), world.ports(rank), 0, *core_,
-                                                  [this] { wake(); });
+  core_ = std::make_unique<Core>(config, clock_, world.log(rank), static_cast<std::uint32_t>(rank), setting.nodes[at],
+                                 id(), Secret{});
+  auto transport =
+      std::make_unique<SimTransport>(world.network(), clock_, id(), world.ports(rank), *core_, [this] { wake(); });
   transport_ = transport.get();
   core_->add_transport(std::move(transport));
   for (int thread = 0; thread < setting.shape.threads; ++thread)
@@ -64,6 +67,7 @@ void Process::destroy_team(std::size_t index) {
 }
 
 void Process::end() {
+  if (!alive()) return;
   ending_ = true;
   wake();
 }
@@ -73,10 +77,32 @@ void Process::operation_ends() {
   called_ = ticking_ = true;
 }
 
+/// A team of ours has it.
+bool Process::wants(int rank) const { return peers_[static_cast<std::size_t>(rank)]->wanted; }
+
+/// It is alive, and we need each other. When somebody has died one side may have made a team that the other never will.
+bool Process::needed(const Peer* peer) const {
+  if (peer == nullptr || !wants(static_cast<int>(peer->address.job_rank))) return false;
+  const Process& other = world_.process(static_cast<int>(peer->address.job_rank));
+  return other.alive() && other.wants(rank_);
+}
+
+bool Process::quiet() const {
+  if (!world_.somebody_died()) return operations_ == 0 && !ticking_;
+  return operations_ == 0 && std::none_of(peers_.begin(), peers_.end(), [this](const Peer* peer) {
+    return needed(peer) && peer->trunk->outstanding();
+  });
+}
+
 bool Process::whole() const {
-  for (const Peer* peer : peers_)
-    if (peer != nullptr && peer->wanted && peer->trunk->lanes_up() != peer->wires.size()) return false;
-  return true;
+  return std::all_of(peers_.begin(), peers_.end(), [this](const Peer* peer) {
+    return !needed(peer) || peer->trunk->lanes_up() == peer->wires.size();
+  });
+}
+
+void Process::jump(Nanoseconds by) {
+  clock_.jump(by);
+  wake();
 }
 
 void Process::wake() {
@@ -88,11 +114,11 @@ void Process::wake() {
   });
 }
 
-void Process::alarm(Nanoseconds when) {
-  const Nanoseconds now = world_.network().now();
+void Process::alarm_after(Nanoseconds time) {
+  const Nanoseconds when = world_.network().now() + std::max<Nanoseconds>(time, 0);
   if (alarm_at_ != 0 && alarm_at_ <= when) return;
   alarm_at_ = when;
-  world_.network().after(when - now, [this, when] {
+  world_.network().after(time, [this, when] {
     if (alarm_at_ != when) return;
     alarm_at_ = 0;
     look();
@@ -100,8 +126,9 @@ void Process::alarm(Nanoseconds when) {
 }
 
 void Process::look() {
-  const Nanoseconds now = world_.network().now();
-  if (now < paused_until_) return alarm(paused_until_);
+  if (!alive()) return;
+  if (world_.network().now() < paused_until_) return alarm_after(paused_until_ - world_.network().now());
+  const Nanoseconds now = clock_.now();
   if (due_ != 0 && due_ <= now) {
     core_->step(now);
     due_ = 0;
@@ -112,19 +139,24 @@ void Process::look() {
   tick();
   if (moved) {
     idle_ = kShortest;
+    idle_since_ = now;
     wake();
   } else {
     idle_ = std::min(2 * idle_, kTick);
   }
-  if (operations_ != 0) alarm(now + idle_);
-  if (ticking_ || ending_) alarm(std::max(next_tick_, now + kShortestNap));
+  if (operations_ != 0 && now - idle_since_ >= kPatience) {
+    core_->settle();
+    idle_since_ = now;
+  }
+  if (operations_ != 0) alarm_after(idle_);
+  if (ticking_ || ending_) alarm_after(std::max(next_tick_ - now, kShortestNap));
   if (const Nanoseconds due = core_->next_due(); due != 0 && (due_ == 0 || due < due_)) due_ = std::max(due, now + kShortestNap);
-  if (due_ != 0) alarm(due_);
+  if (due_ != 0) alarm_after(due_ - now);
 }
 
 /// The service's look: it never runs while an operation is under way.
 void Process::tick() {
-  const Nanoseconds now = world_.network().now();
+  const Nanoseconds now = clock_.now();
   const bool wiring = core_->wiring() || ending_;
   if (!wiring && (!ticking_ || now < next_tick_)) return;
   if (!wiring) next_tick_ = now + kTick;

@@ -7,13 +7,25 @@
 #include <string>
 #include <vector>
 
-#include "engine/core.h"
 #include "caller.h"
+#include "engine/core.h"
 #include "rail/sim/transport.h"
 
 namespace nezha::test {
 
 class World;
+
+/// A clock of its own: it runs like the network's time, from another origin, and may jump ahead.
+class ProcessClock final : public Clock {
+ public:
+  ProcessClock(const SimNetwork& network, Nanoseconds ahead) : network_(network), ahead_(ahead) {}
+  Nanoseconds now() const override { return network_.now() + ahead_; }
+  void jump(Nanoseconds by) { ahead_ += by; }
+
+ private:
+  const SimNetwork& network_;
+  Nanoseconds ahead_;
+};
 
 class Process {
  public:
@@ -24,21 +36,27 @@ class Process {
   /// Makes all others known, and begins.
   void begin();
   int rank() const { return rank_; }
+  ProcessId id() const { return static_cast<ProcessId>(rank_) + 1; }
+  /// False from kill() on: then it has neither core nor transport.
+  bool alive() const { return core_ != nullptr; }
   Core& core() { return *core_; }
   SimTransport& transport() { return *transport_; }
+  const Clock& clock() const { return clock_; }
   const std::vector<std::unique_ptr<Caller>>& callers() const { return callers_; }
 
   /// Has it look at its rails and callers soon.
   void wake();
-  /// It does nothing until then.
+  /// It does nothing until then, in the network's time.
   void pause(Nanoseconds until) { paused_until_ = until; }
+  void jump(Nanoseconds by);
+  void kill() { core_.reset(); }
   /// An operation of it began or ended.
   void operation_begins() { ++operations_; }
   void operation_ends();
   /// The program is over: from here on it reads whatever comes, as in MPI_Finalize before the fence.
   void end();
-  /// Nothing of it is unacknowledged, and it owes nothing.
-  bool quiet() const { return operations_ == 0 && !ticking_; }
+  /// Nothing of it is unacknowledged, and it owes nothing, to those that live.
+  bool quiet() const;
   /// Everything is up again that was ever up.
   bool whole() const;
 
@@ -47,17 +65,20 @@ class Process {
   void destroy_team(std::size_t index);
 
  private:
-  void alarm(Nanoseconds when);
+  void alarm_after(Nanoseconds time);
   void look();
   void tick();
+  bool wants(int rank) const;
+  bool needed(const Peer* peer) const;
 
   World& world_;
   const int rank_;
+  ProcessClock clock_;
   std::unique_ptr<Core> core_;
   SimTransport* transport_ = nullptr;  ///< the core's
   std::vector<std::unique_ptr<Caller>> callers_;
   std::vector<Team*> teams_;  ///< by index in the program
-  std::vector<Peer*> peers_;  ///< by rank
+  std::vector<Peer*> peers_;  ///< by rank; the own: null
 
   unsigned operations_ = 0;
   bool ticking_ = true;       ///< as in the engine: the service looks in every 10 ms
@@ -66,7 +87,8 @@ class Process {
   Nanoseconds next_tick_ = 0;
   Nanoseconds due_ = 0;       ///< when the core wants to be stepped; 0 = never
   Nanoseconds idle_ = 0;      ///< how long until it looks again while a caller waits
-  Nanoseconds alarm_at_ = 0;
+  Nanoseconds idle_since_ = 0;
+  Nanoseconds alarm_at_ = 0;  ///< in the network's time
   bool woken_ = false;
   Nanoseconds paused_until_ = 0;
 };

@@ -76,13 +76,19 @@ std::vector<int> draw_members(const ProgramShape& shape, SimRandom& random) {
   return members;
 }
 
+struct Block {
+  std::size_t begin, bytes;
+};
+Block block_of(const CallSpec& call, std::size_t block, std::size_t blocks) {
+  const std::size_t share = call.count / blocks;
+  const std::size_t rest = call.count % blocks;
+  return {(share * block + std::min(block, rest)) * call.element, (share + (block < rest ? 1 : 0)) * call.element};
+}
+
 /// Contributions folded one after the other, from position `block` upwards around the ring.
 void fold_block(const CallSpec& call, const std::vector<Bytes>& by_position, std::size_t block, Bytes& result) {
   const std::size_t size = by_position.size();
-  const std::size_t share = call.count / size;
-  const std::size_t rest = call.count % size;
-  const std::size_t begin = (share * block + std::min(block, rest)) * call.element;
-  const std::size_t bytes = (share + (block < rest ? 1 : 0)) * call.element;
+  const auto [begin, bytes] = block_of(call, block, size);
   if (bytes == 0) return;
   const Reducer reducer = reducer_of(call);
   Bytes sum(by_position[block].begin() + static_cast<std::ptrdiff_t>(begin),
@@ -94,6 +100,26 @@ void fold_block(const CallSpec& call, const std::vector<Bytes>& by_position, std
     sum = std::move(next);
   }
   std::memcpy(result.data() + begin, sum.data(), bytes);
+}
+
+/// What is a distance away is added on the left, the distance being the team's size halved, rounded up, and so on to 1;
+/// values by distance backwards from the block's position.
+void fold_halving(const CallSpec& call, const std::vector<Bytes>& by_position, std::size_t block, Bytes& result) {
+  const std::size_t size = by_position.size();
+  const auto [begin, bytes] = block_of(call, block, size);
+  if (bytes == 0) return;
+  std::vector<Bytes> sums;
+  for (std::size_t back = 0; back < size; ++back) {
+    const auto from = by_position[(block + size - back) % size].begin() + static_cast<std::ptrdiff_t>(begin);
+    sums.emplace_back(from, from + static_cast<std::ptrdiff_t>(bytes));
+  }
+  while (sums.size() > 1) {
+    const std::size_t distance = (sums.size() + 1) / 2;
+    for (std::size_t i = 0; i + distance < sums.size(); ++i)
+      reducer_of(call).fold(sums[i + distance].data(), sums[i].data(), sums[i].data(), bytes);
+    sums.resize(distance);
+  }
+  std::memcpy(result.data() + begin, sums[0].data(), bytes);
 }
 
 /// The first positions pair up until a power of two is left; then halves are joined, the lower one on the left.
@@ -174,7 +200,8 @@ Bytes expected_result(const CallSpec& call, AlgorithmChoice algorithm, const std
   for (const int rank : order) by_position.push_back(contribution(call, rank));
   if (algorithm == AlgorithmChoice::doubling) return fold_tree(call, std::move(by_position));
   Bytes result(call.bytes());
-  for (std::size_t block = 0; block < order.size(); ++block) fold_block(call, by_position, block, result);
+  const auto fold = algorithm == AlgorithmChoice::halving ? fold_halving : fold_block;
+  for (std::size_t block = 0; block < order.size(); ++block) fold(call, by_position, block, result);
   return result;
 }
 

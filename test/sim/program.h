@@ -50,6 +50,7 @@ struct Program {
   std::vector<TeamSpec> teams;
   std::vector<CallSpec> calls;
 
+  Program() = default;
   Program(const ProgramShape& shape, SimRandom& random);
 };
 

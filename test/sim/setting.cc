@@ -37,6 +37,7 @@ Setting::Setting(std::uint64_t seed_, std::size_t calls) : seed(seed_), random(s
   if (shape.repeats) shape.calls *= 3;
   if (random.chance(0.1)) shape.largest = 1024 * 1024;
   draw_network();
+  draw_lateness();
   draw_config();
   draw_faults();
 }
@@ -49,8 +50,9 @@ void Setting::draw_network() {
   network.stall_time = draw_time(random, 100 * kMicrosecond, 100 * kMillisecond);
   network.refusal = random.chance(0.3) ? 0.3 : 0;
   network.short_write = random.chance(0.5) ? 0.3 : 0;
+  network.short_read = random.chance(0.3) ? 0.3 : 0;
+  network.duplicate = random.chance(0.3) ? 0.03 : 0;
   network.notice_max = draw_time(random, kMillisecond, 200 * kMillisecond);
-  network.linger = draw_time(random, kMillisecond, 500 * kMillisecond);
   const std::size_t networks = 1 + random.below(4);
   const double rate = draw_scale(random, 0.005, 1.25);
   const Nanoseconds delay = draw_time(random, kMicrosecond, kMillisecond);
@@ -72,9 +74,30 @@ void Setting::draw_network() {
   }
 }
 
+/// Clocks have origins of their own. Some NICs come up after the processes.
+void Setting::draw_lateness() {
+  const bool some_late = random.chance(0.15);
+  const Nanoseconds latest = some_late ? draw_time(random, kMillisecond, 20 * kSecond) : 0;
+  for (const auto& mine : ports) {
+    clocks.push_back(draw_time(random, 1, 1000000 * kSecond));
+    late.emplace_back(mine.size(), 0);
+    for (Nanoseconds& when : late.back())
+      if (some_late && random.chance(0.3)) when = random.between(1, latest);
+  }
+}
+
+bool Setting::may_decline() const {
+  const Nanoseconds patience = config.connect_timeout * kSecond / 2;
+  for (const auto& mine : late)
+    for (const Nanoseconds when : mine)
+      if (when > patience) return true;
+  return faults.death != 0 || faults.jump != 0;  // a clock that jumps ahead ends the patience
+}
+
 void Setting::draw_config() {
   constexpr AlgorithmChoice kChoices[] = {AlgorithmChoice::automatic, AlgorithmChoice::ring, AlgorithmChoice::mesh,
-                                          AlgorithmChoice::single_step, AlgorithmChoice::doubling};
+                                          AlgorithmChoice::single_step, AlgorithmChoice::doubling,
+                                          AlgorithmChoice::halving};
   config.algorithm = kChoices[random.below(std::size(kChoices))];
   config.reproducible = random.chance(0.3);
   config.learn = random.chance(0.5);
@@ -83,8 +106,8 @@ void Setting::draw_config() {
   config.chunk = random.chance(0.5) ? 0 : draw_size(random, 16, 64 * 1024);
   config.checksum = random.chance(0.2);
   config.threshold = 0;
-  config.timeout = 86400;
-  config.connect_timeout = 20;
+  config.timeout = 30;
+  config.connect_timeout = random.chance(0.5) ? 20 : 8;
   for (int rank = 0; rank < shape.ranks; ++rank)
     windows.push_back(draw_window(random));
   longest_thought = random.chance(0.3) ? 0 : draw_time(random, 10 * kMicrosecond, 100 * kMillisecond);
@@ -101,8 +124,21 @@ void Setting::draw_faults() {
   faults.rate = maybe(0.3, kMillisecond, 100 * kMillisecond);
   faults.pause = maybe(0.3, 10 * kMillisecond, 200 * kMillisecond);
   faults.longest_pause = draw_time(random, 2 * kMillisecond, 5 * kSecond);
-  faults.partition = maybe(0.2, 20 * kMillisecond, 500 * kMillisecond);
+  faults.isolation = maybe(0.2, 20 * kMillisecond, 500 * kMillisecond);
   faults.crawl = maybe(0.5, 10 * kMillisecond, 200 * kMillisecond);
+  faults.split = maybe(0.1, 50 * kMillisecond, 500 * kMillisecond);
+  faults.recreation = maybe(0.2, 20 * kMillisecond, 500 * kMillisecond);
+  faults.silence = maybe(0.4, 5 * kMillisecond, 200 * kMillisecond);
+  faults.silence_between = maybe(0.3, 5 * kMillisecond, 200 * kMillisecond);
+  faults.longest_silence = draw_time(random, kMillisecond, 3 * kSecond);
+  faults.longest_linger = draw_time(random, kMillisecond, 500 * kMillisecond);
+  faults.jump = maybe(0.2, 20 * kMillisecond, 500 * kMillisecond);
+  faults.longest_jump = draw_time(random, kMillisecond, 100000 * kSecond);
+  faults.lost_acks = random.chance(0.5);
+  if (!random.chance(0.06) || shape.ranks == 2) return;
+  faults.death = draw_time(random, kMillisecond, kSecond);
+  config.timeout = 3 + static_cast<unsigned>(random.below(5));
+  faults.longest_pause = std::min(faults.longest_pause, kSecond);
 }
 
 std::string Setting::text() const {
@@ -112,8 +148,11 @@ std::string Setting::text() const {
          ", window of rank 0 " + std::to_string(windows[0]) + ", send buffer " + std::to_string(network.send_buffer) +
          ", faults every " + std::to_string(faults.outage / kMicrosecond) + "/" +
          std::to_string(faults.break_lane / kMicrosecond) + "/" + std::to_string(faults.rate / kMicrosecond) + "/" +
-         std::to_string(faults.pause / kMicrosecond) + "/" + std::to_string(faults.partition / kMicrosecond) + "/" +
-         std::to_string(faults.crawl / kMicrosecond) + " us";
+         std::to_string(faults.pause / kMicrosecond) + "/" + std::to_string(faults.isolation / kMicrosecond) + "/" +
+         std::to_string(faults.crawl / kMicrosecond) + "/" + std::to_string(faults.split / kMicrosecond) + "/" +
+         std::to_string(faults.recreation / kMicrosecond) + "/" + std::to_string(faults.silence / kMicrosecond) + "/" +
+         std::to_string(faults.silence_between / kMicrosecond) + "/" + std::to_string(faults.jump / kMicrosecond) +
+         " us" + (faults.death == 0 ? "" : ", a death after " + std::to_string(faults.death / kMicrosecond) + " us");
 }
 
 }  // namespace nezha::test

@@ -13,19 +13,32 @@
 
 namespace nezha::test {
 
-/// Mean times between faults of each kind; 0 = none.
+/// Mean times between faults of each kind (0 = none), and how long they last at most.
 struct FaultRates {
-  Nanoseconds outage = 0;  ///< a port goes down, for up to `longest_outage`
-  Nanoseconds longest_outage = 0;
-  Nanoseconds partition = 0;  ///< all ports of a process go down, for up to `longest_outage`
+  Nanoseconds outage = 0;     ///< a port goes down
+  Nanoseconds isolation = 0;  ///< all ports of a process go down
+  Nanoseconds split = 0;      ///< the network falls into two
+  Nanoseconds recreation = 0; ///< a port is deleted and made again
+  Nanoseconds longest_outage = 0;  ///< of these four
+  Nanoseconds silence = 0;          ///< frames vanish at a port, one way or both
+  Nanoseconds silence_between = 0;  ///< the same between two processes
+  Nanoseconds longest_silence = 0;
   Nanoseconds break_lane = 0;
+  Nanoseconds longest_linger = 0;  ///< what a broken end's kernel still has takes up to this much longer
   Nanoseconds rate = 0;       ///< a port becomes slower or faster
   Nanoseconds crawl = 0;      ///< a port hardly moves for a while
-  Nanoseconds pause = 0;      ///< a process stands still, for up to `longest_pause`
+  Nanoseconds pause = 0;      ///< a process stands still
   Nanoseconds longest_pause = 0;
+  Nanoseconds jump = 0;       ///< a process's clock jumps
+  Nanoseconds longest_jump = 0;
+  Nanoseconds death = 0;      ///< not a mean: when a process dies
+  bool lost_acks = false;     ///< lanes break while acks travel
 };
 
 struct Setting {
+  /// As it comes: all networks, clocks and processes without faults. For who fills in the rest.
+  Setting() : seed(0), random(0) {}
+  /// A random one.
   Setting(std::uint64_t seed, std::size_t calls);
 
   std::uint64_t seed;
@@ -36,13 +49,18 @@ struct Setting {
   std::vector<std::string> nodes;                  ///< by rank
   Config config;                                   ///< alike on all ranks
   std::vector<std::size_t> windows;                ///< early bytes, by rank
+  std::vector<Nanoseconds> clocks;                 ///< what each process's clock shows beyond the network's
+  std::vector<std::vector<Nanoseconds>> late;      ///< by rank and port: when it has a carrier for the first time
   FaultRates faults;
   Nanoseconds longest_thought = 0;  ///< between two calls of a thread
 
+  /// A rail, or a process, may be missing for longer than a team waits for it.
+  bool may_decline() const;
   std::string text() const;
 
  private:
   void draw_network();
+  void draw_lateness();
   void draw_config();
   void draw_faults();
 };

@@ -10,8 +10,10 @@
 #include <chrono>
 #include <cstdio>
 #include <cstdlib>
+#include <string>
 #include <string_view>
 
+#include "../unit/count_allocations.h"
 #include "world.h"
 
 namespace {
@@ -61,14 +63,27 @@ struct Outcome {
 
 /// `print`: says how it failed.
 Outcome run_world(const Scope& scope, bool talk, bool print, Tally& tally) {
-  World world(scope, talk);
-  const std::string failure = world.run(tally);
-  if (!failure.empty() && print)
-    std::printf("seed %llu with %zu calls FAILED after %.6f s and %zu faults: %s\n  %s\n",
-                static_cast<unsigned long long>(scope.seed), scope.calls,
-                static_cast<double>(world.network().now()) / nezha::kSecond, world.faults(), failure.c_str(),
-                world.setting().text().c_str());
-  return {failure.empty(), world.fingerprint(), world.faults()};
+  static bool first = true;  // with it things are made that stay
+  const std::size_t before = live_bytes();
+  Outcome outcome;
+  std::string failure;
+  {
+    World world(scope, talk);
+    failure = world.run(tally);
+    outcome.fingerprint = world.fingerprint();
+    outcome.faults = world.faults_happened();
+    if (!failure.empty())
+      failure = "after " + std::to_string(static_cast<double>(world.network().now()) / nezha::kSecond) + " s and " +
+                std::to_string(outcome.faults) + " faults: " + failure + "\n  " + world.setting().text();
+  }
+  if (const std::size_t after = live_bytes(); failure.empty() && after != before && !first)
+    failure = ": " + std::to_string(after - before) + " bytes have leaked";
+  first = false;
+  outcome.fine = failure.empty();
+  if (!outcome.fine && print)
+    std::printf("seed %llu with %zu calls FAILED %s\n", static_cast<unsigned long long>(scope.seed), scope.calls,
+                failure.c_str());
+  return outcome;
 }
 
 /// Halves the range of one number of a failing scope: ends at one with which it fails, while it passes with one less.
@@ -85,8 +100,7 @@ void shorten(Scope& scope, std::size_t Scope::*number) {
 }
 
 /// Calls and faults depend on each other, so a second round may find less than the first.
-Scope shortened(Scope scope, std::size_t faults) {
-  scope.faults = std::min(scope.faults, faults);
+Scope shortened(Scope scope) {
   for (int round = 0; round < 2; ++round) {
     shorten(scope, &Scope::faults);
     shorten(scope, &Scope::calls);
@@ -107,6 +121,20 @@ bool replays(const Scope& scope, std::uint64_t fingerprint) {
   return false;
 }
 
+/// What a run that went well has seen.
+void tell(const Tally& tally, std::uint64_t first, std::uint64_t last, double took) {
+  const auto number = [](auto value) { return static_cast<unsigned long long>(value); };
+  std::printf("%llu operations of %llu calls in %llu worlds, seeds %llu to %llu: all right\n"
+              "%.1f virtual seconds in %.1f (%.0f operations/s), %llu frames, %.1f MiB\n"
+              "%llu faults, %llu ends of lanes lost, %llu suspicions, %llu pieces sent again\n"
+              "%llu processes died, %llu operations returned an error, %llu teams declined\n",
+              number(tally.operations), number(tally.calls), number(tally.worlds), number(first), number(last),
+              static_cast<double>(tally.time) / nezha::kSecond, took, static_cast<double>(tally.operations) / took,
+              number(tally.frames), static_cast<double>(tally.bytes) / 1048576, number(tally.faults),
+              number(tally.lanes_lost), number(tally.suspicions), number(tally.replays), number(tally.deaths),
+              number(tally.failed), number(tally.declined));
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
@@ -123,20 +151,13 @@ int main(int argc, char** argv) {
   for (Outcome outcome; tally.operations < options.operations; ++scope.seed) {
     outcome = run_world(scope, false, true, tally);
     if (!outcome.fine) {
-      tell_how_to_replay(options.shorten ? shortened(scope, outcome.faults) : scope);
+      scope.faults = std::min(scope.faults, outcome.faults);
+      tell_how_to_replay(options.shorten ? shortened(scope) : scope);
       return 1;
     }
     if (tally.operations >= options.operations && !replays(scope, outcome.fingerprint)) return 1;
   }
-  const double took = std::chrono::duration<double>(std::chrono::steady_clock::now() - began).count();
-  std::printf("%llu operations of %llu calls in %llu worlds, seeds %llu to %llu: all right\n"
-              "%.1f virtual seconds in %.1f (%.0f operations/s), %llu frames, %.1f MiB, %llu pieces sent again, "
-              "%llu ends of lanes lost, %llu teams declined\n",
-              static_cast<unsigned long long>(tally.operations), static_cast<unsigned long long>(tally.calls),
-              static_cast<unsigned long long>(tally.worlds), static_cast<unsigned long long>(options.scope.seed),
-              static_cast<unsigned long long>(scope.seed - 1), static_cast<double>(tally.time) / nezha::kSecond, took,
-              static_cast<double>(tally.operations) / took, static_cast<unsigned long long>(tally.frames),
-              static_cast<double>(tally.bytes) / 1048576, static_cast<unsigned long long>(tally.replays),
-              static_cast<unsigned long long>(tally.lanes_lost), static_cast<unsigned long long>(tally.declined));
+  tell(tally, options.scope.seed, scope.seed - 1,
+       std::chrono::duration<double>(std::chrono::steady_clock::now() - began).count());
   return 0;
 }

@@ -10,7 +10,7 @@ import subprocess
 import sys
 
 BUILD = os.environ.get("NEZHA_BUILD_DIR") or os.getcwd()
-OPERATIONS = 5000 if "NEZHA_QUICK" in os.environ else 1000000 if "NEZHA_LONG" in os.environ else 20000
+OPERATIONS = 5000 if "NEZHA_QUICK" in os.environ else 1000000 if "NEZHA_LONG" in os.environ else 100000
 SEEDS_APART = 10000000
 
 

@@ -10,6 +10,14 @@ namespace {
 /// No call may take longer than this: faults last shorter, and lanes are tried for again within seconds.
 constexpr Nanoseconds kPatience = 60 * kSecond;
 constexpr Nanoseconds kSilence = 2 * kSecond;
+constexpr Nanoseconds kLate = 5 * kSecond;  ///< after its time, for an error
+
+int rank_of(ProcessId id) { return static_cast<int>(id) - 1; }
+
+const std::deque<RailLoad>& loads_of(Process& process) {
+  static const std::deque<RailLoad> none;
+  return process.alive() ? process.core().loads() : none;
+}
 
 std::vector<std::vector<std::unique_ptr<SimPort>>> make_ports(const Setting& setting, SimNetwork& network) {
   std::vector<std::vector<std::unique_ptr<SimPort>>> all;
@@ -23,19 +31,32 @@ std::vector<std::vector<std::unique_ptr<SimPort>>> make_ports(const Setting& set
 }  // namespace
 
 World::World(const Scope& scope, bool talks)
-    : setting_(scope.seed, scope.calls),
+    : World(Setting(scope.seed, scope.calls), std::nullopt, scope.faults, talks) {}
+
+World::World(Setting setting, std::optional<Program> program, std::size_t most, bool talks)
+    : setting_(std::move(setting)),
       network_(setting_.network, setting_.random.next()),
-      faults_(*this, setting_.random.next(), scope.faults),
-      observer_(network_),
-      program_(setting_.shape, setting_.random),
+      faults_(*this),
+      storms_(*this, setting_.random.next(), most),
+      observer_(network_, [this](ProcessId from, ProcessId to) { storms_.ack_sent(rank_of(from), rank_of(to)); }),
+      program_(program ? std::move(*program) : Program(setting_.shape, setting_.random)),
       talks_(talks),
-      ports_(make_ports(setting_, network_)) {
+      ports_(make_ports(setting_, network_)),
+      times_(program_.calls.size()) {
+  callers_left_ = static_cast<std::size_t>(setting_.shape.ranks * setting_.shape.threads);
   for (int rank = 0; rank < setting_.shape.ranks; ++rank) log_contexts_.push_back({this, rank});
   for (int rank = 0; rank < setting_.shape.ranks; ++rank) processes_.push_back(std::make_unique<Process>(*this, rank));
   for (const auto& process : processes_) process->begin();
+  begin_late_ports();
 }
 
 World::~World() = default;
+
+void World::begin_late_ports() {
+  for (std::size_t rank = 0; rank < ports_.size(); ++rank)
+    for (std::size_t i = 0; i < ports_[rank].size(); ++i)
+      if (const Nanoseconds when = setting_.late[rank][i]; when != 0) faults_.outage(static_cast<int>(rank), i, when);
+}
 
 std::vector<SimPort*> World::ports(int rank) {
   std::vector<SimPort*> mine;
@@ -62,7 +83,7 @@ void World::fail(const std::string& why) {
 }
 
 std::string World::run(Tally& tally) {
-  faults_.begin();
+  storms_.begin();
   run_program();
   if (failure_.empty()) run_until_quiet();
   if (failure_.empty()) check_silence();
@@ -72,29 +93,24 @@ std::string World::run(Tally& tally) {
 
 void World::run_program() {
   last_done_ = network_.now();
-  while (failure_.empty() && !all_done()) {
+  while (failure_.empty() && callers_left_ != 0) {
     if (!network_.step() || network_.now() - last_done_ > kPatience) return fail("nothing goes on: " + stuck());
     if (!network_.violations().empty()) return fail(network_.violations().front());
   }
 }
 
-bool World::all_done() const {
-  return std::all_of(processes_.begin(), processes_.end(), [](const auto& process) {
-    return std::all_of(process->callers().begin(), process->callers().end(), [](const auto& c) { return c->done(); });
-  });
-}
-
 /// Without further faults every lane comes back, everything is acknowledged, and the services fall asleep.
 void World::run_until_quiet() {
   for (const auto& process : processes_) process->end();
-  faults_.end();
+  storms_.end();
   const Nanoseconds limit = network_.now() + kPatience;
-  const auto at_rest = [](const auto& process) { return process->quiet() && process->whole(); };
+  const auto at_rest = [](const auto& process) { return !process->alive() || (process->quiet() && process->whole()); };
   while (!std::all_of(processes_.begin(), processes_.end(), at_rest)) {
     if (!network_.step() || network_.now() > limit) break;
     if (!network_.violations().empty()) return fail(network_.violations().front());
   }
   for (const auto& process : processes_) {
+    if (!process->alive()) continue;
     const std::string who = "rank " + std::to_string(process->rank());
     if (!process->quiet()) fail(who + " is never done with its acks");
     if (!process->whole()) fail(who + " does not get all its lanes back");
@@ -117,7 +133,7 @@ std::string World::stuck() const {
   std::string out;
   for (const auto& process : processes_)
     for (const auto& caller : process->callers())
-      if (!caller->done()) out += "\n    " + caller->text();
+      if (process->alive() && !caller->done()) out += "\n    " + caller->text();
   return out;
 }
 
@@ -126,11 +142,42 @@ void World::collect_vote(std::size_t team, const std::array<std::uint64_t, NEZHA
   ballot.words.resize(words.size());
   for (std::size_t i = 0; i < words.size(); ++i) ballot.words[i] |= words[i];
   ballot.callers.push_back(&caller);
+  if (has_dead(team)) return call_off(team);
   if (ballot.callers.size() != program_.teams[team].members.size()) return;
   const Nanoseconds spread = setting_.random.chance(0.5) ? kMicrosecond : 5 * kMillisecond;
   for (Caller* voter : ballot.callers)
     network_.after(setting_.random.between(0, spread), [voter, all = ballot.words] { voter->decide(all); });
   ballots_.erase(team);
+}
+
+void World::decline(std::size_t team) {
+  declined_.insert(team);
+  if (!setting_.may_decline()) fail("a team declines although all rails are there");
+}
+
+bool World::has_dead(std::size_t team) const {
+  const std::vector<int>& members = program_.teams[team].members;
+  return std::any_of(members.begin(), members.end(), [this](int rank) { return !process(rank).alive(); });
+}
+
+/// The incumbent's votes need all members.
+void World::call_off(std::size_t team) {
+  declined_.insert(team);
+  for (Caller* voter : ballots_[team].callers) network_.after(0, [voter] { voter->give_up_team(); });
+  ballots_.erase(team);
+}
+
+void World::kill(int rank) {
+  for (const auto& caller : process(rank).callers())
+    if (!caller->done()) --callers_left_;
+  process(rank).kill();
+  ++deaths_;
+  if (died_ == 0) died_ = network_.now();
+  last_done_ = network_.now();
+  std::vector<std::size_t> teams;
+  for (const auto& [team, ballot] : ballots_)
+    if (has_dead(team)) teams.push_back(team);
+  for (const std::size_t team : teams) call_off(team);
 }
 
 const Bytes& World::expected(std::size_t call, AlgorithmChoice algorithm) {
@@ -152,9 +199,25 @@ const Bytes& World::expected(std::size_t call, AlgorithmChoice algorithm) {
       .first->second.bytes;
 }
 
+void World::call_begun(std::size_t call) {
+  if (times_[call].began != 0) return;
+  times_[call].began = network_.now();
+  if (on_call) on_call(call);
+}
+
+void World::call_failed(std::size_t call, const std::string& error, Nanoseconds began) {
+  ++failed_;
+  last_done_ = network_.now();
+  const std::string what = "call " + std::to_string(call) + " has failed";
+  talk(what + ": " + error);
+  if (!has_dead(program_.calls[call].team)) return fail(what + " although all its ranks live: " + error);
+  const Nanoseconds waited = network_.now() - std::max(began, died_);
+  if (waited > setting_.config.timeout * kSecond + kLate) fail(what + ", but only after " + std::to_string(waited) + " ns");
+}
+
 void World::call_done(std::size_t call, AlgorithmChoice) {
   ++operations_;
-  last_done_ = network_.now();
+  last_done_ = times_[call].ended = network_.now();
   Result& result = results_.at(call);
   if (++result.done != program_.teams[program_.calls[call].team].members.size()) return;
   ++calls_;
@@ -164,7 +227,7 @@ void World::call_done(std::size_t call, AlgorithmChoice) {
 std::uint64_t World::frames_sent() const {
   std::uint64_t frames = 0;
   for (const auto& process : processes_)
-    for (const RailLoad& load : process->core().loads()) frames += load.frames_sent;
+    for (const RailLoad& load : loads_of(*process)) frames += load.frames_sent;
   return frames;
 }
 
@@ -176,10 +239,14 @@ void World::count(Tally& tally) const {
   tally.declined += declined_.size();
   tally.time += network_.now();
   tally.frames += frames_sent();
+  tally.faults += storms_.happened();
+  tally.deaths += deaths_;
+  tally.failed += failed_;
   for (const auto& process : processes_)
-    for (const RailLoad& load : process->core().loads()) {
+    for (const RailLoad& load : loads_of(*process)) {
       tally.bytes += load.bytes_sent;
       tally.replays += load.retransmissions;
+      tally.suspicions += load.suspicions;
     }
 }
 

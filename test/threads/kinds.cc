@@ -257,6 +257,30 @@ std::vector<std::byte> tree_result(const Kind& kind, std::span<const std::vector
   return sums[0];
 }
 
+std::vector<std::byte> halving_result(const Kind& kind, std::span<const std::vector<std::byte>> vectors) {
+  const std::size_t blocks = vectors.size();
+  std::vector<std::byte> result(vectors[0].size());
+  const std::size_t count = result.size() / kind.element;
+  std::size_t at = 0;
+  for (std::size_t block = 0; block < blocks; ++block) {
+    const std::size_t elements = count / blocks + (block < count % blocks ? 1 : 0);
+    std::vector<std::vector<std::byte>> sums;  // by distance from the block's position, backwards
+    for (std::size_t back = 0; back < blocks; ++back) {
+      const auto from = vectors[(block + blocks - back) % blocks].begin() + static_cast<std::ptrdiff_t>(at);
+      sums.emplace_back(from, from + static_cast<std::ptrdiff_t>(elements * kind.element));
+    }
+    while (sums.size() > 1) {
+      const std::size_t distance = (sums.size() + 1) / 2;
+      for (std::size_t i = 0; i + distance < sums.size(); ++i)
+        kind.host.fold(sums[i + distance].data(), sums[i].data(), sums[i].data(), elements);
+      sums.resize(distance);
+    }
+    std::copy(sums[0].begin(), sums[0].end(), result.begin() + static_cast<std::ptrdiff_t>(at));
+    at += elements * kind.element;
+  }
+  return result;
+}
+
 nezha_allreduce_t make_call(const Kind& kind, std::size_t count, const std::byte* send, std::byte* recv) {
   return {send, recv, count, kind.element, kind.type, kind.op, const_cast<HostOperation*>(&kind.host)};
 }

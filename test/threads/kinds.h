@@ -35,6 +35,9 @@ std::vector<std::byte> make_vector(const Kind& kind, std::size_t count, std::uin
 std::vector<std::byte> ring_result(const Kind& kind, std::span<const std::vector<std::byte>> vectors);
 /// The same when halves of the team are added up, lower half left (recursive doubling).
 std::vector<std::byte> tree_result(const Kind& kind, std::span<const std::vector<std::byte>> vectors);
+/// The same when each block is added up by halving: what is a distance away goes on the left, the distance being the
+/// team's size halved, rounded up, and so on to 1 (recursive halving).
+std::vector<std::byte> halving_result(const Kind& kind, std::span<const std::vector<std::byte>> vectors);
 
 /// The call of one rank; `kind` outlives it.
 nezha_allreduce_t make_call(const Kind& kind, std::size_t count, const std::byte* send, std::byte* recv);

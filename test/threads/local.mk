@@ -5,7 +5,8 @@ ranks_sources = %D%/ranks.cc %D%/ranks.h %D%/kinds.cc %D%/kinds.h
 gtest_programs += %D%/test_allreduce
 test_threads_test_allreduce_SOURCES = %D%/test_allreduce.cc %D%/matrix.cc %D%/matrix.h $(ranks_sources)
 
-gtest_programs += %D%/test_teams
+gtest_programs += %D%/test_aggregation %D%/test_teams
+test_threads_test_aggregation_SOURCES = %D%/test_aggregation.cc $(ranks_sources)
 test_threads_test_teams_SOURCES = %D%/test_teams.cc $(ranks_sources)
 
 # Its operator new counts.
@@ -17,8 +18,14 @@ gtest_programs += %D%/test_life %D%/test_answers
 test_threads_test_life_SOURCES = %D%/test_life.cc $(ranks_sources)
 test_threads_test_answers_SOURCES = %D%/test_answers.cc $(ranks_sources)
 
+gtest_programs += %D%/test_workers
+test_threads_test_workers_SOURCES = %D%/test_workers.cc $(ranks_sources)
+
 gtest_programs += %D%/test_learning
 test_threads_test_learning_SOURCES = %D%/test_learning.cc $(ranks_sources)
+
+gtest_programs += %D%/test_tables
+test_threads_test_tables_SOURCES = %D%/test_tables.cc $(ranks_sources)
 
 # What test_futex.py watches.
 check_PROGRAMS += %D%/processes

@@ -29,14 +29,17 @@ constexpr std::array kChunks = {"0", "4096", "1000"};
 
 }  // namespace
 
+/// The number of rails, the chunk and the nodes turn in such a way that each algorithm and each number of ranks meets all.
 Settings World::settings() const {
-  return {{"single_node", std::to_string(1 + index % 3)}, {"algorithm", algorithm}, {"chunk", kChunks[index / 3 % 3]},
-          {"small_max", std::to_string(kSmallMax)}, {"mesh_block", std::to_string(kMeshBlock)}};
+  const std::size_t column = index % kAlgorithms.size(), row = index / kAlgorithms.size();
+  return {{"single_node", std::to_string(1 + (row + column) % 3)}, {"algorithm", algorithm},
+          {"chunk", kChunks[(2 * row + column) % 3]}, {"small_max", std::to_string(kSmallMax)}, {"mesh_block", std::to_string(kMeshBlock)}};
 }
 
 std::vector<std::string> World::nodes() const {
   std::vector<std::string> names;
-  for (int rank = 0; rank < ranks; ++rank) names.push_back(index % 2 != 0 && rank % 2 != 0 ? "there" : "here");
+  const bool mixed = (index % kAlgorithms.size() / 3 + index / kAlgorithms.size()) % 2 != 0;
+  for (int rank = 0; rank < ranks; ++rank) names.push_back(mixed && rank % 2 != 0 ? "there" : "here");
   return names;
 }
 

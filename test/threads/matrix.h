@@ -14,7 +14,7 @@
 namespace nezha::test {
 
 constexpr std::array kRankCounts = {2, 3, 4, 5, 7, 8};
-constexpr std::array kAlgorithms = {"auto", "ring", "mesh", "single_step", "doubling"};
+constexpr std::array kAlgorithms = {"auto", "ring", "mesh", "single_step", "doubling", "halving"};
 
 struct World {
   std::size_t index;

@@ -6,6 +6,7 @@
 #include <array>
 #include <cstring>
 #include <set>
+#include <span>
 
 #include "matrix.h"
 
@@ -16,6 +17,9 @@ constexpr std::size_t kGuard = 32;            // bytes before and behind a resul
 constexpr std::byte kGuardByte{0x5a};
 constexpr std::size_t kBatch = 7;             // calls one after the other without a rest
 constexpr std::size_t kMostCopied = 32 * 1024;
+
+/// A reference: the sum of vectors in a certain order.
+using Sum = std::vector<std::byte> (*)(const Kind& kind, std::span<const std::vector<std::byte>> vectors);
 
 /// One call on all ranks: what they contribute, where the result goes.
 class Collective {
@@ -43,12 +47,13 @@ class Collective {
     return team.allreduce(rank, make_call(kind_, count_, send, result(rank)));
   }
 
-  /// `ring`, `tree`: the orders of summing whose bits are right; `order`: ranks by position.
-  void check(const World& world, const std::vector<int>& order, bool ring, bool tree) {
+  /// `sums`: the orders of summing whose bits are right; `order`: ranks by position.
+  void check(const World& world, const std::vector<int>& order, const std::vector<Sum>& sums) {
     std::vector<std::vector<std::byte>> vectors;
     for (const int rank : order) vectors.push_back(sends_[static_cast<std::size_t>(rank)]);
-    std::vector<std::byte> expected = tree ? tree_result(kind_, vectors) : ring_result(kind_, vectors);
-    if (ring && tree && !equals(0, expected)) expected = ring_result(kind_, vectors);
+    std::vector<std::byte> expected;
+    for (const Sum sum : sums)
+      if (expected.empty() || !equals(0, expected)) expected = sum(kind_, vectors);
     EXPECT_TRUE(equals(0, expected)) << name() << ": wrong, first at byte " << first_difference(expected);
     for (int rank = 0; rank < world.ranks; ++rank) {
       EXPECT_EQ(std::memcmp(result(rank), result(0), bytes()), 0) << name() << ": other bits on rank " << rank;
@@ -82,10 +87,12 @@ class Collective {
   std::vector<std::vector<std::byte>> sends_, recvs_;
 };
 
-/// Only what is added up in pairs of halves may have that order's bits.
-bool may_be_ring(const World& world, std::size_t bytes) { return world.algorithm != "doubling" || bytes > kMostCopied; }
-bool may_be_tree(const World& world, std::size_t bytes) {
-  return (world.algorithm == "doubling" || world.algorithm == "auto") && bytes <= kMostCopied;
+/// Whose bits there may be.
+std::vector<Sum> sums_of(const World& world, std::size_t bytes) {
+  if (world.algorithm == "halving") return {halving_result};
+  if (world.algorithm == "doubling" && bytes <= kMostCopied) return {tree_result};
+  if (world.algorithm == "auto" && bytes <= kMostCopied) return {tree_result, ring_result};
+  return {ring_result};
 }
 
 class Allreduce : public testing::TestWithParam<std::size_t> {};
@@ -108,7 +115,7 @@ TEST_P(Allreduce, OfEveryKind) {
     for (Collective& collective : batch) {
       carried += collective.count() != 0 ? 1 : 0;
       if (collective.count() != 0)
-        collective.check(world, order, may_be_ring(world, collective.bytes()), may_be_tree(world, collective.bytes()));
+        collective.check(world, order, sums_of(world, collective.bytes()));
     }
   }
   for (int rank = 0; rank < world.ranks; ++rank) {
@@ -178,7 +185,7 @@ TEST_P(Pinned, SameBitsRunAfterRun) {
     for (const auto& result : results) EXPECT_TRUE(result == results[0]) << count << " elements";
   }
 }
-INSTANTIATE_TEST_SUITE_P(Algorithms, Pinned, testing::Values("ring", "mesh", "single_step", "doubling"),
+INSTANTIATE_TEST_SUITE_P(Algorithms, Pinned, testing::Values("ring", "mesh", "single_step", "doubling", "halving"),
                          [](const auto& info) { return std::string(info.param); });
 
 }  // namespace

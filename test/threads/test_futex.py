@@ -17,7 +17,8 @@ import tempfile
 RANKS = 4
 OPERATIONS = 300
 CASES = [("auto", 8), ("auto", 65536), ("ring", 4096), ("ring", 1048576), ("mesh", 4096), ("mesh", 262144),
-         ("single_step", 8), ("single_step", 32768), ("doubling", 8), ("doubling", 32768)]
+         ("single_step", 8), ("single_step", 32768), ("doubling", 8), ("doubling", 32768),
+         ("halving", 32768), ("halving", 1048576)]
 PROGRAM = os.path.join(os.environ.get("NEZHA_BUILD_DIR", "."), "test", "threads", "processes")
 
 

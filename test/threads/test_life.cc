@@ -64,11 +64,11 @@ TEST_P(Late, RankDecidesAfterTheOthers) {
     });
   }
 }
-INSTANTIATE_TEST_SUITE_P(Algorithms, Late, testing::Values("ring", "mesh", "single_step", "doubling"),
+INSTANTIATE_TEST_SUITE_P(Algorithms, Late, testing::Values("ring", "mesh", "single_step", "doubling", "halving"),
                          [](const auto& info) { return std::string(info.param); });
 
 TEST(Window, SmallestWithLargeVectors) {
-  for (const char* algorithm : {"ring", "mesh"}) {
+  for (const char* algorithm : {"ring", "mesh", "halving"}) {
     Ranks ranks(4, {{"single_node", "2"}, {"algorithm", algorithm}, {"window", "16k"}});
     Team team(ranks, "everybody");
     ASSERT_TRUE(team.start());

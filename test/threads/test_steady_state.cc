@@ -64,7 +64,8 @@ INSTANTIATE_TEST_SUITE_P(
                     std::tuple{"ring", 4096}, std::tuple{"ring", 65536}, std::tuple{"ring", 600000},
                     std::tuple{"mesh", 4096}, std::tuple{"mesh", 65536}, std::tuple{"mesh", 300000},
                     std::tuple{"single_step", 8}, std::tuple{"single_step", 8192}, std::tuple{"single_step", 32768},
-                    std::tuple{"doubling", 8}, std::tuple{"doubling", 8192}, std::tuple{"doubling", 32768}),
+                    std::tuple{"doubling", 8}, std::tuple{"doubling", 8192}, std::tuple{"doubling", 32768},
+                    std::tuple{"halving", 8}, std::tuple{"halving", 32768}, std::tuple{"halving", 300000}),
     [](const auto& info) {
       return std::string(std::get<0>(info.param)) + "_" + std::to_string(std::get<1>(info.param));
     });

@@ -8,5 +8,7 @@ namespace nezha::test {
 
 /// Calls of operator new so far, by any thread.
 std::size_t allocations();
+/// Bytes of operator new that were not given back.
+std::size_t live_bytes();
 
 }  // namespace nezha::test

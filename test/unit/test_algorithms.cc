@@ -44,7 +44,7 @@ class Cluster {
       cores_.push_back(std::make_unique<Core>(config, network_, Log(), static_cast<std::uint32_t>(rank),
                                               "n" + std::to_string(rank), id, Secret{}));
       Core& core = *cores_.back();
-      core.add_transport(std::make_unique<SimTransport>(network_, id, ports, 0, core, [] {}));
+      core.add_transport(std::make_unique<SimTransport>(network_, network_, id, ports, core, [] {}));
     }
     for (int rank = 0; rank < ranks; ++rank) teams_.push_back(make_team(rank));
     agree();
@@ -180,16 +180,20 @@ TEST_P(Algorithms, RingMeshAndSingleStepHaveTheBitsOfTheRingOrder) {
   }
 }
 
-TEST_P(Algorithms, DoublingHasTheSameBitsOnAllRanksAndRails) {
+/// Those with an order of their own.
+TEST_P(Algorithms, DoublingAndHalvingHaveTheSameBitsOnAllRanksAndRails) {
   const int ranks = GetParam();
-  std::vector<Floats> first;
-  for (const Rails& rails : {kOne, kUneven, kWrongShares}) {
-    Cluster cluster(ranks, rails, 1);
-    const std::vector<Floats> sources = hostile(ranks, 3001, 5);
-    for (const bool in_place : {false, true}) {
-      const auto results = cluster.run(sources, AlgorithmChoice::doubling, 1000, NEZHA_FLOAT, in_place);
-      if (first.empty()) first = results;
-      for (const Floats& result : results) ASSERT_TRUE(same_bits(result, first[0]));
+  for (const AlgorithmChoice choice : {AlgorithmChoice::doubling, AlgorithmChoice::halving}) {
+    std::vector<Floats> first;
+    for (const Rails& rails : {kOne, kUneven, kWrongShares}) {
+      Cluster cluster(ranks, rails, 1);
+      const std::vector<Floats> sources = hostile(ranks, 3001, 5);
+      for (const std::size_t chunk : {7u, 1000u})
+        for (const bool in_place : {false, true}) {
+          const auto results = cluster.run(sources, choice, chunk, NEZHA_FLOAT, in_place);
+          if (first.empty()) first = results;
+          for (const Floats& result : results) ASSERT_TRUE(same_bits(result, first[0]));
+        }
     }
   }
 }
@@ -203,7 +207,8 @@ TEST_P(Algorithms, AllAreRight) {
     for (std::size_t i = 0; i < expected.size(); ++i)
       expected[i] += sources[rank][i] = static_cast<std::int64_t>((rank + 1) * 1000003 * (i + 17));
   for (const AlgorithmChoice choice :
-       {AlgorithmChoice::ring, AlgorithmChoice::mesh, AlgorithmChoice::single_step, AlgorithmChoice::doubling})
+       {AlgorithmChoice::ring, AlgorithmChoice::mesh, AlgorithmChoice::single_step, AlgorithmChoice::doubling,
+        AlgorithmChoice::halving})
     for (const auto& result : cluster.run(sources, choice, 64, NEZHA_INT64, true)) ASSERT_EQ(result, expected);
 }
 
@@ -222,6 +227,8 @@ TEST(Layout, BlocksAndChunksCoverTheVectorOnce) {
             ASSERT_EQ(layout.chunk_begin(block, i), at);
             ASSERT_NE(layout.chunk_size(block, i), 0u);
             ASSERT_TRUE(layout.holds(block, at, layout.chunk_size(block, i)));
+            ASSERT_EQ(layout.block_of(at), block);
+            ASSERT_EQ(layout.block_of(at + layout.chunk_size(block, i) - 1), block);
             ASSERT_EQ(layout.chunk_of(block, at), i);
             at += layout.chunk_size(block, i);
           }

@@ -34,6 +34,7 @@ SAMPLES = [
     ("googletest", 1, GTEST, "passed failed skipped", "only one core"),
     ("googletest that crashes", -11, GTEST_CRASH, "passed failed", "stopped in it"),
     ("googletest that leaks at its end", 23, LEAK, "passed failed", "exit status 23"),
+    ("googletest without tests", 0, "[==========] Running 0 tests from 0 test suites.\n", "failed", "no test"),
     ("TAP", 1, TAP, "passed failed skipped passed", "6, not 7"),
     ("TAP that fails unannounced", 1, "1..1\nok 1\n", "passed failed", "exit status 1"),
     ("TAP cut short", 0, "1..3\nok 1\nok 2\n", "passed passed failed", "planned: 3"),

@@ -35,8 +35,6 @@ def page_complaint(rows):
 
 
 def roff_complaint():
-    if shutil.which("groff") is None:
-        return ""
     done = subprocess.run(["groff", "-man", "-Tutf8", "-ww", BUILD / "nezha-parameters.7"], capture_output=True, text=True,
                           check=False)
     return done.stderr.strip().replace("\n", "; ")
@@ -53,11 +51,12 @@ def main():
     rows = table()
     checks = [("the table has rows", "" if len(rows) > 10 else f"{len(rows)} only"),
               ("the manual page explains every parameter", page_complaint(rows)),
-              ("the manual page is sound roff", roff_complaint()),
+              ("the manual page is sound roff", roff_complaint() if shutil.which("groff") else None),
               ("README lists every parameter as it is", readme_complaint(rows))]
     print(f"1..{len(checks)}")
     for number, (what, complaint) in enumerate(checks, 1):
-        print(f"{'not ok' if complaint else 'ok'} {number} - {what}")
+        skipped = " # SKIP groff is not installed" if complaint is None else ""
+        print(f"{'not ok' if complaint else 'ok'} {number} - {what}{skipped}")
         if complaint:
             print(f"# {complaint}")
 

@@ -49,7 +49,7 @@ TEST(Plan, ChunksAreWholeElements) {
       const Plan plan = Plan::from(config);
       for (std::size_t count : {1u, 100u, 100000u})
         for (int size : {2, 3, 16})
-          for (const AlgorithmChoice choice : {AlgorithmChoice::ring, AlgorithmChoice::mesh}) {
+          for (const AlgorithmChoice choice : {AlgorithmChoice::ring, AlgorithmChoice::mesh, AlgorithmChoice::halving}) {
             const std::size_t bytes = plan.chunk_for({choice}, count * element, element, size);
             ASSERT_NE(bytes, 0u);
             ASSERT_EQ(bytes % element, 0u);
@@ -74,7 +74,8 @@ TEST(Plan, NoLargeVectorIsSentByCopy) {
               ASSERT_LE(bytes, kMostCopied);
             }
             if (reproducible && choice == 0) {
-              ASSERT_NE(chosen, AlgorithmChoice::doubling);  // its bits are not those of the others
+              ASSERT_NE(chosen, AlgorithmChoice::doubling);  // bits of theirs are not those of the others
+              ASSERT_NE(chosen, AlgorithmChoice::halving);
             }
           }
       }

@@ -223,7 +223,8 @@ TEST_F(TcpLaneTest, PlacesForAnotherSizeCloseTheLane) {
 }
 
 TEST_F(TcpLaneTest, KnowsWhetherTheFarEndsKernelAnswers) {
-  fill_up(random_contents(random, 10), random_contents(random, kMaxFramePayload));
+  const Bytes header(10), payload(kMaxFramePayload);
+  fill_up(header, payload);
   const auto nothing_in_flight = [this] {
     clock.advance(10 * kMillisecond);
     return from->pulse().in_flight == 0;

@@ -21,6 +21,59 @@ TEST_F(TrunkDelivery, PiecesArriveWhereTheyBelong) {
   EXPECT_EQ(flow.unacked, 0u);
 }
 
+/// What goes to a peer at the same time shares a frame, whosever it is.
+TEST_F(TrunkDelivery, SmallPiecesThatAreHeldBackShareAFrame) {
+  Hold hold;
+  TrunkOptions options;
+  options.hold = &hold;
+  open(1, options);
+  b->receiver.begun = 3;
+  const Bytes source = pattern(64);
+  std::array<Flow, 3> flows;
+  hold.begin();
+  for (OpNumber op = 1; op <= flows.size(); ++op) {
+    flows[op - 1].open(1, op, 4);
+    a->trunk.send(flows[op - 1], {.data = source.data(), .size = 64});
+  }
+  EXPECT_TRUE(a->lanes[0]->frames.empty());
+  hold.end();
+  EXPECT_EQ(a->lanes[0]->frames.size(), 1u);
+  carry_all();
+  for (OpNumber op = 1; op <= flows.size(); ++op) EXPECT_EQ((b->receiver.contents[{op, 0}]), source);
+}
+
+TEST_F(TrunkDelivery, WhatIsHeldBackMayWaitForMore) {
+  Hold hold;
+  TrunkOptions options;
+  options.hold = &hold;
+  open(1, options);
+  const Bytes source = pattern(64);
+  hold.begin();
+  send(source);
+  hold.end(true);
+  EXPECT_TRUE(hold.left());
+  EXPECT_TRUE(a->lanes[0]->frames.empty());
+  hold.begin();
+  send(source, 64);
+  hold.end();
+  EXPECT_FALSE(hold.left());
+  EXPECT_EQ(a->lanes[0]->frames.size(), 1u);
+}
+
+TEST_F(TrunkDelivery, MuchIsNotHeldBack) {
+  Hold hold;
+  TrunkOptions options;
+  options.hold = &hold;
+  open(1, options);
+  const Bytes source = pattern(100000);
+  hold.begin();
+  send(source);
+  EXPECT_FALSE(a->lanes[0]->frames.empty());
+  hold.end();
+  carry_all();
+  EXPECT_TRUE(delivered(source));
+}
+
 TEST_F(TrunkDelivery, ScratchIsHandedOver) {
   open();
   b->receiver.kind = PlaceKind::scratch;

@@ -76,6 +76,19 @@ TEST_F(TrunkMemory, ALaneInTheMiddleOfAnAcknowledgedPieceReadsACopy) {
   carry_changed(source, then);
 }
 
+TEST_F(TrunkMemory, ALaneInTheMiddleOfALaterFrameNeedNotCopyForAnEarlierOne) {
+  open(1);
+  const Bytes early = pattern(64), late = pattern(64, 64);
+  send(early);
+  a->lanes[0]->stuck = true;
+  send(late, 64);
+  ASSERT_TRUE(a->lanes[0]->busy());
+  a->trunk.superseded(flow, 0, 64);
+  EXPECT_EQ(a->lanes[0]->owned, 0);
+  a->trunk.superseded(flow, 64, 64);
+  EXPECT_EQ(a->lanes[0]->owned, 1);
+}
+
 TEST_F(TrunkMemory, ASupersededPieceIsNotSentAgain) {
   open(1);
   const Bytes source = pattern(64);

@@ -11,6 +11,7 @@
 #include "trunk/early_store.h"
 #include "trunk/flow.h"
 #include "trunk/keep.h"
+#include "trunk/lane_state.h"
 #include "trunk/received_set.h"
 #include "trunk/sent_log.h"
 
@@ -176,6 +177,14 @@ TEST(ReceivedSet, RefusesWhatNobodyCanHaveSent) {
   EXPECT_TRUE(received.acceptable(kIdWindow + 1));
   EXPECT_FALSE(received.acceptable(kIdWindow + 2));
   EXPECT_FALSE(received.acceptable(~std::uint64_t{0}));
+}
+
+TEST(RailLoad, HasRoomForAllItsLanes) {
+  RailLoad rail;
+  for (std::size_t lanes = 1; lanes <= 20; ++lanes) {
+    rail.add_lane();
+    EXPECT_GE(rail.loaded.capacity(), lanes);
+  }
 }
 
 TEST(SentLog, GrowsAndKeepsItsPieces) {

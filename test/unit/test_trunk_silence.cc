@@ -217,6 +217,23 @@ TEST_F(SignsOfLife, AreAskedForOnce) {
   EXPECT_EQ(a->lanes[0]->frames.size(), 1u);
 }
 
+TEST_F(SignsOfLife, AreGivenAtOnceByAPeerThatIsNeverIdle) {
+  open(1);
+  ask(2 * kSecond);
+  carry_all();  // nobody sends acks that are not due
+  EXPECT_LT(ask(100 * kMillisecond), kSecond);
+}
+
+TEST_F(SignsOfLife, AreAskedForWhatEverElseIsUnderWay) {
+  open(1);
+  const Bytes source = pattern(64);
+  send(source);
+  carry_all();
+  ask(2 * kSecond);
+  carry_all();
+  EXPECT_LT(ask(100 * kMillisecond), kSecond);
+}
+
 TEST_F(SignsOfLife, AreNotMissedBySomebodyWhoDidNotAsk) {
   open(1);
   ask(kSecond);

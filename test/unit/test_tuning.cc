@@ -3,6 +3,7 @@
 /// would. All ranks must always choose the same.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <functional>
 #include <random>
 
@@ -30,13 +31,19 @@ class Ranks {
     for (Table& table : tables_) table.begin(terms);
   }
 
+  /// How many microseconds each rank comes late to each call, unless they have just met.
+  std::function<double(int rank)> late = [](int) { return 0.0; };
+
   /// One call; what carried it.
   Candidate call(std::size_t bytes, const Duration& duration) {
-    agree(bytes);
+    std::vector<double> start;
+    const bool met = agree(bytes);
+    for (std::size_t rank = 0; rank < tables_.size(); ++rank) start.push_back(met ? 0 : late(static_cast<int>(rank)));
+    const double last = *std::max_element(start.begin(), start.end());
     const Candidate chosen = tables_[0].next(bytes, 4);
     for (std::size_t rank = 1; rank < tables_.size(); ++rank) EXPECT_EQ(tables_[rank].next(bytes, 4), chosen) << "rank " << rank;
     for (std::size_t rank = 0; rank < tables_.size(); ++rank)
-      tables_[rank].took(static_cast<Nanoseconds>(duration(chosen, static_cast<int>(rank)) * kMicrosecond));
+      tables_[rank].took(static_cast<Nanoseconds>((last - start[rank] + duration(chosen, static_cast<int>(rank))) * kMicrosecond));
     return chosen;
   }
   Candidate calls(std::size_t count, std::size_t bytes, const Duration& duration) {
@@ -50,12 +57,14 @@ class Ranks {
   std::size_t agreements() const { return agreements_; }
 
  private:
-  void agree(std::size_t bytes) {
-    while (tables_[0].agreement_due(bytes)) {
+  /// True when the ranks have met.
+  bool agree(std::size_t bytes) {
+    const std::size_t before = agreements_;
+    while (tables_[0].agreement_due(bytes, 4)) {
       std::array<std::uint64_t, Table::kWords> least;
       least.fill(~std::uint64_t{0});
       for (Table& table : tables_) {
-        EXPECT_TRUE(&table == &tables_[0] || table.agreement_due(bytes));
+        EXPECT_TRUE(&table == &tables_[0] || table.agreement_due(bytes, 4));
         const auto words = table.words();
         for (std::size_t i = 0; i < least.size(); ++i) least[i] = std::min(least[i], words[i]);
         kept_.push_back(words);
@@ -65,7 +74,8 @@ class Ranks {
       for (Table& table : tables_) table.agreed();
       ++agreements_;
     }
-    for (Table& table : tables_) EXPECT_FALSE(table.agreement_due(bytes));
+    for (Table& table : tables_) EXPECT_FALSE(table.agreement_due(bytes, 4));
+    return agreements_ != before;
   }
 
   std::vector<Table> tables_;
@@ -90,7 +100,7 @@ TEST(Table, FindsTheFastestInAFewCalls) {
     while (calls < 30 && (calls == 0 || ranks.stage(kSize) != SizeClass::Stage::settled)) {
       ranks.call(kSize, time);
       ++calls;
-      if (ranks.at(0).agreement_due(kSize)) ranks.call(kSize, time), ++calls;
+      if (ranks.at(0).agreement_due(kSize, 4)) ranks.call(kSize, time), ++calls;
     }
     EXPECT_LE(calls, 20u);
     EXPECT_EQ(ranks.chosen(kSize).algorithm, fastest);
@@ -110,20 +120,28 @@ TEST(Table, TrialsCostLittle) {
   for (int i = 0; i < 1000; ++i)
     others += ranks.call(kSize, times({{AlgorithmChoice::mesh, 400}})).algorithm != AlgorithmChoice::mesh ? 1 : 0;
   EXPECT_LE(others, 15u);
-  EXPECT_LE(ranks.agreements(), 12u);
+  EXPECT_LE(ranks.agreements(), 35u);
 }
 
-/// Ranks come late by far more than the algorithms differ: only the last one's duration tells anything.
+/// Ranks come late by far more than the algorithms differ.
 TEST(Table, TheImbalanceOfTheApplicationIsNotMeasured) {
   Ranks ranks(learning());
   std::mt19937 random(1);
-  int late = 0;
-  const Ranks::Duration time = [&](const Candidate& candidate, int rank) {
-    if (rank == 0) late = static_cast<int>(random() % 4);
-    const double own = candidate.algorithm == AlgorithmChoice::ring ? 500 : 600;
-    return rank == late ? own : own + random() % 100000;
+  ranks.late = [&](int) { return random() % 100000; };
+  const Ranks::Duration time = [&](const Candidate& candidate, int) {
+    return candidate.algorithm == AlgorithmChoice::ring ? 500 : 600;
   };
   EXPECT_EQ(ranks.calls(3000, kSize, time).algorithm, AlgorithmChoice::ring);
+}
+
+/// A rank that has everything it needs at once is not fast: the others wait for what it sends.
+TEST(Table, TheLastToBeDoneCounts) {
+  Ranks ranks(learning());
+  const Ranks::Duration time = [](const Candidate& candidate, int rank) {
+    if (candidate.algorithm == AlgorithmChoice::ring) return 500;
+    return rank == 2 ? 50 : 600;
+  };
+  EXPECT_EQ(ranks.calls(300, kSize, time).algorithm, AlgorithmChoice::ring);
 }
 
 TEST(Table, NoiseDoesNotHideTheFastest) {

@@ -5,6 +5,7 @@
 
 #include <string>
 
+#include "util/core_list.h"
 #include "util/interface_list.h"
 #include "util/port_range.h"
 #include "util/share_list.h"
@@ -138,6 +139,36 @@ TEST(ShareList, BadWordsAreNamed) {
     const std::string text = refusal<ShareList>(std::string("eth9:1,") + word, before);
     EXPECT_NE(text.find(in_quotes(word)), std::string::npos) << text;
     EXPECT_NE(text.find("allowed are"), std::string::npos) << text;
+  }
+}
+
+TEST(CoreList, CoresByRail) {
+  const auto list = parsed<CoreList>("eth0=2-3; eth1 = 4, 6 ,4-5;mlx5_0:1=0;");
+  ASSERT_EQ(list.entries.size(), 3u);
+  EXPECT_EQ(*list.of("eth0"), (Cores{2, 3}));
+  EXPECT_EQ(*list.of("eth1"), (Cores{4, 5, 6}));
+  EXPECT_EQ(*list.of("mlx5_0:1"), Cores{0});
+  EXPECT_EQ(list.of("eth2"), nullptr);
+  EXPECT_EQ(*parsed<CoreList>("a=0-8191").of("a")->rbegin(), CoreList::kHighest);
+  EXPECT_EQ(parsed<CoreList>(" ; "), CoreList());
+}
+
+TEST(CoreList, WrittenAsRanges) {
+  EXPECT_EQ(cores_text({}), "");
+  EXPECT_EQ(cores_text({7}), "7");
+  EXPECT_EQ(cores_text({0, 1, 3, 5, 6, 7}), "0-1,3,5-7");
+}
+
+TEST(CoreList, BadWordsAreNamed) {
+  const auto before = parsed<CoreList>("eth0=2");
+  for (const char* word : {"eth1", "eth1:2", "=1", "eth1=", "eth1= , ", "e th=1", "\x01=1", "eth9=7"}) {
+    const std::string text = refusal<CoreList>(std::string("eth9=1;") + word, before);
+    EXPECT_NE(text.find(in_quotes(trim(word))), std::string::npos) << text;
+    EXPECT_NE(text.find("allowed are"), std::string::npos) << text;
+  }
+  for (const char* part : {"x", "-1", "+1", "3-2", "1-2-3", "1--2", "-", "8192", "1 2", "0x1", "1.5", "5-99999999999999999999"}) {
+    const std::string text = refusal<CoreList>(std::string("eth1=1,") + part, before);
+    EXPECT_NE(text.find(in_quotes(part)), std::string::npos) << text;
   }
 }
 

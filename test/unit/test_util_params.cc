@@ -65,7 +65,9 @@ std::vector<std::string> bad_values(const nezha_param_t& row) {
       return {"", "k", "-1", "1.5k", "1kb", "1t", "9999999999999g", std::to_string(row.max + 1),
               row.min > 0 ? std::to_string(row.min - 1) : "-0"};
     case NEZHA_PARAM_CHOICE: return {"", "Auto", "auto|4", "auto,ring", "|", "none of them"};
-    case NEZHA_PARAM_TEXT: return {"10.0.0.0/33", "a/b", "7-x y", "\x01"};
+    case NEZHA_PARAM_TEXT:
+      if (std::string(row.choices) == "FILE") return {"\x01", "a\nb", std::string(5000, 'a')};  // any other may be a path
+      return {"10.0.0.0/33", "a/b", "7-x y", "\x01"};
   }
   return {};
 }
@@ -88,7 +90,7 @@ TEST(Params, EveryRowIsWholeAndItsDefaultAllowed) {
     Handle handle;
     EXPECT_EQ(handle.set(row.name, row.fallback), NEZHA_OK) << handle.why();
   }
-  EXPECT_EQ(names.size(), 21u);
+  EXPECT_EQ(names.size(), 26u);
 }
 
 TEST(Params, DefaultsAreThoseOfTheTable) {
@@ -136,6 +138,10 @@ TEST(Params, EachTypeIsRead) {
   EXPECT_EQ(config.port_range, (PortRange{5000, 5010}));
   EXPECT_EQ(handle.set("share", "eth0:2,eth1:0.5"), NEZHA_OK);
   EXPECT_EQ(config.share.weight("eth1"), 0.5);
+  EXPECT_EQ(handle.set("rail_threads", "1"), NEZHA_OK);
+  EXPECT_EQ(config.rail_threads, RailThreads::all);
+  EXPECT_EQ(handle.set("rail_cores", "eth0=2-3;eth1=4"), NEZHA_OK);
+  EXPECT_EQ(*config.rail_cores.of("eth0"), (Cores{2, 3}));
 }
 
 /// Each word of a choice must reach the enumerator of the same meaning: their orders are kept by hand.
@@ -150,7 +156,8 @@ TEST(Params, ChoicesReachTheirEnumerators) {
   const std::pair<const char*, AlgorithmChoice> algorithms[] = {
       {"auto", AlgorithmChoice::automatic},   {"ring", AlgorithmChoice::ring},
       {"mesh", AlgorithmChoice::mesh},        {"single_step", AlgorithmChoice::single_step},
-      {"doubling", AlgorithmChoice::doubling}, {"incumbent", AlgorithmChoice::incumbent}};
+      {"doubling", AlgorithmChoice::doubling}, {"halving", AlgorithmChoice::halving},
+      {"incumbent", AlgorithmChoice::incumbent}};
   for (const auto& [word, algorithm] : algorithms) {
     EXPECT_EQ(handle.set("algorithm", word), NEZHA_OK);
     EXPECT_EQ(handle.config().algorithm, algorithm) << word;
@@ -204,6 +211,28 @@ TEST(Params, TheReasonIsCutToItsRoom) {
   EXPECT_EQ(nezha_config_set(config, "timeout", "0", why, 8), NEZHA_ERR_PARAM);
   EXPECT_STREQ(why, "timeout");
   EXPECT_EQ(nezha_config_set(config, "timeout", "0", nullptr, 0), NEZHA_ERR_PARAM);
+  nezha_config_destroy(config);
+}
+
+TEST(Params, InterfacesAreInheritedOnlyWhereNoneAreNamed) {
+  nezha_config_t* const config = nezha_config_create();
+  nezha_config_inherit(config, nullptr, "");
+  EXPECT_TRUE(config_of(*config).rail_include.empty());
+  nezha_config_inherit(config, "eth1", "eth2");
+  ASSERT_EQ(config_of(*config).rail_include.patterns().size(), 1U);
+  EXPECT_EQ(config_of(*config).rail_include.patterns()[0].text, "eth1");
+  EXPECT_TRUE(config_of(*config).rail_exclude.empty());
+  nezha_config_inherit(config, "eth3", nullptr);
+  EXPECT_EQ(config_of(*config).rail_include.patterns()[0].text, "eth1");
+  nezha_config_destroy(config);
+}
+
+TEST(Params, AnExcludeListIsInheritedToo) {
+  nezha_config_t* const config = nezha_config_create();
+  nezha_config_inherit(config, "", "eth2");
+  EXPECT_FALSE(config_of(*config).rail_exclude.empty());
+  nezha_config_inherit(config, "eth1", nullptr);
+  EXPECT_TRUE(config_of(*config).rail_include.empty());
   nezha_config_destroy(config);
 }
 

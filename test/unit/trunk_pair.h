@@ -115,6 +115,7 @@ class TestReceiver final : public PieceReceiver {
     if (on_begun) on_begun(team, op);
   }
   void team_failed(TeamId, std::uint64_t who) override { failures.push_back(who); }
+  void peer_rail(Trunk&, const RailNotice& notice, std::uint64_t) override { rails.push_back(notice); }
   void lane_suspected(Trunk&, const Lane& lane, Nanoseconds) override { suspected.push_back(lane.spec().local_rail); }
   void lane_forgiven(Trunk&, const Lane& lane) override { forgiven.push_back(lane.spec().local_rail); }
   void lane_lost(Trunk&, Lane&, const Status& why) override { lost.push_back(why.text()); }
@@ -130,6 +131,7 @@ class TestReceiver final : public PieceReceiver {
   std::function<void(TeamId, OpNumber)> on_begun;
   std::vector<std::string> lost;
   std::vector<std::uint64_t> failures;
+  std::vector<RailNotice> rails;
   std::vector<int> suspected, forgiven;  ///< local rails
 };
 

@@ -54,6 +54,13 @@ void nezha_config_destroy(nezha_config_t *config);
  */
 int nezha_config_set(nezha_config_t *config, const char *name, const char *value, char *why, size_t why_size);
 
+/**
+ * Whoever told Open MPI's own TCP which interfaces to use means the same for the rails, unless told otherwise: where neither
+ * rail_include nor rail_exclude is set, rail_include becomes `include`, or, where that is NULL or empty, rail_exclude
+ * `exclude`. What cannot be parsed counts as empty.
+ */
+void nezha_config_inherit(nezha_config_t *config, const char *include, const char *exclude);
+
 /* ---- results ---------------------------------------------------------------------------------------------- */
 
 enum {
@@ -74,7 +81,7 @@ typedef struct nezha_host {
     /** Writes one line of log. Any thread, with the engine's lock held: must not call the engine, MPI or OPAL. */
     void (*log)(void *ctx, int level, const char *line);
     /** Shows a help text: a topic of help-coll-nezha.txt and its arguments. Only from a thread inside
-     *  nezha_engine_create, nezha_team_decide or nezha_allreduce, without the engine's lock. */
+     *  nezha_engine_create, nezha_team_decide, nezha_allreduce or nezha_engine_save_tables, without the engine's lock. */
     void (*help)(void *ctx, const char *topic, int nargs, const char *const *args);
     /** Lets the host's own communication progress. Same threads as `help`. Returns how many events it had. */
     int (*progress)(void *ctx);
@@ -92,6 +99,7 @@ typedef struct nezha_team nezha_team_t;
 typedef struct nezha_self {
     uint32_t job_rank;     /* this process's rank in its job: the lower one of a pair connects */
     const char *node_name; /* for texts */
+    uint32_t local_ranks;  /* of the job on this node, this one included; 0: unknown. Says which cores are spare */
 } nezha_self_t;
 
 /**
@@ -224,6 +232,10 @@ typedef struct nezha_class_stats {
 } nezha_class_stats_t;
 
 enum { NEZHA_SIZE_CLASSES = 48 };
+
+/** Writes what teams have learned, also those that are gone, to the file that the configuration names, in the process of
+ *  job rank 0; elsewhere and without a file nothing happens. Texts go to host->help. To be called once, at the end. */
+void nezha_engine_save_tables(nezha_engine_t *engine);
 
 size_t nezha_engine_rails(nezha_engine_t *engine);
 /** 0 and `*stats` filled, or NEZHA_ERR_PARAM when there is no rail `index`. */

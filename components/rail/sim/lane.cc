@@ -10,9 +10,9 @@
 namespace nezha {
 
 SimLane::SimLane(const LaneSpec& spec, ProcessId self, SimNetwork& network, const SimPort& port,
-                 std::shared_ptr<SimStream> out, std::shared_ptr<SimStream> in, std::function<void()> wake)
+                 std::shared_ptr<SimStream> out, std::shared_ptr<SimStream> in, SimLaneOwner& owner)
     : Lane(spec), self_(self), network_(network), port_(port), out_(std::move(out)), in_(std::move(in)),
-      wake_(std::move(wake)), bin_(4096), reader_({}, bin_) {
+      owner_(owner), bin_(4096), reader_({}, bin_) {
   out_->writer = this;
   in_->reader = this;
 }
@@ -52,9 +52,26 @@ Lane::Sent SimLane::send(std::span<const std::byte> header, std::span<const Gath
   network_.frame_sent(self_, spec().peer, header, payload);
   put(own_.data(), own_.size(), room);
   for (const Gather& part : payload) put(part.data, part.size, room);
+  if (network_.options().duplicate != 0 && network_.random().chance(network_.options().duplicate))
+    duplicate(payload);
   if (!busy()) return Sent::whole;
-  wake_();  // after a short write nothing else may come
+  owner_.wake();  // after a short write nothing else may come
   return Sent::partly;
+}
+
+void SimLane::duplicate(std::span<const Gather> payload) {
+  std::vector<std::byte> frame = own_;  // the envelope and the header, as they were just sent
+  for (const Gather& part : payload) frame.insert(frame.end(), part.data, part.data + part.size);
+  owner_.duplicate(*this, std::move(frame));
+}
+
+void SimLane::repeat(std::vector<std::byte> frame) {
+  if (state_ != State::open || busy()) return;
+  own_ = std::move(frame);
+  rest_.clear();
+  rest_at_ = 0;
+  rest_.push_back({own_.data(), own_.size(), own_});
+  owner_.wake();
 }
 
 void SimLane::own_rest() {
@@ -87,15 +104,16 @@ bool SimLane::flush() {
   return before != 0;
 }
 
-bool SimLane::receive() {
+bool SimLane::receive(std::size_t most) {
   bool any = false;
   std::array<iovec, FrameReader::kMaxPlaces> places;
-  while (state_ == State::open && in_->available() != 0) {
+  while (state_ == State::open && in_->available() != 0 && most != 0) {
     any = true;
     const std::size_t count = reader_.plan(places);
     std::size_t got = 0;
-    for (std::size_t i = 0; i < count && in_->available() != 0; ++i)
-      got += in_->read(static_cast<std::byte*>(places[i].iov_base), places[i].iov_len);
+    for (std::size_t i = 0; i < count && in_->available() != 0 && most != got; ++i)
+      got += in_->read(static_cast<std::byte*>(places[i].iov_base), std::min(places[i].iov_len, most - got));
+    most -= got;
     if (Status status = reader_.took(got, *this, *events_); !status.ok()) {
       network_.violation("an honest peer's bytes were refused: " + status.text());
       fail(std::move(status), true);
@@ -107,13 +125,16 @@ bool SimLane::receive() {
 bool SimLane::progress() {
   if (state_ != State::open) return report();
   const bool sent = flush();
-  const bool received = receive();
+  const std::size_t there = in_->available();
+  const bool partly = there != 0 && network_.random().chance(network_.options().short_read);
+  const bool received = receive(partly ? 1 + network_.random().below(there) : there);
+  if (partly) owner_.wake();
   return progress_rare() || sent || received;
 }
 
 bool SimLane::progress_rare() {
   if (state_ == State::open && in_->ended()) {
-    receive();
+    receive(in_->available());
     fail({Code::closed, "the other side closed the connection"}, true);
   }
   return report();
@@ -122,7 +143,11 @@ bool SimLane::progress_rare() {
 void SimLane::break_off(const std::string& why, bool linger, Nanoseconds slower) {
   out_->slow_down(slower);
   fail({Code::io, why}, linger);
-  wake_();
+}
+
+void SimLane::cut() {
+  out_->cut();
+  in_->cut();
 }
 
 void SimLane::fail(Status why, bool linger) {
@@ -130,7 +155,7 @@ void SimLane::fail(Status why, bool linger) {
   state_ = State::broken;
   why_ = std::move(why);
   detach(linger);
-  wake_();
+  owner_.wake();
 }
 
 bool SimLane::report() {
@@ -150,8 +175,8 @@ std::size_t SimLane::fill() {
 
 LanePulse SimLane::pulse() {
   if (state_ != State::open) return {};
-  const Nanoseconds heard = network_.now() - std::max(out_->last_arrival(), in_->last_arrival());
-  return {out_->arrived(), out_->unanswered(), heard, min_rtt()};
+  const Nanoseconds heard = network_.now() - std::max(out_->answered_at(), in_->arrived_at());
+  return {out_->answered(), out_->unanswered(), heard, min_rtt()};
 }
 
 void SimLane::close() {

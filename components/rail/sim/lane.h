@@ -12,13 +12,27 @@
 
 namespace nezha {
 
+class SimLane;
+
+/// The transport, as its lanes see it.
+class SimLaneOwner {
+ public:
+  /// There is something for progress().
+  virtual void wake() = 0;
+  /// The lane was given this frame: it is to go over another one too.
+  virtual void duplicate(const SimLane& lane, std::vector<std::byte> frame) = 0;
+
+ protected:
+  ~SimLaneOwner() = default;
+};
+
 /// Like a real lane it reads source memory as late as the kernel's buffer makes it, and writes to places as bytes come
 /// in. It remembers what the source was when it was handed over, and reports a violation when that has changed.
 class SimLane final : public Lane, public SimStreamUser {
  public:
-  /// `self` and `port` are this side's. The transport is told by `wake` when there is something for progress().
+  /// `self` and `port` are this side's.
   SimLane(const LaneSpec& spec, ProcessId self, SimNetwork& network, const SimPort& port, std::shared_ptr<SimStream> out,
-          std::shared_ptr<SimStream> in, std::function<void()> wake);
+          std::shared_ptr<SimStream> in, SimLaneOwner& owner);
   ~SimLane() override;
 
   Sent send(std::span<const std::byte> header, std::span<const Gather> payload) override;
@@ -38,14 +52,20 @@ class SimLane final : public Lane, public SimStreamUser {
   /// Looks only for an end; when there is one, what came before it is still read.
   bool progress_rare();
 
+  /// Sends a frame that its trunk gave to another lane, if it can.
+  void repeat(std::vector<std::byte> frame);
+
   // ---- the network's side
-  void stream_changed() override { wake_(); }
+  void stream_changed() override { owner_.wake(); }
   /// This end finds out that the connection is dead. `linger`: what the kernel has of it still goes out, `slower` by so
   /// much, so that it meets what was sent again by other lanes.
   void break_off(const std::string& why, bool linger, Nanoseconds slower = 0);
   bool alive() const { return state_ == State::open; }
   const SimPort& port() const { return port_; }
   bool through(const SimPort& port) const { return out_->between(port); }
+  /// The network has forgotten the connection, and tells nobody.
+  void cut();
+  bool is_cut() const { return out_->is_cut(); }
   std::uint64_t serial = 0;  ///< the transport's
 
  private:
@@ -58,7 +78,9 @@ class SimLane final : public Lane, public SimStreamUser {
 
   void put(const std::byte* bytes, std::size_t size, std::size_t& room);
   bool flush();
-  bool receive();
+  void duplicate(std::span<const Gather> payload);
+  /// Reads at most so much.
+  bool receive(std::size_t most);
   bool report();
   void fail(Status why, bool linger);
   void detach(bool linger);
@@ -67,7 +89,7 @@ class SimLane final : public Lane, public SimStreamUser {
   SimNetwork& network_;
   const SimPort& port_;
   std::shared_ptr<SimStream> out_, in_;
-  std::function<void()> wake_;
+  SimLaneOwner& owner_;
   LaneEvents* events_ = nullptr;
   State state_ = State::open;
   Status why_;

@@ -6,4 +6,5 @@ libnezha_sim_la_SOURCES = \
 	%D%/network.cc %D%/network.h \
 	%D%/port.cc %D%/port.h \
 	%D%/random.h \
+	%D%/stream.cc %D%/stream.h \
 	%D%/transport.cc %D%/transport.h

@@ -6,9 +6,11 @@
 #include <cstdint>
 #include <functional>
 #include <limits>
+#include <set>
 #include <span>
 #include <string>
 #include <unordered_map>
+#include <utility>
 #include <vector>
 
 #include "rail/rail.h"
@@ -17,6 +19,7 @@
 
 namespace nezha {
 
+class SimPort;
 class SimTransport;
 
 /// How the simulated kernels behave, alike for all lanes.
@@ -28,7 +31,8 @@ struct SimOptions {
   Nanoseconds stall_time = 0;
   double refusal = 0;                      ///< probability that a connection is refused
   double short_write = 0;                  ///< probability that a lane takes only a part although it had room
-  Nanoseconds linger = 10 * kMillisecond;  ///< what a broken end's kernel still has takes up to this much longer
+  double short_read = 0;                   ///< probability that a look at a lane reads only a part of what is there
+  double duplicate = 0;                    ///< probability that a frame goes once more over another lane to the peer
   Nanoseconds notice_min = 100 * kMicrosecond;  ///< how long an end of a cut lane does not know it
   Nanoseconds notice_max = 20 * kMillisecond;
 };
@@ -49,6 +53,12 @@ class SimNetwork final : public Clock {
   bool step();
   /// When that will be.
   Nanoseconds next() const { return events_.empty() ? std::numeric_limits<Nanoseconds>::max() : events_.front().when; }
+
+  /// Bytes that leave the one port reach the other: its carrier is there, and nothing swallows them silently.
+  bool passes(const SimPort& from, const SimPort& to) const;
+  /// Silent loss between two ports only, in one direction.
+  void block(const SimPort& from, const SimPort& to, bool blocked);
+  void unblock() { blocked_.clear(); }
 
   /// Sees each frame when it is handed to a lane.
   using Observer = std::function<void(ProcessId from, ProcessId to, std::span<const std::byte> header,
@@ -78,7 +88,7 @@ class SimNetwork final : public Clock {
   struct Event {
     Nanoseconds when;
     std::uint64_t order;
-    std::function<void()> what;
+    std::size_t what;  ///< of actions_
     /// Standard heaps keep the largest in front.
     bool operator<(const Event& other) const { return when != other.when ? when > other.when : order > other.order; }
   };
@@ -88,10 +98,13 @@ class SimNetwork final : public Clock {
   Nanoseconds now_ = kSecond;
   std::uint64_t order_ = 0;
   std::vector<Event> events_;  ///< a heap
+  std::vector<std::function<void()>> actions_;
+  std::vector<std::size_t> free_actions_;
   Observer observer_;
   std::vector<std::string> violations_;
   std::uint64_t trace_ = 0xcbf29ce484222325;
   std::unordered_map<ProcessId, SimTransport*> transports_;
+  std::set<std::pair<const SimPort*, const SimPort*>> blocked_;
 };
 
 }  // namespace nezha

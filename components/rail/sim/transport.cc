@@ -18,9 +18,9 @@ struct SimTransport::Attempt {
   LaneSpec mirrored() const { return {from, spec.remote_rail, spec.local_rail, spec.same_node, spec.connection}; }
 };
 
-SimTransport::SimTransport(SimNetwork& network, ProcessId self, std::vector<SimPort*> ports, std::size_t first_rail,
+SimTransport::SimTransport(SimNetwork& network, const Clock& clock, ProcessId self, std::vector<SimPort*> ports,
                            Admission& admission, std::function<void()> on_work)
-    : network_(network), self_(self), ports_(std::move(ports)), first_rail_(first_rail), admission_(admission),
+    : network_(network), clock_(clock), self_(self), ports_(std::move(ports)), admission_(admission),
       on_work_(std::move(on_work)) {
   for (std::size_t i = 0; i < ports_.size(); ++i) {
     RailAddress& rail = rails_.emplace_back();
@@ -43,11 +43,7 @@ void SimTransport::connect(const LaneSpec& spec, std::size_t local, const RailAd
   attempt->spec.connection = self_ << 32 | ++attempts_;
   attempt->there = std::make_shared<SimStream>(network_, attempt->local, attempt->remote);
   attempt->back = std::make_shared<SimStream>(network_, attempt->remote, attempt->local);
-  for (const auto& stream : {attempt->there, attempt->back}) {
-    attempt->local.add(stream);
-    attempt->remote.add(stream);
-  }
-  network_.after(deadline - network_.now(), [&network = network_, attempt] {
+  network_.after(deadline - clock_.now(), [&network = network_, attempt] {
     if (SimTransport* self = network.find(attempt->from)) {
       self->inbox_.emplace_back([self, attempt] { self->too_late(attempt); });
       self->wake();
@@ -64,7 +60,8 @@ void SimTransport::tell(SimNetwork& network, const Shared& attempt, ProcessId to
                         void (SimTransport::*what)(const Shared&)) {
   network.after(attempt->local.options().delay / 2 + attempt->remote.options().delay / 2, [&network, attempt, to, what] {
     SimTransport* transport = network.find(to);
-    if (transport == nullptr || !attempt->there->open()) return;  // the deadline will tell
+    const SimStream& way = to == attempt->from ? *attempt->back : *attempt->there;
+    if (transport == nullptr || !way.open()) return;  // the deadline will tell
     transport->inbox_.emplace_back([transport, what, attempt] { (transport->*what)(attempt); });
     transport->wake();
   });
@@ -95,7 +92,7 @@ void SimTransport::give_up(const Shared& attempt, Code code, const char* why) {
 
 LaneEvents& SimTransport::open_lane(const LaneSpec& spec, SimPort& port, std::shared_ptr<SimStream> out,
                                     std::shared_ptr<SimStream> in) {
-  auto lane = std::make_unique<SimLane>(spec, self_, network_, port, std::move(out), std::move(in), on_work_);
+  auto lane = std::make_unique<SimLane>(spec, self_, network_, port, std::move(out), std::move(in), *this);
   SimLane& up = *lane;
   up.serial = ++serial_;
   lanes_.push_back(std::move(lane));
@@ -125,8 +122,9 @@ void SimTransport::forget(Lane& lane) {
 
 void SimTransport::set_up(std::size_t index, bool up) {
   SimPort& port = *ports_[index];
+  if (port.up() == up) return;
   port.set_up(up);
-  if (up) return;
+  if (up) return back_later(index);
   notice_later(port);
   std::vector<ProcessId> told;  // a peer may have several lanes through this port
   for (const auto& lane : lanes_) {
@@ -149,15 +147,42 @@ void SimTransport::notice_later(const SimPort& down) {
   }
 }
 
+void SimTransport::back_later(std::size_t index) {
+  const SimOptions& options = network_.options();
+  const Nanoseconds delay = network_.random().between(options.notice_min, options.notice_max);
+  network_.after(delay, [&network = network_, id = self_, index, outage = ports_[index]->outages()] {
+    SimTransport* self = network.find(id);
+    if (self == nullptr || !self->ports_[index]->up() || self->ports_[index]->outages() != outage) return;
+    self->inbox_.emplace_back([self, index] { self->admission_.rail_back(static_cast<std::uint8_t>(index), self->rails_[index]); });
+    self->wake();
+  });
+}
+
 void SimTransport::break_serial(std::uint64_t serial, const SimPort& down, std::uint64_t outage) {
   if (down.up() || down.outages() != outage) return;
   for (std::size_t i = 0; i < lanes_.size(); ++i)
     if (lanes_[i]->serial == serial) lanes_[i]->break_off("the network is gone", true);
 }
 
-void SimTransport::break_lane(std::size_t index, bool linger) {
-  const Nanoseconds slower = network_.random().between(0, network_.options().linger);
+void SimTransport::break_lane(std::size_t index, bool linger, Nanoseconds slower) {
   lanes_[index]->break_off("a simulated error", linger, linger ? slower : 0);
+}
+
+void SimTransport::cut_lanes(std::size_t port) {
+  for (const auto& lane : lanes_)
+    if (&lane->port() == ports_[port]) lane->cut();
+}
+
+void SimTransport::reset_cut_lanes() {
+  for (std::size_t i = 0; i < lanes_.size(); ++i)
+    if (lanes_[i]->is_cut()) lanes_[i]->break_off("reset by the other side", false);
+}
+
+void SimTransport::duplicate(const SimLane& lane, std::vector<std::byte> frame) {
+  for (const auto& other : lanes_) {
+    if (other.get() == &lane || other->spec().peer != lane.spec().peer || !other->alive() || other->busy()) continue;
+    return other->repeat(std::move(frame));
+  }
 }
 
 std::size_t SimTransport::lanes_alive() const {

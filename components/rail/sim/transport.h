@@ -13,11 +13,11 @@
 
 namespace nezha {
 
-class SimTransport final : public Transport {
+class SimTransport final : public Transport, public SimLaneOwner {
  public:
-  /// `ports`, `network` and `admission` outlive the transport, and the ports all events of the network. `first_rail` is
-  /// the index of the first port among the process's rails. `on_work` is called when progress() has something to do.
-  SimTransport(SimNetwork& network, ProcessId self, std::vector<SimPort*> ports, std::size_t first_rail,
+  /// `ports`, `network`, `clock` (the process's) and `admission` outlive the transport, and the ports all events of the
+  /// network. `on_work` is called when progress() has something to do.
+  SimTransport(SimNetwork& network, const Clock& clock, ProcessId self, std::vector<SimPort*> ports,
                Admission& admission, std::function<void()> on_work);
   ~SimTransport() override;
 
@@ -29,22 +29,35 @@ class SimTransport final : public Transport {
   Nanoseconds next_deadline() const override { return 0; }
   void forget(Lane& lane) override;
 
+  // SimLaneOwner
+  void wake() override { on_work_(); }
+  void duplicate(const SimLane& lane, std::vector<std::byte> frame) override;
+
   // ---- faults
-  /// Takes a port down or up again. Ends of lanes through it find out one by one, unless it is up again before.
+  /// Takes a port down or up again. Ends of lanes through it find out one by one, unless it is up again before; the
+  /// process hears when it is up.
   void set_up(std::size_t port, bool up);
-  /// This end of a lane breaks. What its kernel has still goes out (`linger`) or is lost; then the other end finds out.
-  void break_lane(std::size_t index, bool linger);
+  /// This end of a lane breaks. What its kernel has still goes out (`linger`, up to `slower` later) or is lost; then the
+  /// other end finds out.
+  void break_lane(std::size_t index, bool linger, Nanoseconds slower);
   std::size_t lanes() const { return lanes_.size(); }
+  /// Where that lane leads.
+  bool to(std::size_t index, ProcessId peer) const { return lanes_[index]->spec().peer == peer; }
+  bool on(std::size_t index, std::size_t port) const { return &lanes_[index]->port() == ports_[port]; }
   /// Bytes of ours under way on that lane.
   std::size_t fill(std::size_t index) const { return lanes_[index]->fill(); }
   std::size_t lanes_alive() const;
+  /// The network forgets all connections of a port: whoever writes hears nothing any more.
+  void cut_lanes(std::size_t port);
+  /// What the network has forgotten is found out about.
+  void reset_cut_lanes();
 
  private:
   struct Attempt;
   using Shared = std::shared_ptr<Attempt>;
 
-  void wake() { on_work_(); }
   void notice_later(const SimPort& down);
+  void back_later(std::size_t index);
   void break_serial(std::uint64_t serial, const SimPort& down, std::uint64_t outage);
   /// Calls `what` in progress() of that process after `delay`, if the way is open then and the process still there.
   static void tell(SimNetwork& network, const Shared& attempt, ProcessId to,
@@ -58,9 +71,9 @@ class SimTransport final : public Transport {
                         std::shared_ptr<SimStream> in);
 
   SimNetwork& network_;
+  const Clock& clock_;
   const ProcessId self_;
   const std::vector<SimPort*> ports_;
-  const std::size_t first_rail_;
   Admission& admission_;
   const std::function<void()> on_work_;
   std::vector<RailAddress> rails_;

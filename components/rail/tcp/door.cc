@@ -4,6 +4,7 @@
 #include <net/if.h>
 #include <sys/epoll.h>
 
+#include <algorithm>
 #include <bit>
 #include <cerrno>
 #include <cstring>
@@ -46,6 +47,28 @@ Status Door::open(std::vector<Interface> interfaces) {
   return rails_.empty() ? last : Status{};
 }
 
+bool Door::knows(const Interface& interface) const {
+  return std::any_of(rails_.begin(), rails_.end(), [&](const Rail& rail) {
+    return rail.interface.name == interface.name || rail.interface.device == interface.device;
+  });
+}
+
+void Door::add_rail(Interface interface, Transport& transport) {
+  const std::string name = interface.name;
+  Status status = open_rail(interface);
+  if (status.ok()) {
+    if (const auto number = admission_.rail_added(transport, addresses_.back())) {
+      rails_.back().number = *number;
+      note_subnets();
+      return;
+    }
+    rails_.pop_back();
+    addresses_.pop_back();
+    status = {Code::no_rail, "one rail too many, " + std::to_string(kMaxRails) + " are used"};
+  }
+  log_.line(2, "not a rail: %s: %s", name.c_str(), status.text().c_str());
+}
+
 void Door::note_subnets() {
   for (Rail& one : rails_) {
     for (Rail& other : rails_) one.shares_subnet |= &one != &other && same_subnet4(one.interface, other.interface);
@@ -59,6 +82,7 @@ Status Door::open_rail(Interface& interface) {
   if (!rail.listeners.device_bound) note_unbound(interface);
   addresses_.push_back({"tcp", interface.name, interface.family, interface.address, interface.prefix,
                         rail.listeners.port, interface.speed_mbps});
+  rail.number = static_cast<std::uint8_t>(options_.first_rail + rails_.size());
   rail.index = if_nametoindex(interface.device.c_str());
   rail.interface = std::move(interface);
   rails_.push_back(std::move(rail));
@@ -154,8 +178,7 @@ bool Door::accept_one(std::size_t rail, int listener) {
   }
   make_room(rails_[rail]);
   tune_lane_socket(fd.get());
-  const auto index = static_cast<std::uint8_t>(options_.first_rail + rail);
-  auto handshake = std::make_unique<Handshake>(std::move(fd), rail, index, from.text(),
+  auto handshake = std::make_unique<Handshake>(std::move(fd), rail, rails_[rail].number, from.text(),
                                                clock_.now() + options_.handshake_timeout, self_);
   if (!watch(handshake->fd(), EPOLLIN, tag_of(*handshake), EPOLL_CTL_ADD)) return false;
   ++rails_[rail].pending;

@@ -45,9 +45,15 @@ class Door {
     bool back = false;  ///< it can be used again, or differently
     std::string why;
   };
-  /// Compares a rail with what there is now. When its interface was made anew its listeners are too, on the same port; not
-  /// ok (and so still lost) while that does not succeed.
-  Link look_at(std::size_t rail, std::span<const SystemInterface> present);
+  /// Compares a rail with what there is now. When its interface was made anew or has another address (one that `fit` offers
+  /// for it), its listeners are made anew too, if possible on the same port; while that does not succeed it stays lost.
+  Link look_at(std::size_t rail, std::span<const SystemInterface> present, std::span<const Interface> fit);
+  /// Some rail is, or was, this interface.
+  bool knows(const Interface& interface) const;
+  /// One rail more. It is logged and left out when it cannot be.
+  void add_rail(Interface interface, Transport& transport);
+  /// Index of a rail among the process's.
+  std::size_t number(std::size_t rail) const { return rails_[rail].number; }
   /// `ready`: fd() polled readable. True when anything happened.
   bool progress(bool ready);
   int fd() const { return epoll_.get(); }
@@ -57,6 +63,7 @@ class Door {
   struct Rail {
     Interface interface;
     Listeners listeners;
+    std::uint8_t number = 0;       ///< among the process's rails
     std::uint32_t index = 0;       ///< the kernel's number of the device when the listeners were opened; 0 = not known
     bool up = true;                ///< link and address are there
     bool shares_subnet = false;    ///< with another rail of this process, over IPv4
@@ -80,7 +87,9 @@ class Door {
   void resume(Nanoseconds now);
 
   // door_links.cc
-  Status reopen(std::size_t rail);
+  static const SystemInterface* device_of(const Rail& rail, std::span<const SystemInterface> present);
+  void follow_name(std::size_t rail, const SystemInterface& device);
+  Status reopen(std::size_t rail, const Interface& now);
 
   // door_handshakes.cc
   static std::uint64_t tag_of(const Handshake& handshake);

@@ -24,20 +24,49 @@ std::string trouble_of(const SystemInterface* device, const Interface& rail) {
   return {};
 }
 
+/// What the rail is to be now: as it was, but where its device has not got that address any more and `fit` knows another.
+Interface now_of(const SystemInterface* device, const Interface& rail, std::span<const Interface> fit) {
+  Interface now = rail;
+  if (device == nullptr || has_address(*device, rail)) return now;
+  const auto found = std::find_if(fit.begin(), fit.end(), [&](const Interface& each) { return each.device == rail.device; });
+  if (found == fit.end()) return now;
+  now = *found;
+  now.name = rail.name;
+  return now;
+}
+
 }  // namespace
 
-Door::Link Door::look_at(std::size_t rail, std::span<const SystemInterface> present) {
+/// A device that was renamed is the same; one that was made anew has only its name.
+const SystemInterface* Door::device_of(const Rail& rail, std::span<const SystemInterface> present) {
+  const SystemInterface* by_name = nullptr;
+  for (const SystemInterface& each : present) {
+    if (rail.index != 0 && each.index == rail.index) return &each;
+    if (each.name == rail.interface.device) by_name = &each;
+  }
+  return by_name;
+}
+
+void Door::follow_name(std::size_t rail, const SystemInterface& device) {
+  std::string& name = rails_[rail].interface.device;
+  if (name == device.name) return;
+  log_.line(1, "rail %s: its interface is called %s now", addresses_[rail].label().c_str(), device.name.c_str());
+  name = device.name;
+}
+
+Door::Link Door::look_at(std::size_t rail, std::span<const SystemInterface> present, std::span<const Interface> fit) {
   Rail& mine = rails_[rail];
   if (mine.interface.device == "lo") return {};
-  const auto found = std::find_if(present.begin(), present.end(),
-                                  [&](const SystemInterface& each) { return each.name == mine.interface.device; });
-  const SystemInterface* device = found == present.end() ? nullptr : &*found;
+  const SystemInterface* device = device_of(mine, present);
+  if (device != nullptr) follow_name(rail, *device);
+  const Interface now = now_of(device, mine.interface, fit);
+  const bool moved = now.family != mine.interface.family || now.address != mine.interface.address;
+  const bool another = device != nullptr && (device->index != mine.index || moved);
   Link link;
-  link.why = trouble_of(device, mine.interface);
-  const bool another = device != nullptr && device->index != mine.index;
+  link.why = trouble_of(device, now);
   if (link.why.empty() && another) {
-    if (mine.up) link.lost = true, link.why = mine.interface.device + " is another one now";
-    if (const Status status = reopen(rail); status.ok())
+    if (mine.up) link.lost = true, link.why = now.device + (moved ? " has another address now" : " is another one now");
+    if (const Status status = reopen(rail, now); status.ok())
       mine.index = device->index;
     else
       link.why = status.text();
@@ -46,22 +75,32 @@ Door::Link Door::look_at(std::size_t rail, std::span<const SystemInterface> pres
   }
   const bool up = device != nullptr && trouble_of(device, mine.interface).empty() && mine.index == device->index;
   link.back = up && (!mine.up || another);
-  if (up != mine.up || another)
-    log_.line(1, "rail %s %s%s", addresses_[rail].label().c_str(), up ? "is back" : "is lost: ", up ? "" : link.why.c_str());
+  if (up != mine.up || another) {
+    const std::string what = up ? "is back at " + address_text(mine.interface.family, mine.interface.address)
+                                : "is lost: " + link.why;
+    log_.line(1, "rail %s %s", addresses_[rail].label().c_str(), what.c_str());
+  }
   mine.up = up;
   return link;
 }
 
-/// Listeners that are bound to a device are so to that one, not to another of its name. Peers know the port.
-Status Door::reopen(std::size_t rail) {
+/// Listeners that are bound to a device are so to that one, not to another of its name. With the old port the peers need
+/// not be told when the address is the old one too.
+Status Door::reopen(std::size_t rail, const Interface& now) {
   Rail& mine = rails_[rail];
+  RailAddress& address = addresses_[rail];
   mine.listeners = {};
   TcpOptions options = options_;
-  options.ports = {addresses_[rail].port, addresses_[rail].port};
+  options.ports = {address.port, address.port};
   Listeners fresh;
-  if (Status status = open_listeners(mine.interface, options, 0, fresh); !status.ok()) return status;
+  Status status = open_listeners(now, options, 0, fresh);
+  if (!status.ok()) status = open_listeners(now, options_, self_, fresh);
+  if (!status.ok()) return status;
   mine.listeners = std::move(fresh);
+  mine.interface = now;
   mine.paused_until = 0;
+  address = {"tcp", now.name, now.family, now.address, now.prefix, mine.listeners.port, now.speed_mbps};
+  note_subnets();
   return watch_listeners(rail, EPOLLIN, EPOLL_CTL_ADD) ? Status{} : Status{Code::io, "epoll refuses a listener"};
 }
 

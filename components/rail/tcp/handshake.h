@@ -7,7 +7,7 @@
 #include <string>
 
 #include "rail/rail.h"
-#include "rail/tcp/fd.h"
+#include "util/fd.h"
 #include "rail/tcp/proof.h"
 #include "util/clock.h"
 #include "util/status.h"

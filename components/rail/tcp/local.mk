@@ -3,18 +3,19 @@
 engine_sources += \
 	%D%/discover.cc %D%/discover.h \
 	%D%/door.cc %D%/door.h %D%/door_handshakes.cc %D%/door_links.cc \
-	%D%/fd.h %D%/interface.h %D%/options.h \
+	%D%/interface.h %D%/options.h \
 	%D%/handshake.cc %D%/handshake.h \
 	%D%/link_watch.cc %D%/link_watch.h \
 	%D%/proof.cc %D%/proof.h \
+	%D%/send_errand.cc %D%/send_errand.h \
 	%D%/socket.cc %D%/socket.h \
 	%D%/system_interfaces.cc %D%/system_interfaces.h \
 	%D%/tcp.h \
-	%D%/tcp_lane.cc %D%/tcp_lane.h \
+	%D%/tcp_lane.cc %D%/tcp_lane.h %D%/tcp_lane_worker.cc \
 	%D%/tcp_transport.cc %D%/tcp_transport.h
 
 gtest_programs += test/unit/test_tcp_admission test/unit/test_tcp_discover test/unit/test_tcp_lane \
-	test/unit/test_tcp_lane_cut test/unit/test_tcp_lane_memory
+	test/unit/test_tcp_lane_cut test/unit/test_tcp_lane_memory test/unit/test_tcp_lane_worker
 test_unit_test_tcp_admission_SOURCES = test/unit/test_tcp_admission.cc test/unit/tcp_pair.h
 test_unit_test_tcp_discover_SOURCES = test/unit/test_tcp_discover.cc
 test_unit_test_tcp_lane_SOURCES = test/unit/test_tcp_lane.cc test/unit/tcp_pair.h test/unit/random_bytes.h
@@ -22,3 +23,5 @@ test_unit_test_tcp_lane_cut_SOURCES = test/unit/test_tcp_lane_cut.cc test/unit/t
 test_unit_test_tcp_lane_memory_SOURCES = \
 	test/unit/test_tcp_lane_memory.cc test/unit/tcp_pair.h test/unit/random_bytes.h \
 	test/unit/count_allocations.cc test/unit/count_allocations.h
+test_unit_test_tcp_lane_worker_SOURCES = \
+	test/unit/test_tcp_lane_worker.cc test/unit/tcp_pair.h test/unit/random_bytes.h

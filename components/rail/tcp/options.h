@@ -3,7 +3,9 @@
 #pragma once
 
 #include <cstddef>
+#include <optional>
 
+#include "rail/tcp/discover.h"
 #include "util/clock.h"
 #include "util/port_range.h"
 
@@ -12,6 +14,7 @@ namespace nezha {
 struct TcpOptions {
   PortRange ports;             ///< where listeners may sit
   std::size_t first_rail = 0;  ///< index of this transport's first rail in the process's list of rails
+  std::optional<DiscoverOptions> rules;  ///< by which interfaces that appear later are taken up; none: they never are
 
   Nanoseconds handshake_timeout = 5 * kSecond;  ///< for a connection that came in; connect() brings its own deadline
   std::size_t pending_per_rail = 256;           ///< connections not yet admitted; beyond, the oldest is dropped
@@ -19,13 +22,15 @@ struct TcpOptions {
   Nanoseconds accept_pause = 100 * kMillisecond;  ///< before accepting again when descriptors or memory ran out
   int backlog = 1024;                             ///< of listen(2)
 
-  /// Bytes of kernel memory for what a lane has received and nobody has read. The kernel's autotuning decides below
-  /// it; once it wants more the buffer is fixed at this size (or what net.core.rmem_max permits, if that is less).
+  /// Bytes of kernel memory for what a lane has received and nobody has read, until bound_lanes() says otherwise. The kernel's
+  /// autotuning decides below it; once it wants more the buffer is fixed at this size (or what net.core.rmem_max permits,
+  /// if that is less).
   std::size_t lane_memory = 512 * 1024;
   std::size_t staging = 16 * 1024;        ///< receive buffer of a lane for headers and small payloads
   std::size_t large_frame = 16 * 1024;    ///< payloads from here on are read straight to their places
   std::size_t tail = 256;                 ///< staged behind a large payload: room for the next frame's header
   std::size_t receive_budget = 512 * 1024;  ///< bytes of one lane in one progress()
+  std::size_t errand = 32 * 1024;           ///< payloads from here on are left to the rail's worker, if there is one
   std::size_t spare_frames = 8;             ///< buffers for own_rest() kept for reuse, of all lanes together
   Nanoseconds info_refresh = 2 * kMillisecond;  ///< between two looks at TCP_INFO
 };

@@ -5,11 +5,12 @@
 #include <netinet/in.h>
 #include <sys/socket.h>
 
+#include <cerrno>
 #include <cstdint>
 #include <string>
 
 #include "rail/rail.h"
-#include "rail/tcp/fd.h"
+#include "util/fd.h"
 #include "rail/tcp/interface.h"
 #include "rail/tcp/options.h"
 #include "util/status.h"
@@ -33,6 +34,9 @@ struct SocketAddress {
 
 /// "connect: Connection refused (111)"
 Status io_error(const char* what, int error);
+
+/// The socket has no room now, or the kernel no memory: worth another try, the connection stands.
+inline bool temporary(int error) { return error == EAGAIN || error == ENOBUFS || error == ENOMEM; }
 
 /// What binding a socket to a device came to.
 enum class DeviceBinding { bound, not_permitted, failed };

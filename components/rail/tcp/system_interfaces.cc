@@ -17,7 +17,7 @@
 #include <functional>
 #include <map>
 
-#include "rail/tcp/fd.h"
+#include "util/fd.h"
 
 namespace nezha {
 namespace {

@@ -13,6 +13,7 @@
 #include <cstddef>
 #include <cstring>
 
+#include "rail/tcp/send_errand.h"
 #include "rail/tcp/socket.h"
 
 namespace nezha {
@@ -20,13 +21,13 @@ namespace {
 
 /// The kernel enlarges a receive buffer by what was read from it, so it is looked at this often per lane_memory read.
 constexpr std::size_t kChecksPerMemory = 4;
+/// Within a node: for a window that has no room for a packet of the loopback interface (64 KiB) a sender does not split it,
+/// but waits for its timer, 200 ms and more.
+constexpr std::size_t kLeastLoopback = 256 * 1024;
 /// Linux answers a packet or two at once only when it has something to say to them, else within 40 ms and a tick.
 constexpr Nanoseconds kDelayedAnswer = 45 * kMillisecond;
 constexpr std::uint32_t kAnsweredLate = 2;  ///< packets
 constexpr std::size_t kWholeFrame = kEnvelopeSize + kMaxFrameHeader + kMaxFramePayload;
-
-/// The socket has no room now, or the kernel no memory: worth another try, the connection stands.
-bool temporary(int error) { return error == EAGAIN || error == ENOBUFS || error == ENOMEM; }
 
 std::size_t total(std::span<const iovec> places) {
   std::size_t sum = 0;
@@ -85,30 +86,28 @@ Lane::Sent TcpLane::send(std::span<const std::byte> header, std::span<const Gath
   for (const Gather& part : payload) {
     if (part.size > 0) rest_[count++] = {const_cast<std::byte*>(part.data), part.size};
   }
-  const ssize_t sent = write(rest_.data(), count);
-  if (sent < 0) return Sent::down;
-  const std::size_t size = kEnvelopeSize + header.size() + payload_size;
-  if (static_cast<std::size_t>(sent) == size) return Sent::whole;
   rest_at_ = 0;
   rest_count_ = count;
-  keep_rest(static_cast<std::size_t>(sent));
-  watch_writable(true);
+  if (RailWorker* worker = worker_for(payload_size)) {
+    leave_to(*worker);
+  } else {
+    if (!write_rest()) return Sent::down;
+    if (!busy()) return Sent::whole;
+    watch_writable(true);
+  }
   return Sent::partly;
 }
 
-/// Bytes taken, maybe 0; -1 when the lane has failed.
-ssize_t TcpLane::write(iovec* places, std::size_t count) {
-  msghdr message{};
-  message.msg_iov = places;
-  message.msg_iovlen = count;
-  for (;;) {
-    const ssize_t sent = sendmsg(fd_.get(), &message, MSG_DONTWAIT | MSG_NOSIGNAL);
-    if (sent >= 0) return sent;
-    if (temporary(errno)) return 0;
-    if (errno == EINTR) continue;
-    fail(io_error("sending", errno));
-    return -1;
+/// Sends what can be sent now. False when the lane has failed.
+bool TcpLane::write_rest() {
+  int error = 0;
+  const ssize_t sent = send_now(fd_.get(), rest(), error);
+  if (sent < 0) {
+    fail(io_error("sending", error));
+    return false;
   }
+  keep_rest(static_cast<std::size_t>(sent));
+  return true;
 }
 
 void TcpLane::keep_rest(std::size_t sent) {
@@ -124,7 +123,9 @@ void TcpLane::keep_rest(std::size_t sent) {
 }
 
 void TcpLane::own_rest() {
-  if (!busy() || owned_ != nullptr) return;
+  if (owned_ != nullptr) return;
+  call_back();
+  if (rest_count_ == 0) return;
   if (shop_.spares.empty()) {
     owned_ = std::make_unique_for_overwrite<std::byte[]>(kWholeFrame);
   } else {
@@ -132,7 +133,7 @@ void TcpLane::own_rest() {
     shop_.spares.pop_back();
   }
   std::size_t size = 0;
-  for (const iovec& place : std::span(rest_).subspan(rest_at_, rest_count_)) {
+  for (const iovec& place : rest()) {
     std::memcpy(owned_.get() + size, place.iov_base, place.iov_len);
     size += place.iov_len;
   }
@@ -142,11 +143,12 @@ void TcpLane::own_rest() {
 }
 
 void TcpLane::flush() {
-  if (state_ != State::open || !busy()) return;
-  const ssize_t sent = write(rest_.data() + rest_at_, rest_count_);
-  if (sent < 0) return;
-  keep_rest(static_cast<std::size_t>(sent));
-  if (busy()) return;
+  if (state_ != State::open || !busy() || away()) return;
+  if (RailWorker* worker = worker_for(total(rest()))) {
+    watch_writable(false);
+    return leave_to(*worker);
+  }
+  if (!write_rest() || busy()) return;
   watch_writable(false);
   drop_rest();
   events_->lane_free(*this);
@@ -194,18 +196,20 @@ bool TcpLane::receive() {
 }
 
 void TcpLane::check_memory(std::size_t got) {
-  if (memory_bound_ || state_ != State::open) return;
+  const std::size_t limit = spec().same_node ? std::max(shop_.lane_memory, kLeastLoopback) : shop_.lane_memory;
+  if ((bound_to_ != 0 && bound_to_ <= limit) || state_ != State::open) return;
   unchecked_ += got;
-  if (unchecked_ < shop_.options.lane_memory / kChecksPerMemory) return;
+  if (unchecked_ < limit / kChecksPerMemory) return;
   unchecked_ = 0;
-  memory_bound_ = bound_receive_buffer(fd_.get(), shop_.options.lane_memory);
+  if (bound_receive_buffer(fd_.get(), limit)) bound_to_ = limit;
 }
 
+/// What the worker's call has taken so far counts twice until it is over.
 std::size_t TcpLane::fill() {
   if (state_ != State::open) return 0;
   int queued = 0;
   if (ioctl(fd_.get(), SIOCOUTQ, &queued) != 0) queued = 0;
-  return static_cast<std::size_t>(queued) + total(std::span(rest_).subspan(rest_at_, rest_count_));
+  return static_cast<std::size_t>(queued) + total(rest());
 }
 
 Nanoseconds TcpLane::min_rtt() {
@@ -224,6 +228,7 @@ LanePulse TcpLane::pulse() {
 }
 
 void TcpLane::ask_info() {
+  if (away()) return;  // the worker's call holds the socket
   const Nanoseconds now = shop_.clock.now();
   if (state_ != State::open || (info_asked_ && now < info_due_)) return;
   info_asked_ = true;
@@ -260,6 +265,7 @@ void TcpLane::close() {
 void TcpLane::detach() {
   state_ = State::closed;
   reader_.stop();
+  end_errand();
   drop_rest();
   epoll_event unused{};
   epoll_ctl(shop_.all.get(), EPOLL_CTL_DEL, fd_.get(), &unused);

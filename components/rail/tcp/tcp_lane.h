@@ -15,8 +15,9 @@
 #include "rail/frame.h"
 #include "rail/frame_reader.h"
 #include "rail/rail.h"
-#include "rail/tcp/fd.h"
+#include "util/fd.h"
 #include "rail/tcp/options.h"
+#include "rail/tcp/send_errand.h"
 
 namespace nezha {
 
@@ -31,6 +32,13 @@ struct LaneShop {
   std::vector<std::byte> bin;     ///< for what nobody wants
   std::vector<TcpLane*> broken;   ///< lanes whose lane_down is still to be told
   std::vector<std::unique_ptr<std::byte[]>> spares;  ///< buffers of a whole frame for own_rest()
+  std::size_t lane_memory = 0;    ///< bytes that a lane's receive buffer may have
+  Fd over;                        ///< eventfd: an errand is over
+  std::vector<TcpLane*> away;     ///< lanes whose frame was left to a worker
+  std::array<RailWorker*, kMaxRails> workers{};  ///< by the process's rail; null: it has none
+
+  /// Goes on with the frames whose errand is over. True when there was any.
+  bool hear_of_errands();
 };
 
 class TcpLane final : public Lane {
@@ -43,7 +51,7 @@ class TcpLane final : public Lane {
   void set_events(LaneEvents& events) { events_ = &events; }
 
   Sent send(std::span<const std::byte> header, std::span<const Gather> payload) override;
-  bool busy() const override { return rest_count_ > 0; }
+  bool busy() const override { return rest_count_ > 0 || away(); }
   void own_rest() override;
   void redirect(std::size_t index) override { reader_.redirect(index); }
   std::size_t fill() override;
@@ -56,6 +64,9 @@ class TcpLane final : public Lane {
   bool receive();
   /// Goes on with a partly sent frame.
   void flush();
+  const SendErrand& errand() const { return errand_; }
+  /// The same for one that was left to the worker, whose call is over.
+  void errand_over();
   /// No more traffic, for that reason; lane_down follows from progress().
   void break_off(Status why) { fail(std::move(why)); }
   /// Closes a broken lane and tells its events, once.
@@ -66,7 +77,8 @@ class TcpLane final : public Lane {
  private:
   enum class State { open, broken, closed };
 
-  ssize_t write(iovec* places, std::size_t count);
+  std::span<iovec> rest() { return std::span(rest_).subspan(rest_at_, rest_count_); }
+  bool write_rest();
   void keep_rest(std::size_t sent);
   void ask_info();
   void watch_writable(bool wanted);
@@ -74,6 +86,14 @@ class TcpLane final : public Lane {
   /// No more traffic; lane_down follows from progress().
   void fail(Status why);
   void detach();
+
+  // tcp_lane_worker.cc
+  bool away() const { return away_ != nullptr; }
+  RailWorker* worker_for(std::size_t bytes) const;
+  void leave_to(RailWorker& worker);
+  void call_back();
+  void end_errand();
+
   /// Bounds the kernel's memory for this lane when `got` more bytes make it worth a look.
   void check_memory(std::size_t got);
 
@@ -86,13 +106,15 @@ class TcpLane final : public Lane {
 
   FrameReader reader_;
   std::size_t unchecked_ = 0;  ///< bytes received since the last look at the receive buffer
-  bool memory_bound_ = false;
+  std::size_t bound_to_ = 0;   ///< what the receive buffer was fixed at, 0 while the kernel decides
 
   /// The frame being sent: out_ holds envelope and header, rest_[rest_at_, rest_at_ + rest_count_) what is to go.
   std::array<std::byte, kEnvelopeSize + kMaxFrameHeader> out_;
   std::array<iovec, 1 + kMaxFrameSegments> rest_;
   std::size_t rest_at_ = 0, rest_count_ = 0;
   std::unique_ptr<std::byte[]> owned_;
+  SendErrand errand_;
+  RailWorker* away_ = nullptr;  ///< who has the frame, until errand_over()
 
   Nanoseconds min_rtt_ = 0;
   double rate_ = 0;

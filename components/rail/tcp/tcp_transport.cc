@@ -2,7 +2,9 @@
 #include "rail/tcp/tcp_transport.h"
 
 #include <sys/epoll.h>
+#include <sys/eventfd.h>
 
+#include <algorithm>
 #include <cerrno>
 
 #include "rail/tcp/tcp.h"
@@ -19,11 +21,11 @@ TcpTransport::TcpTransport(const TcpOptions& options, const Clock& clock, Log lo
                            ProcessId self)
     : options_(options), log_(log), admission_(admission),
       shop_{options_, clock, Fd(epoll_create1(EPOLL_CLOEXEC)), Fd(epoll_create1(EPOLL_CLOEXEC)),
-            std::vector<std::byte>(kBin), {}, {}},
+            std::vector<std::byte>(kBin), {}, {}, options.lane_memory, Fd(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)), {}, {}},
       door_(options_, clock, log, admission, self, *this) {}
 
 Status TcpTransport::open(std::vector<Interface> interfaces) {
-  if (!shop_.all || !shop_.rare) return io_error("epoll_create", errno);
+  if (!shop_.all || !shop_.rare || !shop_.over) return io_error("a descriptor for waiting", errno);
   Status status = door_.open(std::move(interfaces));
   if (!status.ok()) return status;
   epoll_event event{};
@@ -32,6 +34,9 @@ Status TcpTransport::open(std::vector<Interface> interfaces) {
   for (const Fd* set : {&shop_.all, &shop_.rare}) {
     if (epoll_ctl(set->get(), EPOLL_CTL_ADD, door_.fd(), &event) != 0) return io_error("epoll", errno);
   }
+  event.events = EPOLLIN | EPOLLET;  // never read
+  event.data.ptr = &shop_.over;
+  if (epoll_ctl(shop_.all.get(), EPOLL_CTL_ADD, shop_.over.get(), &event) != 0) return io_error("epoll", errno);
   watch_links();
   return watch_payload(EPOLL_CTL_ADD, 0) ? Status{} : io_error("epoll", errno);
 }
@@ -47,20 +52,34 @@ void TcpTransport::watch_links() {
   if (!status.ok()) log_.line(1, "%s", status.text().c_str());
 }
 
-/// Which link or address it is does not matter: all rails are looked at.
-void TcpTransport::links_changed() {
+/// Which link or address it is does not matter: all rails are looked at. Without descriptors or memory it has to wait.
+void TcpTransport::look_at_links() {
   std::vector<SystemInterface> present;
-  if (!links_.changed() || !read_system_interfaces(present).ok()) return;
-  for (std::size_t rail = 0; rail < door_.rails().size(); ++rail) {
-    const Door::Link link = door_.look_at(rail, present);
-    if (link.lost) take_down(rail, link.why);
-    if (link.back) admission_.rail_back(static_cast<std::uint8_t>(options_.first_rail + rail));
+  look_again_ = 0;
+  if (const Status status = read_system_interfaces(present); !status.ok()) {
+    log_.line(2, "a link has changed, but how cannot be told now: %s", status.text().c_str());
+    look_again_ = shop_.clock.now() + options_.accept_pause;
+    return;
   }
+  std::vector<Interface> fit;
+  if (options_.rules) fit = choose_interfaces(present, *options_.rules).chosen;
+  for (std::size_t rail = 0; rail < door_.rails().size(); ++rail) {
+    const Door::Link link = door_.look_at(rail, present, fit);
+    if (link.lost) take_down(rail, link.why);
+    if (link.back) admission_.rail_back(static_cast<std::uint8_t>(door_.number(rail)), door_.rails()[rail]);
+  }
+  for (Interface& interface : fit)
+    if (!door_.knows(interface)) door_.add_rail(std::move(interface), *this);
 }
 
 void TcpTransport::take_down(std::size_t rail, const std::string& why) {
   for (const auto& lane : lanes_)
-    if (lane->spec().local_rail == options_.first_rail + rail) lane->break_off({Code::io, why});
+    if (lane->spec().local_rail == door_.number(rail)) lane->break_off({Code::io, why});
+}
+
+Nanoseconds TcpTransport::next_deadline() const {
+  const Nanoseconds door = door_.next_deadline();
+  return door == 0 || look_again_ == 0 ? std::max(door, look_again_) : std::min(door, look_again_);
 }
 
 /// The one descriptor lies in the other, armed or not.
@@ -75,10 +94,12 @@ void TcpTransport::doze() { watch_payload(EPOLL_CTL_MOD, EPOLLIN); }
 
 bool TcpTransport::progress(Watch watch) {
   bool any = report_broken();
+  any |= shop_.hear_of_errands();
   bool door_ready = false, woken = false, linked = false;
   epoll_event events[kEvents];
   const int count = epoll_wait(wait_fd(watch), events, kEvents, 0);
   for (int i = 0; i < count; ++i) {
+    if (events[i].data.ptr == &shop_.over) continue;
     if (events[i].data.ptr == &shop_ || events[i].data.ptr == &links_) {
       woken = woken || events[i].data.ptr == &shop_;
       linked = linked || events[i].data.ptr == &links_;
@@ -92,8 +113,9 @@ bool TcpTransport::progress(Watch watch) {
     if ((events[i].events & EPOLLOUT) != 0) lane->flush();
     if ((events[i].events & ~static_cast<std::uint32_t>(EPOLLOUT)) != 0) lane->receive();
     any = true;
+    shop_.hear_of_errands();  // a worker should not wait for work until all lanes have been read
   }
-  if (linked) links_changed();
+  if ((linked && links_.changed()) || (look_again_ != 0 && shop_.clock.now() >= look_again_)) look_at_links();
   any |= door_.progress(door_ready);
   any |= report_broken();
   forgotten_.clear();
@@ -134,6 +156,8 @@ void TcpTransport::forget(Lane& lane) {
   }
   lanes_.pop_back();
 }
+
+void TcpTransport::employ(std::size_t rail, RailWorker& worker) { shop_.workers[door_.number(rail)] = &worker; }
 
 std::unique_ptr<Transport> make_tcp_transport(const TcpOptions& options, std::vector<Interface> chosen,
                                               const Clock& clock, Log log, Admission& admission, ProcessId self,

@@ -2,7 +2,7 @@
 /// The TCP rails of one process and their lanes.
 ///
 /// Three epoll descriptors: the door's (listeners, handshakes) is nested in the two that progress() looks at, Watch::all
-/// (the door, lanes with payload) and Watch::rare (the door, lanes whose other side closed). A lane that its trunk
+/// (the door, lanes with payload, the workers' errands) and Watch::rare (the door, lanes whose other side closed). A lane that its trunk
 /// forgets lives on until the end of the next progress(), so that a callback may forget the lane it was called for.
 #pragma once
 
@@ -32,14 +32,16 @@ class TcpTransport final : public Transport, private Door::Host {
   bool progress(Watch watch) override;
   void doze() override;
   int wait_fd(Watch watch) const override { return (watch == Watch::all ? shop_.all : shop_.rare).get(); }
-  Nanoseconds next_deadline() const override { return door_.next_deadline(); }
+  Nanoseconds next_deadline() const override;
+  void bound_lanes(std::size_t bytes) override { shop_.lane_memory = bytes; }
   void forget(Lane& lane) override;
+  void employ(std::size_t rail, RailWorker& worker) override;
 
  private:
   Status let_in(Fd fd, const LaneSpec& spec, std::string text) override;
   bool report_broken();
   void watch_links();
-  void links_changed();
+  void look_at_links();
   void take_down(std::size_t rail, const std::string& why);
   bool watch_payload(int operation, std::uint32_t events);
 
@@ -49,6 +51,7 @@ class TcpTransport final : public Transport, private Door::Host {
   LaneShop shop_;
   Door door_;
   LinkWatch links_;
+  Nanoseconds look_again_ = 0;  ///< at the links, since it was not possible before; 0 = no need
   std::vector<std::unique_ptr<TcpLane>> lanes_;
   std::vector<std::unique_ptr<TcpLane>> forgotten_;
 };

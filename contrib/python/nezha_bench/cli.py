@@ -10,7 +10,7 @@ from nezha_lab import LabError, LabUnavailable
 
 from . import summary
 from .cases import PRESETS
-from .competitors import LABELS, NEZHA, USUAL
+from .competitors import NEZHA, ON_A_LAB, USUAL
 from .errors import BenchError
 from .sizes import QUICK_SIZES
 
@@ -29,6 +29,7 @@ result is checked.
   bench --quick --picture bench.png     fewer sizes, 5 rounds
   bench --cases 1+0.5,slow-node --sizes 1M,16M --json bench.json
   bench --nodes 2 --rail 1gbit --rail 200mbit --nezha-mca coll_nezha_share eth0:5,eth1:1
+  bench --unshaped --cores 'eth0=2;eth1=3' --sizes 256K:64M    what a thread per rail is worth, and where
   bench --osu /usr/libexec/osu-micro-benchmarks/mpi/collective/osu_allreduce
 
 The cases: {', '.join(PRESETS)}.
@@ -53,12 +54,14 @@ def build_parser():
     add("--warmup", type=int, metavar="N", help="calls before them; default: a fifth of the time")
     add("--quick", action="store_true", help=f"5 rounds, 0.1 s, sizes {QUICK_SIZES}")
     add("--in-place", action="store_true", help="MPI_IN_PLACE")
-    add("--subject", choices=list(LABELS), default=NEZHA, help="who is compared with the others; default nezha")
-    add("--competitors", metavar="LIST", help=f"of {', '.join(LABELS)}; default {', '.join(USUAL)}, as far as the build has them")
+    add("--subject", choices=ON_A_LAB, default=NEZHA, help="who is compared with the others; default nezha")
+    add("--competitors", metavar="LIST", help=f"of {', '.join(ON_A_LAB)}; default {', '.join(USUAL)}, as far as the build has them")
     add("--statistic", choices=(summary.AVERAGE, summary.MEDIAN), default=summary.AVERAGE,
         help="of a launch's calls; default average, as OSU has it")
     add("--memory", action="store_true", help="also what the processes hold at the largest size, in launches of their own")
     add("--osu", metavar="PATH", help="this osu_allreduce instead of our program; its results are not checked")
+    add("--cores", metavar="LIST", help="compares Nezha without threads with Nezha with a thread per rail on these cores "
+        "(RAIL=CORES;..., as coll_nezha_rail_cores has it; empty: those near the interface)")
     add("--nezha-mca", nargs=2, action="append", default=[], metavar=("KEY", "VALUE"), help="a parameter for Nezha's job")
     add("--build", default=os.path.join(_TOP, "build", "default"), metavar="DIR", help="made by contrib/build; default build/default")
     add("--component-dir", metavar="DIR", help="where mca_coll_nezha.so lies; default DIR/component")

@@ -9,7 +9,8 @@ from nezha_lab import Lab
 
 from . import document, memory, progress, rounds, summary, table
 from .cases import Case, PRESETS, presets
-from .competitors import ALL, LABELS, NEZHA, ONE, USUAL, WITH_COMPONENT, Effort, Launcher, Programs
+from .competitors import (ALL, LABELS, NEZHA, NEZHA_THREADS, ON_A_LAB, ONE, USUAL, WITH_COMPONENT, Effort, Launcher,
+                          Programs)
 from .errors import BenchError
 from .sizes import QUICK_SIZES, parse_sizes
 
@@ -37,10 +38,11 @@ def _effort(options):
 
 def _wanted(options, case):
     """The competitors, subject first. With one rail, one and all are the same job."""
-    names = options.competitors.split(",") if options.competitors else list(USUAL)
+    usual = [NEZHA, NEZHA_THREADS] if options.cores is not None else list(USUAL)
+    names = options.competitors.split(",") if options.competitors else usual
     for name in names:
-        if name not in LABELS:
-            raise BenchError(f"competitor '{name}': {', '.join(LABELS)} are allowed")
+        if name not in ON_A_LAB:
+            raise BenchError(f"competitor '{name}': {', '.join(ON_A_LAB)} are allowed")
     if options.subject not in WITH_COMPONENT and not options.competitors:
         names.remove(NEZHA)
     if len(case.rails) == 1 and ONE in names and ALL in names:
@@ -67,7 +69,7 @@ def compare(options, case, programs, effort):
         print(f"bench: {LABELS[name]} is left out: {reason}", file=sys.stderr)
         wanted.remove(name)
     count = options.rounds or (5 if options.quick else 15)
-    launcher = Launcher(case, programs, effort, tuple(map(tuple, options.nezha_mca)))
+    launcher = Launcher(case, programs, effort, tuple(map(tuple, options.nezha_mca)), options.cores)
     launches = count * (len(wanted) + 1)
     with (Lab(case.nodes, list(case.rails), node_rates=list(case.node_rates)) as lab,
           progress.make(case.name, options.subject, launches, len(effort.sizes)) as seen):

@@ -7,15 +7,22 @@ import os
 from .errors import BenchError
 from .sizes import size_text
 
-NEZHA, NEZHA_ONE, ONE, ALL, GLOO = "nezha", "nezha-one", "ompi-one", "ompi-all", "gloo"
+NEZHA, NEZHA_ONE, NEZHA_THREADS, ONE, ALL, GLOO = "nezha", "nezha-one", "nezha-threads", "ompi-one", "ompi-all", "gloo"
+# On a cluster of which nothing is known, Open MPI as it is there.
+INCUMBENT = "ompi"
 AGAIN = "again"
 
-LABELS = {NEZHA: "Nezha, all rails", NEZHA_ONE: "Nezha, one rail", ONE: "Open MPI, one rail", ALL: "Open MPI, all rails",
-          GLOO: "Gloo, all rails"}
-SHORT = {NEZHA: "Nezha", NEZHA_ONE: "Nezha one", ONE: "OMPI one", ALL: "OMPI all", GLOO: "Gloo"}
+LABELS = {NEZHA: "Nezha, all rails", NEZHA_ONE: "Nezha, one rail", NEZHA_THREADS: "Nezha, a thread per rail",
+          ONE: "Open MPI, one rail", ALL: "Open MPI, all rails", GLOO: "Gloo, all rails",
+          INCUMBENT: "Open MPI without Nezha"}
+SHORT = {NEZHA: "Nezha", NEZHA_ONE: "Nezha one", NEZHA_THREADS: "Nezha threads", ONE: "OMPI one", ALL: "OMPI all",
+         GLOO: "Gloo", INCUMBENT: "OMPI"}
 # Who carries the calls by the component, and is asked for proof.
-WITH_COMPONENT = (NEZHA, NEZHA_ONE)
-# Nezha on one rail tells what the second is worth, but is no competitor of Nezha's unless asked for.
+WITH_COMPONENT = (NEZHA, NEZHA_ONE, NEZHA_THREADS)
+# Who can be launched on a lab.
+ON_A_LAB = (NEZHA, NEZHA_ONE, NEZHA_THREADS, ONE, ALL, GLOO)
+# Nezha on one rail tells what the second is worth, and with threads what they are, but they are no competitors of Nezha's
+# unless asked for.
 USUAL = (NEZHA, ONE, ALL, GLOO)
 
 
@@ -62,8 +69,9 @@ class Effort:
 class Launcher:
     """Makes the mpirun arguments and the lab's keywords for a competitor."""
 
-    def __init__(self, case, programs, effort, nezha_mca=()):
-        self.case, self.programs, self.effort, self.nezha_mca = case, programs, effort, nezha_mca
+    def __init__(self, case, programs, effort, nezha_mca=(), cores=None):
+        """cores: where the threads of NEZHA_THREADS are bound, as coll_nezha_rail_cores has it; NEZHA then has none."""
+        self.case, self.programs, self.effort, self.nezha_mca, self.cores = case, programs, effort, nezha_mca, cores
         self.gloo_plan = {}
 
     def of(self, competitor):
@@ -77,8 +85,15 @@ class Launcher:
         return self._mpi(), {**one_each, "incumbent_rails": rails, "nezha": False}
 
     def _nezha(self, competitor):
-        one = [("coll_nezha_rail_include", f"eth{self.case.best_rail()}")] if competitor == NEZHA_ONE else []
-        return [word for key, value in [*one, *self.nezha_mca] for word in ("--mca", key, value)] + self._mpi()
+        pairs = [*self._own(competitor), *self.nezha_mca]
+        return [word for key, value in pairs for word in ("--mca", key, value)] + self._mpi()
+
+    def _own(self, competitor):
+        if competitor == NEZHA_ONE:
+            return [("coll_nezha_rail_include", f"eth{self.case.best_rail()}")]
+        if competitor == NEZHA_THREADS:
+            return [("coll_nezha_rail_threads", "1"), *([("coll_nezha_rail_cores", self.cores)] if self.cores else [])]
+        return [] if self.cores is None else [("coll_nezha_rail_threads", "0")]
 
     def _mpi(self):
         return self._osu() if self.programs.osu else [self.programs.mpi, *self._ours()]

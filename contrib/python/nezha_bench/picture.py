@@ -7,17 +7,26 @@ matplotlib.use("Agg")
 
 from matplotlib import pyplot, ticker
 
-from .competitors import ALL, GLOO, LABELS, NEZHA, NEZHA_ONE, ONE
+from .competitors import ALL, GLOO, INCUMBENT, LABELS, NEZHA, NEZHA_ONE, NEZHA_THREADS, ONE
 from .sizes import size_text
 from .table import case_text
 
-_LOOKS = {NEZHA: ("#d62728", "o"), NEZHA_ONE: ("#ff9896", "v"), ALL: ("#1f77b4", "s"), ONE: ("#7fb3d9", "^"), GLOO: ("#7f7f7f", "D")}
+_LOOKS = {NEZHA: ("#d62728", "o"), NEZHA_ONE: ("#ff9896", "v"), NEZHA_THREADS: ("#9467bd", "P"),
+          ALL: ("#1f77b4", "s"), ONE: ("#7fb3d9", "^"), GLOO: ("#7f7f7f", "D"),
+          INCUMBENT: ("#1f77b4", "s")}
 # Below this the limit is soft: what a token bucket lets through at once is most of the message.
 _FIRM_LIMIT = 512 << 10
 
 
 def draw(summary, path):
     """The suffix of path says the format."""
+    figure = make(summary)
+    figure.savefig(path, dpi=130)
+    pyplot.close(figure)
+
+
+def make(summary):
+    """The figure, to be closed by the caller."""
     limited = any(row["limit_us"] > 0 for row in summary["sizes"])
     figure, panels = pyplot.subplots(1, 2 if limited else 1, figsize=(13 if limited else 7, 5), squeeze=False)
     _draw_times(panels[0][0], summary)
@@ -25,8 +34,7 @@ def draw(summary, path):
         _draw_of_limit(panels[0][1], summary)
     figure.suptitle(f"Allreduce, {case_text(summary['case'])}: medians of {summary['rounds']} rounds")
     figure.tight_layout()
-    figure.savefig(path, dpi=130)
-    pyplot.close(figure)
+    return figure
 
 
 def _label(summary, who):

@@ -31,6 +31,8 @@ def print_summary(summary, console=None):
 
 
 def case_text(case):
+    if not case["rails"]:
+        return f"{case['nodes']} ranks"
     rails = " + ".join("unshaped" if rate == "none" else rate for rate in case["rails"])
     uneven = "".join(f", node n{n} rail eth{r} at {rate}" for n, r, rate in
                      (entry.split(":") for entry in case["node_rates"]))

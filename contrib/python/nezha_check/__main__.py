@@ -11,6 +11,7 @@ import time
 
 from nezha_check.build_part import run_build
 from nezha_check.fuzz_part import run_fuzz
+from nezha_check.ompi5_part import run_ompi5
 from nezha_check.results import FAILED, PASSED, SKIPPED, count, failures_of_skips, in_words
 from nezha_check.run import run_test, run_tests
 from nezha_check.sanitizer_part import run_sanitizers
@@ -27,32 +28,32 @@ def compiled(folder):
 
 
 def scripted(folder):
-    return lambda check: run_tests(scripts_to_run(check, check.build_dir, folder), 1)
+    return lambda check: run_tests(scripts_to_run(check, check.build_dir, folder), check.jobs)
 
 
 def run_sim(check):
     return compiled("sim")(check) + scripted("sim")(check)
 
 
-def run_lab(check):
-    cases = scripted("lab")(check)
-    return failures_of_skips(cases) if os.environ.get("CI") else cases
+# From which length of a check on a part is in it.
+QUICK, NORMAL, LONG = range(3)
 
-
-# name: (what it is, how it runs, whether --quick leaves it out)
+# name: (what it is, how it runs, from which length on)
 PARTS = {
-    "build": ("configure, make, install, distcheck", run_build, False),
-    "layers": ("who may include whom", run_layers, False),
-    "unit": ("unit tests of each layer", compiled("unit"), False),
-    "sim": ("whole engines on simulated rails, with faults, on a virtual clock", run_sim, False),
-    "threads": ("ranks as threads over loopback", compiled("threads"), False),
-    "mpi": ("mpirun on this host", scripted("mpi"), False),
-    "programs": ("other people's programs, with and without the component", scripted("programs"), False),
-    "lab": ("mpirun on the emulated cluster", run_lab, False),
-    "sanitizers": ("address, undefined behaviour and thread sanitizer", run_sanitizers, True),
-    "fuzz": ("fuzz targets", run_fuzz, False),
+    "build": ("configure, make, install, distcheck", run_build, QUICK),
+    "layers": ("who may include whom", run_layers, QUICK),
+    "unit": ("unit tests of each layer", compiled("unit"), QUICK),
+    "sim": ("whole engines on simulated rails, with faults, on a virtual clock", run_sim, QUICK),
+    "threads": ("ranks as threads over loopback", compiled("threads"), QUICK),
+    "mpi": ("mpirun on this host", scripted("mpi"), QUICK),
+    "programs": ("other people's programs, with and without the component", scripted("programs"), QUICK),
+    "lab": ("the emulated cluster and the bench", scripted("lab"), QUICK),
+    "ompi5": ("unit, mpi and lab on Open MPI 5.0, in a Debian 13; 8 minutes, so with --long only", run_ompi5, LONG),
+    "sanitizers": ("address, undefined behaviour and thread sanitizer", run_sanitizers, NORMAL),
+    "fuzz": ("fuzz targets", run_fuzz, QUICK),
 }
 OWN_BUILDS = {"layers", "sanitizers", "fuzz"}  # these use nothing of what "build" leaves
+WHOLE_IN_CI = {"build", "mpi", "programs", "lab", "fuzz"}  # where CI is set nothing of these is skipped; mpi uses the lab too
 
 
 def options():
@@ -60,7 +61,8 @@ def options():
     parser = argparse.ArgumentParser(
         prog="contrib/check", formatter_class=argparse.RawDescriptionHelpFormatter,
         description="Builds Nezha in build/check (or NEZHA_BUILD_DIR) and runs all of its tests.",
-        epilog=f"parts:\n{lines}\n\nLogs are in the build directory's logs/. With CI set, a skipped lab test has failed.")
+        epilog=f"parts:\n{lines}\n\nLogs are in the build directory's logs/. With CI set, "
+               "a skipped test of what uses the lab or other programs has failed.")
     parser.add_argument("--only", metavar="PART", action="append", choices=PARTS,
                         help="run this part only, after the build if it needs one; may be repeated")
     parser.add_argument("--jobs", type=int, default=len(os.sched_getaffinity(0)), help="how much runs at once")
@@ -68,7 +70,8 @@ def options():
     length.add_argument("--quick", action="store_true",
                         help="no distcheck, no sanitizers, short fuzzing and simulation")
     length.add_argument("--long", action="store_true", help="5 minutes of fuzzing per target, a million simulated "
-                        "operations, mutations, and the long form of other tests that have one")
+                        "operations, mutations, Open MPI 5.0, and the long form of other tests that have one")
+    parser.add_argument("--tap", action="store_true", help="list all cases at the end, in the Test Anything Protocol")
     parser.add_argument("--tree", default=os.getcwd(), help=argparse.SUPPRESS)
     return parser.parse_args()
 
@@ -77,7 +80,8 @@ def wanted_parts(given):
     if given.only:
         needed = set(given.only) if OWN_BUILDS.issuperset(given.only) else {"build", *given.only}
         return [name for name in PARTS if name in needed]
-    return [name for name, (_, _, slow) in PARTS.items() if not (given.quick and slow)]
+    length = QUICK if given.quick else LONG if given.long else NORMAL
+    return [name for name, (_, _, least) in PARTS.items() if least <= length]
 
 
 def processor_time():
@@ -92,6 +96,8 @@ def run_part(check, name):
     print(f"== {name}: {what}", flush=True)
     started, used = time.monotonic(), processor_time()
     cases = run(check)
+    if os.environ.get("CI") and name in WHOLE_IN_CI:
+        cases = failures_of_skips(cases)
     for case in cases:
         case.name = f"{name}: {case.name}"
     result = in_words(cases) if cases else "has no tests yet"
@@ -109,6 +115,15 @@ def report(cases):
         for case in found:
             print(f"  {case.name}: {case.reason or 'see the log'}{f' [{case.log}]' if outcome == FAILED else ''}")
     print(f"{count(cases, PASSED)} passed, {count(cases, FAILED)} failed, {count(cases, SKIPPED)} skipped", flush=True)
+
+
+def print_tap(cases):
+    print(f"1..{len(cases)}")
+    for number, case in enumerate(cases, 1):
+        skip = f" # SKIP {case.reason}" if case.outcome == SKIPPED else ""
+        print(f"{'not ok' if case.outcome == FAILED else 'ok'} {number} - {case.name.replace('#', '')}{skip}")
+        if case.outcome == FAILED:
+            print(f"# {case.reason} [{case.log}]")
 
 
 def interrupted(number, frame):
@@ -134,6 +149,8 @@ def main():
                 print("Nothing else can run without the build.")
                 break
         report(cases)
+        if given.tap:
+            print_tap(cases)
     sys.exit(0 if count(cases, PASSED) and not count(cases, FAILED) else 1)
 
 

@@ -3,13 +3,15 @@
 
 import glob
 import os
+import platform
 import re
 import shutil
 import subprocess
 
-from nezha_check.results import FAILED, PASSED, Case
+from nezha_check.results import FAILED, PASSED, SKIPPED, Case
 from nezha_check.run import read_log, run_tests
-from nezha_check.tree import build, build_test_programs, make, scripts_to_run
+from nezha_check.tree import build, build_test_programs, make, make_list, scripts_to_run
+from nezha_lab import openmpi
 
 SHARED_RUNTIME = re.compile(r"lib(stdc\+\+|gcc_s)\.so")
 
@@ -43,7 +45,7 @@ def component_cases(check):
                  "" if symbols == ["mca_coll_nezha_component"] else f"exports {symbols}")
     shared = SHARED_RUNTIME.findall(output_of("readelf", "-d", component))
     yield judged("brings its own C++ runtime", f"needs {shared}" if shared else "")
-    env = dict(os.environ, OMPI_MCA_mca_base_component_path=f"{directory}:SYS_DEFAULT:USER_DEFAULT")
+    env = dict(os.environ, **openmpi.component_path(directory))
     listed = "MCA coll: nezha" in output_of("ompi_info", env=env)
     yield judged("ompi_info lists it", "" if listed else "no 'MCA coll: nezha' in ompi_info's output")
 
@@ -52,10 +54,19 @@ def kernels_case(check):
     """Code for newer processors must not define what others define too (inline functions of headers): the linker keeps
     one copy of those, and on an older processor that copy would be an illegal instruction."""
     shared = []
-    for library in glob.glob(os.path.join(check.build_dir, ".libs", "libnezha_kernels_avx*.a")):
+    libraries = glob.glob(os.path.join(check.build_dir, ".libs", "libnezha_kernels_avx*.a"))
+    if not libraries and platform.machine() == "x86_64":
+        return judged("kernels share no code with the baseline", "there are no kernels for newer processors")
+    for library in libraries:
         symbols = [line.split() for line in output_of("nm", "-C", library).splitlines()]
         shared += [words[2] for words in symbols if len(words) > 2 and words[1] in "WVu"]
     return judged("kernels share no code with the baseline", " ".join(shared[:3]))
+
+
+def googletest_cases(check):
+    """Without googletest configure leaves its tests out."""
+    if all(name.endswith(".py") for name in make_list(check.build_dir, "tests", "unit")):
+        yield Case("tests that use googletest", SKIPPED, "it is not installed (libgtest-dev)")
 
 
 def uninstall_case(check):
@@ -72,9 +83,10 @@ def uninstall_case(check):
 def distcheck_cases(check):
     """The tarball builds, installs and uninstalls by itself, and lacks no file that the checkout has.
 
-    All tests are compiled there, one is run: the other parts run them all.
+    All tests are compiled there, without optimization, and one is run: the other parts run them all.
     """
-    status, log = make(check, check.build_dir, "distcheck", "distcheck", "TESTS=test/layers_check.py")
+    status, log = make(check, check.build_dir, "distcheck", "distcheck", "TESTS=test/layers_check.py",
+                       "DISTCHECK_CONFIGURE_FLAGS=CFLAGS=-O0 CXXFLAGS=-O0")
     yield judged("make distcheck", "" if status == 0 else f"exit status {status}", log)
     tracked = output_of("git", "-C", check.top, "ls-files").splitlines() if shutil.which("git") else []
     tarballs = glob.glob(os.path.join(check.build_dir, "nezha-*.tar.gz"))
@@ -92,6 +104,7 @@ def run_build(check):
         cases.append(warnings(check))
         cases.extend(component_cases(check))
         cases.append(kernels_case(check))
+        cases.extend(googletest_cases(check))
         cases.append(uninstall_case(check))
         if check.distcheck:
             cases.extend(run_tests(scripts_to_run(check, check.build_dir, "build"), check.jobs))

@@ -77,4 +77,6 @@ def read_cases(program, status, output):
         case.name = f"{program}: {case.name}"
     if status != 0 and not any(case.outcome == FAILED for case in cases):
         cases.append(Case(program, FAILED, "took too long" if status is None else f"exit status {status}"))
+    if not cases:
+        cases.append(Case(program, FAILED, "it ran no test"))
     return cases

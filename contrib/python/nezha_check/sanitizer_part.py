@@ -2,7 +2,8 @@
 """The part "sanitizers": what can run under them does, each in a build of its own.
 
 A script in test/mpi takes part when it has a line `# sanitizers: address undefined` (the kinds it can run under). It is
-started with NEZHA_SANITIZER (the kind) and NEZHA_PRELOAD (the library that every rank has to preload, or nothing).
+started with NEZHA_SANITIZER (the kind) and NEZHA_PRELOAD (the library that every rank has to preload), and the component
+has to be a sanitized one, since Open MPI says nothing of one that it cannot load.
 """
 
 import os
@@ -10,19 +11,22 @@ import re
 import shutil
 import subprocess
 
-from nezha_check.results import FAILED
+from nezha_check.results import FAILED, PASSED, Case
 from nezha_check.run import run_tests
-from nezha_check.tree import build, build_test_programs, programs_to_run, scripts_to_run
+from nezha_check.tree import build, build_for, programs_to_run, scripts_to_run
 
 # Those that can live together share a build. The simulator and the unit tests have one thread each.
 FOLDERS = {"address-undefined": ("unit", "sim", "threads"), "thread": ("threads",)}
 PRELOAD = {"address-undefined": "libasan.so", "thread": "libtsan.so"}
+SYMBOLS = {"address-undefined": ("__asan_report", "__ubsan_handle"), "thread": ("__tsan_read",)}
 MARK = re.compile(r"^# sanitizers:(.*)$", re.MULTILINE)
 OPTIONS = {
     "ASAN_OPTIONS": "strict_string_checks=1",
     "UBSAN_OPTIONS": "print_stacktrace=1:halt_on_error=1",
     "TSAN_OPTIONS": "second_deadlock_stack=1:history_size=4",
 }
+# Under mpirun Open MPI is in the process, which was not compiled for it.
+OPTIONS_OF_RANKS = {"TSAN_OPTIONS": OPTIONS["TSAN_OPTIONS"] + ":ignore_noninstrumented_modules=1"}
 
 
 def preload_of(kind):
@@ -40,25 +44,38 @@ def fixed_addresses(kind):
     return ["setarch", "-R"] if kind == "thread" and shutil.which("setarch") else []
 
 
-def run_kind(check, kind):
+def component_case(kind, build_dir):
+    component = os.path.join(build_dir, "component", "mca_coll_nezha.so")
+    symbols = subprocess.run(["nm", "-D", "--undefined-only", component], capture_output=True, text=True, check=False).stdout
+    missing = [prefix for prefix in SYMBOLS[kind] if prefix not in symbols]
+    return Case(f"the component is built for the {kind} sanitizer", FAILED if missing else PASSED, " ".join(missing))
+
+
+def prepared(check, kind):
+    """Builds for one kind: the cases of that, and the tests to be run."""
     build_dir = os.path.join(check.build_dir, kind)
-    name = f"{kind} sanitizer"
-    flags = "-O1 -g"
-    cases = [build(check, kind, build_dir, f"--enable-sanitizer={kind}", f"CFLAGS={flags}", f"CXXFLAGS={flags}")]
-    if cases[0].outcome != FAILED:
-        cases.append(build_test_programs(check, kind, build_dir))
-    if any(case.outcome == FAILED for case in cases):
-        return cases
-    label = f"{name}: "
+    flags = "-O1 -g1"
+    cases = [build(check, kind, build_dir, f"--enable-sanitizer={kind}", f"CFLAGS={flags}", f"CXXFLAGS={flags}",
+                   target="libnezha_engine.la")]
+    if cases[0].outcome == PASSED:
+        cases.append(build_for(check, kind, build_dir, (*FOLDERS[kind], "mpi")))
+    if cases[-1].outcome != PASSED:
+        return cases, []
+    cases.append(component_case(kind, build_dir))
+    label = f"{kind} sanitizer: "
     env = dict(OPTIONS, NEZHA_SANITIZER=kind)
     programs = [entry for folder in FOLDERS[kind]
                 for entry in programs_to_run(check, build_dir, folder, env, fixed_addresses(kind), label)
                 if not entry[0].endswith(".py")]
-    cases += run_tests(programs, check.jobs)
-    env = dict(env, NEZHA_PRELOAD=preload_of(kind))
-    cases += run_tests(scripts_to_run(check, build_dir, "mpi", env, label, lambda text: runs_under(kind, text)), 1)
-    return cases
+    env = dict(env, **OPTIONS_OF_RANKS, NEZHA_PRELOAD=preload_of(kind))
+    return cases, programs + scripts_to_run(check, build_dir, "mpi", env, fixed_addresses(kind), label,
+                                            lambda text: runs_under(kind, text))
 
 
 def run_sanitizers(check):
-    return [case for kind in FOLDERS for case in run_kind(check, kind)]
+    cases, tests = [], []
+    for kind in FOLDERS:
+        built, found = prepared(check, kind)
+        cases += built
+        tests += found
+    return cases + run_tests(tests, check.jobs)

@@ -68,11 +68,23 @@ def build_test_programs(check, name, build_dir):
     return Case(f"build {name} tests", PASSED if status == 0 else FAILED, "" if status == 0 else "make failed", log)
 
 
-def make_tests(build_dir, folder):
-    """The tests of `make check` that lie under test/FOLDER/, by path."""
-    names = subprocess.run(["make", "-C", build_dir, "-s", "--no-print-directory", "print-tests"], check=True,
+def tarball_of(check):
+    """What `make dist` has made in the build directory."""
+    return max(glob.glob(os.path.join(check.build_dir, "nezha-*.tar.gz")), key=os.path.getmtime)
+
+
+def make_list(build_dir, what, folder):
+    """Of what `make print-WHAT` lists that which lies under test/FOLDER/, by path."""
+    names = subprocess.run(["make", "-C", build_dir, "-s", "--no-print-directory", f"print-{what}"], check=True,
                            capture_output=True, text=True).stdout.split()
     return [name for name in names if name.startswith(f"test/{folder}/")]
+
+
+def build_for(check, name, build_dir, folders):
+    """Compiles what the tests of these folders need, and no more, and installs the component."""
+    programs = [program for folder in folders for program in make_list(build_dir, "programs", folder)]
+    status, log = make(check, build_dir, f"build-{name}-tests", "install-component", *programs)
+    return Case(f"build {name} tests", PASSED if status == 0 else FAILED, "" if status == 0 else "make failed", log)
 
 
 def programs_to_run(check, build_dir, folder, env=None, prefix=(), label=""):
@@ -83,10 +95,10 @@ def programs_to_run(check, build_dir, folder, env=None, prefix=(), label=""):
     return [(f"{label}{name}", [*prefix, *command(name)],
              check.log(f"{label.strip().replace(' ', '-')}{name.replace('/', '-')}"), PROGRAM_TIMEOUT,
              check.script_env(build_dir, **(env or {})), build_dir)
-            for name in make_tests(build_dir, folder)]
+            for name in make_list(build_dir, "tests", folder)]
 
 
-def scripts_to_run(check, build_dir, folder, env=None, label="", wanted=lambda text: True):
+def scripts_to_run(check, build_dir, folder, env=None, prefix=(), label="", wanted=lambda text: True):
     """run_tests() entries of the scripts test/FOLDER/test_*.py, TAP or unittest, whose text is `wanted`."""
     unittest_runner = os.path.join(check.top, "contrib", "python", "nezha_lab", "tap.py")
     entries = []
@@ -95,7 +107,7 @@ def scripts_to_run(check, build_dir, folder, env=None, label="", wanted=lambda t
         if wanted(text):
             name = os.path.relpath(path, check.top)
             log = check.log(f"{label.strip().replace(' ', '-')}{name.replace('/', '-')}")
-            command = [sys.executable, *([unittest_runner] if "unittest.main()" in text else []), path]
+            command = [*prefix, sys.executable, *([unittest_runner] if "unittest.main()" in text else []), path]
             timeout = LONG_SCRIPT_TIMEOUT if check.long else SCRIPT_TIMEOUT
             entries.append((f"{label}{name}", command, log, timeout,
                             check.script_env(build_dir, **(env or {})), check.top))

@@ -8,16 +8,12 @@ import math
 import os
 import subprocess
 
-from . import processes
+from . import openmpi, processes
 from .errors import LabError
 from .tools import require
 
-_ALWAYS = {
-    "plm": "rsh", "oob_tcp_if_include": "mgmt", "pml": "ob1", "btl": "tcp,self,vader",
-    "mpi_yield_when_idle": "1", "rmaps_base_oversubscribe": "1", "hwloc_base_binding_policy": "none",
-    # The node's own tmpfs: session files of two nodes never meet, and go with the lab.
-    "orte_tmpdir_base": "/dev/shm",
-}
+# The node's own tmpfs: session files of two nodes never meet, and go with the lab.
+_SESSIONS = "/dev/shm"
 
 
 class Job(subprocess.Popen):
@@ -73,24 +69,30 @@ class Mpi:
         slots = hosts(self.spec.nodes, np, ppn)
         names = ",".join(f"n{node}:{count}" for node, count in enumerate(slots) if count)
         mark = self.new_mark()
-        settings = {f"OMPI_MCA_{key}": value for key, value in
-                    self._settings(incumbent_rails, component_dir, nezha).items()}
-        environment = {**os.environ, "OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1",
-                       processes.MARK: mark, **settings, **(env or {})}
+        environment = {**os.environ, **self.mpi_environment(incumbent_rails, component_dir, nezha), processes.MARK: mark,
+                       **(env or {})}
         argv = [*self.nsenter(0, cwd), "mpirun", "-np", str(sum(slots)), "--host", names, *map(str, args)]
         return Job(argv, mark, env=environment, **options)
 
+    def mpi_environment(self, incumbent_rails="all", component_dir=None, nezha=True):
+        """What makes any mpirun that is started in node n0 run across the nodes, given --host n0,n1...; keywords as popen's."""
+        return {"OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1",
+                **self._settings(incumbent_rails, component_dir, nezha)}
+
     def _settings(self, incumbent_rails, component_dir, nezha):
         rails = ",".join(f"eth{rail}" for rail in range(self.spec.rails))
-        settings = {**_ALWAYS, "plm_rsh_agent": os.path.join(self.record["place"], "agent"),
-                    "btl_tcp_if_include": self._incumbent(incumbent_rails), "coll_nezha_rail_include": rails}
+        settings = {**openmpi.crowded(), **openmpi.by_tcp(),
+                    **openmpi.launched_by(os.path.join(self.record["place"], "agent"), "mgmt", _SESSIONS),
+                    "OMPI_MCA_coll_nezha_rail_threads": "0",  # each node believes that all cores are its own
+                    "OMPI_MCA_btl_tcp_if_include": self._incumbent(incumbent_rails),
+                    "OMPI_MCA_coll_nezha_rail_include": rails}
         if not nezha:
-            settings["coll"] = "^nezha"
+            settings["OMPI_MCA_coll"] = "^nezha"
         if component_dir is not None:
             directory = os.path.abspath(component_dir)
             if not os.path.isfile(os.path.join(directory, "mca_coll_nezha.so")):
                 raise LabError(f"component directory '{component_dir}': there is no mca_coll_nezha.so in it")
-            settings["mca_base_component_path"] = f"{directory}:SYS_DEFAULT:USER_DEFAULT"
+            settings.update(openmpi.component_path(directory))
         return settings
 
     def _incumbent(self, rails):

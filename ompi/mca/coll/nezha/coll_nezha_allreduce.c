@@ -10,7 +10,7 @@
 
 /** Whether the engine can take the call, and the call in its words. */
 static bool translate(const void *send, void *recv, int count, struct ompi_datatype_t *type, struct ompi_op_t *op,
-                      coll_nezha_reduction_t *reduction, nezha_allreduce_t *call)
+                      struct ompi_communicator_t *comm, coll_nezha_reduction_t *reduction, nezha_allreduce_t *call)
 {
     if (!coll_nezha_types_translate(type, op, (size_t)count, call)) {
         return false;
@@ -19,7 +19,7 @@ static bool translate(const void *send, void *recv, int count, struct ompi_datat
     call->recv = recv;
     call->count = (size_t)count;
     call->reduce_ctx = reduction;
-    *reduction = (coll_nezha_reduction_t){.type = type, .op = op};
+    *reduction = (coll_nezha_reduction_t){.type = type, .op = op, .comm = comm};
     return !nezha_compat_is_device(call->send) && !nezha_compat_is_device(recv);
 }
 
@@ -39,7 +39,7 @@ int coll_nezha_allreduce(const void *send, void *recv, int count, struct ompi_da
             return rc;
         }
     }
-    if (COLL_NEZHA_READY == module->state && translate(send, recv, count, type, op, &reduction, &call)) {
+    if (COLL_NEZHA_READY == module->state && translate(send, recv, count, type, op, comm, &reduction, &call)) {
         int status = nezha_allreduce(module->team, &call);
         if (NEZHA_OK == status) {
             return OMPI_SUCCESS;

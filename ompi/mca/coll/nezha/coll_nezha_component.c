@@ -54,7 +54,6 @@ static int component_open(void)
     if (!nezha_modex_available() || !coll_nezha_params_bool("enable")) {
         return OMPI_ERR_NOT_AVAILABLE;
     }
-    coll_nezha_types_init();
     return coll_nezha_engine_open();
 }
 
@@ -70,6 +69,7 @@ static int component_init_query(bool enable_progress_threads, bool enable_mpi_th
 {
     (void)enable_progress_threads;
     (void)enable_mpi_threads;
+    coll_nezha_types_init(); /* 5.0 has no types yet when it opens components */
     return OMPI_SUCCESS;
 }
 

@@ -22,6 +22,7 @@ const char *coll_nezha_engine_trouble(void);
 typedef struct coll_nezha_reduction {
     struct ompi_datatype_t *type;
     struct ompi_op_t *op;
+    struct ompi_communicator_t *comm;
 } coll_nezha_reduction_t;
 
 #endif

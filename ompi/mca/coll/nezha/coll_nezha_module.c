@@ -6,7 +6,7 @@
 
 #include "ompi/constants.h"
 
-#include "coll_nezha_report.h"
+#include "coll_nezha_finalize.h"
 
 /* Enabled modules, through their `live` item; `lock` guards the list. */
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
@@ -74,7 +74,7 @@ int coll_nezha_module_enable(mca_coll_base_module_t *base, struct ompi_communica
     module->incumbent = incumbent;
     module->incumbent_module = incumbent_module;
     if (MPI_COMM_WORLD == comm) {
-        coll_nezha_report_prepare(comm);
+        coll_nezha_finalize_prepare(comm);
     }
     return OMPI_SUCCESS;
 }

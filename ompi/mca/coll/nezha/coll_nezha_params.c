@@ -87,25 +87,11 @@ static const char *inherited(const char *name)
     return *text;
 }
 
-/** Whoever told Open MPI's own TCP which interfaces to use means the same for the rails, unless told otherwise. */
-static void inherit_interfaces(nezha_config_t *config)
-{
-    char why[256];
-    const char *include = inherited("if_include");
-    const char *exclude = inherited("if_exclude");
-    if (NULL != include) {
-        nezha_config_set(config, "rail_include", include, why, sizeof why);
-    } else if (NULL != exclude) {
-        nezha_config_set(config, "rail_exclude", exclude, why, sizeof why);
-    }
-}
-
 nezha_config_t *coll_nezha_params_config(void)
 {
     size_t count = 0;
     const nezha_param_t *rows = nezha_params(&count);
     nezha_config_t *config = nezha_config_create();
-    bool rails_named = false;
     for (size_t i = 0; NULL != config && i < count; i++) {
         const char *value = value_of(rows, i);
         char why[256] = "";
@@ -115,12 +101,9 @@ nezha_config_t *coll_nezha_params_config(void)
             nezha_help_show("bad parameter", 4,
                             (const char *[]){name, value, why, *rows[i].fallback ? rows[i].fallback : "(empty)"});
         }
-        if (0 == strcmp(rows[i].name, "rail_include") || 0 == strcmp(rows[i].name, "rail_exclude")) {
-            rails_named = rails_named || '\0' != *value;
-        }
     }
-    if (NULL != config && !rails_named) {
-        inherit_interfaces(config);
+    if (NULL != config) {
+        nezha_config_inherit(config, inherited("if_include"), inherited("if_exclude"));
     }
     return config;
 }

@@ -98,13 +98,16 @@ static size_t rail_count(void)
     return NULL != coll_nezha_engine() ? nezha_engine_rails(coll_nezha_engine()) : 0;
 }
 
-/** Rails are fixed once the engine is there, so the count that a handle was bound with stays right. */
+/** Readers have room for as many values as their handle was bound with; nobody tells us which handle it is. So the first
+ * to be bound decides for all, and rails that appear later are not shown. */
+static size_t shown_rails;
+
 static int get_rails(const mca_base_pvar_t *pvar, void *value, void *object)
 {
     (void)object;
     const rail_value_t *wanted = pvar->ctx;
     unsigned long long *values = value;
-    for (size_t i = 0; i < rail_count(); i++) {
+    for (size_t i = 0; i < shown_rails; i++) {
         nezha_rail_stats_t stats;
         values[i] = 0 == nezha_engine_rail_stats(coll_nezha_engine(), i, &stats) ? wanted->of(&stats) : 0;
     }
@@ -116,7 +119,10 @@ static int bind_rails(mca_base_pvar_t *pvar, mca_base_pvar_event_t event, void *
     (void)pvar;
     (void)object;
     if (MCA_BASE_PVAR_HANDLE_BIND == event) {
-        *count = (int)rail_count();
+        if (0 == shown_rails) {
+            shown_rails = rail_count();
+        }
+        *count = (int)shown_rails;
     }
     return OMPI_SUCCESS;
 }

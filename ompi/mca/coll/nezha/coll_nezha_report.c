@@ -1,61 +1,13 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* When the report is made, and its tables. What they hold comes from coll_nezha_gather.c. */
+/* The report's tables. What they hold comes from coll_nezha_gather.c. */
 #include "coll_nezha_report.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "ompi/attribute/attribute.h"
-#include "ompi/constants.h"
-
 #include "coll_nezha_engine.h"
 #include "coll_nezha_gather.h"
-#include "coll_nezha_peers.h"
 #include "opal/nezha_topology.h"
-
-/** Called at the very start of MPI_Finalize, while everything still works. */
-static int finalize_begins(MPI_Comm self, int keyval, void *attribute, void *extra)
-{
-    (void)self;
-    (void)keyval;
-    (void)attribute;
-    (void)extra;
-    coll_nezha_report_print();
-    return MPI_SUCCESS;
-}
-
-static int not_copied(MPI_Comm from, int keyval, void *extra, void *value, void *copy, int *flag, MPI_Comm to)
-{
-    (void)from;
-    (void)keyval;
-    (void)extra;
-    (void)value;
-    (void)copy;
-    (void)to;
-    *flag = 0;
-    return MPI_SUCCESS;
-}
-
-/** MPI_Finalize begins by deleting the attributes of MPI_COMM_SELF. The public functions refuse to work inside
- * MPI_Init, hence the internal ones. */
-static void watch_finalize(void)
-{
-    int keyval = MPI_KEYVAL_INVALID;
-    ompi_communicator_t *self = MPI_COMM_SELF;
-    ompi_attribute_fn_ptr_union_t copy = {.attr_communicator_copy_fn = not_copied};
-    ompi_attribute_fn_ptr_union_t delete = {.attr_communicator_delete_fn = finalize_begins};
-    if (OMPI_SUCCESS == ompi_attr_create_keyval(COMM_ATTR, copy, delete, &keyval, NULL, 0, NULL)) {
-        ompi_attr_set_c(COMM_ATTR, self, &self->c_keyhash, keyval, NULL, false);
-    }
-}
-
-void coll_nezha_report_prepare(struct ompi_communicator_t *world)
-{
-    const coll_nezha_peer_t *first = coll_nezha_peers_find(ompi_comm_peer_lookup(world, 0));
-    if (NULL != first && first->report) {
-        watch_finalize();
-    }
-}
 
 static const double mebi = 1024.0 * 1024.0;
 

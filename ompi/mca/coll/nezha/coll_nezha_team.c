@@ -10,6 +10,7 @@
 
 #include "coll_nezha_engine.h"
 #include "coll_nezha_peers.h"
+#include "opal/compat.h"
 #include "opal/nezha_help.h"
 #include "opal/nezha_topology.h"
 
@@ -110,5 +111,5 @@ int coll_nezha_team_failed(coll_nezha_module_t *module, struct ompi_communicator
     nezha_team_error(module->team, story, sizeof story);
     nezha_help_show("operation failed", 3,
                     (const char *[]){comm->c_name, nezha_topology_node(), '\0' != *story ? story : "no details"});
-    return NEZHA_ERR_MEMORY == status ? OMPI_ERR_OUT_OF_RESOURCE : OMPI_ERROR;
+    return NEZHA_ERR_MEMORY == status ? OMPI_ERR_OUT_OF_RESOURCE : nezha_compat_failure(comm, OMPI_ERROR);
 }

@@ -1,0 +1,209 @@
+// SPDX-License-Identifier: BSD-3-Clause
+/// Recursive halving and doubling for any number of positions: in each of ceil(log2(N)) steps a position hands on half
+/// of the blocks whose sums it still holds, and gets those sums back in as many more. As few bytes as a ring, and for no
+/// N an extra step for positions beyond a power of two, since distances are halved and rounded up instead of paired
+/// (Träff, "Optimal, Non-pipelined Reduce-scatter and Allreduce Algorithms", 2024).
+///
+/// Seen from position r, block r + i has the index i; r owns block r. A distance goes from N to its half, rounded up, and
+/// so on to 1: step k goes from distance reach(k) to reach(k + 1). In it r sends the indices from reach(k + 1) to
+/// reach(k) - 1 to r + reach(k + 1), which adds them to its indices from 0 on. So something is added to an index in the
+/// first so many steps, in their order, and its sum leaves in the only step whose distances it lies between. Sums come
+/// back the same ways in reverse.
+///
+/// What arrives is the left operand. The order of sums is alike on all ranks, for one adds up and the others get the
+/// result, but it is not the ring's. On the wire, steps 0..K-1 reduce and K..2K-1 gather, K + k being the reverse of k.
+/// A contribution that comes before its turn waits in memory of the algorithm, which is touched only then.
+#include <memory>
+#include <vector>
+
+#include "alg/algorithm.h"
+#include "alg/layout.h"
+
+namespace nezha {
+namespace {
+
+class Halving final : public Algorithm {
+ public:
+  explicit Halving(const TeamView& team) : Algorithm(team) {
+    int blocks = 0;
+    for (int distance = team.size; distance > 1; distance = (distance + 1) / 2) {
+      reach_.push_back(distance);
+      reserve_begin_.push_back(blocks);
+      blocks += distance / 2;
+    }
+    reach_.push_back(1);
+    for (int index = 0; index < team.size; ++index) {
+      Way way;
+      while (way.additions < steps() && index < reach(way.additions) / 2) ++way.additions;
+      way.leaves = way.additions;
+      while (index != 0 && index < reach(way.leaves + 1)) ++way.leaves;
+      if (index != 0) way.hops = 1 + ways_[static_cast<std::size_t>(index - reach(way.leaves + 1))].hops;
+      ways_.push_back(way);
+    }
+  }
+
+  void begin(const Call& call) override {
+    call_ = call;
+    layout_ = Layout(call.count, call.element, team().size, call.chunk);
+    stride_ = layout_.most_chunks();
+    const auto size = static_cast<std::size_t>(team().size);
+    reserve_room();
+    got_.assign(static_cast<std::size_t>(steps() + 1) * size * stride_, {});
+    added_.assign(size * stride_, 0);
+    left_ = 0;
+    for (int block = 0; block < team().size; ++block) left_ += layout_.chunks(block);
+    for (int index = team().size - 1; index > 0; --index)
+      for (std::size_t chunk = 0; way(index).additions == 0 && chunk < layout_.chunks(block_of(index)); ++chunk)
+        send_up(index, chunk, call_.send);
+  }
+
+  std::size_t expected(int from, const Call& call) const override {
+    std::size_t blocks = 0;
+    for (int step = 0; step < steps(); ++step) {
+      if (from == below(step)) blocks += static_cast<std::size_t>(reach(step) / 2);
+      if (from == above(step)) blocks += static_cast<std::size_t>(reach(step) / 2);
+    }
+    return blocks * Layout(call.count, call.element, team().size, call.chunk).largest();
+  }
+
+  Placement place(int from, const PieceHeader& piece) override {
+    if (piece.step >= 2 * steps() || piece.offset >= call_.bytes()) return {PlaceKind::bad};
+    const int block = layout_.block_of(piece.offset);
+    if (!layout_.holds(block, piece.offset, piece.length)) return {PlaceKind::bad};
+    const int index = index_of(block);
+    if (piece.step >= steps()) {
+      const int step = piece.step - steps();
+      if (from != above(step) || index < reach(step + 1) || index >= reach(step)) return {PlaceKind::bad};
+      // The sum contains what was sent of these bytes before.
+      team().superseded(from, piece.offset, piece.length);
+      return {PlaceKind::direct, call_.recv + piece.offset};
+    }
+    if (from != below(piece.step) || index >= reach(piece.step) / 2) return {PlaceKind::bad};
+    const std::size_t chunk = layout_.chunk_of(block, piece.offset);
+    Arrival& arrival = got(piece.step, index, chunk);
+    if (arrival.place == Arrival::unknown)
+      arrival.place = added(index, chunk) == piece.step ? Arrival::added_at_once : Arrival::reserved;
+    if (arrival.place == Arrival::added_at_once) return {PlaceKind::scratch};
+    return {PlaceKind::direct, reserved(piece.step, index, piece.offset)};
+  }
+
+  bool arrived(int, const PieceHeader& piece, const std::byte* data) override {
+    const int block = layout_.block_of(piece.offset);
+    const int index = index_of(block);
+    const bool reduces = piece.step < steps();
+    const std::size_t chunk = layout_.chunk_of(block, piece.offset);
+    Arrival& arrival = got(reduces ? piece.step : steps(), index, chunk);
+    if (reduces && arrival.place == Arrival::added_at_once) add(piece.step, data, piece.offset, piece.length);
+    arrival.bytes += piece.length;
+    const std::size_t size = layout_.chunk_size(block, chunk);
+    if (arrival.bytes > size) return false;
+    if (arrival.bytes < size) return true;
+    if (!reduces)
+      finish(index, chunk);
+    else if (added(index, chunk) == piece.step)
+      go_on(index, chunk);
+    return true;
+  }
+
+  bool complete() const override { return left_ == 0; }
+
+ private:
+  /// What has come of one chunk in one step.
+  struct Arrival {
+    enum Place : std::uint8_t { unknown, added_at_once, reserved };
+    std::uint32_t bytes = 0;
+    Place place = unknown;
+  };
+
+  /// Of the blocks with one index.
+  struct Way {
+    int additions = 0;  ///< in as many steps from 0 on something is added here
+    int leaves = 0;     ///< the step in which the sum leaves
+    int hops = 0;       ///< from here to the block's owner
+  };
+
+  int steps() const { return static_cast<int>(reach_.size()) - 1; }
+  int reach(int step) const { return reach_[static_cast<std::size_t>(step)]; }
+  /// Who sends here in that step of the reduction, and to whom this position sends.
+  int below(int step) const { return team().next(team().position, -reach(step + 1)); }
+  int above(int step) const { return team().next(team().position, reach(step + 1)); }
+
+  int block_of(int index) const { return team().next(team().position, index); }
+  int index_of(int block) const { return team().distance(team().position, block); }
+  const Way& way(int index) const { return ways_[static_cast<std::size_t>(index)]; }
+
+  Arrival& got(int step, int index, std::size_t chunk) {
+    return got_[(static_cast<std::size_t>(step) * static_cast<std::size_t>(team().size) + static_cast<std::size_t>(index)) * stride_ + chunk];
+  }
+  /// How many steps have been added to a chunk.
+  std::uint8_t& added(int index, std::size_t chunk) { return added_[static_cast<std::size_t>(index) * stride_ + chunk]; }
+
+  void reserve_room() {
+    const std::size_t room = static_cast<std::size_t>(team().size - 1) * layout_.largest();
+    if (room <= reserve_size_) return;
+    reserve_ = std::make_unique_for_overwrite<std::byte[]>(room);
+    reserve_size_ = room;
+  }
+  std::byte* reserved(int step, int index, std::uint64_t offset) {
+    const auto slot = static_cast<std::size_t>(reserve_begin_[static_cast<std::size_t>(step)] + index);
+    return reserve_.get() + slot * layout_.largest() + (offset - layout_.begin(block_of(index)));
+  }
+
+  void add(int step, const std::byte* data, std::uint64_t offset, std::size_t size) {
+    call_.reducer.fold(data, (step == 0 ? call_.send : call_.recv) + offset, call_.recv + offset, size);
+  }
+
+  /// The step that the chunk waited for is there: adds what has come for later ones, as far as there is no gap.
+  void go_on(int index, std::size_t chunk) {
+    const int block = block_of(index);
+    const std::size_t offset = layout_.chunk_begin(block, chunk);
+    const std::size_t size = layout_.chunk_size(block, chunk);
+    std::uint8_t& step = added(index, chunk);
+    for (const int last = way(index).additions; step < last && got(step, index, chunk).bytes == size; ++step)
+      if (got(step, index, chunk).place == Arrival::reserved) add(step, reserved(step, index, offset), offset, size);
+    if (step < way(index).additions) return;
+    if (index == 0)
+      finish(index, chunk);
+    else
+      send_up(index, chunk, call_.recv);
+  }
+
+  /// The chunk's sum is complete here: whoever handed it in gets it, those first who pass it on to most.
+  void finish(int index, std::size_t chunk) {
+    --left_;
+    for (int step = way(index).additions - 1; step >= 0; --step)
+      send(below(step), index, chunk, steps() + step, step + 1, call_.recv);
+  }
+
+  void send_up(int index, std::size_t chunk, const std::byte* from) {
+    const int step = way(index).leaves;
+    send(above(step), index, chunk, step, way(index).hops + steps(), from);
+  }
+
+  void send(int to, int index, std::size_t chunk, int step, int hops, const std::byte* from) {
+    const std::size_t offset = layout_.chunk_begin(block_of(index), chunk);
+    team().send(to, {.data = from + offset,
+                     .offset = offset,
+                     .size = static_cast<std::uint32_t>(layout_.chunk_size(block_of(index), chunk)),
+                     .step = static_cast<std::uint16_t>(step),
+                     .hops = static_cast<std::uint16_t>(hops)});
+  }
+
+  Call call_;
+  Layout layout_;
+  std::vector<int> reach_;             ///< distances: N, its half, ..., 1
+  std::vector<Way> ways_;              ///< by index
+  std::vector<int> reserve_begin_;     ///< by step: its first block in the reserve
+  std::size_t stride_ = 0;             ///< chunks of the largest block
+  std::vector<Arrival> got_;           ///< by step (the last for all of gathering), index and chunk
+  std::vector<std::uint8_t> added_;    ///< by index and chunk
+  std::unique_ptr<std::byte[]> reserve_;
+  std::size_t reserve_size_ = 0;
+  std::size_t left_ = 0;               ///< chunks of the result that are not final here
+};
+
+}  // namespace
+
+std::unique_ptr<Algorithm> make_halving(const TeamView& team) { return std::make_unique<Halving>(team); }
+
+}  // namespace nezha

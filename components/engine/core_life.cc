@@ -1,0 +1,62 @@
+// SPDX-License-Identifier: BSD-3-Clause
+/// The part of the core that gives up operations with peers that give no sign of life, and passes on that others have.
+#include <algorithm>
+#include <string>
+
+#include "engine/core.h"
+
+namespace nezha {
+namespace {
+
+constexpr Nanoseconds kLifeEvery = 100 * kMillisecond;
+
+}  // namespace
+
+/// An operation does not wait for ever for a process that gives no sign of life: whatever the reason, no lane that works,
+/// or the process stopped or gone.
+void Core::watch_life(Nanoseconds now) {
+  if (now < life_due_) return;
+  life_due_ = now + kLifeEvery;
+  const Nanoseconds timeout = config_.timeout * kSecond;
+  const Nanoseconds ask_after = std::min(timeout / 4, kSecond);
+  for (const auto& team : teams_) {
+    for (std::size_t rank = 0; team->active() && rank < team->peers().size(); ++rank) {
+      const Peer* peer = team->peers()[rank];
+      if (peer != nullptr && peer->trunk->quiet(now, ask_after) >= timeout)
+        give_up(*team, static_cast<int>(rank));
+    }
+  }
+}
+
+void Core::give_up(Team& team, int lost) {
+  const Peer& peer = *team.peers()[static_cast<std::size_t>(lost)];
+  std::string lanes;
+  for (const Wire& wire : peer.wires)
+    lanes += (lanes.empty() ? "" : "; ") + wire.label + ": " +
+             (wire.last_error.ok() ? "no answer" : wire.last_error.text());
+  fail(team, static_cast<std::uint64_t>(team.rank()) << 32 | static_cast<std::uint32_t>(lost),
+       "no sign of life from " + peer.label() + " on any rail for coll_nezha_timeout = " +
+           std::to_string(config_.timeout) + " s, seen from " + self_.node + " (" + lanes + ")");
+}
+
+/// Every member has to hear of it, from somebody whom it can still hear.
+void Core::fail(Team& team, std::uint64_t who, const std::string& why) {
+  log_.line(0, "team %s has failed: %s", team.name().c_str(), why.c_str());
+  team.abort(why);
+  for (const Peer* peer : team.peers())
+    if (peer != nullptr) peer->trunk->tell_failed(team.id(), who);
+}
+
+void Core::team_failed(TeamId id, std::uint64_t who) {
+  Team* team = team_of(id);
+  if (team == nullptr || !team->error().empty()) return;
+  const auto label = [&](std::uint64_t rank) {
+    if (rank >= team->peers().size()) return std::string("a rank that cannot be");
+    const Peer* peer = team->peers()[rank];
+    return peer == nullptr ? "this rank on " + self_.node : peer->label();
+  };
+  fail(*team, who, label(who >> 32) + " gave up: it had no sign of life from " + label(who & 0xffffffff) +
+                       " on any rail within coll_nezha_timeout; its own message tells more");
+}
+
+}  // namespace nezha

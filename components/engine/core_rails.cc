@@ -1,0 +1,96 @@
+// SPDX-License-Identifier: BSD-3-Clause
+/// The part of the core that follows rails which move or appear while the job runs: this process's own, of which peers are
+/// told over the lanes that are left, and theirs. Lanes are only ever added; what no rail fits any more stays down.
+#include <algorithm>
+
+#include "engine/core.h"
+#include "engine/memory.h"
+#include "rail/tcp/interface.h"
+
+namespace nezha {
+namespace {
+
+/// Each rail with one or two of the other side's, and what a few moves add.
+constexpr std::size_t kMostWires = 4 * kMaxRails;
+
+std::string where(const RailNotice& notice) {
+  return address_text(notice.family, notice.address) + ", port " + std::to_string(notice.port);
+}
+
+}  // namespace
+
+/// Makes wires of the pairs that there are none for.
+void Core::wire_up(Peer& peer, bool promising) {
+  for (const RailPair pair : pair_rails(self_.rails, peer.address.rails, peer.same_node)) {
+    const bool there = peer.trunk->knows_lane(pair.local, pair.remote);
+    if (there || peer.wires.size() == kMostWires) continue;
+    Wire& wire = peer.wires.emplace_back();
+    wire.rails = pair;
+    wire.label = self_.rails[pair.local].label() + " - " + peer.address.rails[pair.remote].label();
+    wire.promising = promising;
+    peer.trunk->add_lane(pair.local, pair.remote, loads_[pair.local]);
+  }
+  most_lanes_ = std::max(most_lanes_, peer.wires.size());
+  for (const auto& transport : transports_) transport->bound_lanes(lane_memory(peers_.size(), most_lanes_));
+}
+
+void Core::rail_back(std::uint8_t local_rail, const RailAddress& address) {
+  const bool moved = self_.rails[local_rail] != address;
+  if (moved) rail_moved(local_rail, address);
+  wiring_.rail_back(local_rail, moved, clock_.now());
+}
+
+std::optional<std::uint8_t> Core::rail_added(Transport& transport, const RailAddress& address) {
+  if (rails() == kMaxRails) return {};
+  const auto local_rail = static_cast<std::uint8_t>(rails());
+  add_rail(transport, address);
+  rail_moved(local_rail, address);
+  wiring_.rail_back(local_rail, true, clock_.now());
+  log_.line(1, "rail %s is new, at %s", address.label().c_str(), where(notice_of(local_rail, address)).c_str());
+  return local_rail;
+}
+
+void Core::rail_moved(std::uint8_t local_rail, const RailAddress& address) {
+  self_.rails[local_rail] = address;
+  moved_.set(local_rail);
+  for (const auto& [id, peer] : peers_) {
+    wire_up(*peer, true);
+    peer->untold.set(local_rail);
+    tell_rails(*peer);
+  }
+}
+
+/// A trunk without lanes would keep what it is told: the last address is enough.
+void Core::tell_rails(Peer& peer) {
+  if (peer.trunk->lanes_up() == 0) return;
+  for (std::size_t rail = 0; peer.untold.any() && rail < rails(); ++rail)
+    if (peer.untold[rail]) peer.trunk->tell_rail(notice_of(static_cast<std::uint8_t>(rail), self_.rails[rail]));
+  peer.untold.reset();
+}
+
+/// The trunk is in the middle of a frame: it cannot be given lanes now.
+void Core::peer_rail(Trunk& trunk, const RailNotice& notice, std::uint64_t order) {
+  Peer& peer = *peers_.at(trunk.peer());
+  if (order < peer.told[notice.rail]) return;
+  peer.told[notice.rail] = order;
+  news_.emplace_back(&peer, notice);
+}
+
+void Core::take_news() {
+  for (const auto& [peer, notice] : news_) {
+    std::vector<RailAddress>& rails = peer->address.rails;
+    if (notice.rail >= rails.size()) rails.resize(notice.rail + 1U);
+    RailAddress& rail = rails[notice.rail];
+    if (rail.name.empty()) rail = {.transport = "tcp", .name = address_text(notice.family, notice.address)};
+    rail.family = notice.family;
+    rail.address = notice.address;
+    rail.prefix = notice.prefix;
+    rail.port = notice.port;
+    log_.line(1, "%s has rail %s at %s now", peer->label().c_str(), rail.label().c_str(), where(notice).c_str());
+    wire_up(*peer, true);
+    wiring_.peer_rail_back(*peer, notice.rail, clock_.now());
+  }
+  news_.clear();
+}
+
+}  // namespace nezha

@@ -1,0 +1,51 @@
+// SPDX-License-Identifier: BSD-3-Clause
+/// The core's part of the table files: what teams begin with, and what is left of them.
+#include <algorithm>
+
+#include "engine/core.h"
+
+namespace nezha {
+
+static_assert(kMostRails == kMaxRails);
+
+void Core::take_rows(Team& team) {
+  Table::Recalled recalled;
+  const std::vector<std::uint64_t> rows = team.take_rows(recalled);
+  compare_rows(team, rows);
+  if (team.rank() != 0) return;
+  log_.line(1, "team %s: %zu message sizes are known from %s", team.name().c_str(), recalled.classes,
+            tables_.path().text.c_str());
+  if (recalled.left_out != 0)
+    notices_.push_back({"table partly used",
+                        {tables_.path().text, team.name(), std::to_string(recalled.left_out), recalled.example,
+                         team.plan().reproducible ? "reproducible allows only ring, mesh and single_step"
+                                                  : "it cannot carry vectors of all these sizes"}});
+}
+
+/// A rank that was given a file with other contents is to know that they do not count. One without a file is not.
+void Core::compare_rows(const Team& team, std::span<const std::uint64_t> rows) {
+  if (team.rank() == 0) return;
+  const std::vector<std::uint64_t> own = tables_.rows(team.shape());
+  if (!own.empty() && !std::equal(own.begin(), own.end(), rows.begin(), rows.end()))
+    notices_.push_back({"parameters differ", {team.name(), std::to_string(team.rank())}});
+}
+
+void Core::keep_table(const Team& team) {
+  if (!tables_.saves()) return;
+  std::vector<std::string> names;
+  for (const RailAddress& rail : self_.rails) names.push_back(rail.label());
+  tables_.keep(team.shape(), team.table(), names);
+}
+
+void Core::save_tables() {
+  for (const auto& team : teams_) keep_table(*team);
+  tables_.save(notices_);
+}
+
+std::array<std::uint64_t, kMaxRails> Core::sent() const {
+  std::array<std::uint64_t, kMaxRails> sent{};
+  for (std::size_t rail = 0; rail < std::min(loads_.size(), sent.size()); ++rail) sent[rail] = loads_[rail].bytes_sent;
+  return sent;
+}
+
+}  // namespace nezha

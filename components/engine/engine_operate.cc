@@ -1,0 +1,133 @@
+// SPDX-License-Identifier: BSD-3-Clause
+/// One operation from its beginning to its end, and who drives meanwhile.
+#include <poll.h>
+#include <sched.h>
+#include <time.h>
+
+#include <algorithm>
+#include <array>
+#include <cstdlib>
+#include <new>
+
+#include "engine/engine.h"
+
+namespace nezha {
+namespace {
+
+/// Idle rounds before a caller sleeps: more in a young wait, since what a small call waits for is a few hops away, and on
+/// a node with more ranks than cores yielding brings it about sooner than sleeping.
+constexpr unsigned kSpinsYoung = 40;
+constexpr unsigned kSpins = 3;
+constexpr Nanoseconds kYoung = 300 * kMicrosecond;
+constexpr unsigned kYields = 20;  ///< for callers that are about to begin an operation
+constexpr Nanoseconds kPatience = 2 * kMillisecond;  ///< idle time after which acks are sent on their own
+/// Between two looks at the host's own communication: an eighth of the time that the wait has taken so far, within these
+/// bounds. Each look costs as much as receiving some ten KiB, and what waits for one has waited as long as we have.
+constexpr Nanoseconds kHostOften = 100 * kMicrosecond;
+constexpr Nanoseconds kHostRarely = kMillisecond;
+
+}  // namespace
+
+Engine::Lock Engine::enter() {
+  entering_.fetch_add(1, std::memory_order_relaxed);
+  Lock lock(mutex_);
+  entering_.fetch_sub(1, std::memory_order_relaxed);
+  return lock;
+}
+
+/// Small operations that begin at the same time share frames: what this one sends waits until those callers have begun
+/// theirs, the last of whom sends it all, or not much longer than they take to get here.
+void Engine::let_others_in(Lock& lock) {
+  lock.unlock();
+  for (unsigned i = 0; i < kYields && entering_.load(std::memory_order_relaxed) != 0; ++i) sched_yield();
+  lock.lock();
+  core_.send_held();
+}
+
+/// One operation from its beginning to its end.
+void Engine::operate(Lock& lock, Team& team, const Call& call, AlgorithmChoice choice) {
+  ++operations_;
+  try {
+    core_.start(team, call, choice, call.bytes() <= kMostCopied && entering_.load(std::memory_order_relaxed) != 0);
+    if (core_.holds()) let_others_in(lock);
+    wait(lock, team);
+  } catch (const std::bad_alloc&) {
+    no_memory();
+  }
+  --operations_;
+  called_ = true;
+  if (!ticking_) {
+    ticking_ = true;
+    wake_service();
+  }
+}
+
+/// Lanes may be in the middle of the caller's vectors, so there is nobody to return to.
+void Engine::no_memory() const {
+  core_.log().line(0, "the system gives no memory in the middle of an operation: this process cannot go on");
+  std::abort();
+}
+
+/// One caller drives; the others sleep until their operation has ended or the drive is handed on.
+void Engine::wait(Lock& lock, Team& team) {
+  while (!team.finished()) {
+    if (driving_) {
+      ++waiting_;
+      turn_.wait_for(lock, std::chrono::milliseconds(1));
+      --waiting_;
+      continue;
+    }
+    driving_ = true;
+    drive(lock, team);
+    driving_ = false;
+  }
+  if (waiting_ != 0) turn_.notify_all();
+}
+
+void Engine::drive(Lock& lock, Team& team) {
+  const Nanoseconds began = clock_.now();
+  Nanoseconds idle_since = began;
+  unsigned idle_rounds = 0;
+  while (!team.finished()) {
+    const bool moved = core_.progress(Watch::all);
+    if (moved && waiting_ != 0) turn_.notify_all();
+    if (team.finished()) return;
+    const Nanoseconds now = clock_.now();
+    const Nanoseconds look_due = host_looked_ + std::clamp((now - began) / 8, kHostOften, kHostRarely);
+    if (moved) {
+      idle_since = now;
+      idle_rounds = 0;
+    } else if (now - idle_since >= kPatience) {
+      core_.settle();  // a peer may wait for our acks before it can come here
+      idle_since = now;
+    }
+    if (now >= look_due) {
+      host_looked_ = now;
+      core_.step(now);
+      if (trace_) trace_->tick(now);
+      lock.unlock();
+      host_.progress(host_.ctx);
+      lock.lock();
+    } else if (!moved) {
+      rest(lock, idle_rounds++ < (now - began < kYoung ? kSpinsYoung : kSpins) ? 0 : look_due - now);
+    }
+  }
+}
+
+/// Nothing to do for the lanes: sleep for `longest` at most, or only yield.
+void Engine::rest(Lock& lock, Nanoseconds longest) {
+  std::array<pollfd, 8> fds;
+  nfds_t count = 0;
+  for (const auto& transport : core_.transports())
+    if (count < fds.size()) fds[count++] = {transport->wait_fd(Watch::all), POLLIN, 0};
+  lock.unlock();
+  if (longest == 0) {
+    sched_yield();
+  } else {
+    const timespec time{0, longest};
+    ppoll(fds.data(), count, &time, nullptr);
+  }
+  lock.lock();
+}
+
+}  // namespace nezha

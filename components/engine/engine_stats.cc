@@ -1,0 +1,62 @@
+// SPDX-License-Identifier: BSD-3-Clause
+/// What the engine has carried, for the report and for tools.
+#include <algorithm>
+#include <bit>
+#include <cstdio>
+
+#include "engine/engine.h"
+#include "rail/tcp/interface.h"
+
+namespace nezha {
+
+void Engine::count(std::size_t bytes, Nanoseconds took) {
+  nezha_class_stats_t& entry = classes_[std::min<std::size_t>(std::bit_width(bytes) - 1, NEZHA_SIZE_CLASSES - 1)];
+  entry.calls += 1;
+  entry.bytes += bytes;
+  entry.time_ns += static_cast<std::uint64_t>(took);
+  calls_ += 1;
+  bytes_ += bytes;
+}
+
+std::size_t Engine::rails() {
+  Lock lock(mutex_);
+  return core_.rails();
+}
+
+bool Engine::rail_stats(std::size_t index, nezha_rail_stats_t& stats) {
+  Lock lock(mutex_);
+  if (index >= core_.rails()) return false;
+  stats = {};
+  const RailLoad& load = core_.loads()[index];
+  const RailAddress& rail = core_.self().rails[index];
+  std::uint64_t total = 0;
+  for (const RailLoad& other : core_.loads()) total += other.bytes_sent;
+  std::snprintf(stats.name, sizeof stats.name, "%s", rail.label().c_str());
+  std::snprintf(stats.address, sizeof stats.address, "%s", address_text(rail.family, rail.address).c_str());
+  stats.bytes_sent = load.bytes_sent;
+  stats.bytes_received = load.bytes_received;
+  stats.frames_sent = load.frames_sent;
+  stats.frames_received = load.frames_received;
+  stats.retransmissions = load.retransmissions;
+  stats.busy_ns = static_cast<std::uint64_t>(load.busy);
+  stats.share = total == 0 ? 0 : static_cast<std::uint32_t>(static_cast<double>(load.bytes_sent) / static_cast<double>(total) * 65536);
+  stats.lanes_up = load.lanes_up;
+  stats.lanes_failed = load.lanes_failed;
+  stats.suspicions = load.suspicions;
+  stats.failovers = load.failovers;
+  stats.reconnections = load.reconnections;
+  return true;
+}
+
+void Engine::class_stats(nezha_class_stats_t* stats) {
+  Lock lock(mutex_);
+  std::copy(classes_.begin(), classes_.end(), stats);
+}
+
+void Engine::totals(std::uint64_t& calls, std::uint64_t& bytes) {
+  Lock lock(mutex_);
+  calls = calls_;
+  bytes = bytes_;
+}
+
+}  // namespace nezha

@@ -1,0 +1,27 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "engine/memory.h"
+
+#include <algorithm>
+
+#include "util/params.h"
+
+namespace nezha {
+namespace {
+
+constexpr std::size_t kAllPeers = 32 * 1024 * 1024;
+constexpr std::size_t kOnePeer = 2 * 1024 * 1024;
+constexpr std::size_t kLeastKeep = 2 * kMostCopied + 4096;  ///< a small operation's pieces, twice
+constexpr std::size_t kLeastLane = 64 * 1024;
+constexpr std::size_t kMostLane = 512 * 1024;
+
+std::size_t peer_memory(std::size_t peers) { return std::min(kOnePeer, kAllPeers / peers); }
+
+}  // namespace
+
+std::size_t keep_memory(std::size_t peers) { return std::max(peer_memory(peers) / 4, kLeastKeep); }
+
+std::size_t lane_memory(std::size_t peers, std::size_t lanes) {
+  return std::clamp(peer_memory(peers) / 2 / lanes, kLeastLane, kMostLane);
+}
+
+}  // namespace nezha

@@ -1,0 +1,103 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "engine/table_files.h"
+
+#include <algorithm>
+#include <utility>
+
+namespace nezha {
+namespace {
+
+/// Code::absent as read_file() has it.
+Status read(const FilePath& path, TableFile& file) {
+  std::string text;
+  if (const Status status = read_file(path, TableFile::kMostBytes, text); !status.ok()) return status;
+  return parse_table(text, file);
+}
+
+std::vector<RailShare> shares(std::span<const std::uint64_t> carried, std::span<const std::string> rails) {
+  std::uint64_t all = 0;
+  for (const std::uint64_t bytes : carried) all += bytes;
+  std::vector<RailShare> shares;
+  for (std::size_t i = 0; all != 0 && i < std::min(carried.size(), rails.size()); ++i)
+    shares.push_back(
+        {rails[i], static_cast<std::uint32_t>(static_cast<double>(carried[i]) / static_cast<double>(all) * 65536)});
+  return shares;
+}
+
+/// A class that was never settled has nothing that another job should begin with.
+bool is_known(const SizeClass& one) {
+  switch (one.stage()) {
+    case SizeClass::Stage::fixed:
+    case SizeClass::Stage::settled:
+    case SizeClass::Stage::look:
+    case SizeClass::Stage::recheck:
+      return one.calls() != 0;
+    default:
+      return false;
+  }
+}
+
+Rule rule_of(const SizeClass& one, std::size_t size_class, std::span<const std::string> rails) {
+  Rule rule;
+  rule.first = rule.last = size_class;
+  rule.chosen = one.chosen();
+  rule.calls = one.calls();
+  for (std::size_t i = 0; i < one.candidates().size(); ++i)
+    if (one.measured(i) <= kMostTime) rule.measured.push_back({one.candidates()[i], one.measured(i)});
+  rule.shares = shares(one.carried(), rails);
+  return rule;
+}
+
+}  // namespace
+
+TableFiles::TableFiles(FilePath load, FilePath save, std::string node)
+    : load_(std::move(load)), save_(std::move(save)), node_(std::move(node)) {}
+
+std::vector<std::uint64_t> TableFiles::rows(const Shape& shape) {
+  if (load_.empty()) return {};
+  if (!loaded_) {
+    loaded_.emplace();
+    trouble_ = read(load_, *loaded_);
+    if (trouble_.code() == Code::absent && load_ == save_) trouble_ = {};  // the first job of several
+  }
+  return rows_of(*loaded_, shape);
+}
+
+void TableFiles::complain(Notices& notices) {
+  if (const Status trouble = std::exchange(trouble_, {}); !trouble.ok())
+    notices.push_back({"table refused", {load_.text, node_, trouble.text()}});
+}
+
+void TableFiles::keep(const Shape& shape, const Table& table, std::span<const std::string> rails) {
+  for (std::size_t i = 0; i < kSizeClasses; ++i) {
+    const SizeClass* one = table.size_class(i);
+    if (one == nullptr || !is_known(*one)) continue;
+    // Of several communicators of one shape the one that has called more knows more.
+    const ShapeRules* before = learned_.find(shape);
+    const Rule* known = before == nullptr ? nullptr : find_rule(*before, i);
+    if (known == nullptr || known->calls <= one->calls()) learned_.keep(shape, rule_of(*one, i, rails));
+  }
+}
+
+Status TableFiles::merge() const {
+  if (learned_.shapes.empty()) return {Code::internal, "no message size was called often enough to be settled"};
+  TableFile file;
+  const Status status = read(save_, file);
+  if (!status.ok() && status.code() != Code::absent)
+    return {status.code(), "what is there cannot be read as a table: " + status.text()};
+  for (const ShapeRules& shape : learned_.shapes)
+    for (const Rule& rule : shape.rules) file.keep({shape.ranks.least, shape.nodes.least}, rule);
+  const std::string text = write_table(file);
+  TableFile again;
+  if (const Status sound = parse_table(text, again); !sound.ok())
+    return {sound.code(), "it would become too large: " + sound.text()};
+  return replace_file(save_, text);
+}
+
+void TableFiles::save(Notices& notices) const {
+  if (save_.empty()) return;
+  if (const Status status = merge(); !status.ok())
+    notices.push_back({"table not written", {save_.text, node_, status.text()}});
+}
+
+}  // namespace nezha

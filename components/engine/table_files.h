@@ -1,0 +1,47 @@
+// SPDX-License-Identifier: BSD-3-Clause
+/// The table files of a process: what teams begin with, and what they have learned. Guarded by the engine's lock;
+/// blocks on the file system, but in no call of a team that is ready.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "engine/notices.h"
+#include "tuning/rows.h"
+#include "tuning/table.h"
+#include "tuning/table_file.h"
+#include "util/file.h"
+
+namespace nezha {
+
+class TableFiles {
+ public:
+  /// Reads `load` when it is first asked for, and writes `save`; empty paths: nothing is. `node` is for texts.
+  TableFiles(FilePath load, FilePath save, std::string node);
+
+  const FilePath& path() const { return load_; }
+  /// What the file knows of teams of that shape, in the words of rows.h; none: nothing.
+  std::vector<std::uint64_t> rows(const Shape& shape);
+  /// Why the file cannot be used, once.
+  void complain(Notices& notices);
+
+  bool saves() const { return !save_.empty(); }
+  /// Keeps what a team has learned until save(). `rails`: their names, in the order of SizeClass::carried().
+  void keep(const Shape& shape, const Table& table, std::span<const std::string> rails);
+  /// Adds it to the file.
+  void save(Notices& notices) const;
+
+ private:
+  Status merge() const;
+
+  const FilePath load_, save_;
+  const std::string node_;
+  std::optional<TableFile> loaded_;  ///< none: not read yet
+  Status trouble_;                   ///< with reading it
+  TableFile learned_;
+};
+
+}  // namespace nezha

@@ -1,0 +1,172 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "engine/trace.h"
+
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <bit>
+#include <cerrno>
+#include <cstdarg>
+#include <cstdio>
+#include <cstring>
+#include <utility>
+
+#include "util/text.h"
+
+namespace nezha {
+namespace {
+
+constexpr Nanoseconds kTraceTick = 50 * kMillisecond;
+constexpr std::uint64_t kSingly = 512;  ///< calls of a size class that get a line each
+constexpr std::size_t kMost = 32u << 20;  ///< bytes of a file
+
+double microseconds(Nanoseconds time) { return static_cast<double>(time) / static_cast<double>(kMicrosecond); }
+
+std::size_t class_of(std::size_t bytes) {
+  return std::min<std::size_t>(static_cast<std::size_t>(std::bit_width(bytes)) - 1, NEZHA_SIZE_CLASSES - 1);
+}
+
+}  // namespace
+
+std::unique_ptr<Trace> Trace::open(const std::string& path, std::string_view node, const Clock& clock,
+                                   const std::deque<RailLoad>& loads, const std::vector<RailAddress>& rails,
+                                   Status& why) {
+  const int fd = ::open(path.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
+  if (fd < 0) {
+    why = {Code::io, path + " cannot be written: " + std::strerror(errno)};
+    return nullptr;
+  }
+  std::unique_ptr<Trace> trace(new Trace(fd, clock, loads, rails));
+  trace->line(R"({"kind":"start","format":1,"version":"%s","node":%s,"tick_ms":%d})", NEZHA_VERSION,
+              json_text(node).c_str(), static_cast<int>(kTraceTick / kMillisecond));
+  return trace;
+}
+
+Trace::Trace(int fd, const Clock& clock, const std::deque<RailLoad>& loads, const std::vector<RailAddress>& rails)
+    : clock_(clock), loads_(loads), addresses_(rails), origin_(clock.now()), fd_(fd), ticked_(origin_) {}
+
+Trace::~Trace() {
+  tick(clock_.now() + kTraceTick);  // what came together since the last one
+  write(take());
+  if (fd_ >= 0) close(fd_);
+}
+
+double Trace::milliseconds(Nanoseconds when) const {
+  return static_cast<double>(when - origin_) / static_cast<double>(kMillisecond);
+}
+
+void Trace::line(const char* format, ...) {
+  if (full_) return;
+  std::array<char, 4096> text;
+  std::va_list arguments;
+  va_start(arguments, format);
+  const int length = std::vsnprintf(text.data(), text.size(), format, arguments);
+  va_end(arguments);
+  if (length < 0 || static_cast<std::size_t>(length) >= text.size()) return;  // no line is better than half of one
+  lines_.append(text.data(), static_cast<std::size_t>(length)) += '\n';
+  made_ += static_cast<std::size_t>(length) + 1;
+  if (made_ < kMost) return;
+  char last[64];
+  std::snprintf(last, sizeof last, "{\"kind\":\"full\",\"t\":%.3f}\n", milliseconds(clock_.now()));
+  lines_ += last;
+  full_ = true;
+}
+
+void Trace::name_rails() {
+  if (addresses_.size() == rails_) return;
+  rails_ = addresses_.size();
+  std::string names;
+  for (const RailAddress& rail : addresses_) names += (names.empty() ? "" : ",") + json_text(rail.label());
+  line(R"({"kind":"rails","names":[%s]})", names.c_str());
+}
+
+Trace::Bytes Trace::sent() {
+  name_rails();
+  Bytes bytes{};
+  for (std::size_t rail = 0; rail < rails_; ++rail) bytes[rail] = loads_[rail].bytes_sent;
+  return bytes;
+}
+
+std::string Trace::list(const Bytes& bytes) const {
+  std::string text = "[";
+  for (std::size_t rail = 0; rail < rails_; ++rail) text += (rail == 0 ? "" : ",") + std::to_string(bytes[rail]);
+  return text + "]";
+}
+
+void Trace::call(Nanoseconds began, std::size_t bytes, int ranks, const Candidate& way, const Bytes& sent_before) {
+  const Nanoseconds now = clock_.now(), took = now - began;
+  const std::size_t index = class_of(bytes);
+  Size& size = sizes_[index];
+  Bytes own = sent();
+  for (std::size_t rail = 0; rail < rails_; ++rail) own[rail] -= sent_before[rail];
+  size.calls += 1;
+  if (size.calls <= kSingly) {
+    line(R"({"kind":"call","t":%.3f,"ranks":%d,"bytes":%zu,"us":%.3f,"way":%s,"sent":%s})", milliseconds(began), ranks,
+         bytes, microseconds(took), json_text(text_of(way)).c_str(), list(own).c_str());
+    return;
+  }
+  if (size.since != 0 && size.way != way) summarise(index, now);
+  size.way = way;
+  size.since += 1;
+  size.time += took;
+  size.least = size.since == 1 ? took : std::min(size.least, took);
+  for (std::size_t rail = 0; rail < rails_; ++rail) size.sent[rail] += own[rail];
+}
+
+void Trace::summarise(std::size_t index, Nanoseconds now) {
+  Size& size = sizes_[index];
+  line(R"({"kind":"calls","t":%.3f,"class":%zu,"calls":%llu,"us":%.3f,"least_us":%.3f,"way":%s,"sent":%s})",
+       milliseconds(now), index, static_cast<unsigned long long>(size.since),
+       microseconds(size.time) / static_cast<double>(size.since), microseconds(size.least),
+       json_text(text_of(size.way)).c_str(), list(size.sent).c_str());
+  const std::uint64_t calls = size.calls;
+  size = Size{};
+  size.calls = calls;
+}
+
+void Trace::lane(std::string_view event, std::string_view label, std::string_view peer, std::string_view why) {
+  line(R"({"kind":"lane","t":%.3f,"event":%s,"lane":%s,"peer":%s,"why":%s})", milliseconds(clock_.now()),
+       json_text(event).c_str(), json_text(label).c_str(), json_text(peer).c_str(), json_text(why).c_str());
+}
+
+void Trace::tick(Nanoseconds now) {
+  if (now - ticked_ < kTraceTick) return;
+  ticked_ = now;
+  name_rails();
+  traffic(now);
+  for (std::size_t index = 0; index < sizes_.size(); ++index)
+    if (sizes_[index].since != 0) summarise(index, now);
+}
+
+void Trace::traffic(Nanoseconds now) {
+  Bytes sent{}, received{};
+  bool any = false;
+  for (std::size_t rail = 0; rail < rails_; ++rail) {
+    sent[rail] = loads_[rail].bytes_sent - sent_[rail];
+    received[rail] = loads_[rail].bytes_received - received_[rail];
+    sent_[rail] += sent[rail];
+    received_[rail] += received[rail];
+    any = any || sent[rail] != 0 || received[rail] != 0;
+  }
+  if (any)
+    line(R"({"kind":"traffic","t":%.3f,"sent":%s,"received":%s})", milliseconds(now), list(sent).c_str(),
+         list(received).c_str());
+}
+
+std::string Trace::take() { return std::exchange(lines_, {}); }
+
+void Trace::write(const std::string& lines) {
+  std::size_t done = 0;
+  while (fd_ >= 0 && done < lines.size()) {
+    const ssize_t wrote = ::write(fd_, lines.data() + done, lines.size() - done);
+    if (wrote > 0) {
+      done += static_cast<std::size_t>(wrote);
+    } else if (wrote == 0 || errno != EINTR) {
+      close(fd_);
+      fd_ = -1;
+    }
+  }
+}
+
+}  // namespace nezha

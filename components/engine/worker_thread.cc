@@ -1,0 +1,97 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "engine/worker_thread.h"
+
+#include <sched.h>
+#include <signal.h>
+#include <time.h>
+
+#include <algorithm>
+#include <system_error>
+
+namespace nezha {
+namespace {
+
+/// How long it looks for the next frame before it sleeps: to be woken takes longer than most frames are apart.
+constexpr long kLinger = 50'000;  // ns
+constexpr std::size_t kErrands = 64;
+constexpr std::size_t kLongestName = 15;  // for the kernel
+
+long nanoseconds_now() {
+  timespec time;
+  clock_gettime(CLOCK_MONOTONIC, &time);
+  return time.tv_sec * 1'000'000'000L + time.tv_nsec;
+}
+
+}  // namespace
+
+/// Signals are the application's, and its threads take them.
+bool WorkerThread::start(const std::string& name) {
+  sigset_t all, before;
+  sigfillset(&all);
+  pthread_sigmask(SIG_BLOCK, &all, &before);
+  queue_.reserve(kErrands);
+  try {
+    thread_ = std::thread([this] { work(); });
+    pthread_setname_np(handle(), name.substr(0, kLongestName).c_str());
+  } catch (const std::system_error&) {
+  }
+  pthread_sigmask(SIG_SETMASK, &before, nullptr);
+  return thread_.joinable();
+}
+
+WorkerThread::~WorkerThread() {
+  if (!thread_.joinable()) return;
+  {
+    const std::lock_guard guard(mutex_);
+    stop_ = true;
+    waiting_.store(true, std::memory_order_relaxed);
+  }
+  posted_.notify_one();
+  thread_.join();
+}
+
+void WorkerThread::post(Errand& errand) {
+  {
+    const std::lock_guard guard(mutex_);
+    queue_.push_back(&errand);
+    waiting_.store(true, std::memory_order_relaxed);
+  }
+  posted_.notify_one();
+}
+
+bool WorkerThread::recall(Errand& errand) {
+  std::unique_lock lock(mutex_);
+  over_.wait(lock, [&] { return running_ != &errand; });
+  const auto found = std::find(queue_.begin(), queue_.end(), &errand);
+  if (found == queue_.end()) return true;
+  queue_.erase(found);
+  return false;
+}
+
+void WorkerThread::work() {
+  std::unique_lock lock(mutex_);
+  while (!stop_) {
+    if (queue_.empty()) {
+      waiting_.store(false, std::memory_order_relaxed);
+      lock.unlock();
+      linger();
+      lock.lock();
+      posted_.wait(lock, [this] { return stop_ || !queue_.empty(); });
+      continue;
+    }
+    running_ = queue_.front();
+    queue_.erase(queue_.begin());
+    lock.unlock();
+    running_->run();
+    lock.lock();
+    running_ = nullptr;
+    over_.notify_all();
+  }
+}
+
+void WorkerThread::linger() {
+  const long until = nanoseconds_now() + kLinger;
+  while (!waiting_.load(std::memory_order_relaxed) && nanoseconds_now() < until) sched_yield();
+}
+
+}  // namespace nezha

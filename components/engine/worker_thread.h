@@ -1,0 +1,46 @@
+// SPDX-License-Identifier: BSD-3-Clause
+/// The thread of one rail's worker: runs the errands that the rail's lanes leave to it, and touches nothing else.
+#pragma once
+
+#include <pthread.h>
+
+#include <atomic>
+#include <condition_variable>
+#include <mutex>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "rail/rail.h"
+
+namespace nezha {
+
+class WorkerThread final : public RailWorker {
+ public:
+  WorkerThread() = default;
+  /// Runs no further errand. No other call may be under way.
+  ~WorkerThread();
+  WorkerThread(const WorkerThread&) = delete;
+  WorkerThread& operator=(const WorkerThread&) = delete;
+
+  /// Starts the thread. False when the system refuses one more.
+  bool start(const std::string& name);
+  pthread_t handle() { return thread_.native_handle(); }
+
+  void post(Errand& errand) override;
+  bool recall(Errand& errand) override;
+
+ private:
+  void work();
+  void linger();
+
+  std::mutex mutex_;  ///< innermost: taken with the engine's lock held, never the other way round
+  std::condition_variable posted_, over_;
+  std::vector<Errand*> queue_;
+  Errand* running_ = nullptr;
+  bool stop_ = false;
+  std::atomic<bool> waiting_ = false;  ///< the queue is not empty, or it is time to stop
+  std::thread thread_;
+};
+
+}  // namespace nezha

@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "engine/workers.h"
+
+#include <sched.h>
+
+namespace nezha {
+namespace {
+
+/// A quick look, since hwloc takes its time: with fewer hardware threads than this there are not enough cores either.
+bool may_have_cores_to_spare(std::size_t rails, std::uint32_t local_ranks) {
+  cpu_set_t set;
+  const bool known = sched_getaffinity(0, sizeof set, &set) == 0;  // not on more than 1024 processors
+  return local_ranks != 0 && (!known || static_cast<std::size_t>(CPU_COUNT(&set)) / local_ranks >= rails + 1);
+}
+
+}  // namespace
+
+void Workers::plan(const Core& core, std::uint32_t local_ranks, Notices& notices) {
+  const Config& config = core.config();
+  const bool asked = config.rail_threads == RailThreads::all || !config.rail_cores.entries.empty();
+  if (config.rail_threads == RailThreads::none || core.rails() == 0) return;
+  if (!asked && !may_have_cores_to_spare(core.rails(), local_ranks)) return;
+  topology_ = std::make_unique<Topology>();
+  places_ = plan_workers(config, core.self().rails, *topology_, local_ranks, core.self().node, notices);
+}
+
+void Workers::start(Core& core) {
+  for (const WorkerPlace& place : places_) {
+    const RailAddress& rail = core.self().rails[place.rail];
+    auto thread = std::make_unique<WorkerThread>();
+    if (!thread->start("nezha-" + rail.name)) {
+      core.log().line(1, "rail %s: the system refuses a thread for its worker", rail.label().c_str());
+      continue;
+    }
+    const bool bound = topology_->bind(thread->handle(), place.cores);
+    core.log().line(2, "rail %s: its worker %s cores %s", rail.label().c_str(), bound ? "is bound to" : "could not be bound to",
+                    cores_text(place.cores).c_str());
+    core.employ(place.rail, *thread);
+    threads_.push_back(std::move(thread));
+  }
+  places_.clear();
+  topology_.reset();
+}
+
+}  // namespace nezha

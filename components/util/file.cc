@@ -1,0 +1,105 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "util/file.h"
+
+#include <fcntl.h>
+#include <limits.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstdint>
+#include <cstdlib>
+#include <memory>
+#include <system_error>
+
+#include "util/fd.h"
+#include "util/random.h"
+
+namespace nezha {
+namespace {
+
+Status trouble(const char* what) {
+  const int error = errno;
+  return {error == ENOENT ? Code::absent : Code::io, std::string(what) + ": " + std::generic_category().message(error)};
+}
+
+/// Where a symbolic link leads to; the path itself when it leads nowhere.
+std::string real(const std::string& path) {
+  const std::unique_ptr<char, decltype(&std::free)> found(realpath(path.c_str(), nullptr), &std::free);
+  return found ? std::string(found.get()) : path;
+}
+
+std::string directory_of(const std::string& path) {
+  const std::size_t slash = path.rfind('/');
+  return slash == std::string::npos ? "." : path.substr(0, slash + 1);
+}
+
+Status write_all(int fd, std::string_view rest) {
+  while (!rest.empty()) {
+    const ssize_t count = write(fd, rest.data(), rest.size());
+    if (count < 0 && errno != EINTR) return trouble("cannot write");
+    if (count > 0) rest.remove_prefix(static_cast<std::size_t>(count));
+  }
+  return fsync(fd) == 0 ? Status() : trouble("cannot write");
+}
+
+Status write_new(const std::string& path, mode_t mode, std::string_view contents) {
+  const Fd file(open(path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666));
+  if (!file) return trouble("cannot make a file beside it");
+  if (mode != 0 && fchmod(file.get(), mode) != 0) return trouble("cannot set permissions");
+  return write_all(file.get(), contents);
+}
+
+}  // namespace
+
+Status parse(std::string_view text, FilePath& path) {
+  const auto control = [](char c) { return static_cast<unsigned char>(c) < ' ' || c == '\x7f'; };
+  if (text.size() >= PATH_MAX || std::any_of(text.begin(), text.end(), control))
+    return {Code::bad_parameter,
+            "a path has at most " + std::to_string(PATH_MAX - 1) + " bytes and no control characters"};
+  path.text = text;
+  return {};
+}
+
+Status read_file(const FilePath& path, std::size_t most, std::string& contents) {
+  // Without O_NONBLOCK a pipe would wait for its other end.
+  const Fd file(open(path.text.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
+  struct stat about;
+  if (!file || fstat(file.get(), &about) != 0) return trouble("cannot be opened");
+  if (!S_ISREG(about.st_mode)) return {Code::io, "is no regular file"};
+  std::string read_so_far;
+  char part[16 * 1024];
+  for (;;) {
+    const ssize_t count = read(file.get(), part, sizeof part);
+    if (count < 0 && errno == EINTR) continue;
+    if (count < 0) return trouble("cannot be read");
+    if (count == 0) break;
+    read_so_far.append(part, static_cast<std::size_t>(count));
+    if (read_so_far.size() > most)
+      return {Code::io, "has more than the " + std::to_string(most) + " bytes that are allowed"};
+  }
+  contents = std::move(read_so_far);
+  return {};
+}
+
+Status replace_file(const FilePath& path, std::string_view contents) {
+  const std::string target = real(path.text);
+  struct stat about;
+  const bool there = stat(target.c_str(), &about) == 0;
+  if (there && !S_ISREG(about.st_mode)) return {Code::io, "is no regular file"};
+  std::uint64_t mark = 0;
+  if (const Status status = random_id(mark); !status.ok()) return status;
+  const std::string fresh = target + ".new-" + std::to_string(mark);
+  Status status = write_new(fresh, there ? about.st_mode & 07777 : 0, contents);
+  if (status.ok() && rename(fresh.c_str(), target.c_str()) != 0) status = trouble("cannot be replaced");
+  if (!status.ok()) {
+    unlink(fresh.c_str());
+    return status;
+  }
+  const Fd directory(open(directory_of(target).c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+  if (directory) fsync(directory.get());  // not every file system can; the file itself is on the disk
+  return {};
+}
+
+}  // namespace nezha

@@ -1,0 +1,40 @@
+# SPDX-License-Identifier: BSD-3-Clause
+# The installed command: a script in bindir, its Python packages, the program that asks the engine, manual, completion.
+
+pkglibexec_PROGRAMS += %D%/programs/nezha_ask
+contrib_programs_nezha_ask_SOURCES = %D%/programs/nezha_ask.cc
+contrib_programs_nezha_ask_LDADD = libnezha_engine.la
+
+dist_man_MANS = %D%/man/nezha.1 %D%/man/nezha-table.5
+
+packagesdir = $(pkgdatadir)/python
+nezha_commanddir = $(packagesdir)/nezha_command
+nezha_benchdir = $(packagesdir)/nezha_bench
+nezha_labdir = $(packagesdir)/nezha_lab
+nezha_doctordir = $(packagesdir)/nezha_doctor
+modules_of = $(patsubst $(srcdir)/%,%,$(wildcard $(srcdir)/%D%/python/$(1)/*.py))
+nezha_command_DATA = $(call modules_of,nezha_command)
+nezha_bench_DATA = $(call modules_of,nezha_bench)
+nezha_lab_DATA = $(call modules_of,nezha_lab)
+nezha_doctor_DATA = $(call modules_of,nezha_doctor)
+
+EXTRA_DIST += %D%/nezha.in
+nodist_bin_SCRIPTS = nezha
+CLEANFILES += nezha
+nezha: %D%/nezha.in Makefile
+	$(AM_V_GEN)sed -e 's|@PYTHON[@]|$(PYTHON)|' -e 's|@PACKAGES[@]|$(packagesdir)|' -e 's|@VERSION[@]|$(PACKAGE_VERSION)|' \
+		-e 's|@LIBEXEC[@]|$(pkglibexecdir)|' -e 's|@COMPONENT[@]|$(componentdir)|' \
+		-e 's|@OMPI_VERSION[@]|$(nezha_ompi_version)|' $(srcdir)/%D%/nezha.in >$@.new && chmod +x $@.new && mv $@.new $@
+
+if HAVE_SHTAB
+bashcompletiondir = $(datadir)/bash-completion/completions
+zshcompletiondir = $(datadir)/zsh/site-functions
+nodist_bashcompletion_DATA = completions/nezha
+nodist_zshcompletion_DATA = completions/_nezha
+CLEANFILES += completions/nezha completions/_nezha
+completions/nezha: shell = bash
+completions/_nezha: shell = zsh
+completions/nezha completions/_nezha: $(nezha_command_DATA)
+	$(AM_V_GEN)$(MKDIR_P) completions && PYTHONDONTWRITEBYTECODE=1 PYTHONPATH=$(srcdir)/%D%/python \
+		$(PYTHON) -m nezha_command.completion $(shell) >$@.new && mv $@.new $@
+endif

@@ -1,0 +1,204 @@
+// SPDX-License-Identifier: BSD-3-Clause
+/// Answers of the engine, for the nezha command: what the component would do on this node, without a job.
+///
+///   nezha_ask rails [NAME=VALUE...]   which interfaces become rails with these parameters, and which do not, why
+///   nezha_ask lanes ADDRESS/BITS,... ADDRESS/BITS,...   which rails of one node are paired with which of another, by number
+///   nezha_ask table FILE                what a table of the component holds, or "refused" and why
+///
+/// Parameters are named without coll_nezha_; btl_tcp_if_include and btl_tcp_if_exclude are what Open MPI's own TCP was told.
+/// An answer is a line per fact, its fields between tabs, the kind of fact first. Exit status 2: wrong arguments.
+#include <algorithm>
+#include <cerrno>
+#include <cstdio>
+#include <cstring>
+#include <memory>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "nezha/nezha.h"
+#include "rail/pairing.h"
+#include "rail/tcp/discover.h"
+#include "tuning/table_file.h"
+#include "util/params.h"
+
+namespace {
+
+using Config = std::unique_ptr<nezha_config_t, decltype(&nezha_config_destroy)>;
+
+void fact(std::initializer_list<std::string_view> fields) {
+  std::string line;
+  for (const std::string_view field : fields) {
+    if (!line.empty()) line += '\t';
+    for (const char letter : field) line += letter == '\t' || letter == '\n' ? ' ' : letter;
+  }
+  std::puts(line.c_str());
+}
+
+std::string default_of(std::string_view name) {
+  std::size_t count = 0;
+  const nezha_param_t* rows = nezha_params(&count);
+  for (const nezha_param_t& row : std::span(rows, count))
+    if (name == row.name) return row.fallback;
+  return {};
+}
+
+/// "trouble NAME VALUE REASON DEFAULT" for what is not allowed: the component, too, goes on with the default.
+void set(nezha_config_t& config, const std::string& name, const std::string& value) {
+  char why[512] = "";
+  if (nezha_config_set(&config, name.c_str(), value.c_str(), why, sizeof why) != NEZHA_OK)
+    fact({"trouble", name, value, why, default_of(name)});
+}
+
+/// False: an argument is not of the form NAME=VALUE.
+bool configure(nezha_config_t& config, std::span<char*> arguments) {
+  std::string inherited[2];
+  for (const char* argument : arguments) {
+    const char* equals = std::strchr(argument, '=');
+    if (equals == nullptr) {
+      std::fprintf(stderr, "nezha_ask: '%s': NAME=VALUE is allowed\n", argument);
+      return false;
+    }
+    const std::string name(argument, equals);
+    if (name == "btl_tcp_if_include")
+      inherited[0] = equals + 1;
+    else if (name == "btl_tcp_if_exclude")
+      inherited[1] = equals + 1;
+    else
+      set(config, name, equals + 1);
+  }
+  nezha_config_inherit(&config, inherited[0].c_str(), inherited[1].c_str());
+  return true;
+}
+
+using Lines = std::vector<std::string>;
+
+/// What an engine with these parameters says while it opens its rails, and which it has then.
+Lines open_engine(const nezha_config_t& config, std::vector<nezha_rail_stats_t>& rails) {
+  Lines lines;
+  nezha_host_t host{};
+  host.ctx = &lines;
+  host.log = [](void* ctx, int, const char* line) { static_cast<Lines*>(ctx)->emplace_back(line); };
+  const nezha_self_t self{.job_rank = 0, .node_name = "this node", .local_ranks = 0};
+  nezha_engine_t* engine = nullptr;
+  nezha_engine_create(&config, &host, &self, &engine, nullptr, 0);
+  for (std::size_t rail = 0; engine != nullptr && rail < nezha_engine_rails(engine); ++rail) {
+    rails.emplace_back();
+    nezha_engine_rail_stats(engine, rail, &rails.back());
+  }
+  nezha_engine_destroy(engine);
+  return lines;
+}
+
+/// The engine's reason for not opening a rail that was chosen.
+std::string reason_for(const std::string& name, const Lines& lines) {
+  const std::string begin = "rail " + name + " is left out: ";
+  for (const std::string& line : lines)
+    if (line.starts_with(begin)) return line.substr(begin.size());
+  return "it could not be opened";
+}
+
+/// The rules' answer first, then whether each chosen interface can really be opened (a port of the range, for one).
+int rails(const nezha_config_t& handle) {
+  const nezha::Config& config = nezha::config_of(handle);
+  const nezha::DiscoverOptions options{config.rail_include, config.rail_exclude, config.ip_version,
+                                       static_cast<std::size_t>(config.single_node)};
+  nezha::Discovery found;
+  if (const nezha::Status status = nezha::discover(options, found); !status.ok()) {
+    std::fprintf(stderr, "nezha_ask: %s\n", status.text().c_str());
+    return 1;
+  }
+  std::vector<nezha_rail_stats_t> opened;
+  const Lines lines = open_engine(handle, opened);
+  for (const nezha::Interface& rail : found.chosen) {
+    const std::string name = "tcp/" + rail.name;
+    const bool open = std::any_of(opened.begin(), opened.end(), [&](const auto& stats) { return name == stats.name; });
+    if (open)
+      fact({"rail", name, rail.device, nezha::address_text(rail.family, rail.address), std::to_string(rail.prefix),
+            std::to_string(rail.speed_mbps)});
+    else
+      fact({"left_out", rail.name, reason_for(name, lines)});
+  }
+  for (const std::string& text : found.left_out) {
+    const std::size_t colon = text.find(": ");
+    fact({"left_out", text.substr(0, colon), text.substr(colon + 2)});
+  }
+  for (const std::string& word : found.unknown) fact({"unknown", word});
+  for (const std::string& text : found.available) fact({"available", text});
+  return 0;
+}
+
+/// The rails at these addresses. False: one is no address.
+bool read_rails(std::string_view text, std::vector<nezha::RailAddress>& rails) {
+  nezha::InterfaceList list;
+  if (!nezha::parse(text, list).ok()) return false;
+  for (const nezha::InterfaceList::Pattern& pattern : list.patterns()) {
+    if (pattern.family == 0) return false;
+    nezha::RailAddress rail;
+    rail.transport = "tcp";
+    rail.family = pattern.family;
+    rail.address = pattern.block;
+    rail.prefix = static_cast<std::uint8_t>(pattern.prefix);
+    rails.push_back(rail);
+  }
+  return true;
+}
+
+int lanes(const char* mine, const char* theirs) {
+  std::vector<nezha::RailAddress> one, other;
+  if (!read_rails(mine, one) || !read_rails(theirs, other)) {
+    std::fprintf(stderr, "nezha_ask: '%s', '%s': ADDRESS/BITS,... is allowed\n", mine, theirs);
+    return 2;
+  }
+  for (const nezha::RailPair& pair : nezha::pair_rails(one, other, false))
+    fact({"lane", std::to_string(pair.local), std::to_string(pair.remote)});
+  return 0;
+}
+
+std::string limit(int number) { return number == nezha::Range::kNoLimit ? "inf" : std::to_string(number); }
+
+void print(const nezha::Rule& rule) {
+  const bool endless = rule.last + 1 >= nezha::kSizeClasses;
+  fact({"rule", std::to_string(rule.first == 0 ? 0 : std::size_t{1} << rule.first),
+        endless ? "inf" : std::to_string((std::size_t{2} << rule.last) - 1), text_of(rule.chosen), std::to_string(rule.calls)});
+  for (const nezha::Measured& way : rule.measured) fact({"measured", text_of(way.way), std::to_string(way.time)});
+  for (const nezha::RailShare& share : rule.shares) fact({"share", share.rail, std::to_string(share.share)});
+}
+
+int table(const char* path) {
+  std::FILE* const file = std::fopen(path, "re");
+  if (file == nullptr) {
+    std::fprintf(stderr, "nezha_ask: %s: %s\n", path, std::strerror(errno));
+    return 1;
+  }
+  std::string text(nezha::TableFile::kMostBytes + 1, '\0');
+  text.resize(std::fread(text.data(), 1, text.size(), file));
+  std::fclose(file);
+  nezha::TableFile table;
+  if (const nezha::Status status = nezha::parse_table(text, table); !status.ok()) {
+    fact({"refused", status.text()});
+    return 0;
+  }
+  for (const nezha::ShapeRules& shape : table.shapes) {
+    fact({"communicator", std::to_string(shape.ranks.least), limit(shape.ranks.most), std::to_string(shape.nodes.least),
+          limit(shape.nodes.most)});
+    for (const nezha::Rule& rule : shape.rules) print(rule);
+  }
+  return 0;
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  if (argc == 4 && std::strcmp(argv[1], "lanes") == 0) return lanes(argv[2], argv[3]);
+  if (argc == 3 && std::strcmp(argv[1], "table") == 0) return table(argv[2]);
+  const Config config(nezha_config_create(), nezha_config_destroy);
+  if (argc < 2 || std::strcmp(argv[1], "rails") != 0) {
+    std::fprintf(stderr, "usage: %s rails [NAME=VALUE...] | lanes ADDRESS/BITS,... ADDRESS/BITS,... | table FILE\n", argv[0]);
+    return 2;
+  }
+  if (!config || !configure(*config, std::span(argv + 2, argv + argc))) return 2;
+  fact({"version", NEZHA_VERSION});
+  return rails(*config);
+}

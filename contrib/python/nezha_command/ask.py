@@ -1,0 +1,70 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""The engine's own answers, by the program nezha_ask beside which the command was installed."""
+
+import os
+import subprocess
+
+from . import installed
+from .errors import CommandError
+
+_SECONDS = 30
+
+
+def ask(*arguments):
+    """The facts that nezha_ask prints, each a list of fields. What it has to say when it fails becomes a CommandError."""
+    program = os.path.join(installed.LIBEXEC, "nezha_ask")
+    try:
+        done = subprocess.run([program, *arguments], capture_output=True, text=True, errors="replace", timeout=_SECONDS,
+                              check=False)
+    except OSError as error:
+        raise CommandError(f"{program} cannot be run ({error.strerror}): is Nezha installed on this node as on the others?") from None
+    except subprocess.TimeoutExpired:
+        raise CommandError(f"{program} did not answer within {_SECONDS} s") from None
+    if done.returncode != 0:
+        raise CommandError(" ".join(done.stderr.split()) or f"{program} ended with status {done.returncode}")
+    return [line.split("\t") for line in done.stdout.splitlines()]
+
+
+def rails(parameters):
+    """What the component would use on this node; parameters: {name: value}, names without coll_nezha_."""
+    found = {"version": "", "rails": [], "left_out": [], "unknown": [], "available": [], "trouble": []}
+    for kind, *fields in ask("rails", *(f"{name}={value}" for name, value in parameters.items())):
+        if kind == "version":
+            found["version"] = fields[0]
+        elif kind == "rail":
+            name, device, address, prefix, speed = fields
+            found["rails"].append({"name": name, "device": device, "address": address, "prefix": int(prefix),
+                                   "speed_mbps": int(speed)})
+        elif kind == "left_out":
+            found["left_out"].append({"name": fields[0], "reason": fields[1]})
+        elif kind == "trouble":
+            found["trouble"].append(dict(zip(("parameter", "value", "reason", "used"), fields)))
+        elif kind in ("unknown", "available"):
+            found[kind].append(fields[0])
+    return found
+
+
+def lanes(mine, theirs):
+    """[(number in mine, number in theirs)] of two nodes' rails, as the component pairs them."""
+    texts = [",".join(f"{rail['address']}/{rail['prefix']}" for rail in rails) for rails in (mine, theirs)]
+    return [(int(local), int(remote)) for _, local, remote in ask("lanes", *texts)] if all(texts) else []
+
+
+def table(path):
+    """{"refused": reason} or {"communicators": [{"ranks": (least, most), "nodes": ..., "rules": [...]}]} of a table's file, as
+    the component's own parser has it; numbers without limit are "inf"."""
+    communicators = []
+    for kind, *fields in ask("table", path):
+        if kind == "refused":
+            return {"refused": fields[0]}
+        if kind == "communicator":
+            communicators.append({"ranks": fields[:2], "nodes": fields[2:], "rules": []})
+        elif kind == "rule":
+            first, last, way, calls = fields
+            communicators[-1]["rules"].append({"first": int(first), "last": last, "way": way, "calls": int(calls),
+                                               "measured": [], "shares": {}})
+        elif kind == "measured":
+            communicators[-1]["rules"][-1]["measured"].append({"way": fields[0], "us": int(fields[1]) / 1000})
+        elif kind == "share":
+            communicators[-1]["rules"][-1]["shares"][fields[0]] = int(fields[1]) / 65536
+    return {"communicators": communicators}

@@ -1,0 +1,64 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""The command line: a subcommand per module, each with add(verbs) and run(options), which returns the exit status."""
+
+import argparse
+import os
+import signal
+import sys
+
+from . import bench, doctor, installed, node, rails, report, table
+from .errors import GOOD, UNABLE, CommandError
+
+_ABOUT = """\
+Looks at, tunes and measures Nezha, the component of Open MPI that carries MPI_Allreduce over all networks of a node.
+`nezha SUBCOMMAND --help` tells each one's options. nezha(1) is the manual, nezha-parameters(7) that of the parameters.
+
+Exit status of all: 0 good; 1 something was found that is not as it should be; 2 wrong arguments; 3 the work could not
+be done."""
+
+_SUBCOMMANDS = (rails, doctor, table, bench, report, node)
+
+
+def build_parser():
+    parser = argparse.ArgumentParser(prog="nezha", description=_ABOUT, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--version", action="version",
+                        version=f"nezha {installed.VERSION}, for Open MPI {installed.OMPI_VERSION}")
+    verbs = parser.add_subparsers(dest="verb", metavar="SUBCOMMAND", required=True,
+                                  parser_class=_Verb)
+    for module in _SUBCOMMANDS:
+        module.add(verbs)
+    return parser
+
+
+class _Verb(argparse.ArgumentParser):
+    def __init__(self, **options):
+        super().__init__(formatter_class=argparse.RawDescriptionHelpFormatter, **options)
+
+
+def _leave(number, _frame):
+    raise SystemExit(128 + number)
+
+
+def main(arguments=None):
+    arguments = sys.argv[1:] if arguments is None else arguments
+    behind = []
+    if "--" in arguments:
+        at = arguments.index("--")
+        arguments, behind = arguments[:at], arguments[at + 1:]
+    parser = build_parser()
+    options = parser.parse_args(arguments)
+    if behind and not hasattr(options, "hostfile"):
+        parser.error(f"nezha {options.verb}: nothing is allowed after --")
+    options.mpirun = behind
+    for number in (signal.SIGTERM, signal.SIGHUP):
+        signal.signal(number, _leave)
+    try:
+        return options.run(options)
+    except KeyboardInterrupt:
+        return 128 + signal.SIGINT
+    except BrokenPipeError:  # the reader of our output has gone, as head does
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return GOOD
+    except CommandError as error:
+        print(f"nezha {options.verb}: {error}", file=sys.stderr)
+        return UNABLE

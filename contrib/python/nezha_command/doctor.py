@@ -1,0 +1,88 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""nezha doctor: what is wrong, why, and what to do about it."""
+
+import json
+import random
+import socket
+
+from nezha_doctor import checks, facts
+from nezha_doctor.findings import PROBLEM, Cluster
+
+from . import fleet, launch, terminal
+from .errors import FOUND, GOOD, CommandError
+
+_PROBE_SECONDS = 60
+_ABOUT = """\
+Looks for what keeps Nezha from being used or makes it slow, and says what to do. On one node: versions, whether Open MPI
+finds the component, rails, kernel settings. On several it also compares the nodes, tries every pair of rails from both
+sides, and measures the links from each node to the next for a moment: the networks should be idle.
+
+  nezha doctor                        this node
+  nezha doctor --hostfile hosts       all nodes, and what is between them
+  nezha doctor -- -np 4 --host a,b    what follows -- goes to mpirun
+
+Exit status: 0 when there is no problem (advice is none), 1 when there is, 3 when it could not be found out."""
+
+
+def add(verbs):
+    parser = verbs.add_parser("doctor", help="what is wrong, why, and what to do about it", description=_ABOUT)
+    launch.add_options(parser)
+    parser.add_argument("--json", action="store_true", help="for scripts")
+    parser.add_argument("--port", type=int, metavar="N", help="the TCP port that is tried; default: one above coll_nezha_port_range's "
+                        "lower end, or any that is high")
+    parser.set_defaults(run=run)
+
+
+def run(options):
+    if launch.is_silent(options):
+        return GOOD
+    cluster, complaint = examine(options)
+    found = checks.findings(cluster)
+    if options.json:
+        print(json.dumps({"findings": [finding._asdict() for finding in found], "complaint": complaint, "nodes": cluster.facts,
+                          "probes": cluster.probes}, indent=1))
+    else:
+        _show(cluster, found, complaint)
+    return FOUND if complaint or any(finding.severity == PROBLEM for finding in found) else GOOD
+
+
+def examine(options):
+    """(Cluster, what the launcher complained about)"""
+    if launch.is_local(options):
+        return Cluster({socket.gethostname(): facts.gather()}), ""
+    with terminal.Progress() as progress:
+        progress.step("asking the nodes what they have")
+        answers, complaint = fleet.ask(options, ["facts"])
+        cluster = Cluster(answers)
+        if len(answers) > 1 and not complaint:
+            plan = {"port": options.port or _port(answers), "rails": {node: answer["rails"] for node, answer in answers.items()}}
+            progress.step(f"trying all lanes between {len(answers)} nodes, from both ends")
+            cluster.probes, complaint = fleet.ask(options, ["probe", json.dumps(plan)], _PROBE_SECONDS, tries=1)
+    return cluster, complaint
+
+
+def _port(answers):
+    """Within the range that firewalls were opened for, where there is one."""
+    ranges = {answer["parameters"].get("port_range", "0") for answer in answers.values()} - {"0", ""}
+    low, _, high = (min(ranges) if ranges else "20000-32000").partition("-")
+    try:
+        return random.randint(int(low), int(high))
+    except ValueError:
+        raise CommandError(f"coll_nezha_port_range '{low}-{high}' is no range: name a port by --port") from None
+
+
+def _show(cluster, found, complaint):
+    lanes, nodes = len(cluster.lanes()), len(cluster.facts)
+    count = sum(len(node["rails"]) for node in cluster.facts.values())
+    terminal.say(f"{nodes} node{'s' if nodes > 1 else ''}, {count} rails" + (f", {lanes} lanes between them" if lanes else ""))
+    for finding in found:
+        style = "bold red" if finding.severity == PROBLEM else "yellow"
+        terminal.say(f"\n{finding.severity}, {finding.check}: {finding.what}", style)
+        terminal.say(f"  what to do: {finding.do}")
+    if complaint:
+        terminal.say(f"\nThe launcher said: {complaint}", "bold red")
+    problems = sum(finding.severity == PROBLEM for finding in found)
+    if found:
+        terminal.say()
+    terminal.say(f"{problems} problem{'' if problems == 1 else 's'} found, {len(found) - problems} pieces of advice",
+                 "bold" if problems else "green")

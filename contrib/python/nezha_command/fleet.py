@@ -1,0 +1,77 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""The same question on every node: this command is started there by the launcher, and its answers are collected."""
+
+import collections
+import os
+import signal
+import subprocess
+import tempfile
+import threading
+
+from . import launch, letters
+from .errors import CommandError
+
+_WORDS = 1500
+
+Answers = collections.namedtuple("Answers", "by_node complaint")
+
+
+def ask(options, question, seconds=60, tries=3):
+    """{node: answer} of `question` (words for nezha on-node). A launcher now and then mixes what it passes on: the answers
+    of several tries are put together. Raises CommandError when there is none at all."""
+    answers, expected = {}, 0
+    for _ in range(tries):
+        found, started, complaint = _try(options, question, seconds)
+        answers.update(found)
+        expected = max(expected, started)
+        if answers and len(answers) >= expected:
+            break
+    if not answers:
+        raise CommandError(f"no node has answered: {complaint or 'the launcher started nothing'}")
+    if len(answers) < expected:
+        complaint = f"{len(answers)} of {expected} nodes have answered. {complaint}"
+    return Answers(dict(sorted(answers.items(), key=lambda item: _by_number(item[0]))), complaint)
+
+
+def _by_number(name):
+    """n2 before n10."""
+    digits = "".join(letter if letter.isdigit() else " " for letter in name).split()
+    return [int(word) for word in digits], name
+
+
+def _try(options, question, seconds):
+    """({node: answer}, how many processes there were, what the launcher complained about)"""
+    box, found, sizes = letters.Box(), {}, [0]
+    with tempfile.TemporaryFile("w+", errors="replace") as errors:
+        job = subprocess.Popen([*launch.words(options), launch.COMMAND, "on-node", *question], env=launch.environment(),
+                               stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=errors, text=True, errors="replace",
+                               start_new_session=True)
+        expired = threading.Event()
+        timer = threading.Timer(seconds, lambda: (expired.set(), _end(job)))
+        timer.start()
+        try:
+            for line in job.stdout:
+                letter = box.take(line)
+                if letter:
+                    node, _, message = letter
+                    found[node] = message["answer"]
+                    sizes.append(message["nodes"])
+            job.wait()
+        finally:
+            timer.cancel()
+            _end(job)
+        errors.seek(0)
+        words = " ".join(errors.read().split())[-_WORDS:]
+    if expired.is_set():
+        words = f"the launcher did not end within {seconds} s. {words}"
+    return found, max(sizes), words if job.returncode != 0 else ""
+
+
+def _end(job):
+    if job.poll() is None:
+        os.killpg(job.pid, signal.SIGTERM)
+        try:
+            job.wait(5)
+        except subprocess.TimeoutExpired:
+            os.killpg(job.pid, signal.SIGKILL)
+            job.wait()

@@ -1,0 +1,61 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""The report's page: one HTML file with everything in it, nothing is fetched."""
+
+import html
+
+_STYLE = """
+:root { color-scheme: light; }
+body { font: 15px/1.5 system-ui, "DejaVu Sans", sans-serif; color: #1d1d1f; background: #fff; margin: 0 auto; max-width: 1080px;
+       padding: 28px 20px 60px; }
+h1 { font-size: 26px; margin: 0 0 4px; } h2 { font-size: 19px; margin: 36px 0 6px; border-top: 1px solid #ddd; padding-top: 18px; }
+p { margin: 6px 0; max-width: 78ch; } .sub { color: #666; }
+.tiles { display: flex; flex-wrap: wrap; gap: 12px; margin: 18px 0 6px; }
+.tile { border: 1px solid #ddd; border-radius: 8px; padding: 10px 16px; min-width: 130px; }
+.tile b { display: block; font-size: 22px; line-height: 1.25; } .tile span { color: #666; font-size: 13px; }
+.warn { background: #fff3cd; border: 1px solid #e0c060; border-radius: 6px; padding: 8px 12px; margin: 10px 0; }
+figure { margin: 12px 0; overflow-x: auto; } svg { max-width: 100%; height: auto; display: block; }
+.scroll { overflow-x: auto; } table { border-collapse: collapse; font-size: 14px; margin: 10px 0; }
+th, td { padding: 3px 12px 3px 0; text-align: right; white-space: nowrap; border-bottom: 1px solid #eee; }
+th { font-weight: 600; border-bottom: 1px solid #999; } th.text, td.text { text-align: left; }
+footer { margin-top: 48px; color: #666; font-size: 13px; }
+"""
+
+
+class Page:
+    """Collects parts; text is escaped, SVG is taken as it is."""
+
+    def __init__(self, title, subtitle):
+        self._title = title
+        self._parts = [f"<h1>{html.escape(title)}</h1><p class=sub>{html.escape(subtitle)}</p>"]
+
+    def heading(self, text):
+        self._parts.append(f"<h2>{html.escape(text)}</h2>")
+
+    def say(self, text):
+        self._parts.append(f"<p>{html.escape(text)}</p>")
+
+    def warn(self, text):
+        self._parts.append(f"<div class=warn>{html.escape(text)}</div>")
+
+    def tiles(self, pairs):
+        """(large text, small text) each."""
+        tiles = "".join(f"<div class=tile><b>{html.escape(large)}</b><span>{html.escape(small)}</span></div>"
+                        for large, small in pairs)
+        self._parts.append(f"<div class=tiles>{tiles}</div>")
+
+    def svg(self, text, caption):
+        self._parts.append(f'<figure role=img aria-label="{html.escape(caption)}">{text}</figure>')
+
+    def table(self, columns, rows, text=()):
+        """Columns named in `text` are aligned left."""
+        classes = [" class=text" if name in text else "" for name in columns]
+        head = "".join(f"<th{style}>{html.escape(name)}</th>" for name, style in zip(columns, classes))
+        body = "".join("<tr>" + "".join(f"<td{style}>{html.escape(str(cell))}</td>" for cell, style in zip(row, classes)) +
+                       "</tr>" for row in rows)
+        self._parts.append(f"<div class=scroll><table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table></div>")
+
+    def text(self, footer):
+        return ("<!DOCTYPE html>\n<html lang=en><head><meta charset=utf-8>"
+                '<meta name=viewport content="width=device-width, initial-scale=1">'
+                f"<title>{html.escape(self._title)}</title><style>{_STYLE}</style></head>\n<body>" +
+                "\n".join(self._parts) + f"\n<footer>{html.escape(footer)}</footer></body></html>\n")

@@ -1,0 +1,72 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""nezha rails: what each node has, what is used, what is left out and why."""
+
+import json
+import socket
+
+from . import fleet, launch, node, terminal
+from .errors import FOUND, GOOD
+
+_ABOUT = """\
+Tells for each node which of its network interfaces Nezha takes as rails, which it leaves out, and why: the component's own
+answer, with the parameters that are in force on that node.
+
+  nezha rails                         this node
+  nezha rails --hostfile hosts        every node of a hostfile
+  nezha rails -- -np 4 --host a,b     what follows -- goes to mpirun
+
+Exit status: 0 when every node has a rail and everything that was named is there, 1 otherwise, 3 when it could not be found
+out."""
+
+
+def add(verbs):
+    parser = verbs.add_parser("rails", help="what each node has, what is used, what is left out and why", description=_ABOUT)
+    launch.add_options(parser)
+    parser.add_argument("--json", action="store_true", help="for scripts")
+    parser.set_defaults(run=run)
+
+
+def run(options):
+    if launch.is_silent(options):
+        return GOOD
+    if launch.is_local(options):
+        answers, complaint = {socket.gethostname(): node.rails()}, ""
+    else:
+        with terminal.Progress() as progress:
+            progress.step("asking the nodes")
+            answers, complaint = fleet.ask(options, ["rails"])
+    if options.json:
+        print(json.dumps({"nodes": answers, "complaint": complaint}, indent=1))
+    else:
+        _show(answers)
+        if complaint:
+            terminal.say(f"The launcher said: {complaint}", "yellow")
+    return FOUND if complaint or any(list(problems(answer)) for answer in answers.values()) else GOOD
+
+
+def problems(answer):
+    """What is not as the user wanted it, one sentence each."""
+    for entry in answer["trouble"]:
+        yield f"coll_nezha_{entry['reason']}; used: {entry['used'] or '(empty)'}"
+    for word in answer["unknown"]:
+        there = ", ".join(answer["available"]) or "nothing"
+        yield f"'{word}' is named as a rail, and this node does not have it; there is {there}"
+    if not answer["rails"]:
+        yield "no rail: Open MPI's own allreduce carries everything (name interfaces by coll_nezha_rail_include)"
+
+
+def _show(answers):
+    rows = []
+    for name, answer in answers.items():
+        for rail in answer["rails"]:
+            rows.append((name, rail["name"], f"{rail['address']}/{rail['prefix']}", _speed(rail), ("used", "green")))
+        for other in answer["left_out"]:
+            rows.append((name, other["name"], "", "", (f"left out: {other['reason']}", "dim")))
+        for text in problems(answer):
+            rows.append((name, "", "", "", (text, "bold red")))
+    terminal.print_table(("node", "interface", "address", "speed", "what about it"), rows)
+
+
+def _speed(rail):
+    speed = rail["speed_mbps"]
+    return "?" if speed == 0 else f"{speed / 1000:g} Gbit/s" if speed >= 1000 else f"{speed} Mbit/s"

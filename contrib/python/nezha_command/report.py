@@ -1,0 +1,66 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""nezha report: one page with pictures of what was measured and of what a job did."""
+
+import datetime
+import json
+import os
+
+from . import installed, trace_file
+from .errors import GOOD, CommandError
+
+_ABOUT = """\
+Makes one self-contained HTML page, which needs no network, from any of
+
+  a trace    what mpirun --mca coll_nezha_trace FILE made rank 0 write: how sizes were carried and by which rails,
+             traffic on each rail over time with the lanes' failures marked, and how each size found its way
+  a bench    what nezha bench or contrib/bench wrote by --json: time, and % of the limit, against the competitors
+
+  nezha report job.trace bench.json --output report.html
+
+Exit status: 0, or 3 when a file cannot be read."""
+
+
+def add(verbs):
+    parser = verbs.add_parser("report", help="a page with pictures, from a job's trace and from the bench", description=_ABOUT)
+    parser.add_argument("files", nargs="+", metavar="FILE", help="traces and bench files, in any order")
+    parser.add_argument("--output", "-o", default="nezha-report.html", metavar="FILE", help="default nezha-report.html")
+    parser.set_defaults(run=run)
+
+
+def run(options):
+    try:
+        from . import report_bench, report_trace
+        from .page import Page
+    except ModuleNotFoundError as error:
+        raise CommandError(f"Python's module {error.name} is missing: install python3-{error.name}") from None
+    now = datetime.datetime.now().astimezone()
+    page = Page("Nezha: report", ", ".join(os.path.basename(path) for path in options.files))
+    for path in options.files:
+        kind, content = read(path)
+        (report_trace if kind == "trace" else report_bench).write(page, content, path)
+    scratch = f"{options.output}.part"
+    try:
+        with open(scratch, "w", encoding="utf-8") as file:
+            file.write(page.text(f"nezha {installed.VERSION}, {now:%Y-%m-%d %H:%M}"))
+        os.replace(scratch, options.output)
+    except OSError as error:
+        raise CommandError(f"{options.output} cannot be written: {error.strerror}") from None
+    print(options.output)
+    return GOOD
+
+
+def read(path):
+    """('trace', Trace) or ('bench', document)."""
+    try:
+        with open(path, encoding="utf-8", errors="replace") as file:
+            first = file.readline()
+            if trace_file.is_trace(first):
+                return "trace", trace_file.read(path)
+            document = json.loads(first + file.read())
+    except OSError as error:
+        raise CommandError(f"{path} cannot be read: {error.strerror}") from None
+    except ValueError:
+        document = None
+    if not isinstance(document, dict) or "cases" not in document:
+        raise CommandError(f"{path} is neither a trace nor a file of the bench")
+    return "bench", document

@@ -1,0 +1,99 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""The report's part on a job's trace."""
+
+import itertools
+
+from nezha_bench.sizes import size_text
+
+from . import figures, trace_story
+
+_numbers = itertools.count(1)
+# Beyond this the list of events tells nobody anything.
+_MOST_EVENTS = 60
+# Lanes that come up while the job starts are no news.
+_FIRST_SECONDS = 1.0
+
+
+def write(page, trace, path):
+    sizes = trace_story.sizes(trace)
+    page.heading("A job")
+    page.say(f"{path}: written by rank 0 on {trace.node}, Nezha {trace.version}; its own calls, its own rails.")
+    if trace.full:
+        page.warn("The trace reached its greatest length and ends before the job did.")
+    if not sizes:
+        page.warn("No call was carried by Nezha in this job, nor measured: "
+                  "coll_nezha_verbose 1 tells why, and nezha doctor what may be wrong.")
+        return
+    events = _events(trace)
+    page.tiles(_tiles(trace, sizes, events))
+    if any(size.shares for size in sizes):
+        _write_sizes(page, trace, sizes)
+    if trace.traffic:
+        _write_traffic(page, trace, events)
+    if any(len(size.points) > 1 for size in sizes):
+        _write_convergence(page, sizes)
+
+
+def _events(trace):
+    """(number, Event): what happened to lanes once they were up, and each reason but the first."""
+    seen, found = set(), []
+    for event in trace.events:
+        first = event.event == "up" and (event.lane, event.peer) not in seen
+        seen.add((event.lane, event.peer))
+        if not (first and event.ms / 1e3 < _FIRST_SECONDS) and not first:
+            found.append(event)
+    return list(enumerate(found, 1))
+
+
+def _tiles(trace, sizes, events):
+    yield f"{sum(size.calls for size in sizes)}", "calls of rank 0"
+    yield _bytes(sum(sum(row.sent) for row in trace.traffic)), "sent by it"
+    yield f"{len(trace.rails)}", "rails"
+    lost = sum(event.event == "lost" for _, event in events)
+    yield f"{lost}", "lanes lost"
+
+
+def _bytes(count):
+    for unit, size in (("GiB", 1 << 30), ("MiB", 1 << 20), ("KiB", 1 << 10)):
+        if count >= size:
+            return f"{count / size:.1f} {unit}"
+    return f"{count} B"
+
+
+def _write_sizes(page, trace, sizes):
+    page.heading("How each size is carried")
+    page.say(f"Which algorithm, and which part of the bytes went over each rail, in {trace_story.SETTLED}. "
+             "Where the calls went to Open MPI's own allreduce (incumbent) no bytes are counted.")
+    page.svg(figures.svg(figures.shares(sizes, trace.rails), f"s{next(_numbers)}"), "Shares of rails and algorithm by size")
+    rows = [(size_text(1 << size.size_class), size.calls, size.way, _time(size.us),
+             size.settled_after or "from the start", *(f"{100 * share:.1f}" for share in size.shares or [0] * len(trace.rails)))
+            for size in sizes]
+    page.table(["from bytes", "calls", "way", "median", "settled after calls", *(f"{name} %" for name in trace.rails)], rows,
+               text=("way",))
+
+
+def _time(us):
+    return f"{us:.1f} µs" if us < 1000 else f"{us / 1000:.2f} ms"
+
+
+def _write_traffic(page, trace, events):
+    step, seconds, rates = trace_story.traffic(trace)
+    page.heading("Traffic on each rail")
+    page.say("What rank 0 handed to its lanes. Lines mark what happened to lanes: red lost, orange suspect (no answer), "
+             "green answering or connected again.")
+    marks = [(event.ms / 1e3, event.event, number) for number, event in events]
+    page.svg(figures.svg(figures.traffic(trace.rails, step, seconds, rates, marks), f"t{next(_numbers)}"),
+             "Bytes per second on each rail over time")
+    if events:
+        page.table(["", "seconds", "event", "lane", "to", "why"],
+                   [(number, f"{event.ms / 1e3:.3f}", event.event, event.lane, event.peer, event.why)
+                    for number, event in events[:_MOST_EVENTS]], text=("event", "lane", "to", "why"))
+    if len(events) > _MOST_EVENTS:
+        page.say(f"And {len(events) - _MOST_EVENTS} more events.")
+
+
+def _write_convergence(page, sizes):
+    page.heading("How each size found its way")
+    page.say("The duration of each of a size's first calls on rank 0, by what carried it; the dotted line is the 20th call. "
+             f"Without coll_nezha_learn nothing is tried. What took more than {figures.CUT} times the median is off the top.")
+    page.svg(figures.svg(figures.convergence(sizes), f"c{next(_numbers)}"), "Duration of each call by its number")

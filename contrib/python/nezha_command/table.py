@@ -1,0 +1,120 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""nezha table: what is in a file of learned ways, whether it is sound, and how two differ."""
+
+import json
+
+from nezha_bench.sizes import size_text
+
+from . import ask, terminal
+from .errors import FOUND, GOOD, CommandError
+
+_ABOUT = """\
+Looks at what coll_nezha_table_save has written and coll_nezha_table reads (nezha-table(5)). The component's own parser reads it.
+
+  nezha table show FILE          what is chosen for each size, what it took, and by how much it won
+  nezha table diff FILE OTHER    where they choose differently
+  nezha table check FILE...      whether the component would take them
+
+Exit status: 0; 1 when a file would be refused, or, of diff, when they differ; 3 when one cannot be read."""
+
+
+def add(verbs):
+    parser = verbs.add_parser("table", help="show, compare and check files of learned ways", description=_ABOUT)
+    parser.add_argument("what", choices=("show", "diff", "check"))
+    parser.add_argument("files", nargs="+", metavar="FILE")
+    parser.add_argument("--json", action="store_true", help="for scripts")
+    parser.set_defaults(run=run)
+
+
+def run(options):
+    wanted = {"show": 1, "diff": 2}.get(options.what)
+    if wanted and len(options.files) != wanted:
+        raise CommandError(f"{options.what} takes {wanted} file{'s' if wanted > 1 else ''}, not {len(options.files)}")
+    tables = [ask.table(path) for path in options.files]
+    refused = [(path, table["refused"]) for path, table in zip(options.files, tables) if "refused" in table]
+    if options.what == "check" or refused:
+        return _check(options, refused)
+    return _show(tables[0], options) if options.what == "show" else _diff(*tables, options)
+
+
+def _check(options, refused):
+    if options.json:
+        print(json.dumps({"refused": dict(refused)}, indent=1))
+        return FOUND if refused else GOOD
+    reasons = dict(refused)
+    for path in options.files:
+        if path in reasons:
+            terminal.say(f"{path} is refused: {reasons[path]}", "bold red")
+        elif options.what == "check":
+            terminal.say(f"{path} is sound", "green")
+    return FOUND if refused else GOOD
+
+
+def _range(low, high, text=str):
+    return text(low) if str(low) == str(high) else f"{text(low)} and more" if high == "inf" else f"{text(low)} to {text(high)}"
+
+
+def _sizes(rule):
+    """'64K' for a single size class, which goes to below the next power of two."""
+    first, last = rule["first"], rule["last"]
+    if last != "inf" and int(last) + 1 == 2 * max(1, first):
+        return size_text(first)
+    return f"{size_text(first)} and more" if last == "inf" else f"{size_text(first)} to {size_text(int(last) + 1)}"
+
+
+def _shape(entry):
+    ranks, nodes = _range(*entry["ranks"]), _range(*entry["nodes"])
+    return f"{ranks} ranks" + ("" if nodes == "0 and more" else f" on {nodes} nodes")
+
+
+def _time(us):
+    return f"{us:.1f} us" if us < 1000 else f"{us / 1000:.2f} ms"
+
+
+def _row(rule):
+    others = [entry for entry in rule["measured"] if entry["way"] != rule["way"]]
+    own = next((entry["us"] for entry in rule["measured"] if entry["way"] == rule["way"]), None)
+    best = min(others, key=lambda entry: entry["us"], default=None)
+    return (_sizes(rule), (rule["way"], "bold"), _time(own) if own else "", best["way"] if best else "",
+            f"{best['us'] / own:.2f} x" if best and own else "", str(rule["calls"]) if rule["calls"] else "",
+            ", ".join(f"{rail} {100 * share:.0f} %" for rail, share in rule["shares"].items()))
+
+
+def show(table):
+    for number, entry in enumerate(table["communicators"]):
+        terminal.say(("\n" if number else "") + _shape(entry), "bold")
+        terminal.print_table(("size", "way", "takes", "next best", "takes", "calls", "shares"), map(_row, entry["rules"]),
+                             right=("size", "takes", "calls"))
+    if not table["communicators"]:
+        terminal.say("The table is empty.")
+
+
+def _show(table, options):
+    if options.json:
+        print(json.dumps(table, indent=1))
+    else:
+        show(table)
+    return GOOD
+
+
+def differences(one, other):
+    """[(communicator, size, way in one, way in other)], '' where one says nothing."""
+    def ways(table):
+        return {(_shape(entry), rule["first"], _sizes(rule)): rule["way"]
+                for entry in table["communicators"] for rule in entry["rules"]}
+
+    left, right = ways(one), ways(other)
+    keys = sorted({*left, *right}, key=lambda key: (key[0], key[1]))
+    return [(shape, size, left.get(key, ""), right.get(key, "")) for key in keys for shape, _, size in [key]
+            if left.get(key) != right.get(key)]
+
+
+def _diff(one, other, options):
+    found = differences(one, other)
+    if options.json:
+        print(json.dumps([dict(zip(("communicator", "size", "one", "other"), row)) for row in found], indent=1))
+    elif found:
+        terminal.print_table(("communicator", "size", *options.files), found, right=("size",))
+    else:
+        terminal.say("They choose alike.")
+    return FOUND if found else GOOD

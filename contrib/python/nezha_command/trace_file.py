@@ -1,0 +1,94 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Reads what coll_nezha_trace wrote (components/engine/trace.h has the format)."""
+
+import collections
+import dataclasses
+import json
+
+from .errors import CommandError
+
+FORMAT = 1
+
+Event = collections.namedtuple("Event", "ms event lane peer why")
+Traffic = collections.namedtuple("Traffic", "ms sent received")
+Call = collections.namedtuple("Call", "ms ranks size us way sent")
+Calls = collections.namedtuple("Calls", "ms size_class calls us least_us way sent")
+
+
+@dataclasses.dataclass
+class Trace:
+    """Times are in milliseconds since the job began; lists of bytes are in the order of rails, padded with zeros."""
+
+    version: str = ""
+    node: str = ""
+    tick_ms: float = 50.0
+    rails: list = dataclasses.field(default_factory=list)
+    traffic: list = dataclasses.field(default_factory=list)
+    events: list = dataclasses.field(default_factory=list)
+    single: list = dataclasses.field(default_factory=list)
+    summed: list = dataclasses.field(default_factory=list)
+    full: bool = False
+
+    def classes(self):
+        """{size class: number of calls}, k for sizes from 2^k to below 2^(k+1)."""
+        found = collections.Counter(call.size.bit_length() - 1 for call in self.single)
+        for calls in self.summed:
+            found[calls.size_class] += calls.calls
+        return dict(sorted(found.items()))
+
+
+def is_trace(first_line):
+    try:
+        start = json.loads(first_line)
+    except ValueError:
+        return False
+    return isinstance(start, dict) and start.get("kind") == "start" and "tick_ms" in start
+
+
+def read(path):
+    """Raises CommandError with file and line. A last line that is cut, as of a job that was killed, is left out."""
+    trace = Trace()
+    with open(path, encoding="utf-8", errors="replace") as file:
+        lines = file.read().split("\n")
+    for number, line in enumerate(lines, 1):
+        if not line:
+            continue
+        try:
+            _take(trace, json.loads(line))
+        except (ValueError, KeyError, TypeError) as error:
+            if number == len(lines):
+                break
+            raise CommandError(f"{path}, line {number}: this is no line of a trace ({error})") from None
+    _pad(trace)
+    return trace
+
+
+def _take(trace, entry):
+    kind = entry["kind"]
+    if kind == "start":
+        if entry["format"] != FORMAT:
+            raise ValueError(f"format {entry['format']}, {FORMAT} is understood")
+        trace.version, trace.node, trace.tick_ms = entry["version"], entry["node"], float(entry["tick_ms"])
+    elif kind == "rails":
+        trace.rails = entry["names"]
+    elif kind == "traffic":
+        trace.traffic.append(Traffic(entry["t"], entry["sent"], entry["received"]))
+    elif kind == "lane":
+        trace.events.append(Event(entry["t"], entry["event"], entry["lane"], entry["peer"], entry["why"]))
+    elif kind == "call":
+        trace.single.append(Call(entry["t"], entry["ranks"], entry["bytes"], entry["us"], entry["way"], entry["sent"]))
+    elif kind == "calls":
+        trace.summed.append(Calls(entry["t"], entry["class"], entry["calls"], entry["us"], entry["least_us"], entry["way"],
+                                  entry["sent"]))
+    elif kind == "full":
+        trace.full = True
+
+
+def _pad(trace):
+    """Rails that came later are in no list before."""
+    def padded(values):
+        return values + [0] * (len(trace.rails) - len(values))
+
+    trace.traffic = [row._replace(sent=padded(row.sent), received=padded(row.received)) for row in trace.traffic]
+    trace.single = [row._replace(sent=padded(row.sent)) for row in trace.single]
+    trace.summed = [row._replace(sent=padded(row.sent)) for row in trace.summed]

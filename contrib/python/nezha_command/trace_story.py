@@ -1,0 +1,85 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""What a trace says of each size class: how it was carried in the end, by which rails, and since which call."""
+
+import collections
+import dataclasses
+import statistics
+
+SETTLED = "the last quarter of its calls"
+
+
+@dataclasses.dataclass
+class Size:
+    """Of one size class; shares are parts of 1, empty where the rails carried nothing."""
+
+    size_class: int
+    calls: int
+    way: str
+    us: float  # median of the calls that went this way, among the latest
+    shares: list
+    settled_after: int  # calls before the last change of the way
+    points: list  # (number of the call, us, way), those that were written singly
+
+
+def sizes(trace):
+    return [_size(trace, size_class, calls) for size_class, calls in trace.classes().items()]
+
+
+def _size(trace, size_class, calls):
+    single = [call for call in trace.single if call.size.bit_length() - 1 == size_class]
+    summed = [row for row in trace.summed if row.size_class == size_class]
+    points = [(number, call.us, call.way) for number, call in enumerate(single, 1)]
+    rows = [(1, call.us, call.way, call.sent) for call in single] + [(row.calls, row.us, row.way, row.sent) for row in summed]
+    late = _latest(rows, max(1, calls // 4))
+    way = collections.Counter({way: 0 for _, _, way, _ in late})
+    for count, _, one, _ in late:
+        way[one] += count
+    way = way.most_common(1)[0][0]
+    chosen = [row for row in late if row[2] == way]
+    return Size(size_class, calls, way, statistics.median(us for _, us, _, _ in chosen), _shares(chosen),
+                _settled_after(rows, way), points)
+
+
+def _latest(rows, wanted):
+    """The last rows that make up `wanted` calls."""
+    taken = 0
+    for index in range(len(rows) - 1, -1, -1):
+        taken += rows[index][0]
+        if taken >= wanted:
+            return rows[index:]
+    return rows
+
+
+def _shares(rows):
+    totals = [sum(column) for column in zip(*(sent for _, _, _, sent in rows))]
+    whole = sum(totals)
+    return [part / whole for part in totals] if whole else []
+
+
+def _settled_after(rows, way):
+    """How many calls there were when the way was taken that it has kept, trials of others later on aside: from there on
+    fewer than one call in ten went another way."""
+    after, others, kept = sum(count for count, *_ in rows), 0, 0
+    for count, _, one, _ in reversed(rows):
+        others, kept = (others, kept + count) if one == way else (others + count, kept)
+        if others > max(5, kept // 10):
+            break
+        if one == way:
+            after_here = kept + others
+            settled = after_here
+    return after - settled if kept else after
+
+
+def traffic(trace, most=400):
+    """(milliseconds per step, [seconds], [[Mbit/s per step] per rail]) of what was sent, in at most `most` steps."""
+    if not trace.traffic:
+        return trace.tick_ms, [], []
+    begin, end = trace.traffic[0].ms - trace.tick_ms, trace.traffic[-1].ms
+    step = trace.tick_ms * max(1, round((end - begin) / trace.tick_ms / most))
+    count = int((end - begin) / step) + 1
+    rates = [[0.0] * count for _ in trace.rails]
+    for row in trace.traffic:
+        at = min(count - 1, int((row.ms - trace.tick_ms / 2 - begin) / step))
+        for rail, sent in enumerate(row.sent):
+            rates[rail][at] += sent * 8 / 1e3 / step
+    return step, [(begin + (number + 0.5) * step) / 1e3 for number in range(count)], rates

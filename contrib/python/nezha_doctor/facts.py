@@ -1,0 +1,86 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""What the doctor wants to know of a node, gathered on that node: plain data, no judgement."""
+
+import fcntl
+import os
+import platform
+import socket
+import struct
+
+from nezha_command import ask, installed, ompi
+
+# Each is asked for by name; what this kernel does not have is left out.
+_SETTINGS = ("net.core.rmem_max", "net.core.wmem_max", "net.ipv4.tcp_rmem", "net.ipv4.tcp_wmem",
+             "net.ipv4.tcp_congestion_control", "net.ipv4.tcp_slow_start_after_idle", "net.ipv4.tcp_window_scaling",
+             "net.ipv4.tcp_sack", "net.ipv4.conf.all.arp_ignore", "net.ipv4.conf.all.arp_announce")
+_OF_INTERFACE = ("net.ipv4.conf.{}.rp_filter", "net.ipv4.conf.{}.arp_ignore", "net.ipv4.conf.{}.arp_announce")
+
+_SIOCGIFMTU, _SIOCGIFHWADDR = 0x8921, 0x8927
+_COMPLETE = 2  # ATF_COM: the neighbour has answered, or was set by hand
+NOBODY = "00:00:00:00:00:00"
+
+
+def gather():
+    parameters = ompi.rail_parameters()
+    found = ask.rails(parameters)
+    names = [rail["device"] for rail in found["rails"]]
+    return {"nezha": installed.VERSION, "parameters": parameters, **found,
+            "ompi": {"version": ompi.version(), "built_for": installed.OMPI_VERSION, "component_found": ompi.component_found()},
+            "machine": {"kernel": platform.release(), "cores": len(os.sched_getaffinity(0)), "load": os.getloadavg()[0],
+                        "ranks": int(os.environ.get("OMPI_COMM_WORLD_LOCAL_SIZE", "1"))},
+            "settings": {name: value for name in _SETTINGS if (value := setting(name)) is not None},
+            "interfaces": {name: interface(name) for name in names}}
+
+
+def setting(name):
+    return _read("/proc/sys/" + name.replace(".", "/"))
+
+
+def _read(path):
+    try:
+        with open(path, encoding="ascii", errors="replace") as file:
+            return " ".join(file.read().split())
+    except OSError:
+        return None
+
+
+def interface(name):
+    """MTU, hardware address, NUMA node of its device (None for software), duplex as the driver has it, its own settings."""
+    base = f"/sys/class/net/{name}"
+    numa = _read(f"{base}/device/numa_node")
+    return {"mtu": mtu(name), "mac": mac(name), "numa": int(numa) if numa not in (None, "-1") else None, "duplex": _read(f"{base}/duplex"),
+            "settings": {entry.replace("{}", name): value for entry in _OF_INTERFACE
+                         if (value := _read("/proc/sys/" + entry.replace(".", "/").format(name))) is not None}}
+
+
+def mtu(name):
+    answer = _ask_kernel(_SIOCGIFMTU, name)
+    return answer and struct.unpack("16si", answer[:20])[1]
+
+
+def mac(name):
+    answer = _ask_kernel(_SIOCGIFHWADDR, name)
+    return answer and answer[18:24].hex(":")
+
+
+def _ask_kernel(request, name):
+    """By ioctl: /sys may show another network namespace's."""
+    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as any_socket:
+        try:
+            return fcntl.ioctl(any_socket, request, struct.pack("16s24x", name.encode()[:15]))
+        except OSError:
+            return None
+
+
+def neighbours():
+    """{address: hardware address} of IPv4, all zeros for who does not answer."""
+    lines = (_read_lines("/proc/net/arp"))[1:]
+    return {words[0]: words[3] if int(words[2], 16) & _COMPLETE else NOBODY for words in map(str.split, lines) if len(words) > 3}
+
+
+def _read_lines(path):
+    try:
+        with open(path, encoding="ascii", errors="replace") as file:
+            return file.readlines()
+    except OSError:
+        return []

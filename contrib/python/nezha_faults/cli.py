@@ -1,0 +1,150 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""The command line of contrib/faults, and what it measures in which order."""
+
+import argparse
+import dataclasses
+import os
+import sys
+
+from nezha_lab import Lab, LabError, LabUnavailable
+
+from nezha_bench import document
+from nezha_bench.errors import BenchError
+
+from . import flood, others, rounds, soak, table
+from .calls import CallJob
+from .trigger import Trigger
+
+EXIT_UNAVAILABLE = 77
+
+_TOP = os.path.dirname(os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__)))))
+_CASES = ("silent", "carrier", "three-of-four", "soak", "flood")
+_SIZE, _SIZE_BYTES = "16M", 16 << 20
+
+_ABOUT = """\
+Breaks rails of an emulated cluster under a running job that checks every element of every result, and measures:
+
+  silent, carrier  one of two rails lost on all nodes in the middle of a call, by silence or by its carrier: time beyond
+                   what the remaining rail needs; then the rail's return: first bytes on it, and 95 % of the speed again.
+                   Beside it what Open MPI (over all rails) and Gloo do under the same fault, one try each
+  three-of-four    the same with three of four rails lost at once
+  soak             a random fault of a random rail each second: throughput against what the whole rails allow
+  flood            strangers who connect and say the wrong thing: throughput beside that without them
+
+4 nodes, 1 + 1 Gbit/s (4 x 0.25 for three-of-four), vectors of 16 MiB. Exit status 77: this machine cannot run a lab."""
+
+
+@dataclasses.dataclass(frozen=True)
+class Programs:
+    calls: str
+    flood: str
+    gloo: str
+    component_dir: str
+
+    @classmethod
+    def of_build(cls, build):
+        programs = os.path.join(build, "contrib", "programs")
+        found = cls(os.path.join(programs, "nezha_fault_bench"), os.path.join(programs, "nezha_flood"),
+                    os.path.join(programs, "nezha_gloo_bench"), os.path.join(build, "component"))
+        for path in (found.calls, found.flood):
+            if not os.access(path, os.X_OK):
+                raise BenchError(f"there is no program {path}: build first (contrib/build), or name the build by --build")
+        return found
+
+
+def build_parser():
+    parser = argparse.ArgumentParser(prog="faults", description=_ABOUT, formatter_class=argparse.RawDescriptionHelpFormatter)
+    add = parser.add_argument
+    add("--cases", metavar="LIST", default=",".join(_CASES), help=f"of {', '.join(_CASES)}; default all")
+    add("--rounds", type=int, default=12, metavar="N", help="faults of each kind; default 12")
+    add("--soak-seconds", type=float, default=60, metavar="S", help="default 60")
+    add("--seed", type=int, default=1, metavar="N", help="of the soak's faults")
+    add("--flood-rates", default="1000,10000", metavar="LIST", help="connections a second; default 1000,10000")
+    add("--alone", action="store_true", help="without Open MPI and Gloo")
+    add("--nezha-mca", nargs=2, action="append", default=[], metavar=("KEY", "VALUE"), help="a parameter for Nezha's job")
+    add("--log", metavar="FILE", help="what Nezha's jobs wrote to standard error")
+    add("--build", default=os.path.join(_TOP, "build", "default"), metavar="DIR", help="made by contrib/build")
+    add("--json", metavar="FILE", help="every round of every case")
+    return parser
+
+
+class Session:
+    """One run of the command: options, programs, and where its words go."""
+
+    def __init__(self, options):
+        self.options, self.programs = options, Programs.of_build(os.path.abspath(options.build))
+        self.log = open(options.log, "w", encoding="utf-8") if options.log else None
+
+    def say(self, text):
+        print(f"faults: {text}", file=sys.stderr, flush=True)
+
+    def nezha(self, lab):
+        mca = [word for key, value in self.options.nezha_mca for word in ("--mca", key, value)]
+        return CallJob(lab, self.programs.calls, _SIZE, mca, incumbent_rails="mgmt", component_dir=self.programs.component_dir)
+
+    def keep(self, job):
+        if self.log:
+            self.log.write(job.log())
+
+    def lost(self, verb, nodes_rails, rails):
+        with Lab(nodes=4, rails=nodes_rails) as lab, Trigger(lab) as trigger:
+            with self.nezha(lab) as job:
+                job.settle(nezha=True)
+                found = {"rounds": rounds.many(lab, job, trigger, verb, rails, self.options.rounds, self.say)}
+                self.keep(job)
+            if not self.options.alone and len(rails) == 1:
+                found["Open MPI"] = others.open_mpi(lab, self.programs, _SIZE, trigger, verb)
+                if os.access(self.programs.gloo, os.X_OK):
+                    found["Gloo"] = others.gloo(lab, self.programs, _SIZE, trigger, verb)
+        return found
+
+    def steady(self, measure):
+        with Lab(nodes=4, rails=["1gbit", "1gbit"]) as lab, self.nezha(lab) as job:
+            job.settle(nezha=True)
+            found = measure(lab, job)
+            self.keep(job)
+        return found
+
+    def measure(self, case):
+        options = self.options
+        if case == "silent":
+            return self.lost("silence", ["1gbit"] * 2, [1])
+        if case == "carrier":
+            return self.lost("cut", ["1gbit"] * 2, [1])
+        if case == "three-of-four":
+            return self.lost("silence", ["250mbit"] * 4, [1, 2, 3])
+        if case == "soak":
+            return self.steady(lambda lab, job: soak.soak(lab, job, _SIZE_BYTES, options.soak_seconds, options.seed, self.say))
+        rates = [int(rate) for rate in options.flood_rates.split(",")]
+        return self.steady(lambda lab, job: {"rates": [
+            flood.flood(lab, job, self.programs.flood, rate, max(3, options.rounds // 2), self.say) for rate in rates]})
+
+
+def run(options):
+    cases = options.cases.split(",")
+    for case in cases:
+        if case not in _CASES:
+            raise BenchError(f"case '{case}': {', '.join(_CASES)} are allowed")
+    if options.rounds < 1:
+        raise BenchError(f"--rounds {options.rounds}: 1 or more is allowed")
+    session, whole = Session(options), document.start()
+    whole["cases"] = {}
+    for case in cases:
+        whole["cases"][case] = session.measure(case)
+        if options.json:
+            document.write(whole, options.json)
+    for line in table.lines(whole["cases"]):
+        print(line)
+    return 0
+
+
+def main(arguments=None):
+    options = build_parser().parse_args(arguments)
+    try:
+        return run(options)
+    except LabUnavailable as error:
+        print(f"faults: {error}", file=sys.stderr)
+        return EXIT_UNAVAILABLE
+    except (BenchError, LabError) as error:
+        print(f"faults: {error}", file=sys.stderr)
+        return 1

@@ -1,0 +1,60 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "coll_nezha_finalize.h"
+
+#include "ompi/attribute/attribute.h"
+#include "ompi/constants.h"
+
+#include "coll_nezha_engine.h"
+#include "coll_nezha_peers.h"
+#include "coll_nezha_report.h"
+#include "opal/compat.h"
+
+/* Whether there is to be a report: what rank 0 published decides, so that all ranks take part in gathering it or none. */
+static bool report;
+
+/** Called at the very start of MPI_Finalize, while everything still works. */
+static int finalize_begins(MPI_Comm self, int keyval, void *attribute, void *extra)
+{
+    (void)self;
+    (void)keyval;
+    (void)attribute;
+    (void)extra;
+    if (report) {
+        coll_nezha_report_print();
+    }
+    if (NULL != coll_nezha_engine()) {
+        nezha_engine_save_tables(coll_nezha_engine());
+    }
+    return MPI_SUCCESS;
+}
+
+static int not_copied(NEZHA_COPY_ATTRIBUTE_PARAMS)
+{
+    (void)from;
+    (void)keyval;
+    (void)extra;
+    (void)value;
+    (void)copy;
+    *flag = 0;
+    return MPI_SUCCESS;
+}
+
+/** MPI_Finalize begins by deleting the attributes of MPI_COMM_SELF. The public functions refuse to work inside
+ * MPI_Init, hence the internal ones. */
+static void watch_finalize(void)
+{
+    int keyval = MPI_KEYVAL_INVALID;
+    ompi_communicator_t *self = MPI_COMM_SELF;
+    ompi_attribute_fn_ptr_union_t copy = {.attr_communicator_copy_fn = not_copied};
+    ompi_attribute_fn_ptr_union_t delete = {.attr_communicator_delete_fn = finalize_begins};
+    if (OMPI_SUCCESS == ompi_attr_create_keyval(COMM_ATTR, copy, delete, &keyval, NULL, 0, NULL)) {
+        ompi_attr_set_c(COMM_ATTR, self, &self->c_keyhash, keyval, NULL, false);
+    }
+}
+
+void coll_nezha_finalize_prepare(struct ompi_communicator_t *world)
+{
+    const coll_nezha_peer_t *first = coll_nezha_peers_find(ompi_comm_peer_lookup(world, 0));
+    report = NULL != first && first->report;
+    watch_finalize();
+}

@@ -1,0 +1,11 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/** What is done when MPI_Finalize begins, while everything still works: the report, and the file of what was learned. */
+#ifndef MCA_COLL_NEZHA_FINALIZE_H
+#define MCA_COLL_NEZHA_FINALIZE_H
+
+#include "coll_nezha.h"
+
+/** Arranges for it. To be called for MPI_COMM_WORLD, inside MPI_Init. */
+void coll_nezha_finalize_prepare(struct ompi_communicator_t *world);
+
+#endif

@@ -1,0 +1,45 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""What the tests of the installed command share: where it is, and how it is run here and in a lab's node."""
+
+import json
+import os
+import subprocess
+import unittest
+
+from bench_case import BUILD, TOP
+from lab_case import PYTHON_DIR  # noqa: F401 (its import makes nezha_lab and nezha_command importable)
+
+COMMAND = os.path.join(BUILD, "install", "bin", "nezha")
+COMPONENT = os.environ.get("NEZHA_COMPONENT_DIR") or os.path.join(BUILD, "component")
+MANUAL = os.path.join(TOP, "contrib", "man", "nezha.1")
+
+
+def plain(text):
+    """Words in order, whatever they are wrapped in."""
+    return " ".join(text.split())
+
+
+class CommandCase(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        if not os.access(COMMAND, os.X_OK):
+            raise unittest.SkipTest(f"{COMMAND} is not there: contrib/build installs it")
+
+    def nezha(self, *arguments, status=0, **options):
+        """Runs the command on this host; its standard output."""
+        done = subprocess.run([COMMAND, *arguments], capture_output=True, text=True, timeout=120, check=False,
+                              stdin=subprocess.DEVNULL, **options)
+        self.assertEqual(done.returncode, status, done.stdout[-2000:] + done.stderr[-2000:])
+        return done.stdout
+
+    def nezha_in(self, lab, *arguments, status=0, env=None, component=COMPONENT):
+        """Runs it in node n0, with what mpirun needs there, and no interface named but in `arguments` or `env`."""
+        settings = lab.mpi_environment(component_dir=component)
+        del settings["OMPI_MCA_coll_nezha_rail_include"], settings["OMPI_MCA_btl_tcp_if_include"]
+        done = lab.exec(0, [COMMAND, *arguments], capture_output=True, text=True, timeout=120, stdin=subprocess.DEVNULL,
+                        env={**settings, **(env or {})})
+        self.assertEqual(done.returncode, status, done.stdout[-3000:] + done.stderr[-2000:])
+        return done.stdout
+
+    def json_in(self, lab, *arguments, **options):
+        return json.loads(self.nezha_in(lab, *arguments, "--json", **options))

@@ -1,0 +1,100 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""nezha rails: the component's own answer, on this host and on emulated nodes."""
+
+import os
+import re
+import subprocess
+import tempfile
+import unittest
+
+from command_case import COMMAND, COMPONENT, CommandCase, plain
+from lab_case import make_lab
+
+NODES = ("n0", "n1", "n2")
+ALL = ("--host", ",".join(NODES))
+
+
+class Here(CommandCase):
+    def test_this_node(self):
+        self.assertRegex(plain(self.nezha("rails", env={**os.environ, "OMPI_MCA_coll_nezha_single_node": "2"})),
+                         "tcp/lo0 127.0.0.1/32 [?] used .* tcp/lo1 127.0.0.2/32 [?] used")
+
+    def test_nothing_to_use(self):
+        env = {**os.environ, "OMPI_MCA_coll_nezha_rail_include": "eth99"}
+        text = plain(self.nezha("rails", env=env, status=1))
+        self.assertIn("'eth99' is named as a rail, and this node does not have it; there is ", text)
+        self.assertIn("no rail: Open MPI's own allreduce carries everything", text)
+
+    def test_a_launcher_that_is_not_there(self):
+        self.nezha("rails", "--launcher", "no-such-launcher", status=3)
+
+    def test_a_launcher_that_fails(self):
+        self.nezha("rails", "--launcher", "false", status=3)
+
+
+class Lab(CommandCase):
+    @classmethod
+    def setUpClass(cls):
+        super().setUpClass()
+        cls.lab = make_lab(cls, nodes=len(NODES), rails=["none", "none"])
+
+    def test_all_nodes(self):
+        found = self.json_in(self.lab, "rails", *ALL)["nodes"]
+        self.assertEqual(tuple(found), NODES)
+        for number, node in enumerate(found.values()):
+            self.assertEqual({rail["name"]: (rail["address"], rail["prefix"]) for rail in node["rails"]},
+                             {"tcp/eth0": (f"10.10.0.{number + 1}", 24), "tcp/eth1": (f"10.11.0.{number + 1}", 24),
+                              "tcp/mgmt": (f"10.9.0.{number + 1}", 24)})
+            self.assertIn({"name": "lo", "reason": "loopback"}, node["left_out"])
+
+    def test_hostfile(self):
+        with tempfile.NamedTemporaryFile("w", suffix=".hosts") as file:
+            file.write("".join(f"{node} slots=2\n" for node in NODES))
+            file.flush()
+            self.assertEqual(tuple(self.json_in(self.lab, "rails", "--hostfile", file.name)["nodes"]), NODES)
+
+    def test_options_of_mpirun(self):
+        """Two processes a node; one of them answers. Parameters count as they would in that job."""
+        text = self.nezha_in(self.lab, "rails", "--", "-np", "4", "--host", "n0:2,n1:2", "--mca", "coll_nezha_rail_include",
+                             "eth1")
+        self.assertEqual([plain(line) for line in text.splitlines()[1:]],
+                         ["n0 tcp/eth1 10.11.0.1/24 ? used", "n1 tcp/eth1 10.11.0.2/24 ? used"])
+
+    def test_inherited_from_open_mpi(self):
+        """What the job's own TCP was told counts where the rails were not named."""
+        found = self.json_in(self.lab, "rails", *ALL, env={"OMPI_MCA_btl_tcp_if_include": "eth0"})["nodes"]
+        self.assertEqual({rail["name"] for node in found.values() for rail in node["rails"]}, {"tcp/eth0"})
+
+    def test_what_is_wrong_on_one_node(self):
+        self.lab.cut(rail=1, node=2)
+        self.addCleanup(self.lab.heal, rail=1, node=2)
+        found = self.json_in(self.lab, "rails", *ALL, env={"OMPI_MCA_coll_nezha_rail_include": "eth1"}, status=1)["nodes"]
+        self.assertEqual([len(node["rails"]) for node in found.values()], [1, 1, 0])
+        self.assertEqual(found["n2"]["left_out"], [{"name": "eth1", "reason": "no carrier"}])
+
+    def test_under_mpirun(self):
+        """Each node tells of itself, once."""
+        done = self.lab.mpirun([COMMAND, "rails"], np=4, ppn=2, component_dir=COMPONENT, timeout=60)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertEqual(sorted(re.findall(r"(?m)^(n\d) +tcp/(\w+)", done.stdout)),
+                         [(node, rail) for node in ("n0", "n1") for rail in ("eth0", "eth1")])
+
+    def test_bad_parameter(self):
+        text = self.nezha_in(self.lab, "rails", "--host", "n1", env={"OMPI_MCA_coll_nezha_port_range": "9-1"}, status=1)
+        self.assertIn('coll_nezha_port_range: "9-1" is no range of ports', text)
+
+    def test_a_port_that_is_taken(self):
+        """Not the rules but the opening of the rail says no."""
+        program = "import socket; s = socket.create_server(('10.10.0.1', 45001)); print('up', flush=True); input()"
+        taken = subprocess.Popen([*self.lab.nsenter(0), "python3", "-c", program], stdin=subprocess.PIPE,
+                                 stdout=subprocess.PIPE, text=True)
+        self.addCleanup(taken.communicate, "\n")
+        self.assertEqual(taken.stdout.readline(), "up\n")
+        found = self.json_in(self.lab, "rails", "--host", "n0", env={
+            "OMPI_MCA_coll_nezha_port_range": "45001-45001", "OMPI_MCA_coll_nezha_rail_include": "eth0,eth1"})["nodes"]["n0"]
+        self.assertEqual([rail["name"] for rail in found["rails"]], ["tcp/eth1"])
+        self.assertRegex(found["left_out"][0]["reason"], "45001")
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -1,0 +1,70 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""nezha table: files of learned ways, as the component's parser has them."""
+
+import json
+import os
+import tempfile
+import unittest
+
+from bench_case import TOP
+from command_case import CommandCase, plain
+
+LEARNED = os.path.join(TOP, "test", "tables", "learned.json")
+
+
+class Table(CommandCase):
+    def setUp(self):
+        self.directory = tempfile.TemporaryDirectory()
+        self.addCleanup(self.directory.cleanup)
+
+    def changed(self, *replacements):
+        with open(LEARNED, encoding="utf-8") as file:
+            text = file.read()
+        for old, new in replacements:
+            self.assertIn(old, text)
+            text = text.replace(old, new)
+        path = os.path.join(self.directory.name, "changed.json")
+        with open(path, "w", encoding="utf-8") as file:
+            file.write(text)
+        return path
+
+    def test_show(self):
+        text = plain(self.nezha("table", "show", LEARNED))
+        self.assertIn("4 ranks on 4 nodes", text)
+        self.assertIn("64K ring 446.0 us incumbent 1.57 x 1200 tcp/eth0 50 %, tcp/eth1 50 %", text)
+        self.assertIn("5 and more ranks", text)
+        self.assertIn("1M and more ring", text)
+
+    def test_show_for_scripts(self):
+        found = json.loads(self.nezha("table", "show", LEARNED, "--json"))["communicators"]
+        self.assertEqual([entry["ranks"] for entry in found], [["4", "4"], ["5", "inf"]])
+        self.assertEqual(found[0]["rules"][0]["measured"][1], {"way": "incumbent", "us": 702.0})
+
+    def test_check(self):
+        self.assertEqual(self.nezha("table", "check", LEARNED), f"{LEARNED} is sound\n")
+
+    def test_refused(self):
+        path = self.changed(('"ring"', '"rings"'))
+        for verb in ("check", "show"):
+            text = self.nezha("table", verb, path, status=1)
+            self.assertRegex(text, r"changed.json is refused: .*line \d+, column \d+.*rings")
+
+    def test_one_sound_and_one_refused(self):
+        text = self.nezha("table", "check", LEARNED, self.changed(('"nezha"', '"tuned"')), status=1)
+        self.assertRegex(text, "learned.json is sound\n.*changed.json is refused: ")
+
+    def test_alike(self):
+        self.assertEqual(self.nezha("table", "diff", LEARNED, self.changed(("446000", "445000"))), "They choose alike.\n")
+
+    def test_diff(self):
+        path = self.changed(('"msg_size_min": 1048576,\n            "alg": "ring"', '"msg_size_min": 1048576,\n            "alg": "mesh"'))
+        self.assertIn("5 and more ranks 1M and more ring mesh", plain(self.nezha("table", "diff", LEARNED, path, status=1)))
+
+    def test_wrong_arguments(self):
+        self.nezha("table", "diff", LEARNED, status=3)
+        self.nezha("table", "show", "/nonexistent", status=3)
+        self.nezha("table", "lose", LEARNED, status=2)
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -1,0 +1,234 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Each of the doctor's checks on made-up facts: it says nothing of a sound cluster, and names what is wrong with another."""
+
+import copy
+import unittest
+
+import lab_case  # noqa: F401 (makes the packages importable)
+
+from nezha_doctor import (check_component, check_kernel, check_mtu, check_pairs, check_processors, check_rails, check_speed,
+                          check_subnets, check_versions, checks)
+from nezha_doctor.findings import ADVICE, PROBLEM, Cluster
+from nezha_doctor.probe import phase_of
+
+NODES = ("n0", "n1", "n2", "n3")
+RAILS = ("tcp/eth0", "tcp/eth1")
+
+
+def mac(node, rail):
+    return f"02:00:00:00:0{rail}:0{node}"
+
+
+def facts(number):
+    devices = [f"eth{rail}" for rail in range(len(RAILS))]
+    return {"nezha": "1.0.0", "parameters": {}, "trouble": [], "unknown": [], "available": devices,
+            "left_out": [{"name": "lo", "reason": "loopback"}],
+            "rails": [{"name": name, "device": device, "address": f"10.1{rail}.0.{number + 1}", "prefix": 24, "speed_mbps": 1000}
+                      for rail, (name, device) in enumerate(zip(RAILS, devices))],
+            "ompi": {"version": "4.1.4", "built_for": "4.1.4", "component_found": True},
+            "machine": {"cores": 8, "ranks": 8, "load": 0.1},
+            "settings": {"net.ipv4.tcp_rmem": "4096 131072 16777216", "net.ipv4.tcp_wmem": "4096 131072 16777216",
+                         "net.ipv4.tcp_congestion_control": "cubic", "net.ipv4.tcp_slow_start_after_idle": "0",
+                         "net.ipv4.tcp_window_scaling": "1", "net.ipv4.tcp_sack": "1"},
+            "interfaces": {device: {"mtu": 1500, "mac": mac(number, rail), "numa": 0, "settings": {}}
+                           for rail, device in enumerate(devices)}}
+
+
+def sound():
+    """Four nodes, two rails, all lanes up; links of 118 MB/s both ways."""
+    probes = {}
+    for number, node in enumerate(NODES):
+        rows = [{"rail": rail, "peer": peer, "peer_rail": rail, "result": "ok", "large": "ok", "rtt_us": 80.0}
+                for peer in NODES if peer != node for rail in RAILS]
+        links = [{"rail": rail, "peer": NODES[(number + 1) % 4], "peer_rail": rail, "there": 118e6, "back": 117e6} for rail in RAILS]
+        known = {f"10.1{rail}.0.{other + 1}": mac(other, rail) for other in range(4) for rail in range(2) if other != number}
+        probes[node] = {"listen": {}, "lanes": rows, "links": links, "neighbours": known}
+    return Cluster({node: facts(number) for number, node in enumerate(NODES)}, probes)
+
+
+def lane(cluster, node, rail, peer):
+    return next(row for row in cluster.probes[node]["lanes"] if (row["rail"], row["peer"]) == (rail, peer))
+
+
+def fail(cluster, node, rail, peer, there="timeout", back="timeout"):
+    lane(cluster, node, rail, peer)["result"] = there
+    lane(cluster, peer, rail, node)["result"] = back
+
+
+class Checks(unittest.TestCase):
+    def setUp(self):
+        self.cluster = sound()
+
+    def one(self, module, pattern, nodes=None, severity=PROBLEM):
+        """The check finds one thing, of these nodes, whose text matches; no other check finds anything."""
+        found = list(module.check(self.cluster))
+        self.assertEqual(len(found), 1, found)
+        self.assertRegex(found[0].what, pattern)
+        self.assertEqual(found[0].severity, severity)
+        self.assertTrue(found[0].do)
+        if nodes:
+            self.assertEqual(list(found[0].nodes), list(nodes))
+        self.assertEqual([finding for finding in checks.findings(self.cluster) if finding not in found], [])
+
+    def test_a_sound_cluster(self):
+        self.assertEqual(checks.findings(self.cluster), [])
+
+    def test_a_single_node(self):
+        self.assertEqual(checks.findings(Cluster({"n0": facts(0)})), [])
+
+    def test_versions(self):
+        self.cluster.facts["n2"]["nezha"] = "0.9.0"
+        self.one(check_versions, "Nezha 0.9.0 is installed on n2, 1.0.0 elsewhere", ["n2"])
+
+    def test_another_open_mpi(self):
+        self.cluster.facts["n1"]["ompi"]["version"] = "5.0.7"
+        self.one(check_versions, "built for Open MPI 4.1.4, and n1 has 5.0.7", ["n1"])
+
+    def test_component(self):
+        self.cluster.facts["n3"]["ompi"]["component_found"] = False
+        self.one(check_component, "does not list coll/nezha on n3", ["n3"])
+
+    def test_switched_off(self):
+        self.cluster.facts["n3"]["parameters"]["enable"] = "0"
+        self.one(check_component, "coll_nezha_enable is 0 on n3", ["n3"])
+
+    def test_a_rail_less(self):
+        del self.cluster.facts["n1"]["rails"][1]
+        self.cluster.facts["n1"]["left_out"].append({"name": "eth1", "reason": "no carrier"})
+        self.one(check_rails, r"n1 has 1 of the 2 rails .* eth1 \(no carrier\)", ["n1"])
+
+    def test_no_rail(self):
+        self.cluster.facts["n1"]["rails"] = []
+        self.one(check_rails, "n1 has no rail", ["n1"])
+
+    def test_no_such_rail(self):
+        self.cluster.facts["n1"]["unknown"] = ["ib0"]
+        self.one(check_rails, "ib0 is named as a rail and n1 has no such interface; there is eth0, eth1", ["n1"])
+
+    def test_bad_parameter(self):
+        self.cluster.facts["n1"]["trouble"] = [{"reason": "timeout takes a number"}]
+        self.one(check_rails, "on n1: coll_nezha_timeout takes a number", ["n1"])
+
+    def test_one_subnet(self):
+        for entry in self.cluster.facts["n0"]["rails"]:
+            entry["prefix"] = 8
+        self.one(check_subnets, "eth0, eth1 are in one subnet on n0", ["n0"])
+
+    def test_one_subnet_where_each_keeps_to_itself(self):
+        for number, entry in enumerate(self.cluster.facts["n0"]["rails"]):
+            entry["prefix"] = 8
+            self.cluster.facts["n0"]["interfaces"][entry["device"]]["settings"] = {
+                f"net.ipv4.conf.eth{number}.arp_ignore": "1", f"net.ipv4.conf.eth{number}.arp_announce": "2"}
+        self.assertEqual(checks.findings(self.cluster), [])
+
+    def test_a_silent_port(self):
+        for peer in ("n0", "n2", "n3"):
+            fail(self.cluster, "n1", "tcp/eth1", peer)
+            self.cluster.probes[peer]["neighbours"]["10.11.0.2"] = "00:00:00:00:00:00"
+        self.one(check_pairs, "tcp/eth1 of n1 cannot be used .*n1 does not even answer ARP", ["n1"])
+
+    def test_a_silent_port_of_a_neighbour_known_before(self):
+        for peer in ("n0", "n2", "n3"):
+            fail(self.cluster, "n1", "tcp/eth1", peer)
+        self.one(check_pairs, "nothing gets through in either direction: its switch port, cable or VLAN", ["n1"])
+
+    def test_a_firewall_that_drops(self):
+        for peer in ("n0", "n2", "n3"):
+            fail(self.cluster, "n1", "tcp/eth1", peer, there="ok")
+        self.one(check_pairs, "tcp/eth1 of n1 .*a firewall on n1 drops connections that come in", ["n1"])
+
+    def test_a_firewall_that_rejects(self):
+        for peer in ("n0", "n2", "n3"):
+            fail(self.cluster, "n1", "tcp/eth1", peer, there="ok", back="ECONNREFUSED")
+        self.one(check_pairs, "a firewall on n1 rejects", ["n1"])
+
+    def test_a_firewall_for_what_goes_out(self):
+        fail(self.cluster, "n1", "tcp/eth0", "n2", there="EPERM", back="ok")
+        self.one(check_pairs, "a firewall on n1 forbids connections that go out", ["n1", "n2"])
+
+    def test_no_route(self):
+        fail(self.cluster, "n1", "tcp/eth0", "n2", there="ENETUNREACH", back="timeout")
+        self.one(check_pairs, "n1 has no route there", ["n1", "n2"])
+
+    def test_a_wrong_neighbour(self):
+        fail(self.cluster, "n0", "tcp/eth0", "n3")
+        self.cluster.probes["n0"]["neighbours"]["10.10.0.4"] = mac(0, 0)
+        self.one(check_pairs, "the lane n0 tcp/eth0 - n3 tcp/eth0 .*n0 sends to the wrong hardware address", ["n0", "n3"])
+
+    def test_a_node_that_did_not_answer(self):
+        for rail in RAILS:
+            for peer in ("n0", "n1", "n2"):
+                lane(self.cluster, peer, rail, "n3")["result"] = "timeout"
+        del self.cluster.probes["n3"]
+        found = list(check_pairs.check(self.cluster))
+        self.assertEqual([finding.nodes for finding in found], [["n3"], ["n3"]])
+
+    def test_no_common_kind_of_address(self):
+        for node, probe in self.cluster.probes.items():
+            probe["lanes"] = [row for row in probe["lanes"] if "n3" not in (node, row["peer"])]
+        found = list(check_pairs.check(self.cluster))
+        self.assertEqual([finding.nodes for finding in found], [[node, "n3"] for node in NODES[:3]])
+
+    def test_mtu(self):
+        self.cluster.facts["n2"]["interfaces"]["eth1"]["mtu"] = 1400
+        self.one(check_mtu, "MTU of tcp/eth1 on n2 is 1400, that of tcp/eth1 on n. 1500", ["n2"])
+
+    def test_large_packets_vanish(self):
+        lane(self.cluster, "n0", "tcp/eth0", "n1")["large"] = "timeout"
+        self.one(check_mtu, "from n0 over tcp/eth0 to n1 .* large packets do not get through", ["n0", "n1"])
+
+    def test_a_node_that_sends_slowly(self):
+        for node, row in ((node, row) for node, probe in self.cluster.probes.items() for row in probe["links"]):
+            if row["rail"] == "tcp/eth1" and node == "n2":
+                row["there"] = 12e6
+            if row["rail"] == "tcp/eth1" and row["peer"] == "n2":
+                row["back"] = 12e6
+        self.one(check_speed, "n2 sends at 96 Mbit/s over tcp/eth1, the others at 944 Mbit/s", ["n2"])
+
+    def test_two_nodes_uneven(self):
+        cluster = Cluster({node: facts(number) for number, node in enumerate(NODES[:2])}, {"n0": copy.deepcopy(
+            self.cluster.probes["n0"]), "n1": {"links": [], "lanes": [], "listen": {}, "neighbours": {}}})
+        cluster.probes["n0"]["links"][0]["back"] = 20e6
+        found = list(check_speed.check(cluster))
+        self.assertEqual([finding.what for finding in found], ["tcp/eth0: 160 Mbit/s from n1 to n0, 944 Mbit/s the other way"])
+
+    def test_processors(self):
+        self.cluster.facts["n0"]["machine"]["ranks"] = 9
+        self.one(check_processors, "n0: 9 ranks on 8 cores", ["n0"], ADVICE)
+
+    def test_load(self):
+        self.cluster.facts["n0"]["machine"]["load"] = 30.0
+        self.one(check_processors, "a load of 30.0 on 8 cores", ["n0"], ADVICE)
+
+    def test_numa(self):
+        self.cluster.facts["n0"]["interfaces"]["eth1"]["numa"] = 1
+        self.one(check_processors, r"different NUMA nodes \(eth0: 0, eth1: 1\)", ["n0"], ADVICE)
+
+    def test_slow_start_after_idle(self):
+        self.cluster.facts["n0"]["settings"]["net.ipv4.tcp_slow_start_after_idle"] = "1"
+        self.one(check_kernel, "begin slowly again", ["n0"], ADVICE)
+
+    def test_buffers(self):
+        self.cluster.facts["n0"]["settings"]["net.ipv4.tcp_wmem"] = "4096 16384 65536"
+        self.one(check_kernel, "tcp_wmem allows 64 KiB at most on n0", ["n0"], ADVICE)
+
+    def test_congestion_control(self):
+        self.cluster.facts["n0"]["settings"]["net.ipv4.tcp_congestion_control"] = "reno"
+        self.one(check_kernel, "congestion control is reno on n0, cubic elsewhere", ["n0"])
+
+    def test_no_window_scaling(self):
+        self.cluster.facts["n0"]["settings"]["net.ipv4.tcp_window_scaling"] = "0"
+        self.one(check_kernel, "tcp_window_scaling is 0 on n0", ["n0"])
+
+
+class Phases(unittest.TestCase):
+    def test_no_node_has_two_links_at_a_time(self):
+        for count in range(2, 12):
+            for phase in range(3):
+                busy = [node for index in range(count if count > 2 else 1) if phase_of(index, count) == phase
+                        for node in (index, (index + 1) % count)]
+                self.assertEqual(len(busy), len(set(busy)), (count, phase))
+
+
+if __name__ == "__main__":
+    unittest.main()

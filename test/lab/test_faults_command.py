@@ -1,0 +1,78 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""contrib/faults: what it computes, and one short run of each case on the lab."""
+
+import json
+import os
+import subprocess
+import sys
+import tempfile
+import unittest
+
+from bench_case import BUILD, TOP, program
+from lab_case import make_lab
+from nezha_faults import rounds, soak, table
+from nezha_faults.calls import Call
+
+LONG = "NEZHA_LONG" in os.environ
+
+
+class Computed(unittest.TestCase):
+    def test_what_was_left_of_a_call_goes_at_the_reduced_pace(self):
+        call = Call(start=10.0, end=10.3, nezha=True)
+        self.assertAlmostEqual(rounds.beyond(call, 10.05, usual=0.1, reduced=0.2), 0.15)
+        self.assertAlmostEqual(rounds.beyond(call, 10.25, usual=0.1, reduced=0.2), 0.05)
+
+    def test_what_rails_allow(self):
+        lab = make_lab(self, nodes=2, rails=["8mbit", "16mbit"])
+        allowed = soak.Allowed(lab)
+        allowed.change({(0, 1)}, True, 10.0)
+        allowed.change({(0, 1)}, False, 12.0)
+        rate = 0.957 * 1e6
+        self.assertAlmostEqual(allowed.bytes_between(9.0, 10.0), 3 * rate)
+        self.assertAlmostEqual(allowed.bytes_between(9.0, 13.0), (3 + 2 * 1 + 3) * rate)
+
+    def test_table(self):
+        found = {"rounds": [{"beyond_ms": 1.0, "first_bytes_ms": 2.0, "full_ms": 3.0}] * 2, "Gloo": "no call ends within 20 s"}
+        lines = list(table.lines({"silent": found}))
+        self.assertEqual(len(lines), 5)
+        self.assertRegex(lines[1], r"^silent loss +beyond what the remaining rails need +1\.0 ms +1\.0 ms +2 +100 ms$")
+        self.assertEqual(lines[4], "Gloo under silent loss: no call ends within 20 s")
+
+
+class Command(unittest.TestCase):
+    def run_cases(self, *arguments):
+        """The cases of the JSON file. Results of all calls are checked by the program itself."""
+        program("nezha_fault_bench")
+        make_lab(self, nodes=1, rails=["none"]).down()
+        with tempfile.NamedTemporaryFile(suffix=".json") as file:
+            done = subprocess.run([sys.executable, os.path.join(TOP, "contrib", "faults"), "--build", BUILD, "--alone",
+                                   "--json", file.name, *arguments], capture_output=True, text=True, stdin=subprocess.DEVNULL)
+            self.assertEqual(done.returncode, 0, done.stderr[-3000:])
+            self.assertIn("median", done.stdout)
+            print(done.stdout, file=sys.stderr)
+            with open(file.name, encoding="utf-8") as written:
+                return json.load(written)["cases"]
+
+    def test_losses(self):
+        cases = self.run_cases("--cases", "silent,carrier,three-of-four", "--rounds", "1")
+        for case in ("silent", "carrier", "three-of-four"):
+            self.assertEqual(len(cases[case]["rounds"]), 1)
+
+    def test_soak(self):
+        found = self.run_cases("--cases", "soak", "--soak-seconds", "600" if LONG else "20")["soak"]
+        self.assertGreater(found["faults"], 5)
+        self.assertGreater(found["calls"], 20)
+
+    def test_flood(self):
+        found = self.run_cases("--cases", "flood", "--rounds", "3", "--flood-rates", "1000")["flood"]["rates"][0]
+        self.assertGreater(found["held_off_per_second"], 100)
+
+    def test_wrong_arguments(self):
+        command = os.path.join(TOP, "contrib", "faults")
+        done = subprocess.run([sys.executable, command, "--cases", "earthquake"], capture_output=True, text=True)
+        self.assertEqual(done.returncode, 1)
+        self.assertIn("case 'earthquake': silent, carrier", done.stderr)
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -1,0 +1,57 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""What the tests share that break rails under a running mpirun on the emulated cluster."""
+
+import subprocess
+import time
+import unittest
+
+from mpi_case import COMPONENT, program
+from nezha_lab import Lab, LabUnavailable
+
+RAILS = 2
+NODES = 3
+BYTES = 2 << 20
+
+
+class FaultCase(unittest.TestCase):
+    nodes, rates = NODES, ["1gbit"] * RAILS
+
+    def setUp(self):
+        self.lab = Lab(nodes=self.nodes, rails=self.rates)
+        try:
+            self.lab.up(ephemeral=True)
+        except LabUnavailable as reason:
+            raise unittest.SkipTest(str(reason)) from None
+        self.addCleanup(self.lab.down)
+
+    def start(self, *arguments, before=(), **params):
+        params = {"coll_nezha_verbose": "1", **params}
+        options = [word for name, value in params.items() for word in ("--mca", name, str(value))]
+        job = self.lab.popen([*options, *before, *map(str, arguments)], np=self.nodes, ppn=1, incumbent_rails="mgmt",
+                             component_dir=COMPONENT, text=True, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+                             stderr=subprocess.STDOUT)
+        self.addCleanup(job.stdout.close)
+        self.addCleanup(job.end)
+        return job
+
+    def await_line(self, job, text, times=1):
+        lines = []
+        while times:
+            line = job.stdout.readline()
+            lines.append(line)
+            self.assertTrue(line, "it ended before it said '" + text + "':\n" + "".join(lines[-30:]))
+            times -= text in line
+        return lines
+
+    def survives(self, faults, seconds=4, size=BYTES, more=(), **params):
+        """Runs while `faults` (seconds, function, arguments) happen; the output when it has passed. more: the program's
+        further arguments."""
+        job = self.start(program("survives"), seconds, size, *more, coll_nezha_algorithm="ring", **params)
+        self.await_line(job, "rails carry")
+        start = time.monotonic()
+        for when, fault, *arguments in faults:
+            time.sleep(max(0.0, start + when - time.monotonic()))
+            fault(*arguments)
+        output = job.communicate(timeout=90 + 2 * seconds)[0]
+        self.assertTrue(job.returncode == 0 and "passed" in output.splitlines(), output[-3000:])
+        return output

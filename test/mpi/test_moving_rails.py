@@ -1,0 +1,72 @@
+#!/usr/bin/python3
+# SPDX-License-Identifier: BSD-3-Clause
+"""Rails that are not where they were, or that were not there at all, are taken up under a running mpirun."""
+
+import unittest
+
+from fault_case import BYTES, NODES, FaultCase
+
+
+class Moves(FaultCase):
+
+    def ip(self, node, *lines):
+        for line in lines:
+            self.lab.exec(node, ["ip", *line.split()], check=True)
+
+    def carries_at_the_end(self, rail, node, faults, seconds=5, **params):
+        """After all `faults` the rail must carry its part to and from that node; the output."""
+        moved = []
+        def count():
+            moved.append(self.lab.nic_bytes(node, rail))
+        output = self.survives([*faults, (seconds - 1.5, count)], seconds=seconds, **params)
+        now = self.lab.nic_bytes(node, rail)
+        self.assertGreater(now.sent - moved[0].sent, 2 * BYTES, output[-3000:])
+        self.assertGreater(now.received - moved[0].received, 2 * BYTES, output[-3000:])
+        return output
+
+    def test_address_changed(self):
+        """Also on the lowest rank, which connects to all others, and on the highest, to which all connect."""
+        for node in (0, 2):
+            with self.subTest(node=node):
+                faults = [(0.5, self.ip, node, f"addr del 10.11.0.{node + 1}/24 dev eth1"),
+                          (0.6, self.ip, node, f"addr add 10.11.0.{node + 101}/24 dev eth1")]
+                output = self.carries_at_the_end(1, node, faults)
+                self.assertIn("rail tcp/eth1 is lost: eth1 has lost its address", output)
+                self.assertIn(f"rail tcp/eth1 is back at 10.11.0.{node + 101}", output)
+                self.assertIn(f"rank {node} on n{node} has rail tcp/eth1 at 10.11.0.{node + 101}, port", output)
+
+    def test_made_anew_with_another_address(self):
+        def plug():
+            self.lab.plug(1, 1)
+            self.ip(1, "addr del 10.11.0.2/24 dev eth1", "addr add 10.11.0.77/24 dev eth1")
+        self.carries_at_the_end(1, 1, [(0.5, self.lab.unplug, 1, 1), (1.5, plug)])
+
+    def test_made_anew(self):
+        self.carries_at_the_end(1, 1, [(0.5, self.lab.unplug, 1, 1), (1.5, self.lab.plug, 1, 1)])
+
+    def test_renamed(self):
+        rename = [(0.5, self.ip, 1, "link set eth1 down", "link set eth1 name other", "link set other up")]
+        output = self.carries_at_the_end(1, 1, rename)
+        self.assertIn("rail tcp/eth1: its interface is called other now", output)
+
+    def test_absent_at_the_start(self):
+        for named in ("eth0,eth1", "10.10.0.0/16,10.11.0.0/16"):
+            with self.subTest(named=named):
+                self.lab.unplug(1, 1)
+                output = self.carries_at_the_end(1, 1, [(0.5, self.lab.plug, 1, 1)], coll_nezha_rail_include=named)
+                self.assertIn("rail tcp/eth1 is new, at 10.11.0.2", output)
+                self.assertIn("rank 1 on n1 has rail tcp/10.11.0.2 at 10.11.0.2, port", output)
+
+    def test_absent_everywhere_at_the_start(self):
+        for node in range(NODES):
+            self.lab.unplug(1, node)
+        self.carries_at_the_end(1, 1, [(0.5 + 0.2 * node, self.lab.plug, 1, node) for node in range(NODES)])
+
+    def test_the_only_rail_moves(self):
+        """There is no lane to say so: the node itself connects, also where it had waited to be connected to."""
+        faults = [(0.5, self.ip, 2, "addr del 10.11.0.3/24 dev eth1", "addr add 10.11.0.103/24 dev eth1")]
+        self.carries_at_the_end(1, 2, faults, coll_nezha_rail_include="eth1")
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -1,0 +1,95 @@
+#!/usr/bin/python3
+# SPDX-License-Identifier: BSD-3-Clause
+"""Rails break while the system refuses what it takes to bring them back, at the job's end, or while it is being ended."""
+
+import os
+import signal
+import time
+import unittest
+
+from fault_case import BYTES, FaultCase
+from mpi_case import program
+
+
+class Refused(FaultCase):
+    """In the middle third of six seconds."""
+
+    def test_descriptors(self):
+        """No connection can be made and no link looked at; both are done when there are descriptors again."""
+        before = self.lab.nic_bytes(1, 1).received
+        late = []
+        faults = [(2.3, self.lab.cut, 1), (3, self.lab.heal, 1),
+                  (5, lambda: late.append(self.lab.nic_bytes(1, 1).received))]
+        output = self.survives(faults, seconds=6, more=[0, "descriptors"], coll_nezha_verbose=2)
+        self.assertIn("how cannot be told now", output)
+        self.assertGreater(late[0], before)
+        self.assertGreater(self.lab.nic_bytes(1, 1).received - late[0], BYTES)
+
+    def test_memory(self):
+        """It goes on with what it has, or ends and says why; it does not hang."""
+        job = self.start(program("survives"), 6, BYTES, 0, "memory", coll_nezha_algorithm="ring")
+        self.await_line(job, "rails carry")
+        for fault in (lambda: None, self.lab.silence, self.lab.speak, self.lab.cut, self.lab.heal):
+            time.sleep(0.7)
+            if fault.__name__ != "<lambda>":
+                fault(1)
+        output = job.communicate(timeout=60)[0]
+        self.assertTrue("passed" in output.splitlines() or "the system gives no memory" in output, output[-3000:])
+
+    def test_signals(self):
+        """Connections come and go under a thousand signals a second."""
+        faults = [(2.2, self.lab.cut, 1), (2.5, self.lab.heal, 1), (2.9, self.lab.silence, 0), (3.7, self.lab.speak, 0)]
+        self.survives(faults, seconds=6, more=[0, "signals"])
+
+    def test_children(self):
+        """A child born while a lane is down holds no socket that would keep it half alive."""
+        faults = [(2.2, self.lab.cut, 1), (2.5, self.lab.heal, 1), (2.9, self.lab.silence, 0), (3.7, self.lab.speak, 0)]
+        self.survives(faults, seconds=6, more=[0, "forks"])
+
+
+class TheEnd(FaultCase):
+    def test_with_a_rail_down(self):
+        self.survives([(0.5, self.lab.cut, 1)], seconds=2)
+
+    def test_with_a_silent_rail(self):
+        """Silent so shortly before that nobody knows it yet."""
+        self.survives([(1.97, self.lab.silence, 0)], seconds=2)
+
+    def ends_soon(self, job):
+        job.communicate(timeout=60)
+        self.assertNotEqual(job.returncode, 0)
+        deadline = time.monotonic() + 10
+        while self.lab.pids(program="survives") and time.monotonic() < deadline:
+            time.sleep(0.05)
+        self.assertEqual(self.lab.pids(program="survives"), [])
+
+    def test_abort_in_the_middle(self):
+        """Of a call, with one rail silent."""
+        job = self.start(program("survives"), 30, 8 * BYTES, coll_nezha_algorithm="ring")
+        self.await_line(job, "rails carry")
+        self.lab.silence(1)
+        os.kill(self.lab.pids(1, "survives")[0].pid, signal.SIGABRT)
+        self.ends_soon(job)
+
+    def test_terminated_with_all_rails_down(self):
+        job = self.start(program("survives"), 30, BYTES, coll_nezha_algorithm="ring")
+        self.await_line(job, "rails carry")
+        for rail in (0, 1):
+            self.lab.cut(rail)
+        time.sleep(0.5)
+        job.terminate()
+        self.ends_soon(job)
+
+
+class OthersOnThePorts(FaultCase):
+    def test_two_jobs_on_the_same_few_ports(self):
+        """Each rank takes what is free; a process of the other job that is met by mistake is refused."""
+        jobs = [self.start(program("survives"), 3, BYTES, coll_nezha_algorithm="ring", coll_nezha_port_range="28100-28101")
+                for _ in range(2)]
+        for job in jobs:
+            output = job.communicate(timeout=90)[0]
+            self.assertTrue(job.returncode == 0 and "passed" in output.splitlines(), output[-3000:])
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -1,0 +1,75 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "scenario.h"
+
+#include <numeric>
+#include <utility>
+
+namespace nezha::test {
+namespace {
+
+Setting setting_of(const Scenario& scenario) {
+  Setting setting;
+  setting.seed = scenario.seed;
+  setting.random = SimRandom(scenario.seed);
+  setting.shape.ranks = scenario.ranks;
+  setting.network.send_buffer = setting.network.receive_buffer = 1024 * 1024;
+  setting.network.notice_max = 2 * kMillisecond;
+  setting.config.algorithm = scenario.algorithm;
+  setting.config.timeout = scenario.timeout;
+  setting.config.mesh_block = scenario.bytes;
+  setting.longest_thought = scenario.thought;
+  for (int rank = 0; rank < scenario.ranks; ++rank) {
+    setting.nodes.push_back("n" + std::to_string(rank));
+    setting.windows.push_back(setting.config.window);
+    setting.clocks.push_back(rank * kSecond);
+    setting.late.emplace_back(scenario.rails, 0);
+    std::vector<SimPortOptions>& ports = setting.ports.emplace_back();
+    for (std::size_t i = 0; i < scenario.rails; ++i) {
+      SimPortOptions port;
+      port.name = "sim" + std::to_string(i);
+      port.network = static_cast<std::uint8_t>(i);
+      port.rate = scenario.rate;
+      ports.push_back(port);
+    }
+  }
+  return setting;
+}
+
+Program program_of(const Scenario& scenario) {
+  Program program;
+  TeamSpec& team = program.teams.emplace_back();
+  team.name = "team";
+  team.members.resize(static_cast<std::size_t>(scenario.ranks));
+  std::iota(team.members.begin(), team.members.end(), 0);
+  for (std::size_t i = 0; i < scenario.calls; ++i) {
+    CallSpec& call = program.calls.emplace_back();
+    call.count = scenario.bytes / call.element;
+    call.in_place = scenario.in_place;
+    call.hostile = true;
+    call.seed = scenario.seed + i;
+  }
+  return program;
+}
+
+}  // namespace
+
+Story play(const Scenario& scenario, std::vector<Happening> happenings) {
+  World world(setting_of(scenario), program_of(scenario), 0, scenario.talks);
+  world.on_call = [&](std::size_t call) {
+    for (const Happening& happening : happenings)
+      if (happening.call == call)
+        world.network().after(happening.after, [&] {
+          if (!world.over()) happening.what(world);
+        });
+  };
+  Story story;
+  Tally tally;
+  story.failure = world.run(tally);
+  story.lanes_lost = tally.lanes_lost;
+  story.suspicions = tally.suspicions;
+  story.failed = tally.failed;
+  for (const World::Times& times : world.times()) story.took.push_back(times.ended - times.began);
+  return story;
+}
+
+}  // namespace nezha::test

@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: BSD-3-Clause
+/// Worlds made by hand: some nodes with equal rails, one team, the same call a few times, and what a test makes happen in
+/// the middle of one of them. For tests of one fault at a time, in virtual time.
+#pragma once
+
+#include <cstddef>
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "world.h"
+
+namespace nezha::test {
+
+struct Scenario {
+  int ranks = 4;
+  std::size_t rails = 2;
+  double rate = 0.125;  ///< bytes per nanosecond and rail
+  AlgorithmChoice algorithm = AlgorithmChoice::ring;
+  std::size_t bytes = 1024 * 1024;
+  bool in_place = false;
+  std::size_t calls = 3;
+  Nanoseconds thought = 0;  ///< at most, between two calls
+  int timeout = 60;         ///< seconds
+  std::uint64_t seed = 1;
+  bool talks = false;       ///< prints what happens
+};
+
+/// What came of it.
+struct Story {
+  std::string failure;              ///< empty: all is well
+  std::vector<Nanoseconds> took;    ///< by call, from its first rank's beginning to its last one's end
+  std::uint64_t lanes_lost = 0, suspicions = 0, failed = 0;
+};
+
+/// Called `after` the beginning of call `call`, on its first rank; call 0 is the one that waits for the lanes.
+struct Happening {
+  std::size_t call = 1;
+  Nanoseconds after = 0;
+  std::function<void(World&)> what;
+};
+
+Story play(const Scenario& scenario, std::vector<Happening> happenings);
+
+}  // namespace nezha::test

@@ -1,0 +1,241 @@
+// SPDX-License-Identifier: BSD-3-Clause
+/// Rails lost in the middle of an operation, one kind of loss at a time, in virtual time: the result has the right bits,
+/// nothing is written or read after its time (the world checks all that), and nobody waits longer than there is reason to.
+#include <gtest/gtest.h>
+
+#include <tuple>
+
+#include "../unit/count_allocations.h"
+#include "scenario.h"
+
+namespace nezha::test {
+namespace {
+
+constexpr Nanoseconds kForEver = 1000 * kSecond;
+
+int ranks_of(World& world) { return world.setting().shape.ranks; }
+
+// ---- every algorithm, in place or not, at any moment, every kind of loss
+
+using Kind = std::function<void(World&)>;
+
+const std::vector<std::pair<const char*, Kind>> kKinds = {
+    {"Carrier", [](World& world) { world.faults().outage(1, 0, kForEver); }},
+    {"Silence", [](World& world) { world.faults().silence(1, 0, Way::both, kForEver); }},
+    {"SilenceOut", [](World& world) { world.faults().silence(1, 0, Way::out, kForEver); }},
+    {"SilenceIn", [](World& world) { world.faults().silence(1, 0, Way::in, kForEver); }},
+    {"Deletion", [](World& world) { world.faults().recreation(1, 0, kForEver); }},
+    {"Errors",
+     [](World& world) {
+       for (std::size_t lane = 0; lane < world.process(1).transport().lanes(); ++lane)
+         if (world.process(1).transport().on(lane, 0)) world.faults().break_lane(1, lane, lane % 2 == 0, 50 * kMillisecond);
+     }},
+    {"BothSides",
+     [](World& world) {
+       for (int rank = 0; rank < ranks_of(world); ++rank) world.faults().outage(rank, 0, kForEver);
+     }},
+    {"BothSidesSilent",
+     [](World& world) {
+       for (int rank = 0; rank < ranks_of(world); ++rank) world.faults().silence(rank, 0, Way::both, kForEver);
+     }},
+};
+
+class EveryPhase : public testing::TestWithParam<std::tuple<AlgorithmChoice, bool, std::size_t>> {};
+
+TEST_P(EveryPhase, LosesARail) {
+  const auto [algorithm, in_place, kind] = GetParam();
+  Scenario scenario;
+  scenario.algorithm = algorithm;
+  scenario.in_place = in_place;
+  const bool whole = algorithm == AlgorithmChoice::single_step || algorithm == AlgorithmChoice::doubling;
+  scenario.bytes = whole ? 24 * 1024 : 512 * 1024;
+  if (whole) scenario.rate = 0.005;
+  const Nanoseconds both = play(scenario, {}).took[1];
+  Scenario alone = scenario;
+  alone.rails = 1;
+  const Nanoseconds one = play(alone, {}).took[1];
+  for (const double phase : {0.02, 0.2, 0.4, 0.6, 0.8, 0.95}) {
+    const auto when = static_cast<Nanoseconds>(phase * static_cast<double>(both));
+    const Story story = play(scenario, {{1, when, kKinds[kind].second}});
+    EXPECT_EQ(story.failure, "") << "at " << phase;
+    EXPECT_LT(story.took[1], one + 100 * kMillisecond) << "at " << phase;
+  }
+}
+
+std::string name_of(const testing::TestParamInfo<EveryPhase::ParamType>& drawn) {
+  const auto [algorithm, in_place, kind] = drawn.param;
+  constexpr const char* kNames[] = {"", "Ring", "Mesh", "SingleStep", "Doubling"};
+  return std::string(kNames[static_cast<int>(algorithm)]) + (in_place ? "InPlace" : "") + kKinds[kind].first;
+}
+
+INSTANTIATE_TEST_SUITE_P(Failover, EveryPhase,
+                         testing::Combine(testing::Values(AlgorithmChoice::ring, AlgorithmChoice::mesh,
+                                                          AlgorithmChoice::single_step, AlgorithmChoice::doubling),
+                                          testing::Bool(), testing::Range<std::size_t>(0, kKinds.size())),
+                         name_of);
+
+// ---- several at once
+
+TEST(Failover, ThreeOfFourRailsDieAtOnce) {
+  for (const bool silent : {false, true}) {
+    Scenario scenario;
+    scenario.rails = 4;
+    const Story story = play(scenario, {{1, kMillisecond, [&](World& world) {
+                                           for (int rank = 0; rank < ranks_of(world); ++rank)
+                                             for (std::size_t port = 0; port < 3; ++port)
+                                               silent ? world.faults().silence(rank, port, Way::both, kForEver)
+                                                      : world.faults().outage(rank, port, kForEver);
+                                         }}});
+    EXPECT_EQ(story.failure, "") << (silent ? "silent" : "carrier");
+  }
+}
+
+/// Whichever lane is left to each pair: a random one, and only that.
+TEST(Failover, OneLaneForEachPairIsEnough) {
+  for (std::uint64_t seed = 1; seed <= 20; ++seed) {
+    Scenario scenario;
+    scenario.rails = 3;
+    scenario.seed = seed;
+    const Story story = play(scenario, {{1, kMillisecond, [&](World& world) {
+                                           SimRandom random(seed);
+                                           for (int a = 0; a < ranks_of(world); ++a)
+                                             for (int b = 0; b < a; ++b) {
+                                               const std::size_t left = random.below(3);
+                                               for (std::size_t port = 0; port < 3; ++port)
+                                                 if (port != left)
+                                                   world.faults().silence_between(a, b, port, Way::both, kForEver);
+                                             }
+                                         }}});
+    EXPECT_EQ(story.failure, "") << "seed " << seed;
+  }
+}
+
+/// The second rail is lost while the pieces of the first are on their way again; then it is the third's turn.
+TEST(Failover, DuringAnother) {
+  for (const bool silent : {false, true}) {
+    for (Nanoseconds apart = kMillisecond; apart <= 64 * kMillisecond; apart *= 2) {
+      Scenario scenario;
+      scenario.rails = 3;
+      const auto lose = [silent](std::size_t port) {
+        return [silent, port](World& world) {
+          silent ? world.faults().silence(2, port, Way::both, kForEver) : world.faults().outage(2, port, kForEver);
+        };
+      };
+      const Story story = play(scenario, {{1, kMillisecond, lose(0)}, {1, kMillisecond + apart, lose(1)}});
+      EXPECT_EQ(story.failure, "") << apart;
+    }
+  }
+}
+
+TEST(Failover, DifferentRailsAtBothEndsAtOnce) {
+  Scenario scenario;
+  scenario.rails = 3;
+  const Story story = play(scenario, {{1, kMillisecond, [](World& world) { world.faults().outage(0, 0, kForEver); }},
+                                      {1, kMillisecond, [](World& world) { world.faults().outage(1, 1, kForEver); }}});
+  EXPECT_EQ(story.failure, "");
+}
+
+// ---- all rails
+
+TEST(AllRails, ComeBackInTime) {
+  Scenario scenario;
+  scenario.timeout = 10;
+  for (const bool silent : {false, true}) {
+    const Story story = play(scenario, {{1, kMillisecond, [&](World& world) {
+                                           for (std::size_t port = 0; port < 2; ++port)
+                                             silent ? world.faults().silence(1, port, Way::both, 6 * kSecond)
+                                                    : world.faults().outage(1, port, 6 * kSecond);
+                                         }}});
+    EXPECT_EQ(story.failure, "");
+    EXPECT_EQ(story.failed, 0U);
+    EXPECT_LT(story.took[1], 9 * kSecond);
+  }
+}
+
+TEST(AllRails, OfADeadProcess) {
+  for (const bool silent : {false, true}) {
+    Scenario scenario;
+    scenario.timeout = 5;
+    const Story story =
+        play(scenario, {{1, kMillisecond, [&](World& world) { world.faults().death(1, silent); }}});
+    EXPECT_EQ(story.failure, "");
+    EXPECT_EQ(story.failed, 3U) << "every rank that lives gets an error";
+  }
+}
+
+/// Once more, in the middle of the wait for the first.
+TEST(AllRails, OfTwoDeadProcesses) {
+  Scenario scenario;
+  scenario.timeout = 5;
+  scenario.ranks = 5;
+  const Story story = play(scenario, {{1, kMillisecond, [](World& world) { world.faults().death(1, true); }},
+                                      {1, 2 * kSecond, [](World& world) { world.faults().death(3, false); }}});
+  EXPECT_EQ(story.failure, "");
+  EXPECT_EQ(story.failed, 3U);
+}
+
+// ---- no false alarms
+
+TEST(FalseAlarms, NoneUnderAPausedProcess) {
+  Scenario scenario;
+  scenario.calls = 6;
+  scenario.thought = 10 * kMillisecond;
+  std::vector<Happening> pauses;
+  for (std::size_t call = 1; call < scenario.calls; ++call)
+    pauses.push_back({call, kMillisecond, [call](World& world) {
+                        world.faults().pause(static_cast<int>(call) % ranks_of(world), 3 * kSecond);
+                      }});
+  const Story story = play(scenario, pauses);
+  EXPECT_EQ(story.failure, "");
+  EXPECT_EQ(story.lanes_lost, 0U);
+}
+
+TEST(FalseAlarms, NoneOnASlowRailWithAFullQueue) {
+  Scenario scenario;
+  const Story story = play(scenario, {{1, kMillisecond, [](World& world) { world.faults().rate(1, 0, 0.0005); }}});
+  EXPECT_EQ(story.failure, "");
+  EXPECT_EQ(story.lanes_lost, 0U);
+}
+
+TEST(FalseAlarms, NoneWhileTheApplicationComputes) {
+  Scenario scenario;
+  scenario.calls = 8;
+  scenario.thought = 60 * kSecond;
+  const Story story = play(scenario, {});
+  EXPECT_EQ(story.failure, "");
+  EXPECT_EQ(story.lanes_lost, 0U);
+  EXPECT_EQ(story.suspicions, 0U);
+}
+
+TEST(FalseAlarms, NoneWhenAClockJumps) {
+  Scenario scenario;
+  scenario.timeout = 5;
+  std::vector<Happening> jumps;
+  for (int i = 0; i < 10; ++i)
+    jumps.push_back({1, i * kMillisecond, [i](World& world) { world.faults().jump(i % 4, (kSecond / 10) << i); }});
+  const Story story = play(scenario, jumps);
+  EXPECT_EQ(story.failure, "");
+  EXPECT_EQ(story.lanes_lost, 0U);
+}
+
+// ---- coming and going
+
+/// Memory does not grow with the number of times that a rail went.
+TEST(Flapping, LeavesNothingBehind) {
+  Scenario scenario;
+  scenario.bytes = 128 * 1024;
+  scenario.calls = 600;
+  std::vector<Happening> flaps;
+  for (std::size_t call = 1; call < scenario.calls; call += 5)
+    flaps.push_back({call, 0, [](World& world) { world.faults().outage(1, 0, 10 * kMillisecond); }});
+  std::size_t early = 0, late = 0;
+  flaps.push_back({300, 0, [&](World&) { early = live_bytes(); }});
+  flaps.push_back({595, 0, [&](World&) { late = live_bytes(); }});
+  const Story story = play(scenario, flaps);
+  EXPECT_EQ(story.failure, "");
+  EXPECT_GT(story.lanes_lost, 0U);
+  EXPECT_LT(late, early + 256 * 1024);
+}
+
+}  // namespace
+}  // namespace nezha::test

@@ -1,0 +1,95 @@
+// SPDX-License-Identifier: BSD-3-Clause
+/// Ranks whose rails have workers of their own.
+#include <gtest/gtest.h>
+#include <sched.h>
+
+#include <algorithm>
+#include <string>
+
+#include "kinds.h"
+
+namespace nezha::test {
+namespace {
+
+bool said(const Rank& rank, const std::string& part) {
+  const std::vector<std::string> lines = rank.lines();
+  return std::any_of(lines.begin(), lines.end(), [&](const std::string& line) { return line.find(part) != std::string::npos; });
+}
+
+/// Integers, so that any order of summing gives the same.
+void sum_up(Ranks& ranks, Team& team, std::size_t bytes) {
+  const Kind& sum = kind("int32_sum");
+  const std::size_t count = bytes / sum.element;
+  std::vector<std::vector<std::byte>> vectors;
+  for (int rank = 0; rank < ranks.size(); ++rank) vectors.push_back(make_vector(sum, count, static_cast<std::size_t>(rank)));
+  const std::vector<std::byte> expected = ring_result(sum, vectors);
+  ranks.run([&](int rank) {
+    for (int times = 0; times < 3; ++times) {
+      std::vector<std::byte> vector = vectors[static_cast<std::size_t>(rank)];
+      EXPECT_EQ(team.allreduce(rank, make_call(sum, count, vector.data(), vector.data())), NEZHA_OK);
+      EXPECT_TRUE(vector == expected) << bytes << " bytes on rank " << rank;
+    }
+  });
+}
+
+class Workers : public testing::TestWithParam<const char*> {};
+
+TEST_P(Workers, SumsAreRight) {
+  for (const int size : {2, 3, 5}) {
+    Ranks ranks(size, {{"single_node", "2"}, {"algorithm", GetParam()}, {"rail_threads", "1"}, {"verbose", "2"}});
+    Team team(ranks, "everybody");
+    ASSERT_TRUE(team.start());
+    for (const std::size_t bytes : {8, 30000, 300000, 5000000}) sum_up(ranks, team, bytes);
+    EXPECT_TRUE(said(ranks.at(0), "rail tcp/lo0: its worker is bound to cores "));
+    EXPECT_TRUE(said(ranks.at(0), "rail tcp/lo1: its worker is bound to cores "));
+  }
+}
+INSTANTIATE_TEST_SUITE_P(Algorithms, Workers, testing::Values("ring", "mesh", "single_step", "doubling", "halving"),
+                         [](const auto& info) { return std::string(info.param); });
+
+/// Nobody said how many ranks share the cores, so none is spare; but a list names some.
+TEST(WorkersOfRails, AutoTakesAListsWord) {
+  cpu_set_t set;
+  ASSERT_EQ(sched_getaffinity(0, sizeof set, &set), 0);
+  int core = 0;
+  while (!CPU_ISSET(core, &set)) ++core;
+  Ranks ranks(2, {{"single_node", "2"}, {"rail_threads", "auto"}, {"rail_cores", "lo1=" + std::to_string(core) + ";lo0=8191"}, {"verbose", "2"}});
+  Team team(ranks, "both");
+  ASSERT_TRUE(team.start());
+  sum_up(ranks, team, 1000000);
+  EXPECT_TRUE(said(ranks.at(0), "rail tcp/lo1: its worker is bound to cores " + std::to_string(core)));
+  EXPECT_FALSE(said(ranks.at(0), "rail tcp/lo0: its worker"));
+  ASSERT_EQ(ranks.at(0).helps().size(), 1u);
+  EXPECT_EQ(ranks.at(0).helps()[0].topic, "cores outside the cpuset");
+  EXPECT_EQ(ranks.at(0).helps()[0].arguments[0], "lo0");
+}
+
+/// A rank dies while the others' workers send to it.
+TEST(WorkersOfRails, GoOnWhenARankIsGone) {
+  Ranks ranks(3, {{"single_node", "2"}, {"timeout", "1"}, {"rail_threads", "1"}});
+  Team team(ranks, "everybody");
+  ASSERT_TRUE(team.start());
+  sum_up(ranks, team, 100000);
+  ranks.run([&](int rank) {
+    if (rank == 2) {
+      team.destroy(2);
+      ranks.at(2).destroy();
+      return;
+    }
+    std::vector<std::byte> vector(4000000);
+    EXPECT_EQ(team.allreduce(rank, make_call(kind("int32_sum"), vector.size() / 4, vector.data(), vector.data())),
+              NEZHA_ERR_FAILED);
+  });
+  Team pair(ranks, "those who are left", {0, 1});
+  ranks.run([&](int rank) {
+    if (rank == 2) return;
+    pair.create(rank);
+    ASSERT_EQ(pair.agree(rank), NEZHA_TEAM_READY);
+    std::vector<std::byte> vector(4000000, std::byte(1 << rank));
+    EXPECT_EQ(pair.allreduce(rank, make_call(kind("uint8_bxor"), vector.size(), vector.data(), vector.data())), NEZHA_OK);
+    EXPECT_TRUE(vector == std::vector(vector.size(), std::byte{3}));
+  });
+}
+
+}  // namespace
+}  // namespace nezha::test

@@ -1,0 +1,127 @@
+// SPDX-License-Identifier: BSD-3-Clause
+/// What is written down of a job, line by line, on a clock of our own.
+#include "engine/trace.h"
+
+#include <gtest/gtest.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <fstream>
+#include <sstream>
+
+namespace nezha {
+namespace {
+
+class OwnClock final : public Clock {
+ public:
+  Nanoseconds now() const override { return time; }
+  Nanoseconds time = kSecond;
+};
+
+class TraceTest : public ::testing::Test {
+ protected:
+  TraceTest() : path_("trace-test-" + std::to_string(getpid())) {
+    add_rail("eth0");
+    add_rail("eth1");
+    trace_ = Trace::open(path_, "n\"0", clock_, loads_, rails_, why_);
+  }
+  ~TraceTest() override { unlink(path_.c_str()); }
+
+  void add_rail(const char* name) {
+    RailAddress rail;
+    rail.transport = "tcp";
+    rail.name = name;
+    rails_.push_back(rail);
+    loads_.emplace_back();
+  }
+  /// A call of `bytes` that took `took`, the first rail carrying them all.
+  void call(std::size_t bytes, Nanoseconds took, Candidate way = {AlgorithmChoice::ring, 0}) {
+    const Trace::Bytes before = trace_->sent();
+    const Nanoseconds began = clock_.time;
+    clock_.time += took;
+    loads_[0].bytes_sent += bytes;
+    trace_->call(began, bytes, 4, way, before);
+  }
+  std::vector<std::string> lines() {
+    trace_->write(trace_->take());
+    std::ifstream file(path_);
+    std::vector<std::string> found;
+    for (std::string line; std::getline(file, line);) found.push_back(line);
+    return found;
+  }
+
+  const std::string path_;
+  OwnClock clock_;
+  std::deque<RailLoad> loads_;
+  std::vector<RailAddress> rails_;
+  Status why_;
+  std::unique_ptr<Trace> trace_;
+};
+
+TEST_F(TraceTest, BeginsWithWhatItIs) {
+  EXPECT_EQ(lines().at(0), R"({"kind":"start","format":1,"version":")" NEZHA_VERSION R"(","node":"n\"0","tick_ms":50})");
+}
+
+TEST_F(TraceTest, CallsAndTheirRails) {
+  call(1000, 2 * kMicrosecond);
+  EXPECT_EQ(lines().at(1), R"({"kind":"rails","names":["tcp/eth0","tcp/eth1"]})");
+  EXPECT_EQ(lines().at(2),
+            R"({"kind":"call","t":0.000,"ranks":4,"bytes":1000,"us":2.000,"way":"ring","sent":[1000,0]})");
+}
+
+TEST_F(TraceTest, TrafficIsWrittenOnceATickAndOnlyWhereThereWasSome) {
+  loads_[1].bytes_received = 7;
+  trace_->tick(clock_.time + 49 * kMillisecond);
+  EXPECT_EQ(lines().size(), 1U);
+  trace_->tick(clock_.time + 50 * kMillisecond);
+  EXPECT_EQ(lines().back(), R"({"kind":"traffic","t":50.000,"sent":[0,0],"received":[0,7]})");
+  trace_->tick(clock_.time + 100 * kMillisecond);
+  EXPECT_EQ(lines().back(), R"({"kind":"traffic","t":50.000,"sent":[0,0],"received":[0,7]})");
+}
+
+TEST_F(TraceTest, ManyCallsOfASizeShareALine) {
+  for (int i = 0; i < 512; ++i) call(1024, kMicrosecond);
+  const std::size_t singly = lines().size();
+  for (int i = 1; i <= 3; ++i) call(1024, i * 2 * kMicrosecond);
+  EXPECT_EQ(lines().size(), singly);
+  call(1025, 4 * kMicrosecond, {AlgorithmChoice::mesh, 0});  // another way: what went before is closed
+  EXPECT_NE(lines().back().find(R"("class":10,"calls":3,"us":4.000,"least_us":2.000,"way":"ring","sent":[3072,0])"),
+            std::string::npos)
+      << lines().back();
+  trace_.reset();  // the rest comes at the end
+  std::ifstream file(path_);
+  std::stringstream all;
+  all << file.rdbuf();
+  EXPECT_NE(all.str().find(R"("calls":1,"us":4.000,"least_us":4.000,"way":"mesh")"), std::string::npos);
+}
+
+TEST_F(TraceTest, LanesAndNewRails) {
+  trace_->sent();
+  add_rail("eth2");
+  trace_->lane("lost", "tcp/eth1 - tcp/eth1", "rank 1 on n1", "no \"carrier\"\n");
+  trace_->sent();
+  const std::vector<std::string> found = lines();
+  EXPECT_EQ(found.at(2), R"({"kind":"lane","t":0.000,"event":"lost","lane":"tcp/eth1 - tcp/eth1",)"
+                         R"("peer":"rank 1 on n1","why":"no \"carrier\"?"})");
+  EXPECT_EQ(found.at(3), R"({"kind":"rails","names":["tcp/eth0","tcp/eth1","tcp/eth2"]})");
+}
+
+TEST_F(TraceTest, TheFileIsBounded) {
+  const std::string long_text(3000, 'x');
+  for (int i = 0; i < 20000; ++i) {
+    trace_->lane("lost", "a", "b", long_text);
+    trace_->write(trace_->take());
+  }
+  struct stat info {};
+  ASSERT_EQ(stat(path_.c_str(), &info), 0);
+  EXPECT_LT(info.st_size, 33 << 20);
+  EXPECT_EQ(lines().back(), R"({"kind":"full","t":0.000})");
+}
+
+TEST_F(TraceTest, AFileThatCannotBeMadeIsReported) {
+  EXPECT_EQ(Trace::open("/nonexistent/trace", "n0", clock_, loads_, rails_, why_), nullptr);
+  EXPECT_EQ(why_.text(), "/nonexistent/trace cannot be written: No such file or directory");
+}
+
+}  // namespace
+}  // namespace nezha

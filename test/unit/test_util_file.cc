@@ -1,0 +1,97 @@
+// SPDX-License-Identifier: BSD-3-Clause
+/// Files read and replaced as a whole; what is no plain file is left alone.
+#include <gtest/gtest.h>
+
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+
+#include "util/file.h"
+
+namespace nezha {
+namespace {
+
+namespace fs = std::filesystem;
+
+class Files : public testing::Test {
+ protected:
+  Files() {
+    std::string name = testing::TempDir() + "nezha-file-XXXXXX";
+    directory_ = mkdtemp(name.data());
+  }
+  ~Files() override { fs::remove_all(directory_); }
+
+  FilePath path(const std::string& name) const { return {directory_ / name}; }
+  std::size_t entries() const {
+    return static_cast<std::size_t>(std::distance(fs::directory_iterator(directory_), {}));
+  }
+  static std::string contents(const FilePath& path) {
+    std::string text;
+    const Status status = read_file(path, 1000, text);
+    EXPECT_TRUE(status.ok()) << status.text();
+    return text;
+  }
+
+  fs::path directory_;
+};
+
+TEST_F(Files, AreReplacedAsAWhole) {
+  const FilePath file = path("a");
+  std::string text = "before";
+  EXPECT_EQ(read_file(file, 10, text).code(), Code::absent);
+  EXPECT_EQ(text, "before");
+  ASSERT_TRUE(replace_file(file, "one").ok());
+  EXPECT_EQ(contents(file), "one");
+  ASSERT_EQ(chmod(file.text.c_str(), 0640), 0);
+  ASSERT_TRUE(replace_file(file, "two and more").ok());
+  EXPECT_EQ(contents(file), "two and more");
+  EXPECT_EQ(fs::status(file.text).permissions(), fs::perms(0640)) << "as before";
+  EXPECT_EQ(entries(), 1u) << "nothing is left behind";
+}
+
+TEST_F(Files, BehindALinkAreReplacedThere) {
+  ASSERT_TRUE(replace_file(path("real"), "one").ok());
+  fs::create_symlink("real", path("link").text);
+  ASSERT_TRUE(replace_file(path("link"), "two").ok());
+  EXPECT_TRUE(fs::is_symlink(path("link").text));
+  EXPECT_EQ(contents(path("real")), "two");
+}
+
+TEST_F(Files, LargerThanAllowedAreNotRead) {
+  ASSERT_TRUE(replace_file(path("a"), std::string(100, 'x')).ok());
+  std::string text;
+  EXPECT_TRUE(read_file(path("a"), 100, text).ok());
+  const Status status = read_file(path("a"), 99, text);
+  EXPECT_EQ(status.text(), "has more than the 99 bytes that are allowed");
+  EXPECT_EQ(text.size(), 100u);
+}
+
+TEST_F(Files, ThatAreNoneAreLeftAlone) {
+  ASSERT_EQ(mkfifo(path("pipe").text.c_str(), 0600), 0);
+  std::string text;
+  for (const FilePath& other : {path("pipe"), FilePath{directory_}, FilePath{"/dev/null"}}) {
+    EXPECT_EQ(read_file(other, 10, text).text(), "is no regular file") << other.text;
+    EXPECT_EQ(replace_file(other, "x").text(), "is no regular file") << other.text;
+  }
+  const Status status = replace_file(path("nowhere/file"), "x");
+  EXPECT_FALSE(status.ok());
+  EXPECT_EQ(status.text(), "cannot make a file beside it: No such file or directory");
+  EXPECT_EQ(entries(), 1u);
+}
+
+TEST(FilePaths, AreTextWithoutControlCharacters) {
+  FilePath path;
+  EXPECT_TRUE(parse("/a b/c.json", path).ok());
+  EXPECT_EQ(path.text, "/a b/c.json");
+  EXPECT_FALSE(parse("a\nb", path).ok());
+  EXPECT_FALSE(parse(std::string(5000, 'a'), path).ok());
+  EXPECT_EQ(path.text, "/a b/c.json");
+  EXPECT_TRUE(parse("", path).ok());
+  EXPECT_TRUE(path.empty());
+}
+
+}  // namespace
+}  // namespace nezha

@@ -1,0 +1,107 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "engine/wiring.h"
+
+#include "trunk_pair.h"
+
+namespace nezha::test {
+namespace {
+
+/// One process's wiring to two peers over two rails each; connecting is counted, and fails unless `open`.
+class WiringTest : public testing::Test {
+ protected:
+  WiringTest()
+      : wiring_(5 * kSecond, [this](const Peer& peer, const Wire& wire, Nanoseconds) { tried_.push_back({&peer, wire.rails}); },
+                log_, notices_) {
+    for (Peer& peer : peers_) {
+      peer.address.id = 100 + static_cast<ProcessId>(&peer - peers_);
+      peer.connects = true;
+      peer.trunk = std::make_unique<Trunk>(peer.address.id, TrunkOptions{}, receiver_, clock_, log_);
+      for (std::uint8_t rail : {0, 1}) peer.wires.emplace_back().rails = {rail, rail};
+      wiring_.want(peer, clock_.now());
+    }
+  }
+
+  /// How often lanes over `rail` were tried in that time, in which none of them succeeds.
+  std::size_t tries(std::uint8_t rail, Nanoseconds time) {
+    std::size_t count = 0;
+    for (const Nanoseconds until = clock_.now() + time; clock_.now() < until; clock_.advance(kMillisecond)) {
+      wiring_.step(clock_.now());
+      for (const Try& each : std::exchange(tried_, {})) {
+        count += each.rails.local == rail ? 1 : 0;
+        wiring_.lane_failed(const_cast<Peer&>(*each.peer), each.rails, {Code::io, "no"}, clock_.now());
+      }
+    }
+    return count;
+  }
+  void all_up() {
+    wiring_.step(clock_.now());
+    for (const Try& each : std::exchange(tried_, {})) wiring_.lane_up(const_cast<Peer&>(*each.peer), each.rails, clock_.now());
+  }
+  void lose(std::uint8_t rail) {
+    for (Peer& peer : peers_) wiring_.lane_lost(peer, {rail, rail}, {Code::io, "gone"}, clock_.now());
+  }
+
+  struct Try {
+    const Peer* peer;
+    RailPair rails;
+  };
+  TestClock clock_;
+  Log log_;
+  Notices notices_;
+  TestReceiver receiver_;
+  Peer peers_[2];
+  std::vector<Try> tried_;
+  Wiring wiring_;
+};
+
+TEST_F(WiringTest, TriesBecomeRarerButDoNotCease) {
+  all_up();
+  clock_.advance(10 * kSecond);
+  wiring_.used(clock_.now());
+  lose(1);
+  EXPECT_GE(tries(1, 100 * kMillisecond), 4u) << "a short trouble is over soon";
+  for (int second = 0; second < 3; ++second) {
+    wiring_.used(clock_.now());
+    const std::size_t count = tries(1, kSecond);
+    EXPECT_LE(count, 2 * 10u) << "every 100 ms at most, by each peer";
+    EXPECT_GE(count, 2 * 4u) << "every 200 ms at least, while calls want it";
+  }
+}
+
+TEST_F(WiringTest, ARailThatIsBackIsTriedSoonAfterAMoment) {
+  all_up();
+  lose(1);
+  tries(1, 20 * kSecond);
+  wiring_.rail_back(1, false, clock_.now());
+  EXPECT_EQ(tries(1, 20 * kMillisecond), 0u) << "its neighbours may not be there yet";
+  EXPECT_GE(tries(1, 80 * kMillisecond), 2u);
+}
+
+TEST_F(WiringTest, OneLaneThatIsBackBringsTheOthers) {
+  all_up();
+  lose(1);
+  tries(1, 20 * kSecond);
+  wiring_.lane_up(peers_[0], {1, 1}, clock_.now());
+  EXPECT_GE(tries(1, 2 * kMillisecond), 1u);
+}
+
+TEST_F(WiringTest, WhoMovedConnectsWhereNoLaneIsLeft) {
+  all_up();
+  for (Peer& peer : peers_) peer.connects = false;
+  lose(0);
+  lose(1);
+  EXPECT_EQ(tries(1, 10 * kSecond), 0u) << "the other side does";
+  wiring_.rail_back(1, true, clock_.now());
+  EXPECT_GE(tries(1, kSecond), 2u) << "it cannot know where we are";
+}
+
+TEST_F(WiringTest, AFailureAfterThePeerHasConnectedChangesNothing) {
+  wiring_.step(clock_.now());
+  tried_.clear();
+  wiring_.lane_up(peers_[0], {1, 1}, clock_.now());
+  wiring_.lane_failed(peers_[0], {1, 1}, {Code::io, "too late"}, clock_.now());
+  EXPECT_EQ(peers_[0].wires[1].state, Wire::State::up);
+}
+
+}  // namespace
+}  // namespace nezha::test
