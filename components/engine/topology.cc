@@ -35,6 +35,9 @@ struct Topology::Hwloc {
       return;
     }
     hwloc_topology_set_io_types_filter(topology, HWLOC_TYPE_FILTER_KEEP_IMPORTANT);
+    // They look for accelerators, which takes long and starts drivers; networks are not theirs.
+    for (const char* component : {"opencl", "gl", "cuda", "nvml", "rsmi", "levelzero"})
+      hwloc_topology_set_components(topology, HWLOC_TOPOLOGY_COMPONENTS_FLAG_BLACKLIST, component);
     const bool set = xml == nullptr || hwloc_topology_set_xmlbuffer(topology, xml->c_str(), static_cast<int>(xml->size() + 1)) == 0;
     if (set && hwloc_topology_load(topology) == 0) return;
     hwloc_topology_destroy(topology);
