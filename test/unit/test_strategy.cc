@@ -11,17 +11,15 @@ namespace {
 
 constexpr std::size_t kMuch = 1024 * 1024;
 
-class EarliestFinishTest : public testing::Test {
+class StrategyTest : public testing::Test {
  protected:
-  EarliestFinishTest() {
+  StrategyTest() {
     for (std::size_t i = 0; i < lanes.size(); ++i) {
       lanes[i].lane = &ends[i];
       lanes[i].rail = &rails[i];
       lanes[i].rate = 0.1;
     }
   }
-
-  LaneChoice choose(std::size_t queued = kMuch) { return earliest_finish().choose(lanes, queued, now); }
 
   /// The lane holds that much, none of which has left.
   void load(LaneState& lane, std::size_t bytes) {
@@ -33,8 +31,40 @@ class EarliestFinishTest : public testing::Test {
   std::array<HandLane, 2> ends = {HandLane({}), HandLane({})};
   std::array<RailLoad, 2> rails;
   std::array<LaneState, 2> lanes;
+};
+
+class EarliestFinishTest : public StrategyTest {
+ protected:
+  LaneChoice choose(std::size_t queued = kMuch) { return earliest_finish().choose(lanes, queued, now); }
+
   LaneState& fast = lanes[0];
   LaneState& other = lanes[1];
+};
+
+class WeightedTest : public StrategyTest {
+ protected:
+  WeightedTest() {
+    rails[0].weight = 9;
+    rails[1].weight = 1;
+  }
+
+  LaneChoice choose(std::size_t queued = kMuch) { return weighted().choose(lanes, queued, now); }
+
+  /// Hands over what is chosen, again and again, all of which has left at once. Returns bytes by lane.
+  std::array<std::size_t, 2> carry(int frames) {
+    std::array<std::size_t, 2> bytes{};
+    for (int i = 0; i < frames; ++i) {
+      const LaneChoice choice = choose();
+      if (choice.lane == nullptr) return {};
+      choice.lane->handed(now, choice.bytes);
+      bytes[static_cast<std::size_t>(choice.lane - lanes.data())] += choice.bytes;
+      now += kMillisecond;
+    }
+    return bytes;
+  }
+
+  LaneState& heavy = lanes[0];
+  LaneState& light = lanes[1];
 };
 
 TEST_F(EarliestFinishTest, TakesTheLaneThatEndsFirst) {
@@ -78,6 +108,42 @@ TEST_F(EarliestFinishTest, TriesACrawlingLaneNowAndThen) {
 TEST_F(EarliestFinishTest, ASlowLaneHoldsNoMoreThanIsGoneInAFewMilliseconds) {
   other.rate = 0.0125;
   EXPECT_LE(fill_limit(other), static_cast<std::size_t>(5 * kMillisecond * other.rate));
+}
+
+TEST_F(WeightedTest, SharesAreKept) {
+  light.rate = 1;  // however fast a lane is
+  const auto bytes = carry(1000);
+  const auto longest = static_cast<double>(longest_piece(light));
+  EXPECT_NEAR(static_cast<double>(bytes[0]), 9 * static_cast<double>(bytes[1]), 10 * longest);
+}
+
+TEST_F(WeightedTest, ALaneThatIsFullIsWaitedFor) {
+  load(light, fill_limit(light));
+  for (; choose().lane == &heavy; now += kMillisecond) heavy.handed(now, choose().bytes);
+  EXPECT_EQ(choose().lane, nullptr);
+  EXPECT_GE(heavy.given + kSmall, 9 * light.given);
+}
+
+TEST_F(WeightedTest, SmallMessagesTakeTheHeaviestLane) {
+  heavy.given = kMuch;
+  EXPECT_EQ(choose(kSmall).lane, &heavy);
+  EXPECT_EQ(choose(kSmall + 1).lane, &light);
+}
+
+TEST_F(WeightedTest, ALaneWithoutAShareStandsInForOthersOnly) {
+  rails[1].weight = 0;
+  EXPECT_EQ(carry(100)[1], 0U);
+  heavy.suspect = true;
+  EXPECT_EQ(choose().lane, &light);
+}
+
+TEST_F(WeightedTest, WhatALaneGotTooMuchOfIsMadeUpFor) {
+  heavy.suspect = true;
+  const auto alone = carry(10);
+  heavy.suspect = false;
+  const auto after = carry(1000);
+  EXPECT_EQ(alone[0], 0U);
+  EXPECT_NEAR(static_cast<double>(after[0]), 9 * static_cast<double>(alone[1] + after[1]), 10 * static_cast<double>(longest_piece(light)));
 }
 
 }  // namespace
