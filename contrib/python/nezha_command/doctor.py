@@ -28,8 +28,8 @@ def add(verbs):
     parser = verbs.add_parser("doctor", help="what is wrong, why, and what to do about it", description=_ABOUT)
     launch.add_options(parser)
     parser.add_argument("--json", action="store_true", help="for scripts")
-    parser.add_argument("--port", type=int, metavar="N", help="the TCP port that is tried; default: one above coll_nezha_port_range's "
-                        "lower end, or any that is high")
+    parser.add_argument("--port", type=int, metavar="N", help="the TCP port that is tried on every node; default: one of "
+                        "coll_nezha_port_range, or any from 20000 to 32000")
     parser.set_defaults(run=run)
 
 
