@@ -108,7 +108,7 @@ nezha_team_state_t Team::decide(const std::array<std::uint64_t, NEZHA_VOTE_WORDS
   if (hash_of(plan_) != hash_of(own)) notices.push_back({"parameters differ", {name_, std::to_string(rank_)}});
   table_.begin({plan_, view_.size, static_cast<double>(words[kRate]) / kRateUnit});
   rows_due_ = (words[kFlags] & kKnows) != 0;
-  if (rows_due_ && rank_ != 0) rows_.assign(kRows, 0);
+  rows_.resize(rows_due_ ? kRows : 0, 0);
   return state_ = NEZHA_TEAM_READY;
 }
 
