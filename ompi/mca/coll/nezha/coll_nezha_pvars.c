@@ -109,7 +109,7 @@ static int get_rails(const mca_base_pvar_t *pvar, void *value, void *object)
     unsigned long long *values = value;
     for (size_t i = 0; i < shown_rails; i++) {
         nezha_rail_stats_t stats;
-        values[i] = 0 == nezha_engine_rail_stats(coll_nezha_engine(), i, &stats) ? wanted->of(&stats) : 0;
+        values[i] = i < rail_count() && 0 == nezha_engine_rail_stats(coll_nezha_engine(), i, &stats) ? wanted->of(&stats) : 0;
     }
     return OMPI_SUCCESS;
 }
