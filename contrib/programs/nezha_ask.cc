@@ -74,9 +74,10 @@ bool configure(nezha_config_t& config, std::span<char*> arguments) {
 
 using Lines = std::vector<std::string>;
 
-/// What an engine with these parameters says while it opens its rails, and which it has then.
-Lines open_engine(const nezha_config_t& config, std::vector<nezha_rail_stats_t>& rails) {
+/// What an engine with these parameters says while it opens its rails, and which it has then. It leaves the job's files alone.
+Lines open_engine(nezha_config_t& config, std::vector<nezha_rail_stats_t>& rails) {
   Lines lines;
+  nezha_config_set(&config, "trace", "", nullptr, 0);
   nezha_host_t host{};
   host.ctx = &lines;
   host.log = [](void* ctx, int, const char* line) { static_cast<Lines*>(ctx)->emplace_back(line); };
@@ -100,7 +101,7 @@ std::string reason_for(const std::string& name, const Lines& lines) {
 }
 
 /// The rules' answer first, then whether each chosen interface can really be opened (a port of the range, for one).
-int rails(const nezha_config_t& handle) {
+int rails(nezha_config_t& handle) {
   const nezha::Config& config = nezha::config_of(handle);
   const nezha::DiscoverOptions options{config.rail_include, config.rail_exclude, config.ip_version,
                                        static_cast<std::size_t>(config.single_node)};

@@ -25,6 +25,14 @@ class Here(CommandCase):
         self.assertIn("'eth99' is named as a rail, and this node does not have it; there is ", text)
         self.assertIn("no rail: Open MPI's own allreduce carries everything", text)
 
+    def test_leaves_the_trace_of_a_job_alone(self):
+        with tempfile.NamedTemporaryFile("w+", suffix=".trace") as file:
+            file.write("a job's\n")
+            file.flush()
+            self.nezha("rails", env={**os.environ, "OMPI_MCA_coll_nezha_single_node": "2", "OMPI_MCA_coll_nezha_trace": file.name})
+            file.seek(0)
+            self.assertEqual(file.read(), "a job's\n")
+
     def test_a_launcher_that_is_not_there(self):
         self.nezha("rails", "--launcher", "no-such-launcher", status=3)
 
