@@ -21,7 +21,7 @@ MUTATIONS = [
         ("if (received_.any()) owed_pieces_ = kAckPieces;", "")]),
     # The source outlives its need.
     ("a lane in the middle of an acknowledged piece keeps reading its source", TRUNK + "trunk_ack.cc", [
-        ("if (lane != nullptr && lane->busy()) lane->own_rest();", "(void)lane;")]),
+        ("state.lane->busy()) state.lane->own_rest();", "state.lane->busy()) return;")]),
     ("the same, only where an ack comes", TRUNK + "trunk_ack.cc", [
         ("  if (piece.lane == kNoLane) --replays_;\n  own_if_busy(piece);", "  if (piece.lane == kNoLane) --replays_;")]),
     ("the same, only where a source is copied", TRUNK + "trunk_ack.cc", [
