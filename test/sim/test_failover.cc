@@ -64,13 +64,14 @@ TEST_P(EveryPhase, LosesARail) {
 
 std::string name_of(const testing::TestParamInfo<EveryPhase::ParamType>& drawn) {
   const auto [algorithm, in_place, kind] = drawn.param;
-  constexpr const char* kNames[] = {"", "Ring", "Mesh", "SingleStep", "Doubling"};
+  constexpr const char* kNames[] = {"", "Ring", "Mesh", "SingleStep", "Doubling", "Halving"};
   return std::string(kNames[static_cast<int>(algorithm)]) + (in_place ? "InPlace" : "") + kKinds[kind].first;
 }
 
 INSTANTIATE_TEST_SUITE_P(Failover, EveryPhase,
                          testing::Combine(testing::Values(AlgorithmChoice::ring, AlgorithmChoice::mesh,
-                                                          AlgorithmChoice::single_step, AlgorithmChoice::doubling),
+                                                          AlgorithmChoice::single_step, AlgorithmChoice::doubling,
+                                                          AlgorithmChoice::halving),
                                           testing::Bool(), testing::Range<std::size_t>(0, kKinds.size())),
                          name_of);
 
