@@ -94,10 +94,10 @@ void TcpTransport::doze() { watch_payload(EPOLL_CTL_MOD, EPOLLIN); }
 
 bool TcpTransport::progress(Watch watch) {
   bool any = report_broken();
-  any |= shop_.hear_of_errands();
   bool door_ready = false, woken = false, linked = false;
   epoll_event events[kEvents];
   const int count = epoll_wait(wait_fd(watch), events, kEvents, 0);
+  any |= shop_.hear_of_errands();  // after the wait, which takes the event of their end away
   for (int i = 0; i < count; ++i) {
     if (events[i].data.ptr == &shop_.over) continue;
     if (events[i].data.ptr == &shop_ || events[i].data.ptr == &links_) {
