@@ -130,6 +130,30 @@ class TcpMemory : public testing::Test {
   Side a{1, clock, bounded(), 1}, b{2, clock, bounded(), 1};
 };
 
+/// Receive buffers of this process's connections, in the order of their descriptors.
+std::vector<int> receive_buffers() {
+  std::vector<int> sizes;
+  for (int fd = 0; fd < 1024; ++fd) {
+    sockaddr_storage peer;
+    socklen_t length = sizeof peer;
+    int size = 0;
+    socklen_t width = sizeof size;
+    if (getpeername(fd, reinterpret_cast<sockaddr*>(&peer), &length) == 0 && peer.ss_family == AF_INET &&
+        getsockopt(fd, SOL_SOCKET, SO_RCVBUF, &size, &width) == 0)
+      sizes.push_back(size);
+  }
+  return sizes;
+}
+
+/// What the other side was allowed to send is dropped where there is no room for it any more.
+TEST_F(TcpMemory, ABufferHasItsSizeFromTheBeginning) {
+  ASSERT_TRUE(up());
+  const std::vector<int> before = receive_buffers();
+  EXPECT_EQ(before.size(), 2U);
+  ASSERT_TRUE(carry_much());
+  EXPECT_EQ(receive_buffers(), before);
+}
+
 TEST_F(TcpMemory, UnreadBytesAreBounded) {
   ASSERT_TRUE(up());
   ASSERT_TRUE(carry_much());

@@ -30,7 +30,8 @@ bool same_subnet4(const Interface& one, const Interface& other) {
 }  // namespace
 
 Door::Door(const TcpOptions& options, const Clock& clock, Log log, Admission& admission, ProcessId self, Host& host)
-    : options_(options), clock_(clock), log_(log), admission_(admission), self_(self), host_(host),
+    : options_(options), clock_(clock), log_(log), admission_(admission), self_(self),
+      memory_(std::max(options.lane_memory, options.loopback_memory)), host_(host),
       epoll_(epoll_create1(EPOLL_CLOEXEC)) {}
 
 Status Door::open(std::vector<Interface> interfaces) {
@@ -69,6 +70,16 @@ void Door::add_rail(Interface interface, Transport& transport) {
   log_.line(2, "not a rail: %s: %s", name.c_str(), status.text().c_str());
 }
 
+void Door::bound_lanes(std::size_t bytes) {
+  memory_ = std::max(bytes, options_.loopback_memory);
+  for (const Rail& rail : rails_) fix_buffers(rail.listeners);
+}
+
+void Door::fix_buffers(const Listeners& listeners) const {
+  fix_receive_buffer(listeners.network.get(), memory_);
+  if (listeners.local) fix_receive_buffer(listeners.local.get(), memory_);
+}
+
 void Door::note_subnets() {
   for (Rail& one : rails_) {
     for (Rail& other : rails_) one.shares_subnet |= &one != &other && same_subnet4(one.interface, other.interface);
@@ -79,6 +90,7 @@ Status Door::open_rail(Interface& interface) {
   Rail rail;
   Status status = open_listeners(interface, options_, self_, rail.listeners);
   if (!status.ok()) return status;
+  fix_buffers(rail.listeners);
   if (!rail.listeners.device_bound) note_unbound(interface);
   addresses_.push_back({"tcp", interface.name, interface.family, interface.address, interface.prefix,
                         rail.listeners.port, interface.speed_mbps});
@@ -124,7 +136,7 @@ void Door::connect(const LaneSpec& spec, std::size_t local, const RailAddress& r
   if (remote.family != interface.family) return fail({Code::bad_peer, "one side is IPv4 and the other IPv6"});
   Fd fd;
   bool device_bound = false;
-  const Status status = start_connect(interface, remote, !spec.same_node, fd, device_bound);
+  const Status status = start_connect(interface, remote, !spec.same_node, memory_, fd, device_bound);
   if (!status.ok()) return fail(status);
   if (!spec.same_node && !device_bound) note_unbound(interface);
   auto handshake = std::make_unique<Handshake>(std::move(fd), spec, local, peer, deadline, self_);

@@ -52,6 +52,8 @@ class Door {
   bool knows(const Interface& interface) const;
   /// One rail more. It is logged and left out when it cannot be.
   void add_rail(Interface interface, Transport& transport);
+  /// So many bytes of the kernel's memory for lanes to come; those within a node may have more.
+  void bound_lanes(std::size_t bytes);
   /// Index of a rail among the process's.
   std::size_t number(std::size_t rail) const { return rails_[rail].number; }
   /// `ready`: fd() polled readable. True when anything happened.
@@ -83,6 +85,7 @@ class Door {
   bool watch_listeners(std::size_t rail, std::uint32_t events, int operation);
   void accept_from(std::uint64_t tag);
   bool accept_one(std::size_t rail, int listener);
+  void fix_buffers(const Listeners& listeners) const;
   void pause(std::size_t rail, int error);
   void resume(Nanoseconds now);
 
@@ -110,6 +113,7 @@ class Door {
   const Log log_;
   Admission& admission_;
   const ProcessId self_;
+  std::size_t memory_;  ///< of the receive buffers of what connects or is accepted
   Host& host_;
   Fd epoll_;
   std::vector<Rail> rails_;

@@ -96,6 +96,7 @@ Status Door::reopen(std::size_t rail, const Interface& now) {
   Status status = open_listeners(now, options, 0, fresh);
   if (!status.ok()) status = open_listeners(now, options_, self_, fresh);
   if (!status.ok()) return status;
+  fix_buffers(fresh);
   mine.listeners = std::move(fresh);
   mine.interface = now;
   mine.paused_until = 0;

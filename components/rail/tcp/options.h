@@ -22,10 +22,11 @@ struct TcpOptions {
   Nanoseconds accept_pause = 100 * kMillisecond;  ///< before accepting again when descriptors or memory ran out
   int backlog = 1024;                             ///< of listen(2)
 
-  /// Bytes of kernel memory for what a lane has received and nobody has read, until bound_lanes() says otherwise. The kernel's
-  /// autotuning decides below it; once it wants more the buffer is fixed at this size (or what net.core.rmem_max permits,
-  /// if that is less).
+  /// Bytes of kernel memory for what a lane has received and nobody has read, until bound_lanes() says otherwise.
   std::size_t lane_memory = 512 * 1024;
+  /// The least for a lane within a node: for a window that has no room for a packet of the loopback interface (64 KiB) a sender
+  /// does not split it, but waits for its timer, 200 ms and more.
+  std::size_t loopback_memory = 256 * 1024;
   std::size_t staging = 16 * 1024;        ///< receive buffer of a lane for headers and small payloads
   std::size_t large_frame = 16 * 1024;    ///< payloads from here on are read straight to their places
   std::size_t tail = 256;                 ///< staged behind a large payload: room for the next frame's header

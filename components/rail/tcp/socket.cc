@@ -137,11 +137,12 @@ Status open_listeners(const Interface& interface, const TcpOptions& options, std
   return ports.any() ? Status{Code::no_rail, interface.name + ": no free port"} : all_taken(interface, ports);
 }
 
-Status start_connect(const Interface& interface, const RailAddress& remote, bool to_device, Fd& result,
+Status start_connect(const Interface& interface, const RailAddress& remote, bool to_device, std::size_t memory, Fd& result,
                      bool& device_bound) {
   Fd fd;
   Status status = open_socket(interface.family, fd);
   if (!status.ok()) return status;
+  fix_receive_buffer(fd.get(), memory);
   device_bound = false;
   if (to_device) {
     const DeviceBinding binding = bind_to_device(fd.get(), interface.device);
@@ -162,12 +163,14 @@ Status start_connect(const Interface& interface, const RailAddress& remote, bool
 
 void tune_lane_socket(int fd) { set_option(fd, IPPROTO_TCP, TCP_NODELAY, 1); }
 
-bool bound_receive_buffer(int fd, std::size_t limit) {
+void fix_receive_buffer(int fd, std::size_t bytes) {
+  set_option(fd, SOL_SOCKET, SO_RCVBUF, static_cast<int>(bytes / 2));  // the kernel doubles it
+}
+
+void narrow_receive_buffer(int fd, std::size_t bytes) {
   int now = 0;
   socklen_t size = sizeof(now);
-  if (getsockopt(fd, SOL_SOCKET, SO_RCVBUF, &now, &size) != 0 || static_cast<std::size_t>(now) <= limit) return false;
-  set_option(fd, SOL_SOCKET, SO_RCVBUF, static_cast<int>(limit / 2));  // the kernel doubles it
-  return true;
+  if (getsockopt(fd, SOL_SOCKET, SO_RCVBUF, &now, &size) == 0 && static_cast<std::size_t>(now) > bytes) fix_receive_buffer(fd, bytes);
 }
 
 }  // namespace nezha

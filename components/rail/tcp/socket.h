@@ -53,16 +53,20 @@ struct Listeners {
 /// Opens them on the first free port of the range, starting at a place that `spread` picks.
 Status open_listeners(const Interface& interface, const TcpOptions& options, std::uint64_t spread, Listeners& result);
 
-/// Starts to connect from `interface` to `remote`. `to_device`: binds to the device too; `device_bound` tells whether
-/// that was permitted.
-Status start_connect(const Interface& interface, const RailAddress& remote, bool to_device, Fd& result,
+/// Starts to connect from `interface` to `remote`, with a receive buffer of `memory` bytes. `to_device`: binds to the device
+/// too; `device_bound` tells whether that was permitted.
+Status start_connect(const Interface& interface, const RailAddress& remote, bool to_device, std::size_t memory, Fd& result,
                      bool& device_bound);
 
 /// The options of a lane, for sockets that were accepted or connected.
 void tune_lane_socket(int fd);
 
-/// Takes the receive buffer out of autotuning when that has made it larger than `limit` bytes; true when it did so.
-/// (TCP_WINDOW_CLAMP does not bound it: autotuning moves the clamp, and unread bytes may exceed the window anyway.)
-bool bound_receive_buffer(int fd, std::size_t limit);
+/// Gives a socket that is to listen or to connect a receive buffer of so many bytes, or what net.core.rmem_max permits, if
+/// that is less; connections that a listener accepts have it too. From the beginning: what autotuning has let the other side
+/// send is dropped where it has no room any more, and goes again after 200 ms. (TCP_WINDOW_CLAMP does not bound the buffer:
+/// autotuning moves the clamp, and unread bytes may exceed the window anyway.)
+void fix_receive_buffer(int fd, std::size_t bytes);
+/// Makes that of a connection smaller, if it has more.
+void narrow_receive_buffer(int fd, std::size_t bytes);
 
 }  // namespace nezha

@@ -19,11 +19,6 @@
 namespace nezha {
 namespace {
 
-/// The kernel enlarges a receive buffer by what was read from it, so it is looked at this often per lane_memory read.
-constexpr std::size_t kChecksPerMemory = 4;
-/// Within a node: for a window that has no room for a packet of the loopback interface (64 KiB) a sender does not split it,
-/// but waits for its timer, 200 ms and more.
-constexpr std::size_t kLeastLoopback = 256 * 1024;
 /// Linux answers a packet or two at once only when it has something to say to them, else within 40 ms and a tick.
 constexpr Nanoseconds kDelayedAnswer = 45 * kMillisecond;
 constexpr std::uint32_t kAnsweredLate = 2;  ///< packets
@@ -187,7 +182,6 @@ bool TcpLane::receive() {
     } else {
       Status status = reader_.took(static_cast<std::size_t>(got), *this, *events_);
       if (!status.ok()) fail(std::move(status));
-      check_memory(static_cast<std::size_t>(got));
       if (static_cast<std::size_t>(got) < wanted) break;  // the socket is empty
       budget -= std::min(budget, static_cast<std::size_t>(got));
     }
@@ -195,13 +189,9 @@ bool TcpLane::receive() {
   return any;
 }
 
-void TcpLane::check_memory(std::size_t got) {
-  const std::size_t limit = spec().same_node ? std::max(shop_.lane_memory, kLeastLoopback) : shop_.lane_memory;
-  if ((bound_to_ != 0 && bound_to_ <= limit) || state_ != State::open) return;
-  unchecked_ += got;
-  if (unchecked_ < limit / kChecksPerMemory) return;
-  unchecked_ = 0;
-  if (bound_receive_buffer(fd_.get(), limit)) bound_to_ = limit;
+void TcpLane::bound_memory() {
+  if (state_ != State::open) return;
+  narrow_receive_buffer(fd_.get(), spec().same_node ? std::max(shop_.lane_memory, shop_.options.loopback_memory) : shop_.lane_memory);
 }
 
 /// What the worker's call has taken so far counts twice until it is over.

@@ -48,6 +48,8 @@ class TcpLane final : public Lane {
 
   /// Enters the socket into both epoll descriptors.
   Status watch();
+  /// Keeps to what the kernel may have for it by now.
+  void bound_memory();
   void set_events(LaneEvents& events) { events_ = &events; }
 
   Sent send(std::span<const std::byte> header, std::span<const Gather> payload) override;
@@ -94,9 +96,6 @@ class TcpLane final : public Lane {
   void call_back();
   void end_errand();
 
-  /// Bounds the kernel's memory for this lane when `got` more bytes make it worth a look.
-  void check_memory(std::size_t got);
-
   LaneShop& shop_;
   Fd fd_;
   const std::string text_;  ///< rails and peer, for messages
@@ -105,8 +104,6 @@ class TcpLane final : public Lane {
   Status why_;
 
   FrameReader reader_;
-  std::size_t unchecked_ = 0;  ///< bytes received since the last look at the receive buffer
-  std::size_t bound_to_ = 0;   ///< what the receive buffer was fixed at, 0 while the kernel decides
 
   /// The frame being sent: out_ holds envelope and header, rest_[rest_at_, rest_at_ + rest_count_) what is to go.
   std::array<std::byte, kEnvelopeSize + kMaxFrameHeader> out_;

@@ -139,6 +139,7 @@ Status TcpTransport::let_in(Fd fd, const LaneSpec& spec, std::string text) {
   const Status status = lane->watch();
   if (!status.ok()) return status;
   TcpLane& up = *lane;
+  up.bound_memory();
   up.index = lanes_.size();
   lanes_.push_back(std::move(lane));
   up.set_events(admission_.lane_up(up));
@@ -155,6 +156,13 @@ void TcpTransport::forget(Lane& lane) {
     lanes_[index]->index = index;
   }
   lanes_.pop_back();
+}
+
+void TcpTransport::bound_lanes(std::size_t bytes) {
+  if (bytes == shop_.lane_memory) return;
+  shop_.lane_memory = bytes;
+  door_.bound_lanes(bytes);
+  for (const auto& lane : lanes_) lane->bound_memory();
 }
 
 void TcpTransport::employ(std::size_t rail, RailWorker& worker) { shop_.workers[door_.number(rail)] = &worker; }

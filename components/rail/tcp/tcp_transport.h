@@ -33,7 +33,7 @@ class TcpTransport final : public Transport, private Door::Host {
   void doze() override;
   int wait_fd(Watch watch) const override { return (watch == Watch::all ? shop_.all : shop_.rare).get(); }
   Nanoseconds next_deadline() const override;
-  void bound_lanes(std::size_t bytes) override { shop_.lane_memory = bytes; }
+  void bound_lanes(std::size_t bytes) override;
   void forget(Lane& lane) override;
   void employ(std::size_t rail, RailWorker& worker) override;
 
