@@ -8,9 +8,19 @@
 namespace nezha::test {
 namespace {
 
-/// Between `low` and `high`, small ones as likely as large ones.
+constexpr Nanoseconds kCalm = kSecond;  ///< what lasts longer may last from one storm of faults to the next
+
+/// Between `low` and `high`, small ones as likely as large ones. By square roots, which are the same to the last bit on
+/// every machine: with std::exp one seed would be different worlds on different processors.
 double draw_scale(SimRandom& random, double low, double high) {
-  return low * std::exp(random.real() * std::log(high / low));
+  constexpr int kHalvings = 30;
+  double factor = high / low;
+  double drawn = low;
+  for (std::uint64_t bits = random.next() >> (64 - kHalvings), i = 0; i < kHalvings; ++i) {
+    factor = std::sqrt(factor);
+    if ((bits >> i & 1) != 0) drawn *= factor;
+  }
+  return drawn;
 }
 
 Nanoseconds draw_time(SimRandom& random, Nanoseconds low, Nanoseconds high) {
@@ -91,6 +101,7 @@ bool Setting::may_decline() const {
   for (const auto& mine : late)
     for (const Nanoseconds when : mine)
       if (when > patience) return true;
+  if (faults.longest_silence > kCalm && (faults.silence != 0 || faults.silence_between != 0)) return true;
   return faults.death != 0 || faults.jump != 0;  // a clock that jumps ahead ends the patience
 }
 

@@ -164,6 +164,16 @@ TEST(AllRails, OfADeadProcess) {
   }
 }
 
+/// The call gives up long before its lanes do: of each that is found out to be dead the others are still told.
+TEST(AllRails, OfANodeThatIsGivenUpSoonerThanItsLanes) {
+  Scenario scenario;
+  scenario.timeout = 1;
+  scenario.rails = 3;
+  const Story story = play(scenario, {{1, kMillisecond, [](World& world) { world.faults().death(1, true); }}});
+  EXPECT_EQ(story.failure, "");
+  EXPECT_EQ(story.failed, 3U);
+}
+
 /// Once more, in the middle of the wait for the first.
 TEST(AllRails, OfTwoDeadProcesses) {
   Scenario scenario;

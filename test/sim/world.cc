@@ -118,15 +118,17 @@ void World::run_until_quiet() {
   }
 }
 
-/// When nothing is outstanding, nothing is sent: once the last ends have found out that their lanes are dead.
+/// When nothing is outstanding, nothing is sent. Until then the last ends have to find out that their lanes are dead, which
+/// takes seconds with a peer that died with its node, and each tells the lanes that are left.
 void World::check_silence() {
-  const auto pass = [this](Nanoseconds limit) {
-    while (network_.next() <= limit) network_.step();
-  };
-  pass(network_.now() + kSilence);
-  const std::uint64_t before = frames_sent();
-  pass(network_.now() + kSilence);
-  if (frames_sent() != before) fail("frames are sent although nothing is outstanding");
+  const Nanoseconds limit = network_.now() + kPatience;
+  for (std::uint64_t before = ~frames_sent(); frames_sent() != before;) {
+    if (network_.now() > limit) return fail("frames are sent although nothing is outstanding");
+    before = frames_sent();
+    const Nanoseconds until = network_.now() + kSilence;
+    while (network_.next() <= until) network_.step();
+    if (!network_.violations().empty()) return fail(network_.violations().front());
+  }
 }
 
 std::string World::stuck() const {
