@@ -93,10 +93,12 @@ Peer* Core::add_peer(std::span<const std::byte> bytes, bool same_node, Status& w
   return &added;
 }
 
+Nanoseconds Core::wiring_patience() const { return config_.connect_timeout * kSecond + kSamplePatience + kSecond; }
+
 Team* Core::create_team(std::string name, int rank, std::vector<Peer*> peers) {
   for (Peer* peer : peers)
     if (peer != nullptr) wiring_.want(*peer, clock_.now());
-  const Nanoseconds until = clock_.now() + config_.connect_timeout * kSecond + kSamplePatience + kSecond;
+  const Nanoseconds until = clock_.now() + wiring_patience();
   return teams_.emplace_back(std::make_unique<Team>(std::move(name), rank, std::move(peers), self_.node, until)).get();
 }
 
@@ -136,6 +138,7 @@ void Core::vote(Team& team, std::array<std::uint64_t, NEZHA_VOTE_WORDS>& words) 
 nezha_team_state_t Core::decide(Team& team, const std::array<std::uint64_t, NEZHA_VOTE_WORDS>& words) {
   const nezha_team_state_t before = team.state();
   const nezha_team_state_t after = team.decide(words, Plan::from(config_), notices_);
+  all_are_there(team);
   if (before == after) return after;
   log_.line(1, "team %s of %d ranks: %s", team.name().c_str(), team.size(),
             after == NEZHA_TEAM_READY ? "ready" : "declined");
@@ -148,6 +151,13 @@ nezha_team_state_t Core::decide(Team& team, const std::array<std::uint64_t, NEZH
       if (peer != nullptr && peer->settled && peer->trunk->lanes_up() == 0)
         notices_.push_back({"pair cannot connect", {team.name(), self_.node, peer->label()}});
   return after;
+}
+
+/// Every member has the team now. Who came long before the others has waited for nobody: its patience begins here.
+void Core::all_are_there(Team& team) {
+  bool news = false;
+  for (Peer* peer : team.peers()) news = (peer != nullptr && wiring_.wanted_by(*peer, clock_.now())) || news;
+  if (news) team.set_wiring_until(clock_.now() + wiring_patience());
 }
 
 void Core::start(Team& team, const Call& call, AlgorithmChoice choice, bool more) {

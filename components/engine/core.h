@@ -107,6 +107,8 @@ class Core final : public PieceReceiver, public Admission {
 
  private:
   Team* team_of(TeamId id) const;
+  Nanoseconds wiring_patience() const;
+  void all_are_there(Team& team);
   void keep_table(const Team& team);
   void compare_rows(const Team& team, std::span<const std::uint64_t> rows);
   void connect(const Peer& peer, const Wire& wire, Nanoseconds deadline);

@@ -133,6 +133,7 @@ void Engine::await_wiring(Lock& lock, const Team& team) {
 nezha_team_state_t Engine::decide(Team& team, const std::array<std::uint64_t, NEZHA_VOTE_WORDS>& words) {
   Lock lock(mutex_);
   const nezha_team_state_t state = core_.decide(team, words);
+  if (state == NEZHA_TEAM_WIRING) wake_service();
   show_notices(lock);
   return state;
 }

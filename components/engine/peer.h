@@ -44,7 +44,7 @@ struct Peer {
   std::bitset<kMaxRails> untold;  ///< rails of this process that have moved, which the peer is still to be told
   std::array<std::uint64_t, kMaxRails> told{};  ///< by rail of the peer: the order of what it said of it last
   bool wanted = false;             ///< some team needs it
-  Nanoseconds wiring_deadline = 0; ///< until when wires that are not up are waited for
+  Nanoseconds wiring_deadline = 0; ///< until when wires that are not up are waited for; 0 = it may not want them yet
   bool settled = false;            ///< every wire is up, or has been waited for long enough
   Sample sample = Sample::none;
   Flow sample_flow;

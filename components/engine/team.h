@@ -29,8 +29,9 @@ class Team {
   const Shape& shape() const { return shape_; }
   nezha_team_state_t state() const { return state_; }
   const std::vector<Peer*>& peers() const { return peers_; }
-  /// By when wiring has come to its end, one way or the other.
+  /// By when wiring has come to its end, one way or the other, if all members are there.
   Nanoseconds wiring_until() const { return wiring_until_; }
+  void set_wiring_until(Nanoseconds when) { wiring_until_ = when; }
   /// The next member in ring order.
   Peer& next_peer() const { return *peers_[static_cast<std::size_t>(rank_at_[static_cast<std::size_t>(view_.next())])]; }
 

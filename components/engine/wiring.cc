@@ -52,10 +52,16 @@ void Wiring::due(Nanoseconds when) {
 void Wiring::want(Peer& peer, Nanoseconds now) {
   if (peer.wanted) return;
   peer.wanted = true;
-  peer.wiring_deadline = now + patience_;
   peer.settled = peer.wires.empty();
   wanted_.push_back(&peer);
   due(now);
+}
+
+bool Wiring::wanted_by(Peer& peer, Nanoseconds now) {
+  if (peer.wiring_deadline != 0) return false;
+  peer.wiring_deadline = now + patience_;
+  due(peer.wiring_deadline);
+  return true;
 }
 
 void Wiring::step(Nanoseconds now) {
@@ -75,8 +81,11 @@ void Wiring::step_peer(Peer& peer, Nanoseconds now) {
     wire.state = Wire::State::connecting;
     connect_(peer, wire, now + attempt_of(wire));
   }
-  if (!peer.settled && now >= peer.wiring_deadline) settle(peer);
-  if (!peer.settled) due(peer.wiring_deadline);
+  if (peer.settled || peer.wiring_deadline == 0) return;
+  if (now >= peer.wiring_deadline)
+    settle(peer);
+  else
+    due(peer.wiring_deadline);
 }
 
 /// Time is up: lanes that never came up are left out, and named. They are still tried for, at leisure.

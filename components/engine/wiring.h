@@ -26,6 +26,8 @@ class Wiring {
   void tell(LaneWatcher* watcher) { watcher_ = watcher; }
   /// A team needs this peer: its lanes come up from now on.
   void want(Peer& peer, Nanoseconds now);
+  /// The peer is known to want them too: from now on it counts how long one does not come up. False: that was known.
+  bool wanted_by(Peer& peer, Nanoseconds now);
   /// An operation begins: lanes are wanted, those that are down too.
   void used(Nanoseconds now);
   /// Does what is due. The next time that something will be is next_due().

@@ -8,9 +8,12 @@
 namespace nezha::test {
 namespace {
 
-/// Faults come in storms, so that what needs a while without any is done before patience ends.
+/// Faults come in storms, and after a few of them none for longer than any lasts, so that what needs a while without any is
+/// done before patience ends.
 constexpr Nanoseconds kStorm = 500 * kMillisecond;
 constexpr Nanoseconds kStormEvery = 2 * kSecond;
+constexpr Nanoseconds kStormy = 5 * kSecond;
+constexpr Nanoseconds kSeason = 10 * kSecond;
 constexpr Nanoseconds kShortPause = 300 * kMillisecond;
 constexpr Nanoseconds kLastAcks = 20 * kMillisecond;
 constexpr Nanoseconds kLongestCrawl = 200 * kMillisecond;
@@ -54,7 +57,10 @@ void Storms::schedule(Nanoseconds mean, Kind kind) {
   });
 }
 
-bool Storms::stormy() const { return (world_.network().now() - kSecond) % kStormEvery < kStorm; }
+bool Storms::stormy() const {
+  const Nanoseconds time = (world_.network().now() - kSecond) % kSeason;
+  return time < kStormy && time % kStormEvery < kStorm;
+}
 
 void Storms::happen(Kind kind) {
   if (happened_ == most_) return;

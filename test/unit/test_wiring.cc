@@ -18,6 +18,7 @@ class WiringTest : public testing::Test {
       peer.trunk = std::make_unique<Trunk>(peer.address.id, TrunkOptions{}, receiver_, clock_, log_);
       for (std::uint8_t rail : {0, 1}) peer.wires.emplace_back().rails = {rail, rail};
       wiring_.want(peer, clock_.now());
+      wiring_.wanted_by(peer, clock_.now());
     }
   }
 
@@ -93,6 +94,24 @@ TEST_F(WiringTest, WhoMovedConnectsWhereNoLaneIsLeft) {
   EXPECT_EQ(tries(1, 10 * kSecond), 0u) << "the other side does";
   wiring_.rail_back(1, true, clock_.now());
   EXPECT_GE(tries(1, kSecond), 2u) << "it cannot know where we are";
+}
+
+TEST_F(WiringTest, PatienceBeginsWhenThePeerWantsItsLanesToo) {
+  Peer early;
+  early.trunk = std::make_unique<Trunk>(7, TrunkOptions{}, receiver_, clock_, log_);
+  early.wires.emplace_back().rails = {0, 0};
+  wiring_.want(early, clock_.now());
+  clock_.advance(60 * kSecond);
+  wiring_.step(clock_.now());
+  EXPECT_FALSE(early.settled) << "it has not begun yet";
+  EXPECT_TRUE(wiring_.wanted_by(early, clock_.now()));
+  EXPECT_FALSE(wiring_.wanted_by(early, clock_.now() + kSecond)) << "it is known";
+  clock_.advance(5 * kSecond - 1);
+  wiring_.step(clock_.now());
+  EXPECT_FALSE(early.settled);
+  clock_.advance(1);
+  wiring_.step(clock_.now());
+  EXPECT_TRUE(early.settled);
 }
 
 TEST_F(WiringTest, AFailureAfterThePeerHasConnectedChangesNothing) {
