@@ -119,7 +119,11 @@ class HalfOpen(FaultCase):
 
 
 class Unplug(FaultCase):
+    def mac(self, node, rail):
+        return self.lab.exec(node, ["cat", f"/sys/class/net/eth{rail}/address"], capture_output=True, text=True).stdout
+
     def test_interface_goes_and_comes_back(self):
+        before = self.mac(2, 1)
         self.lab.unplug(1, node=2)
         self.assertIsNone(carrier(self.lab, 2, 1))
         self.assertEqual(self.state(2, 1), "unplugged")
@@ -127,6 +131,7 @@ class Unplug(FaultCase):
             self.lab.nic_bytes(2, 1)
         self.lab.plug(1, node=2)
         self.assertEqual(carrier(self.lab, 2, 1), "1")
+        self.assertEqual(self.mac(2, 1), before, "its neighbours would not find it for long")
         self.returns(0, 2, 1)
         self.returns(2, 0, 1, ipv6=True)
 

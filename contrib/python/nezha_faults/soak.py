@@ -8,7 +8,10 @@ import time
 from nezha_lab.limit import PAYLOAD
 from nezha_lab.spec import bits_per_second
 
+from .calls import median
+
 _EVERY = 1.0
+_USUAL = 6  # calls
 
 
 class Allowed:
@@ -49,9 +52,12 @@ def _faults(lab, choice):
 
 
 def soak(lab, job, size_bytes, seconds, seed, say):
-    """The job has settled. Returns counts and the part of what was allowed that was reached, inside calls."""
+    """The job has settled. Returns counts and the part of what was allowed that was reached, inside calls. A rail counts from
+    the moment when it is whole again, although nobody can know that at once; without faults: the part before the first."""
     choice, allowed, done = random.Random(seed), Allowed(lab), []
     first = len(job.calls)
+    moved_by_one = size_bytes * 2 * (lab.spec.nodes - 1) / lab.spec.nodes
+    without = moved_by_one / allowed.bytes_between(0.0, median(job.calls[-_USUAL:]))
     begin = time.monotonic()
     while time.monotonic() - begin < seconds:
         turn = time.monotonic()
@@ -66,7 +72,8 @@ def soak(lab, job, size_bytes, seconds, seed, say):
         time.sleep(max(0.0, turn + _EVERY - time.monotonic()))
     job.more(2)
     calls = job.calls[first + 1:-1]
-    moved = size_bytes * 2 * (lab.spec.nodes - 1) / lab.spec.nodes * len(calls)
+    moved = moved_by_one * len(calls)
     return {"seconds": seconds, "seed": seed, "faults": len(done), "calls": len(calls),
             "longest_ms": 1e3 * max(call.end - call.start for call in calls),
+            "without_faults": without,
             "part": moved / sum(allowed.bytes_between(call.start, call.end) for call in calls)}

@@ -41,10 +41,15 @@ def bridge_lines(spec):
         f"link set {name} up")]
 
 
+def mac(node, rail):
+    """A NIC that comes back is the same one: with another MAC its neighbours would not find it for many seconds."""
+    return f"02:00:{255 if rail == 'mgmt' else rail:02x}:00:{node >> 8:02x}:{node & 255:02x}"
+
+
 def plug_lines(spec, node, rail, node_pid):
     """For ip in the switch: a veth between the switch and the node that process node_pid is in."""
     name = port(node, rail)
-    return [f"link add {name} type veth peer name {interface(rail)} netns {node_pid}",
+    return [f"link add {name} type veth peer name {interface(rail)} address {mac(node, rail)} netns {node_pid}",
             f"link set {name} master {bridge(spec, rail)} up"]
 
 
