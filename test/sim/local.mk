@@ -22,7 +22,7 @@ test_sim_test_failover_SOURCES = %D%/test_failover.cc %D%/scenario.cc %D%/scenar
 test_sim_test_failover_LDADD = libnezha_sim.la $(LDADD)
 
 # The simulator with one of the engine's sources changed: DIR/mutant.cc stands in for it. The linker finds what it defines
-# before it looks into the engine's library. Made by test/sim/test_mutations.py as `make DIR/mutant`.
+# before it looks into the engine's library. Made by test/sim/mutants.py as `make DIR/mutant`.
 %/mutant: %/mutant.cc test/sim/sim_run
 	$(AM_V_CXX)$(CXXCOMPILE) -c -o $@.o $<
 	$(AM_V_CXXLD)$(CXXLINK) $@.o $(test_sim_sim_run_OBJECTS) $(test_sim_sim_run_LDADD) $(LIBS)

@@ -13,35 +13,11 @@ import sys
 import tempfile
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
+from mutants import built, simulator  # noqa: E402
 from mutations import MUTATIONS  # noqa: E402
 
-TOP = os.path.abspath(os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", ".."))
-BUILD = os.environ.get("NEZHA_BUILD_DIR") or os.getcwd()
 TIMEOUT = 600  # s
 OPERATIONS = "20000"  # a fifth of what contrib/check runs of the engine as it is
-
-
-def mutated(path, changes):
-    """The text of a source with all changes. Raises ValueError where one does not fit."""
-    with open(os.path.join(TOP, path), encoding="utf-8") as source:
-        text = source.read()
-    for old, new in changes:
-        if text.count(old) != 1:
-            raise ValueError(f"{path} has {text.count(old)} times: {old.strip()}")
-        text = text.replace(old, new)
-    return text
-
-
-def built(folder, path, changes):
-    """Compiles a mutant in `folder` and returns its path, or raises ValueError."""
-    with open(os.path.join(folder, "mutant.cc"), "w", encoding="utf-8") as source:
-        source.write(mutated(path, changes))
-    program = os.path.join(folder, "mutant")
-    made = subprocess.run(["make", "-C", BUILD, "-o", "test/sim/sim_run", program], capture_output=True, text=True,
-                          check=False)
-    if made.returncode != 0:
-        raise ValueError(f"does not compile: {made.stderr.strip()[-500:]}")
-    return program
 
 
 def noticed(program):
@@ -87,7 +63,7 @@ def main():
         return only_fit()
     wanted = [mutation for mutation in MUTATIONS if len(sys.argv) < 2 or sys.argv[1] in mutation[0]]
     print(f"1..{len(wanted)}", flush=True)
-    subprocess.run(["make", "-s", "-C", BUILD, "test/sim/sim_run"], check=True)
+    simulator()
     with concurrent.futures.ThreadPoolExecutor(len(os.sched_getaffinity(0))) as pool:
         good = True
         for (name, _, _), (fine, said) in zip(wanted, pool.map(judge, wanted)):

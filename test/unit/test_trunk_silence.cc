@@ -119,6 +119,23 @@ TEST_F(TrunkSilence, ASuspectGetsNothingNew) {
   EXPECT_EQ(a->lanes[silent]->frames.size(), before);
 }
 
+TEST_F(TrunkSilence, AcksOfASuspectGoElsewhere) {
+  open(2);
+  source = pattern(64);
+  Flow back;
+  back.open(1, 1, 4);
+  back.begun = true;
+  b->trunk.send(back, {.data = source.data(), .size = static_cast<std::uint32_t>(source.size())});
+  carry_all();
+  ASSERT_TRUE(a->trunk.send_acks());
+  silent = a->lanes[0]->frames.empty() ? 1 : 0;
+  a->lanes[silent]->frames.clear();
+  hush(silent);
+  listen(60 * kMillisecond);
+  carry_all();
+  EXPECT_FALSE(b->trunk.outstanding());
+}
+
 TEST_F(TrunkSilence, AHalfSentFrameIsReadNoMore) {
   open(2);
   for (HandLane* lane : a->lanes) lane->stuck = true;
