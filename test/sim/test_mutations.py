@@ -13,7 +13,7 @@ import sys
 import tempfile
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
-from mutants import built, simulator  # noqa: E402
+from mutants import built, mutated, simulator  # noqa: E402
 from mutations import MUTATIONS  # noqa: E402
 
 TIMEOUT = 600  # s
