@@ -5,6 +5,9 @@ tap_tests += %D%/layers_check.py %D%/unit/test_check_counts.py %D%/unit/test_man
 # Files of learned tables, for tests.
 EXTRA_DIST += %D%/tables/learned.json
 
+# The developer's guide's, see test/build/test_examples.py.
+EXTRA_DIST += %D%/examples/algorithm.patch %D%/examples/parameter.patch %D%/examples/rail.patch
+
 include test/threads/local.mk
 include test/sim/local.mk
 include test/mpi/local.mk

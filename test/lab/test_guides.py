@@ -2,6 +2,7 @@
 """The guides in contrib/doc: every block of commands is run as it stands, on an emulated cluster with an installed Nezha."""
 
 import os
+import pathlib
 import re
 import subprocess
 import tempfile
@@ -61,6 +62,20 @@ class Guides(CommandCase):
 
     def test_administrators_guide(self):
         self.assertIn("coll_nezha_port_range", self.run_blocks("administrators-guide.md"))
+
+    def test_developers_guide(self):
+        """Its commands are for a checkout, and this build may lie elsewhere."""
+        for block in blocks("developers-guide.md", "sh"):
+            done = subprocess.run(["sh", "-euc", block.replace("build/check/", f"{BUILD}/")], cwd=TOP, text=True, timeout=300,
+                                  stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, check=False)
+            self.assertEqual(done.returncode, 0, f"{block}\n{done.stdout[-3000:]}")
+
+    def test_files_that_are_named_exist(self):
+        """In the developer's guide, outside of commands: in the tree, or made by an example."""
+        prose = BLOCK.sub("", pathlib.Path(GUIDES, "developers-guide.md").read_text(encoding="utf-8"))
+        examples = "".join(path.read_text(encoding="utf-8") for path in pathlib.Path(TOP, "test", "examples").iterdir())
+        for path in re.findall(r"\b((?:components|test|contrib)/[\w./-]*\w)", prose):
+            self.assertTrue(os.path.exists(os.path.join(TOP, path)) or f"+++ b/{path}" in examples, path)
 
     def test_scripts_for_slurm(self):
         for block in blocks("users-guide.md", "bash"):
