@@ -4,7 +4,7 @@
 EXTRA_DIST += contrib/check contrib/install-packages
 
 dist_doc_DATA = contrib/doc/users-guide.md contrib/doc/administrators-guide.md contrib/doc/developers-guide.md
-EXTRA_DIST += contrib/bench contrib/component-path contrib/demo contrib/faults
+EXTRA_DIST += contrib/bench contrib/component-path contrib/demo contrib/faults contrib/scale
 
 bench_common = \
 	%D%/programs/bench_data.c %D%/programs/bench_data.h \
@@ -31,6 +31,14 @@ contrib_programs_nezha_fault_bench_CPPFLAGS = $(AM_CPPFLAGS) $(MPI_CFLAGS)
 contrib_programs_nezha_fault_bench_LDADD = $(MPI_LIBS)
 contrib_programs_nezha_flood_SOURCES = %D%/programs/nezha_flood.c
 contrib_programs_nezha_flood_LDADD =
+
+# That of contrib/scale.
+noinst_PROGRAMS += %D%/programs/nezha_scale_probe
+contrib_programs_nezha_scale_probe_SOURCES = \
+	%D%/programs/nezha_counters.c %D%/programs/nezha_counters.h \
+	%D%/programs/nezha_scale_probe.c
+contrib_programs_nezha_scale_probe_CPPFLAGS = $(AM_CPPFLAGS) $(MPI_CFLAGS)
+contrib_programs_nezha_scale_probe_LDADD = $(MPI_LIBS)
 
 # The manual of the parameters, from the table that Open MPI and its ompi_info get them from.
 noinst_PROGRAMS += %D%/programs/parameters_page
