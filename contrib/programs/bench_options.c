@@ -7,8 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { kJson = 256, kCorrupt, kExtra };
-enum { kMaxExtra = 8, kCommon = 12 };
+enum { kJson = 256, kEach, kCorrupt, kExtra };
+enum { kMaxExtra = 8, kCommon = 13 };
 
 static const char* const kTypes[] = {"float", "double", "int", "long"};
 static const char* const kOps[] = {"sum", "max", "min"};
@@ -24,6 +24,7 @@ static const char kUsage[] =
     "  -o, --op OP                  sum, max or min\n"
     "  -I, --in-place               MPI_IN_PLACE\n"
     "      --json                   one JSON object per line instead of the table\n"
+    "      --each                   with --json, the time of every measured call as well\n"
     "      --corrupt RANK:CALL:ELEMENT  spoil one result, to see that it is found\n"
     "  -h, --help\n";
 
@@ -134,6 +135,9 @@ static bool parse_one(int letter, const char* value, const struct bench_extra* e
     case kJson:
       o->json = true;
       return true;
+    case kEach:
+      o->each = true;
+      return true;
     case kCorrupt:
       return parse_corrupt(value, o);
     case 't':
@@ -170,7 +174,8 @@ enum bench_parsed bench_parse(int argc, char** argv, const struct bench_extra* e
       {"time", required_argument, NULL, 'T'},         {"full", no_argument, NULL, 'f'},
       {"type", required_argument, NULL, 't'},         {"op", required_argument, NULL, 'o'},
       {"in-place", no_argument, NULL, 'I'},           {"json", no_argument, NULL, kJson},
-      {"corrupt", required_argument, NULL, kCorrupt}, {"help", no_argument, NULL, 'h'}};
+      {"each", no_argument, NULL, kEach},             {"corrupt", required_argument, NULL, kCorrupt},
+      {"help", no_argument, NULL, 'h'}};
   for (int i = 0; i < kMaxExtra && extra[i].name != NULL; i++)
     table[kCommon + i] = (struct option){extra[i].name, required_argument, NULL, kExtra + i};
 

@@ -20,6 +20,12 @@ static void print_detail(const char* detail) {
   fflush(stdout);
 }
 
+static void print_each(const struct bench_result* r) {
+  if (r->each == NULL) return;
+  for (long i = 0; i < r->iterations; i++) printf("%s%.1f", i == 0 ? ",\"each_us\":[" : ",", r->each[i]);
+  putchar(']');
+}
+
 void bench_print_header(const struct bench_options* o, const char* title, const char* library, int ranks,
                         const char* detail) {
   if (o->json) {
@@ -47,6 +53,7 @@ void bench_print_result(const struct bench_options* o, const struct bench_result
         "\"iterations\":%ld,\"warmup\":%ld,\"cpu_s_per_gib\":%.6g,\"cpu_s_per_gib_max\":%.6g,\"peak_kib\":%ld",
         r->bytes, r->average, r->least, r->most, r->median, r->iterations, r->warmup, r->cpu_per_gib,
         r->most_cpu_per_gib, r->peak_kib);
+    print_each(r);
     print_detail(detail);
     return;
   }

@@ -137,13 +137,23 @@ static int by_value(const void* a, const void* b) {
   return (x > y) - (x < y);
 }
 
-/// Rank 0's `walls` becomes the mean over the ranks, sorted.
-static double median_call(double* walls, long n) {
+/// Rank 0's `walls` becomes the mean over the ranks.
+static void mean_calls(double* walls, long n) {
   const int rank = world_rank();
   MPI_Reduce(rank == 0 ? MPI_IN_PLACE : walls, walls, (int)n, MPI_DOUBLE, MPI_SUM, 0, MPI_COMM_WORLD);
-  if (rank != 0) return 0;
-  qsort(walls, (size_t)n, sizeof *walls, by_value);
-  return (n % 2 != 0 ? walls[n / 2] : 0.5 * (walls[n / 2 - 1] + walls[n / 2])) / world_size();
+  for (long i = 0; i < n; i++) walls[i] /= world_size();
+}
+
+static double* copy_of(const double* values, long n) {
+  double* copy = malloc((size_t)n * sizeof *copy);
+  if (copy == NULL) MPI_Abort(MPI_COMM_WORLD, 1);
+  return memcpy(copy, values, (size_t)n * sizeof *copy);
+}
+
+/// Sorts `values`.
+static double median(double* values, long n) {
+  qsort(values, (size_t)n, sizeof *values, by_value);
+  return n % 2 != 0 ? values[n / 2] : 0.5 * (values[n / 2 - 1] + values[n / 2]);
 }
 
 static void over_ranks(double own, double* mean, double* least, double* most) {
@@ -173,7 +183,9 @@ void bench_measure(const struct bench_options* o, const struct bench_driver* dri
   double least_cpu;
   over_ranks(wall / (double)n, &result->average, &result->least, &result->most);
   over_ranks(cpu / gib, &result->cpu_per_gib, &least_cpu, &result->most_cpu_per_gib);
-  result->median = median_call(walls, n);
+  mean_calls(walls, n);
+  if (o->each && world_rank() == 0) result->each = copy_of(walls, n);
+  result->median = median(walls, n);
   long peak = peak_resident_kib();
   MPI_Reduce(&peak, &result->peak_kib, 1, MPI_LONG, MPI_MAX, 0, MPI_COMM_WORLD);
   free(walls);

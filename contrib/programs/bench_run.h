@@ -40,6 +40,7 @@ struct bench_result {
   long iterations;
   long warmup;
   long peak_kib;  ///< most resident memory of a process so far
+  double* each;   ///< of the measured calls in their order, each averaged over the ranks; rank 0's, to be freed
 };
 
 /// False if memory is short. The pages are touched only as sizes grow.

@@ -45,13 +45,24 @@ static struct nezha_counts carried_since(struct nezha_counts before) {
   return (struct nezha_counts){least[0], least[1]};
 }
 
+/// A size for calls that are not measured, of no size class that is: those are to begin with what is measured.
+static size_t unmeasured(const struct bench_options* o) {
+  const size_t largest = bench_largest(o), most = largest < kSettleBytes ? largest : kSettleBytes;
+  for (size_t bytes = kSettleBytes; bytes >= sizeof(double); bytes /= 2) {
+    bool free = bytes <= most;
+    for (int i = 0; i < o->size_count; i++) free = free && (o->sizes[i] < bytes || o->sizes[i] >= 2 * bytes);
+    if (free) return bytes;
+  }
+  return most;
+}
+
 /// Calls until the rails carry some, or for a while. Returns the seconds that took.
 static double settle(const struct bench_options* o, const struct bench_driver* driver, struct bench_buffers* buffers) {
-  const size_t largest = bench_largest(o);
+  const size_t bytes = unmeasured(o);
   const double start = MPI_Wtime();
   for (int done = 0; !done;) {
     const struct nezha_counts before = nezha_counters_read();
-    bench_warm(o, driver, buffers, largest < kSettleBytes ? largest : kSettleBytes, 5);
+    bench_warm(o, driver, buffers, bytes, 5);
     const struct nezha_counts carried = carried_since(before);
     done = carried.calls > 0 || MPI_Wtime() - start > kSettleSeconds;
     MPI_Bcast(&done, 1, MPI_INT, 0, MPI_COMM_WORLD);
@@ -69,7 +80,20 @@ static void measure_all(const struct bench_options* o, const struct bench_driver
     const struct nezha_counts carried = carried_since(before);
     snprintf(detail, sizeof detail, "\"nezha_calls\":%lu,\"nezha_bytes\":%lu", carried.calls, carried.bytes);
     if (rank == 0) bench_print_result(o, &result, nezha ? detail : NULL);
+    free(result.each);
   }
+}
+
+/// Complete on rank 0.
+static int nodes(void) {
+  MPI_Comm node;
+  int rank, first, count = 0;
+  MPI_Comm_split_type(MPI_COMM_WORLD, MPI_COMM_TYPE_SHARED, 0, MPI_INFO_NULL, &node);
+  MPI_Comm_rank(node, &rank);
+  MPI_Comm_free(&node);
+  first = rank == 0;
+  MPI_Reduce(&first, &count, 1, MPI_INT, MPI_SUM, 0, MPI_COMM_WORLD);
+  return count;
 }
 
 static int run(const struct bench_options* o, int rank, int ranks) {
@@ -86,8 +110,8 @@ static int run(const struct bench_options* o, int rank, int ranks) {
   char library[MPI_MAX_LIBRARY_VERSION_STRING], detail[128];
   int length;
   MPI_Get_library_version(library, &length);
-  snprintf(detail, sizeof detail, "\"nezha\":%s,\"nezha_threshold\":%ld,\"settle_s\":%.3f", nezha ? "true" : "false",
-           nezha_parameter("threshold", -1), settled);
+  snprintf(detail, sizeof detail, "\"nezha\":%s,\"nezha_threshold\":%ld,\"settle_s\":%.3f,\"nodes\":%d", nezha ? "true" : "false",
+           nezha_parameter("threshold", -1), settled, nodes());
   if (rank == 0) bench_print_header(o, "Nezha MPI Allreduce Latency Test", library, ranks, detail);
   measure_all(o, &driver, &buffers, nezha, rank);
   nezha_counters_close();

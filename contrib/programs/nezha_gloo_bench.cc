@@ -70,6 +70,7 @@ class Bench {
       const bench_result result = measure(way, bytes, options_);
       const std::string detail = "\"algorithm\":\"" + way.text() + "\"";
       if (rank_ == 0) bench_print_result(&options_, &result, detail.c_str());
+      std::free(result.each);
     }
   }
 

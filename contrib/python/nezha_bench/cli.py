@@ -30,6 +30,7 @@ result is checked.
   bench --cases 1+0.5,slow-node --sizes 1M,16M --json bench.json
   bench --nodes 2 --rail 1gbit --rail 200mbit --nezha-mca coll_nezha_share eth0:5,eth1:1
   bench --unshaped --cores 'eth0=2;eth1=3' --sizes 256K:64M    what a thread per rail is worth, and where
+  bench --learning --sizes 4:16M                              what learning costs in the first 1000 calls, and gains
   bench --osu /usr/libexec/osu-micro-benchmarks/mpi/collective/osu_allreduce
 
 The cases: {', '.join(PRESETS)}.
@@ -59,6 +60,8 @@ def build_parser():
     add("--statistic", choices=(summary.AVERAGE, summary.MEDIAN), default=summary.AVERAGE,
         help="of a launch's calls; default average, as OSU has it")
     add("--memory", action="store_true", help="also what the processes hold at the largest size, in launches of their own")
+    add("--learning", action="store_true", help="instead of all that: Nezha alone, as it learns, with what it has learned, and "
+        "without; default 5 rounds")
     add("--osu", metavar="PATH", help="this osu_allreduce instead of our program; its results are not checked")
     add("--cores", metavar="LIST", help="compares Nezha without threads with Nezha with a thread per rail on these cores "
         "(RAIL=CORES;..., as coll_nezha_rail_cores has it; empty: those near the interface)")

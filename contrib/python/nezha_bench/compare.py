@@ -7,7 +7,7 @@ import sys
 
 from nezha_lab import Lab
 
-from . import document, memory, progress, rounds, summary, table
+from . import document, learning_table, memory, progress, rounds, summary, table
 from .cases import Case, PRESETS, presets
 from .competitors import (ALL, LABELS, NEZHA, NEZHA_THREADS, ON_A_LAB, ONE, USUAL, WITH_COMPONENT, Effort, Launcher,
                           Programs)
@@ -82,6 +82,11 @@ def compare(options, case, programs, effort):
 
 def run(options):
     cases, effort, programs = _cases(options), _effort(options), _programs(options)
+    if options.learning:
+        programs.check([NEZHA])
+        for case in cases:
+            learning_table.run(Launcher(case, programs, effort, tuple(map(tuple, options.nezha_mca))), options.rounds or 5)
+        return 0
     if options.osu and options.memory:
         raise BenchError("--memory asks our own program, --osu replaces it: only one of them is allowed")
     whole, invalid = document.start(), False

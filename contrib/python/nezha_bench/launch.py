@@ -16,12 +16,13 @@ _TAIL = 2000
 
 @dataclasses.dataclass
 class Launch:
-    """What one launch printed; sizes maps bytes to the program's members for that size."""
+    """What one launch printed; sizes maps bytes to the program's members for that size, words are those on standard error."""
 
     competitor: str
     header: dict = dataclasses.field(default_factory=dict)
     sizes: dict = dataclasses.field(default_factory=dict)
     seconds: float = 0.0
+    words: str = ""
 
 
 def run(lab, launcher, competitor, deadline_seconds, on_size=lambda size: None, watch=None):
@@ -71,7 +72,8 @@ def _take_lines(job, read, launch, on_size):
 
 def _check(launch, sizes, status, expired, errors, arguments):
     errors.seek(0)
-    words = errors.read()[-_TAIL:].strip()
+    launch.words = errors.read()
+    words = launch.words[-_TAIL:].strip()
     if expired:
         raise BenchError(f"{launch.competitor} was ended: it took too long after size {max(launch.sizes, default=0)}\n{words}")
     if status != 0:

@@ -17,11 +17,11 @@ def print_summary(summary, console=None):
     console = console or Console(highlight=False)
     for line in _heading(summary):
         console.print(line, markup=False, soft_wrap=True)
-    _print_table(console, _columns(summary), [_cells(summary, row) for row in summary["sizes"]])
+    print_table(console, _columns(summary), [_cells(summary, row) for row in summary["sizes"]])
     for line in _reading(summary):
         console.print(line, markup=False, soft_wrap=True)
     console.print()
-    _print_table(console, ["size", *(f"{SHORT[who]} CPU s/GiB" for who in summary["competitors"])],
+    print_table(console, ["size", *(f"{SHORT[who]} CPU s/GiB" for who in summary["competitors"])],
                  [_cpu_cells(summary, row) for row in summary["sizes"]])
     for line in _notes(summary):
         console.print(line, markup=False, soft_wrap=True)
@@ -44,7 +44,7 @@ def _heading(summary):
     return ["", f"{summary['case']['name']}: {case_text(summary['case'])}, {summary['rounds']} rounds{ended}"]
 
 
-def _print_table(console, columns, rows):
+def print_table(console, columns, rows):
     if console.is_terminal:
         console.print(_rich_table(columns, rows))
         return

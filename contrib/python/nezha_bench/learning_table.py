@@ -1,0 +1,51 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""What bench --learning prints."""
+
+import collections
+import sys
+
+from rich.console import Console
+
+from nezha_lab import Lab
+
+from . import learning, rounds, table
+from .sizes import size_text
+
+_READING = (f"us: a late call with what was learned, median. settled: calls until then, the most of the rounds. cost: of learning, "
+            f"in the first {learning.CALLS} calls; its floor is what two launches with the same table differ by.",
+            "/ plain: the learned way's time over that without learning, median of the rounds' ratios with its interval; its "
+            "floor is what the learned way differs from itself by.")
+
+
+def run(launcher, count):
+    case = launcher.case
+    seconds = rounds.deadline(launcher.effort, case.nodes) + 60
+    with Lab(case.nodes, list(case.rails), node_rates=list(case.node_rates)) as lab:
+        found = learning.measure(lab, launcher, count, seconds, lambda text: print(f"{case.name}: {text}", file=sys.stderr))
+    console = Console(highlight=False)
+    console.print(f"\n{case.name}: {table.case_text({**vars(case)})}, {count} rounds", markup=False, soft_wrap=True)
+    table.print_table(console, ["size", "us", "way", "settled", "cost", "floor", "/ plain", "floor"],
+                      [_cells(cost) for cost in learning.summarise(found)])
+    for line in _READING:
+        console.print(line, markup=False, soft_wrap=True)
+
+
+def _cells(cost):
+    ratio = cost.over_plain
+    texts = (size_text(cost.size), f"{cost.us:.1f}", _ways(cost.ways), _settled(cost.settled), _percent(cost.cost),
+             _percent(cost.floor), f"{ratio.median:.3f} [{ratio.low:.3f} {ratio.high:.3f}]", _percent(cost.plain_floor))
+    return [(text, None) for text in texts]
+
+
+def _ways(ways):
+    """'mesh 4, ring 1' where the rounds differ."""
+    counts = collections.Counter(way or "?" for way in ways).most_common()
+    return counts[0][0] if len(counts) == 1 else ", ".join(f"{way} {count}" for way, count in counts)
+
+
+def _settled(calls):
+    return "never" if None in calls else str(max(calls))
+
+
+def _percent(part):
+    return f"{100 * part:.2f}%"

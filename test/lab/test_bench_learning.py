@@ -1,0 +1,67 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""bench --learning: what it makes of times, and a run on the lab."""
+
+import subprocess
+import sys
+import unittest
+
+from bench_case import BENCH_COMMAND, BUILD, program
+from lab_case import make_lab
+
+from nezha_bench import learning
+
+
+def members(each, **more):
+    return {"each_us": each, **more}
+
+
+class Summary(unittest.TestCase):
+    def rounds(self, learns):
+        """Three rounds in which late calls take 100, 110 and 120 us; learns: what calls take in such times."""
+        return [{learning.LEARNS: {64: members([late * part for part in learns], settled=5 + number, way="mesh")},
+                 learning.FROZEN: {64: members([late] * len(learns))}, learning.AGAIN: {64: members([late] * len(learns))},
+                 learning.PLAIN: {64: members([2 * late] * len(learns))}} for number, late in enumerate((100.0, 110.0, 120.0))]
+
+    def test_cost(self):
+        (cost,) = learning.summarise(self.rounds([6.0] + [1.0] * 999))
+        self.assertAlmostEqual(cost.cost, 5 / 1000)
+        self.assertEqual((cost.floor, cost.us, cost.settled, cost.ways), (0, 110, [5, 6, 7], ["mesh"] * 3))
+        self.assertAlmostEqual(cost.over_plain.median, 0.5)
+
+    def test_few_calls_of_a_large_vector_stand_for_a_thousand(self):
+        (cost,) = learning.summarise(self.rounds([6.0] + [1.0] * 47))
+        self.assertAlmostEqual(cost.cost, 5 / 1000)
+
+    def test_what_disturbs_one_round_does_not_count(self):
+        rounds = self.rounds([1.0] * 1000)
+        rounds[1][learning.LEARNS][64]["each_us"][3] = 200000.0
+        self.assertAlmostEqual(learning.summarise(rounds)[0].cost, 0)
+
+    def test_story(self):
+        words = ("n0: team x, from 64k bytes: mesh, a new choice after 9 calls (ring 5 us)\n"
+                 "n0: team x, from 64k bytes: ring on one rail, kept, settled after 14 calls (ring 5 us)\n"
+                 "n0: team x, from 64k bytes: mesh, a new choice, settled after 3000 calls (ring 5 us)\n")
+        self.assertEqual(learning.story(words, 1 << 16), {"settled": 14, "way": "ring on one rail"})
+        self.assertEqual(learning.story(words, 1 << 12), {"settled": None, "way": None})
+
+    def test_groups(self):
+        self.assertEqual(learning.groups([4, 65536, 1 << 24]), [(1000, [4, 65536]), (48, [1 << 24])])
+
+
+class Lab(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        program("nezha_allreduce_bench")
+        make_lab(cls, nodes=2, rails=["none"])  # or a skip
+
+    def test_table(self):
+        done = subprocess.run([sys.executable, BENCH_COMMAND, "--build", BUILD, "--learning", "--nodes", "2", "--rail", "200mbit",
+                               "--rail", "200mbit", "--sizes", "1K,1M", "--rounds", "1"], capture_output=True, text=True,
+                              timeout=300, check=False, stdin=subprocess.DEVNULL)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertRegex(done.stdout, r"(?m)^ +1K +[\d.]+ +[a-z_ ]+ +\d+ +-?[\d.]+% ")
+        self.assertRegex(done.stdout, r"(?m)^ +1M +[\d.]+ +[a-z_ ]+ +\d+ +-?[\d.]+% ")
+
+
+if __name__ == "__main__":
+    unittest.main()
