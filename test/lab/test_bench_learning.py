@@ -2,7 +2,6 @@
 """bench --learning: what it makes of times, and a run on the lab."""
 
 import subprocess
-import sys
 import unittest
 
 from bench_case import BENCH_COMMAND, BUILD, program
@@ -55,7 +54,7 @@ class Lab(unittest.TestCase):
         make_lab(cls, nodes=2, rails=["none"])  # or a skip
 
     def test_table(self):
-        done = subprocess.run([sys.executable, BENCH_COMMAND, "--build", BUILD, "--learning", "--nodes", "2", "--rail", "200mbit",
+        done = subprocess.run([BENCH_COMMAND, "--build", BUILD, "--learning", "--nodes", "2", "--rail", "200mbit",
                                "--rail", "200mbit", "--sizes", "1K,1M", "--rounds", "1"], capture_output=True, text=True,
                               timeout=300, check=False, stdin=subprocess.DEVNULL)
         self.assertEqual(done.returncode, 0, done.stderr)

@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The installed command `nezha`: rails, doctor, table, bench, report."""
+"""The installed command `nezha`: rails, doctor, tune, table, bench, report."""

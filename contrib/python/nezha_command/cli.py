@@ -6,7 +6,7 @@ import os
 import signal
 import sys
 
-from . import bench, doctor, installed, node, rails, report, table
+from . import bench, doctor, installed, node, rails, report, table, tune
 from .errors import GOOD, UNABLE, CommandError
 
 _ABOUT = """\
@@ -16,7 +16,7 @@ Looks at, tunes and measures Nezha, the component of Open MPI that carries MPI_A
 Exit status of all: 0 good; 1 something was found that is not as it should be; 2 wrong arguments; 3 the work could not
 be done."""
 
-_SUBCOMMANDS = (rails, doctor, table, bench, report, node)
+_SUBCOMMANDS = (rails, doctor, tune, table, bench, report, node)
 
 
 def build_parser():

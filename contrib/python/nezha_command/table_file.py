@@ -1,0 +1,91 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Adds what was measured to a table's file, in the form of nezha-table(5)."""
+
+import json
+import os
+import tempfile
+
+from . import ask, installed
+from .errors import CommandError
+
+_MOST_MEASURED = 8
+
+
+def add(path, ranks, nodes, results):
+    """Replaces what the file says of these sizes in communicators of that shape, or makes a new file. results: {size: [(way,
+    seconds)]}, the chosen way first. In one step; a file that the component would refuse is neither read nor left."""
+    document = _read(path)
+    rules = _shape(document["collectives"]["allreduce"], ranks, nodes)["rules"]
+    new = [_rule(size, measured) for size, measured in results.items()]
+    sizes = {(rule["msg_size_min"], rule["msg_size_max"]) for rule in new}
+    kept = [rule for rule in rules if (rule.get("msg_size_min", 0), rule.get("msg_size_max", "inf")) not in sizes]
+    # Only the first rule that fits counts: those for one size class go before the ranges that others have.
+    rules[:] = sorted(new, key=lambda rule: rule["msg_size_min"]) + kept
+    _replace(path, document)
+
+
+def _read(path):
+    if not os.path.exists(path):
+        return {"rule_file_version": 1, "module": "nezha", "nezha_version": installed.VERSION, "collectives": {"allreduce": []}}
+    refused = ask.table(path).get("refused")
+    if refused:
+        raise CommandError(f"{path} is no table, and stays as it is: {refused}")
+    with open(path, encoding="utf-8") as file:
+        document = json.load(file)
+    document["collectives"].setdefault("allreduce", [])
+    return document
+
+
+def _range(shape, what):
+    most = shape.get(f"comm_{what}_max", "inf")
+    return shape.get(f"comm_{what}_min", 0), float("inf") if most == "inf" else most
+
+
+def _shape(shapes, ranks, nodes):
+    """The entry for just this shape. A new one stands before what has held for it so far, and begins with its rules."""
+    for at, shape in enumerate(shapes):
+        ranges = _range(shape, "size"), _range(shape, "nodes")
+        if ranges == ((ranks, ranks), (nodes, nodes)):
+            return shape
+        if all(low <= number <= high for number, (low, high) in zip((ranks, nodes), ranges)):
+            return _insert(shapes, at, ranks, nodes, shape["rules"])
+    return _insert(shapes, len(shapes), ranks, nodes, [])
+
+
+def _insert(shapes, at, ranks, nodes, rules):
+    shapes.insert(at, {"comm_size_min": ranks, "comm_size_max": ranks, "comm_nodes_min": nodes, "comm_nodes_max": nodes,
+                       "rules": list(rules)})
+    return shapes[at]
+
+
+def _way(way):
+    return {"alg": way.algorithm, **({"chunk": way.chunk} if way.chunk else {})}
+
+
+def _rule(size, measured):
+    return {"msg_size_min": size, "msg_size_max": 2 * size - 1, **_way(measured[0][0]),
+            "measured": [{**_way(way), "time_ns": round(seconds * 1e9)} for way, seconds in measured[:_MOST_MEASURED]]}
+
+
+def _replace(path, document):
+    directory = os.path.dirname(os.path.abspath(path))
+    try:
+        file = tempfile.NamedTemporaryFile("w", encoding="utf-8", dir=directory, prefix=".nezha-table-", delete=False)
+    except OSError as error:
+        raise CommandError(f"{directory} cannot be written to: {error.strerror}") from None
+    try:
+        with file:
+            json.dump(document, file, indent=2)
+            file.write("\n")
+            file.flush()
+            os.fsync(file.fileno())
+        refused = ask.table(file.name).get("refused")
+        if refused:
+            raise CommandError(f"{path} stays as it is, for the component would refuse what it would become: {refused}")
+        mask = os.umask(0)
+        os.umask(mask)
+        os.chmod(file.name, 0o666 & ~mask)
+        os.replace(file.name, path)
+    except BaseException:
+        os.unlink(file.name)
+        raise

@@ -1,0 +1,81 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""nezha tune: measures every way at every size on the user's nodes and keeps the fastest ones in a table."""
+
+from . import ask, table, terminal
+from .cluster_options import launch_options
+from .errors import GOOD, CommandError
+
+_ABOUT = """\
+Measures MPI_Allreduce on this cluster by each way that Nezha knows, Open MPI's own among them, in alternating launches of
+mpirun, and keeps for each size the fastest in FILE, which jobs are then given by --mca coll_nezha_table FILE. What FILE has
+about other numbers of ranks and nodes, and about other sizes, stays. It is replaced in one step when all is measured.
+
+  nezha tune table.json -- -np 4 --hostfile hosts --map-by ppr:1:node
+  nezha tune --sizes 64K:64M --ways ring,mesh,incumbent table.json -- -np 4 --hostfile hosts
+  nezha table show table.json
+
+The nodes should have nothing else to do. After the first round what is far behind at a size is not measured there again.
+Exit status: 0; 3 when a launch failed, or the rails did not carry what they should have."""
+
+_WAYS = "single_step,doubling,mesh,halving,ring,incumbent"
+
+
+def add(verbs):
+    parser = verbs.add_parser("tune", help="measure every way at every size, and keep the fastest in a table", description=_ABOUT)
+    launch_options(parser)
+    parser.add_argument("file", metavar="FILE", help="made, or added to")
+    parser.add_argument("--sizes", default="4:16M", metavar="LIST",
+                        help="powers of two, as 4,1K,64M or 4:64M; each stands for all up to twice as much; default 4:16M")
+    parser.add_argument("--ways", default=_WAYS, metavar="LIST",
+                        help=f"of {_WAYS.replace(',', ', ')}, and any but the first two and the last with a chunk, as in ring:64k; default all")
+    parser.add_argument("--rounds", type=int, default=5, metavar="N", help="default 5")
+    parser.add_argument("--time", type=float, default=0.1, metavar="SECONDS", help="per size and launch; default 0.1")
+    parser.set_defaults(run=run)
+
+
+def run(options):
+    try:
+        from nezha_bench.errors import BenchError
+
+        from . import cluster, sweep, table_file
+    except ModuleNotFoundError as error:
+        raise CommandError(f"Python's module {error.name} is missing: install python3-{error.name}") from None
+    for name, value in (("rounds", options.rounds), ("time", options.time)):
+        if value <= 0:
+            raise CommandError(f"--{name} {value:g}: more than 0 is allowed")
+    try:
+        sizes = _sizes(options.sizes)
+        ways = [_way(word, sweep) for word in options.ways.split(",")]
+        found = sweep.Sweep(cluster.Cluster(options.mpirun), ways, sizes, options.time, options.nezha_mca)
+        with terminal.Progress() as progress:
+            found.run(options.rounds, progress.step)
+    except BenchError as error:
+        raise CommandError(str(error)) from None
+    lacking = [size for size, measured in found.results().items() if not measured]
+    if lacking:
+        raise CommandError(f"no way of {options.ways} is possible for vectors of {lacking[0]} bytes")
+    table_file.add(options.file, found.ranks, found.nodes, found.results())
+    table.show(ask.table(options.file))
+    return GOOD
+
+
+def _sizes(text):
+    from nezha_bench.errors import BenchError
+    from nezha_bench.sizes import parse_sizes
+    sizes = parse_sizes(text)
+    odd = [size for size in sizes if size & (size - 1)]
+    if odd:
+        raise BenchError(f"size {odd[0]}: powers of two are allowed, for a table goes by these")
+    return sizes
+
+
+def _way(word, sweep):
+    """'ring' or 'ring:64k'"""
+    from nezha_bench.sizes import parse_size
+    name, colon, chunk = word.partition(":")
+    if name not in sweep.LARGEST or (colon and name in ("single_step", "doubling", sweep.INCUMBENT)):
+        raise CommandError(f"--ways {word}: {_WAYS.replace(',', ', ')} are allowed, and mesh, halving and ring with a chunk, as in ring:64k")
+    size = parse_size(chunk) if colon else 0
+    if size > 256 << 10:
+        raise CommandError(f"--ways {word}: chunks have 256k at most")
+    return sweep.Way(name, size)
