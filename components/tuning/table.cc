@@ -137,7 +137,8 @@ bool Table::agreed() {
 std::string Table::story() const {
   const SizeClass& one = *classes_[over_class_];
   std::string text = "from " + size_text(static_cast<long long>(std::size_t{1} << over_class_)) + " bytes: " +
-                     text_of(one.chosen()) + (changed_ ? ", a new choice" : ", kept") + " after " +
+                     text_of(one.chosen()) + (changed_ ? ", a new choice" : ", kept") +
+                     (one.stage() == SizeClass::Stage::settled ? ", settled after " : " after ") +
                      std::to_string(one.calls()) + " calls (";
   for (std::size_t i = 0; i < one.candidates().size(); ++i)
     text += (i == 0 ? "" : ", ") + text_of(one.candidates()[i]) + " " + time_text(one.measured(i));
