@@ -1,0 +1,122 @@
+#!/usr/bin/python3
+# SPDX-License-Identifier: BSD-3-Clause
+"""What makes packages agrees with the build, without making any: versions, dependencies, and who has which file."""
+
+import ast
+import fnmatch
+import os
+import pathlib
+import re
+import shutil
+import subprocess
+import tempfile
+import unittest
+
+TOP = pathlib.Path(__file__).resolve().parents[2]
+BUILD = pathlib.Path(os.environ.get("NEZHA_BUILD_DIR") or TOP / "build" / "check")
+DEBIAN = TOP / "debian"
+SPEC = TOP / "contrib" / "dist" / "nezha.spec"
+SPACK = TOP / "contrib" / "dist" / "spack_repo" / "nezha"
+RECIPE = SPACK / "packages" / "nezha" / "package.py"
+# Where configure puts things for a package; %{...} of the spec and usr/lib of debian/*.install mean these.
+PLACES = {"%{_docdir}": "usr/share/doc", "%{_bindir}": "usr/bin", "%{_libexecdir}": "usr/libexec",
+          "%{_datadir}": "usr/share", "%{_mandir}": "usr/share/man"}
+COMPONENT = {"usr/lib/component/mca_coll_nezha.so", "usr/share/openmpi/help-coll-nezha.txt"}
+
+
+def read(path):
+    return path.read_text(encoding="utf-8")
+
+
+def installed():
+    """What make install would put where under a prefix of /usr; the directories of Open MPI are made up."""
+    with tempfile.TemporaryDirectory() as place:
+        directories = {"prefix": "/usr", "libexecdir": "/usr/libexec", "componentdir": "/usr/lib/component",
+                       "helptextdir": "/usr/share/openmpi", "docdir": "/usr/share/doc/nezha"}
+        words = [f"{name}={value}" for name, value in directories.items()]
+        done = subprocess.run(["make", "-C", BUILD, f"DESTDIR={place}", *words, "install"], capture_output=True, text=True,
+                              check=False)
+        assert done.returncode == 0, done.stdout[-1000:] + done.stderr[-2000:]
+        return {os.path.relpath(os.path.join(folder, name), place)
+                for folder, _, names in os.walk(place) for name in names}
+
+
+def debian_claims():
+    """(package, what it takes): the first words of debian/*.install, each a path or a folder."""
+    return [(path.stem, line.split()[0]) for path in sorted(DEBIAN.glob("*.install")) for line in read(path).splitlines()]
+
+
+def spec_claims():
+    """(package, what it takes) of the spec's %files sections."""
+    claims = []
+    for name, body in re.findall(r"^%files(?: -n (\S+))?[^\n]*\n(.*?)(?=^%|\Z)", re.sub(r"^%(license|doc) .*\n", "", read(SPEC),
+                                                                                   flags=re.M).replace("%{", "\0{"), re.M | re.S):
+        for line in filter(None, body.replace("\0{", "%{").splitlines()):
+            for word, place in PLACES.items():
+                line = line.replace(word, place)
+            claims.append((name or "nezha", line))
+    return claims
+
+
+def takers(claims, path):
+    return [package for package, what in claims if fnmatch.fnmatch(path, what) or path.startswith(what.rstrip("/") + "/")]
+
+
+class Packaging(unittest.TestCase):
+    def test_versions(self):
+        version = re.search(r"AC_INIT\(\[nezha\], \[([\d.]+)\]", read(TOP / "configure.ac"))[1]
+        self.assertEqual(re.match(r"nezha \(([^)]+)\)", read(DEBIAN / "changelog"))[1], version)
+        self.assertEqual(re.search(r"^Version: +(\S+)$", read(SPEC), re.M)[1], version)
+        self.assertRegex(read(SPEC).partition("%changelog\n")[2].splitlines()[0], rf" - {re.escape(version)}-\d+$")
+        self.assertIn(f'version("{version}")', read(RECIPE))
+
+    def test_each_file_has_one_package(self):
+        files = installed()
+        self.assertLessEqual(COMPONENT, files)
+        for path in sorted(files):
+            self.assertEqual(len(takers(debian_claims(), path)), 1, f"debian/*.install: {path}")
+            self.assertEqual(len(takers(spec_claims(), path)), path not in COMPONENT, f"nezha.spec: {path}")
+
+    def test_each_claim_is_made_by_something(self):
+        files = installed()
+        for package, what in debian_claims() + spec_claims():
+            self.assertTrue(any(takers([(package, what)], path) for path in files), f"{package}: {what}")
+
+    def test_debian_builds_with_what_a_build_needs(self):
+        control = read(DEBIAN / "control")
+        wanted = re.search(r'^build="(.*)"$', read(TOP / "contrib" / "install-packages"), re.M)[1].split()
+        by_debhelper = {"autoconf", "automake", "libtool", "make", "pkg-config", "gcc", "g++"}
+        depends = re.search(r"^Build-Depends:(.*?)^\S", control, re.M | re.S)[1]
+        named = {line.split()[0].rstrip(",") for line in depends.splitlines() if line.strip()}
+        self.assertLessEqual(set(wanted) - by_debhelper, named)
+
+    def test_licence(self):
+        text = [line.strip(" .") for line in read(TOP / "LICENSE").splitlines()[3:]]
+        words = " ".join(text).split()
+        self.assertEqual([word for line in read(DEBIAN / "copyright").partition("License: BSD-3-Clause\n\nLicense:")[2]
+                          .splitlines()[1:] for word in line.strip(" .").split()], words)
+
+    def test_spack(self):
+        """Spack itself is not here: that its recipes are Python, of the classes that their folders' names promise."""
+        for folder in sorted((SPACK / "packages").iterdir()):
+            tree = ast.parse(read(folder / "package.py"))
+            classes = [node for node in tree.body if isinstance(node, ast.ClassDef)]
+            self.assertEqual([node.name for node in classes], [folder.name.capitalize()])
+            self.assertTrue(ast.get_docstring(classes[0]))
+        self.assertRegex(read(SPACK / "repo.yaml"), r"(?m)^  namespace: nezha\n  api: v2\.")
+
+    @unittest.skipUnless(shutil.which("rpmspec"), "rpmspec is not installed (rpm)")
+    def test_spec_is_read(self):
+        done = subprocess.run(["rpmspec", "-q", "--qf", "%{NAME}\n", SPEC], capture_output=True, text=True, check=False)
+        self.assertEqual((done.stdout.split(), done.stderr), (["nezha", "openmpi-nezha"], ""))
+
+    @unittest.skipUnless(shutil.which("rpmlint"), "rpmlint is not installed")
+    def test_spec_by_rpmlint(self):
+        done = subprocess.run(["rpmlint", SPEC], capture_output=True, text=True, check=False)
+        complaints = re.findall(r"nezha\.spec.*: [EW]: (\S+)", done.stdout)
+        # BuildRoot is of the past; the tarball has no address yet.
+        self.assertLessEqual(set(complaints), {"no-buildroot-tag", "invalid-url"}, done.stdout)
+
+
+if __name__ == "__main__":
+    unittest.main()
