@@ -218,19 +218,6 @@ TEST_F(TcpLaneThread, AllFramesArrive) {
   for (std::size_t i = 0; i < kFrames; ++i) ASSERT_TRUE(receiver->frames[i] == frames[i % 16]) << "frame " << i;
 }
 
-/// Who found nothing to do may sleep until there is: each end of a call is heard of, or wakes.
-TEST_F(TcpLaneThread, NoEndOfItsCallIsSleptThrough) {
-  const auto quiet = [&] { return !a.transport->progress(Watch::all) && !b.transport->progress(Watch::all); };
-  for (int frames = 1; frames <= 3000; ++frames) {
-    ASSERT_EQ(send(header, payload), Lane::Sent::partly);
-    while (sender->freed != frames) {
-      if (!quiet()) continue;
-      pollfd fds[] = {{a.transport->wait_fd(Watch::all), POLLIN, 0}, {b.transport->wait_fd(Watch::all), POLLIN, 0}};
-      ASSERT_GT(poll(fds, 2, 5000), 0) << "frame " << frames;
-    }
-  }
-}
-
 TEST_F(TcpLaneThread, LanesEndWhileItHoldsThem) {
   for (int round = 0; round < 50; ++round) {
     const std::size_t up = a.lanes.size() - 1;
