@@ -37,6 +37,11 @@ def allowed_list():
         return file.read()
 
 
+def heed_ctrl_c():
+    """In a child before it runs: a check in the background of a shell's script ignores SIGINT, and its children with it."""
+    signal.signal(signal.SIGINT, signal.SIG_DFL)
+
+
 def inside(record):
     """Pids that are still in a lab's namespaces."""
     return list(processes.in_namespaces({*record["inodes"]}))
@@ -95,7 +100,7 @@ class Down(LifeCase):
 class OwnerDies(LifeCase):
     def owner_ends_by(self, number):
         with subprocess.Popen([sys.executable, "-c", OWNER, PYTHON_DIR], stdout=subprocess.PIPE,
-                              stderr=subprocess.DEVNULL, text=True) as owner:
+                              stderr=subprocess.DEVNULL, text=True, preexec_fn=heed_ctrl_c) as owner:
             record = state.load(owner.stdout.readline().strip())
             self.assertEqual(len(inside(record)), 4, "two holders and two sleeping programs")
             owner.send_signal(number)
@@ -114,7 +119,7 @@ class OwnerDies(LifeCase):
         """As from a terminal: the signal goes to the command and to mpirun alike."""
         command = [sys.executable, LAB_COMMAND, "with", "--nodes", "2", "--rail", "1gbit", "--", "sleep", "1000"]
         with subprocess.Popen(command, start_new_session=True, stdout=subprocess.DEVNULL,
-                              stderr=subprocess.DEVNULL) as owner:
+                              stderr=subprocess.DEVNULL, preexec_fn=heed_ctrl_c) as owner:
             self.assertTrue(eventually(state.names))
             name = state.names()[0]
             self.assertTrue(eventually(lambda: (state.load(name) or {}).get("ready")))
