@@ -176,17 +176,19 @@ int Engine::allreduce(Team& team, const nezha_allreduce_t& what) {
   call.element = what.element;
   call.chunk = team.plan().chunk_for(way, bytes, what.element, team.size());
   call.reducer = {find_kernel(what.type, what.op), host_.reduce, host_.ctx, what.reduce_ctx, what.element};
-  const std::array<std::uint64_t, kMaxRails> before = core_.sent();
-  const Trace::Bytes sent = trace_ ? trace_->sent() : Trace::Bytes{};
+  const bool by_rail = trace_ || team.table().measures();
+  const Trace::Bytes before = by_rail ? core_.sent() : Trace::Bytes{};
   const Nanoseconds start = clock_.now();
   operate(lock, team, call, way.algorithm);
   if (team.error().empty()) {
     const Nanoseconds took = clock_.now() - start;
     count(bytes, took);
-    std::array<std::uint64_t, kMaxRails> carried = core_.sent();
-    for (std::size_t rail = 0; rail < carried.size(); ++rail) carried[rail] -= before[rail];
-    team.table().took(took, carried);
-    if (trace_) trace_->call(start, bytes, team.size(), way, sent);
+    if (by_rail) {
+      Trace::Bytes carried = core_.sent();
+      for (std::size_t rail = 0; rail < carried.size(); ++rail) carried[rail] -= before[rail];
+      team.table().took(took, carried);
+      if (trace_) trace_->call(start, bytes, team.size(), way, carried);
+    }
   }
   if (core_.has_notices()) show_notices(lock);
   return team.error().empty() ? NEZHA_OK : NEZHA_ERR_FAILED;
@@ -209,7 +211,7 @@ void Engine::incumbent_done(Team& team) {
   if (team.incumbent_since == 0) return;
   Lock lock(mutex_);
   if (team.table().measures()) team.table().took(clock_.now() - team.incumbent_since);
-  if (trace_) trace_->call(team.incumbent_since, team.incumbent_bytes, team.size(), {}, trace_->sent());
+  if (trace_) trace_->call(team.incumbent_since, team.incumbent_bytes, team.size(), {}, {});
   team.incumbent_since = 0;
 }
 

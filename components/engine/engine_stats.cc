@@ -1,16 +1,18 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// What the engine has carried, for the report and for tools.
 #include <algorithm>
-#include <bit>
 #include <cstdio>
 
 #include "engine/engine.h"
 #include "rail/tcp/interface.h"
+#include "tuning/candidates.h"
 
 namespace nezha {
 
+static_assert(NEZHA_SIZE_CLASSES == kSizeClasses);
+
 void Engine::count(std::size_t bytes, Nanoseconds took) {
-  nezha_class_stats_t& entry = classes_[std::min<std::size_t>(std::bit_width(bytes) - 1, NEZHA_SIZE_CLASSES - 1)];
+  nezha_class_stats_t& entry = classes_[size_class_of(bytes)];
   entry.calls += 1;
   entry.bytes += bytes;
   entry.time_ns += static_cast<std::uint64_t>(took);

@@ -133,10 +133,6 @@ std::vector<std::uint64_t> Team::take_rows(Table::Recalled& recalled) {
   return std::exchange(rows_, {});
 }
 
-AlgorithmChoice Team::agreement_algorithm() const {
-  return view_.size <= 3 ? AlgorithmChoice::single_step : AlgorithmChoice::doubling;
-}
-
 void Team::start(const Call& call, AlgorithmChoice choice) {
   std::unique_ptr<Algorithm>& slot = algorithms_[static_cast<std::size_t>(choice) - 1];
   if (!slot) slot = make_algorithm(choice, view_);

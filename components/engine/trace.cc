@@ -5,13 +5,13 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <bit>
 #include <cerrno>
 #include <cstdarg>
 #include <cstdio>
 #include <cstring>
 #include <utility>
 
+#include "tuning/candidates.h"
 #include "util/text.h"
 
 namespace nezha {
@@ -22,10 +22,6 @@ constexpr std::uint64_t kSingly = 512;  ///< calls of a size class that get a li
 constexpr std::size_t kMost = 32u << 20;  ///< bytes of a file
 
 double microseconds(Nanoseconds time) { return static_cast<double>(time) / static_cast<double>(kMicrosecond); }
-
-std::size_t class_of(std::size_t bytes) {
-  return std::min<std::size_t>(static_cast<std::size_t>(std::bit_width(bytes)) - 1, NEZHA_SIZE_CLASSES - 1);
-}
 
 }  // namespace
 
@@ -81,29 +77,21 @@ void Trace::name_rails() {
   line(R"({"kind":"rails","names":[%s]})", names.c_str());
 }
 
-Trace::Bytes Trace::sent() {
-  name_rails();
-  Bytes bytes{};
-  for (std::size_t rail = 0; rail < rails_; ++rail) bytes[rail] = loads_[rail].bytes_sent;
-  return bytes;
-}
-
 std::string Trace::list(const Bytes& bytes) const {
   std::string text = "[";
   for (std::size_t rail = 0; rail < rails_; ++rail) text += (rail == 0 ? "" : ",") + std::to_string(bytes[rail]);
   return text + "]";
 }
 
-void Trace::call(Nanoseconds began, std::size_t bytes, int ranks, const Candidate& way, const Bytes& sent_before) {
+void Trace::call(Nanoseconds began, std::size_t bytes, int ranks, const Candidate& way, const Bytes& sent) {
   const Nanoseconds now = clock_.now(), took = now - began;
-  const std::size_t index = class_of(bytes);
+  const std::size_t index = size_class_of(bytes);
   Size& size = sizes_[index];
-  Bytes own = sent();
-  for (std::size_t rail = 0; rail < rails_; ++rail) own[rail] -= sent_before[rail];
+  name_rails();
   size.calls += 1;
   if (size.calls <= kSingly) {
     line(R"({"kind":"call","t":%.3f,"ranks":%d,"bytes":%zu,"us":%.3f,"way":%s,"sent":%s})", milliseconds(began), ranks,
-         bytes, microseconds(took), json_text(text_of(way)).c_str(), list(own).c_str());
+         bytes, microseconds(took), json_text(text_of(way)).c_str(), list(sent).c_str());
     return;
   }
   if (size.since != 0 && size.way != way) summarise(index, now);
@@ -111,7 +99,7 @@ void Trace::call(Nanoseconds began, std::size_t bytes, int ranks, const Candidat
   size.since += 1;
   size.time += took;
   size.least = size.since == 1 ? took : std::min(size.least, took);
-  for (std::size_t rail = 0; rail < rails_; ++rail) size.sent[rail] += own[rail];
+  for (std::size_t rail = 0; rail < rails_; ++rail) size.sent[rail] += sent[rail];
 }
 
 void Trace::summarise(std::size_t index, Nanoseconds now) {

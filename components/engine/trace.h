@@ -43,9 +43,8 @@ class Trace final : public LaneWatcher {
   Trace(const Trace&) = delete;
   Trace& operator=(const Trace&) = delete;
 
-  /// What the rails have sent so far, for call().
-  Bytes sent();
-  void call(Nanoseconds began, std::size_t bytes, int ranks, const Candidate& way, const Bytes& sent_before);
+  /// A call that is over; `sent`: by each rail in it.
+  void call(Nanoseconds began, std::size_t bytes, int ranks, const Candidate& way, const Bytes& sent);
   void lane(std::string_view event, std::string_view label, std::string_view peer, std::string_view why) override;
   /// To be called often; writes down what came together since the last tick when one is over.
   void tick(Nanoseconds now);

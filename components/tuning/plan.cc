@@ -18,6 +18,11 @@ constexpr std::uint64_t kLearn = 2;
 
 }  // namespace
 
+AlgorithmChoice fewest_steps(int size) {
+  // With three ranks the single-step mesh sends no more than doubling.
+  return size <= 3 ? AlgorithmChoice::single_step : AlgorithmChoice::doubling;
+}
+
 Plan Plan::from(const Config& config) {
   Plan plan;
   plan.algorithm = config.algorithm;
@@ -75,8 +80,8 @@ AlgorithmChoice Plan::choose(std::size_t bytes, std::size_t element, int size) c
       break;
   }
   if (bytes <= small_max && small) {
-    // The single-step mesh has the ring's bits, whatever the size; with three ranks it sends no more than doubling.
-    return reproducible || size <= 3 ? AlgorithmChoice::single_step : AlgorithmChoice::doubling;
+    // The single-step mesh has the ring's bits, whatever the size.
+    return reproducible ? AlgorithmChoice::single_step : fewest_steps(size);
   }
   const std::size_t block = bytes / static_cast<std::size_t>(size);
   return block <= mesh_block ? AlgorithmChoice::mesh : AlgorithmChoice::ring;

@@ -14,6 +14,9 @@ namespace nezha {
 /// An element larger than this does not fit the way pieces are cut.
 constexpr std::size_t kMostElement = 64 * 1024;
 
+/// What has the fewest steps for vectors that are small enough to be sent whole.
+AlgorithmChoice fewest_steps(int size);
+
 /// The parameters that decide, as numbers. Fixed positions: this is what travels in the agreement.
 struct Plan {
   AlgorithmChoice algorithm = AlgorithmChoice::automatic;

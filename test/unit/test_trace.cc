@@ -36,11 +36,10 @@ class TraceTest : public ::testing::Test {
   }
   /// A call of `bytes` that took `took`, the first rail carrying them all.
   void call(std::size_t bytes, Nanoseconds took, Candidate way = {AlgorithmChoice::ring, 0}) {
-    const Trace::Bytes before = trace_->sent();
     const Nanoseconds began = clock_.time;
     clock_.time += took;
     loads_[0].bytes_sent += bytes;
-    trace_->call(began, bytes, 4, way, before);
+    trace_->call(began, bytes, 4, way, {bytes});
   }
   std::vector<std::string> lines() {
     trace_->write(trace_->take());
@@ -96,10 +95,10 @@ TEST_F(TraceTest, ManyCallsOfASizeShareALine) {
 }
 
 TEST_F(TraceTest, LanesAndNewRails) {
-  trace_->sent();
+  trace_->tick(clock_.time + 50 * kMillisecond);
   add_rail("eth2");
   trace_->lane("lost", "tcp/eth1 - tcp/eth1", "rank 1 on n1", "no \"carrier\"\n");
-  trace_->sent();
+  trace_->tick(clock_.time + 100 * kMillisecond);
   const std::vector<std::string> found = lines();
   EXPECT_EQ(found.at(2), R"({"kind":"lane","t":0.000,"event":"lost","lane":"tcp/eth1 - tcp/eth1",)"
                          R"("peer":"rank 1 on n1","why":"no \"carrier\"?"})");

@@ -6,15 +6,13 @@ import os
 import signal
 import sys
 
-from nezha_lab import LabError, LabUnavailable
+from nezha_lab.leaving import EXIT_UNAVAILABLE, exit_status, leave_on_signals
 
 from . import summary
 from .cases import PRESETS
 from .competitors import NEZHA, ON_A_LAB, USUAL
 from .errors import BenchError
 from .sizes import QUICK_SIZES
-
-EXIT_UNAVAILABLE = 77
 
 _TOP = os.path.dirname(os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__)))))
 
@@ -80,26 +78,15 @@ def _positive(text):
     return number
 
 
-def _leave(number, _frame):
-    raise SystemExit(128 + number)
-
-
 def main(arguments=None):
     options = build_parser().parse_args(arguments)
-    for number in (signal.SIGTERM, signal.SIGHUP):
-        signal.signal(number, _leave)
+    leave_on_signals()
     try:
         from . import compare  # not at the top: --help works on a machine that lacks the packages
     except ModuleNotFoundError as error:
         print(f"bench: Python's module {error.name} is missing: contrib/install-packages demo", file=sys.stderr)
         return EXIT_UNAVAILABLE
     try:
-        return compare.run(options)
+        return exit_status("bench", lambda: compare.run(options), BenchError)
     except KeyboardInterrupt:
         return 128 + signal.SIGINT
-    except LabUnavailable as error:
-        print(f"bench: {error}", file=sys.stderr)
-        return EXIT_UNAVAILABLE
-    except (BenchError, LabError) as error:
-        print(f"bench: {error}", file=sys.stderr)
-        return 1

@@ -7,7 +7,8 @@ import signal
 import sys
 import time
 
-from nezha_lab import Lab, LabError, LabUnavailable
+from nezha_lab import Lab
+from nezha_lab.leaving import exit_status
 
 from . import rounds, summary
 from .cases import PRESETS
@@ -15,7 +16,7 @@ from .competitors import ALL, NEZHA, NEZHA_ONE, ONE, Effort, Launcher, Programs
 from .errors import BenchError
 from .sizes import parse_sizes
 
-EXIT_UNAVAILABLE, EXIT_INVALID = 77, 3
+EXIT_INVALID = 3
 
 _SIZES = "4K,64K,256K,1M,4M,16M"
 _SECONDS_PER_SIZE = 0.2
@@ -46,19 +47,17 @@ def main():
     from . import picture, progress, story  # not at the top: --help works on a machine that lacks the packages
     path = options.picture or os.path.join(options.build, "nezha-demo.png")
     print("Measuring, two minutes at most", flush=True)
-    try:
+
+    def demonstrate():
         found = _measure(os.path.abspath(options.build), progress)
         picture.draw(found, path)
+        story.show(found, path)
+        return EXIT_INVALID if found["invalid"] else 0
+
+    try:
+        return exit_status("demo", demonstrate, BenchError)
     except KeyboardInterrupt:
         return 128 + signal.SIGINT
-    except LabUnavailable as error:
-        print(f"demo: {error}", file=sys.stderr)
-        return EXIT_UNAVAILABLE
-    except (BenchError, LabError) as error:
-        print(f"demo: {error}", file=sys.stderr)
-        return 1
-    story.show(found, path)
-    return EXIT_INVALID if found["invalid"] else 0
 
 
 if __name__ == "__main__":

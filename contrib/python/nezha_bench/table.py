@@ -6,7 +6,7 @@ from rich.table import Table
 from rich.text import Text
 
 from . import carried, stats
-from .competitors import LABELS, NEZHA, SHORT, WITH_COMPONENT
+from .competitors import LABELS, SHORT, WITH_COMPONENT
 from .sizes import size_text
 
 _STYLES = {stats.FASTER: "green", stats.SLOWER: "red", stats.UNRESOLVED: "dim"}

@@ -6,6 +6,8 @@ import os
 import signal
 import sys
 
+from nezha_lab.leaving import leave_on_signals
+
 from . import bench, doctor, installed, node, rails, report, table, tune
 from .errors import GOOD, UNABLE, CommandError
 
@@ -35,10 +37,6 @@ class _Verb(argparse.ArgumentParser):
         super().__init__(formatter_class=argparse.RawDescriptionHelpFormatter, **options)
 
 
-def _leave(number, _frame):
-    raise SystemExit(128 + number)
-
-
 def main(arguments=None):
     arguments = sys.argv[1:] if arguments is None else arguments
     behind = []
@@ -50,8 +48,7 @@ def main(arguments=None):
     if behind and not hasattr(options, "hostfile"):
         parser.error(f"nezha {options.verb}: nothing is allowed after --")
     options.mpirun = behind
-    for number in (signal.SIGTERM, signal.SIGHUP):
-        signal.signal(number, _leave)
+    leave_on_signals()
     try:
         return options.run(options)
     except KeyboardInterrupt:

@@ -6,7 +6,8 @@ import dataclasses
 import os
 import sys
 
-from nezha_lab import Lab, LabError, LabUnavailable
+from nezha_lab import Lab
+from nezha_lab.leaving import exit_status
 
 from nezha_bench import document
 from nezha_bench.errors import BenchError
@@ -14,8 +15,6 @@ from nezha_bench.errors import BenchError
 from . import flood, others, rounds, soak, table
 from .calls import CallJob
 from .trigger import Trigger
-
-EXIT_UNAVAILABLE = 77
 
 _TOP = os.path.dirname(os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__)))))
 _CASES = ("silent", "carrier", "three-of-four", "soak", "flood")
@@ -140,11 +139,4 @@ def run(options):
 
 def main(arguments=None):
     options = build_parser().parse_args(arguments)
-    try:
-        return run(options)
-    except LabUnavailable as error:
-        print(f"faults: {error}", file=sys.stderr)
-        return EXIT_UNAVAILABLE
-    except (BenchError, LabError) as error:
-        print(f"faults: {error}", file=sys.stderr)
-        return 1
+    return exit_status("faults", lambda: run(options), BenchError)

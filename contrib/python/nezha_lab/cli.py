@@ -7,11 +7,9 @@ import signal
 import sys
 
 from . import state
-from .errors import LabError, LabUnavailable
+from .errors import LabError
 from .lab import Lab, take_down
-
-# What automake takes for a skipped test.
-EXIT_UNAVAILABLE = 77
+from .leaving import exit_status, leave_on_signals
 
 _ABOUT = """\
 An emulated cluster on this machine: every node is a set of namespaces, every rail a switch with one shaped
@@ -191,10 +189,6 @@ def _exit_status(returned):
     return 128 - returned if returned < 0 else returned
 
 
-def _leave(number, _frame):
-    raise SystemExit(128 + number)
-
-
 def main(arguments=None):
     arguments = sys.argv[1:] if arguments is None else arguments
     command = []
@@ -203,22 +197,19 @@ def main(arguments=None):
         arguments, command = arguments[:at], arguments[at + 1:]
     options = build_parser().parse_args(arguments)
     needs_command = options.action in (run, with_lab, exec_in)
-    for number in (signal.SIGTERM, signal.SIGHUP):
-        signal.signal(number, _leave)
-    try:
+    leave_on_signals()
+
+    def act():
         if needs_command and not command:
             raise LabError(f"lab {options.verb}: what to run is missing: put it after --")
         if command and not needs_command:
             raise LabError(f"lab {options.verb}: nothing is allowed after --")
         return options.action(options, command)
+
+    try:
+        return exit_status("lab", act)
     except KeyboardInterrupt:
         return 128 + signal.SIGINT
     except BrokenPipeError:  # the reader of our output has gone, as head does
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 128 + signal.SIGPIPE
-    except LabUnavailable as error:
-        print(f"lab: {error}", file=sys.stderr)
-        return EXIT_UNAVAILABLE
-    except LabError as error:
-        print(f"lab: {error}", file=sys.stderr)
-        return 1

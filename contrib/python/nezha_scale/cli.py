@@ -9,11 +9,10 @@ import subprocess
 import sys
 import time
 
-from nezha_lab import Lab, LabError, LabUnavailable
+from nezha_lab import Lab, LabError
+from nezha_lab.leaving import exit_status
 
 from . import costs
-
-EXIT_UNAVAILABLE = 77
 
 _TOP = os.path.dirname(os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__)))))
 _SECONDS = 240
@@ -125,11 +124,4 @@ def run(options):
 
 def main(arguments=None):
     options = build_parser().parse_args(arguments)
-    try:
-        return run(options)
-    except LabUnavailable as error:
-        print(f"scale: {error}", file=sys.stderr)
-        return EXIT_UNAVAILABLE
-    except LabError as error:
-        print(f"scale: {error}", file=sys.stderr)
-        return 1
+    return exit_status("scale", lambda: run(options))
