@@ -36,7 +36,7 @@ class SentLog {
   /// A fresh piece with the next id. The reference is good until the next add.
   SentPiece& add();
   /// `id` in [oldest, next).
-  SentPiece& at(std::uint64_t id) { return slots_[id % slots_.size()]; }
+  SentPiece& at(std::uint64_t id) { return slots_[id & (slots_.size() - 1)]; }
   /// Drops the oldest; it must be acked.
   void pop() { ++oldest_; }
 

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// The life of a sent piece after it left: acknowledged, superseded, or moved into the trunk's own memory.
+#include <bit>
 #include <cstring>
 
 #include "trunk/trunk.h"
@@ -28,11 +29,12 @@ void Trunk::acknowledged(SentPiece& piece) {
 bool Trunk::take_ack(const AckRecord& ack) {
   if (ack.below > log_.next()) return false;
   for (std::uint64_t id = log_.oldest(); id < ack.below; ++id) acknowledged(log_.at(id));
-  for (std::uint64_t i = 0; i < 64 * ack.bits.size(); ++i) {
-    if ((ack.bits[i / 64] >> (i % 64) & 1) == 0) continue;
-    const std::uint64_t id = ack.below + i;
-    if (id >= log_.next()) return false;
-    if (id >= log_.oldest()) acknowledged(log_.at(id));
+  for (std::size_t word = 0; word < ack.bits.size(); ++word) {
+    for (std::uint64_t bits = ack.bits[word]; bits != 0; bits &= bits - 1) {
+      const std::uint64_t id = ack.below + 64 * word + static_cast<unsigned>(std::countr_zero(bits));
+      if (id >= log_.next()) return false;
+      if (id >= log_.oldest()) acknowledged(log_.at(id));
+    }
   }
   while (!log_.empty() && log_.at(log_.oldest()).acked) log_.pop();
   return true;

@@ -80,6 +80,27 @@ TEST_F(EarliestFinishTest, GivesALaneNoMoreThanItsShareOfWhatIsLeft) {
   EXPECT_EQ(choose(4096).bytes, 4096U);
 }
 
+/// Both ends choose the same rail for what is small, though each sees rates of its own and has sent something else before.
+TEST_F(EarliestFinishTest, SmallThingsStayOnTheFirstOfLanesThatAreAboutAsFast) {
+  other.rate = 0.12;
+  EXPECT_EQ(choose(kSmall).lane, &fast);
+  load(fast, kSmall);
+  EXPECT_EQ(choose(kSmall).lane, &fast);
+  EXPECT_EQ(choose(kSmall + 1).lane, &other) << "only what is small does";
+}
+
+TEST_F(EarliestFinishTest, SmallThingsLeaveALaneThatIsSlowOrFullOrNotThere) {
+  fast.rate = 0.06;
+  EXPECT_EQ(choose(64).lane, &other);
+  fast.rate = 0.1;
+  load(fast, 2 * kSmall + 1);
+  EXPECT_EQ(choose(64).lane, &other);
+  fast.forget_fill(now);
+  EXPECT_EQ(choose(64).lane, &fast);
+  fast.lane = nullptr;
+  EXPECT_EQ(choose(64).lane, &other);
+}
+
 TEST_F(EarliestFinishTest, UsesASlowLaneThatEndsBeforeAFullOneIsEmpty) {
   load(fast, fill_limit(fast));
   other.rate = 0.01;
