@@ -76,7 +76,7 @@ class Engine {
   void serve();
   void serve_until_stop();
   [[noreturn]] void no_memory() const;
-  void nap(Lock& lock, bool ticking);
+  bool nap(Lock& lock, bool ticking);
   void wake_service();
 
   const nezha_host_t host_;
@@ -92,7 +92,8 @@ class Engine {
   bool driving_ = false;
   Nanoseconds host_looked_ = 0;  ///< when a caller last let the host progress
   bool ticking_ = false;     ///< the service thread looks in every few milliseconds
-  bool called_ = false;      ///< since its last look
+  unsigned called_ = 0;      ///< operations that ended since its last look
+  bool callers_drive_ = false;  ///< so many that it had nothing to do
   bool stop_ = false;
   std::array<nezha_class_stats_t, NEZHA_SIZE_CLASSES> classes_{};
   std::uint64_t calls_ = 0;

@@ -55,7 +55,7 @@ void Engine::operate(Lock& lock, Team& team, const Call& call, AlgorithmChoice c
     no_memory();
   }
   --operations_;
-  called_ = true;
+  ++called_;
   if (!ticking_) {
     ticking_ = true;
     wake_service();

@@ -6,7 +6,10 @@
 #include <time.h>
 #include <unistd.h>
 
+#include <algorithm>
+#include <array>
 #include <new>
+#include <utility>
 
 #include "engine/engine.h"
 
@@ -17,6 +20,8 @@ constexpr Nanoseconds kTick = 10 * kMillisecond;
 constexpr Nanoseconds kShortest = 500 * kMicrosecond;
 constexpr timespec kStandBack = {0, 2 * kMillisecond};
 constexpr int kMostTries = 50;
+/// Calls within a tick from which on callers are left alone: they do what is due, and what they send carries the acks.
+constexpr unsigned kBusyCaller = 8;
 
 /// Takes the lock, preferably without waiting for it: a caller that drives has it nearly always, and does what is due.
 /// A thread that waits for it would cost both of them a futex call at every tick.
@@ -57,38 +62,41 @@ void Engine::serve() {
 void Engine::serve_until_stop() {
   Lock lock(mutex_);
   while (!stop_) {
-    nap(lock, ticking_);
+    const bool asked = nap(lock, ticking_);
     if (stop_) return;
     write_trace(lock);
     if (operations_ != 0) continue;  // whoever waits for one drives
+    const unsigned called = std::exchange(called_, 0);
+    callers_drive_ = called >= kBusyCaller && !core_.wiring();
+    if (callers_drive_ && !asked) continue;
     core_.step(clock_.now());
     if (trace_) trace_->tick(clock_.now());
     const bool moved = core_.progress(ticking_ || core_.wiring() ? Watch::all : Watch::rare);
     const bool outstanding = core_.settle();
-    ticking_ = outstanding || called_ || moved;
-    called_ = false;
+    ticking_ = outstanding || called || moved;
   }
 }
 
 /// Sleeps until something is due: a tick, a deadline, a connection or loss, or a call that wakes it. While an operation
-/// is under way only the tick and the wake-up count.
-void Engine::nap(Lock& lock, bool ticking) {
+/// is under way only the tick and the wake-up count. True when a transport has something.
+bool Engine::nap(Lock& lock, bool ticking) {
   std::array<pollfd, 8> fds;
   nfds_t count = 0;
   fds[count++] = {wake_fd_, POLLIN, 0};
   for (const auto& transport : core_.transports())
     if (operations_ == 0 && count < fds.size()) fds[count++] = {transport->wait_fd(Watch::rare), POLLIN, 0};
   const Nanoseconds now = clock_.now();
-  const Nanoseconds due = operations_ == 0 ? core_.next_due() : 0;
+  const Nanoseconds due = operations_ == 0 && !callers_drive_ ? core_.next_due() : 0;
   if (operations_ == 0 && !ticking) core_.doze();  // what comes while the application computes is acknowledged too
   Nanoseconds span = ticking ? kTick : 0;
   if (due != 0 && (span == 0 || due - now < span)) span = std::max<Nanoseconds>(due - now, kShortest);
   const timespec time{span / kSecond, span % kSecond};
   lock.unlock();
-  ppoll(fds.data(), count, span == 0 ? nullptr : &time, nullptr);
+  const int ready = ppoll(fds.data(), count, span == 0 ? nullptr : &time, nullptr);
   std::uint64_t drained = 0;
   [[maybe_unused]] const ssize_t got = read(wake_fd_, &drained, sizeof drained);
   take_turn(lock);
+  return ready > 0 && std::any_of(fds.begin() + 1, fds.begin() + count, [](const pollfd& fd) { return fd.revents != 0; });
 }
 
 }  // namespace nezha
