@@ -9,16 +9,15 @@ sim_world = \
 	%D%/program.cc %D%/program.h \
 	%D%/setting.cc %D%/setting.h \
 	%D%/storms.cc %D%/storms.h \
-	%D%/world.cc %D%/world.h
-test_sim_sim_run_SOURCES = %D%/sim_run.cc $(sim_world) \
+	%D%/world.cc %D%/world.h \
 	test/unit/count_allocations.cc test/unit/count_allocations.h
+test_sim_sim_run_SOURCES = %D%/sim_run.cc $(sim_world)
 test_sim_sim_run_LDADD = libnezha_sim.la libnezha_engine.la
 test_sim_failover_times_SOURCES = %D%/failover_times.cc %D%/scenario.cc %D%/scenario.h $(sim_world)
 test_sim_failover_times_LDADD = libnezha_sim.la libnezha_engine.la
 
 gtest_programs += %D%/test_failover
-test_sim_test_failover_SOURCES = %D%/test_failover.cc %D%/scenario.cc %D%/scenario.h $(sim_world) \
-	test/unit/count_allocations.cc test/unit/count_allocations.h
+test_sim_test_failover_SOURCES = %D%/test_failover.cc %D%/scenario.cc %D%/scenario.h $(sim_world)
 test_sim_test_failover_LDADD = libnezha_sim.la $(LDADD)
 
 # The simulator with one of the engine's sources changed: DIR/mutant.cc stands in for it. The linker finds what it defines

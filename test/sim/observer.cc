@@ -4,6 +4,7 @@
 #include <string>
 #include <utility>
 
+#include "../unit/count_allocations.h"
 #include "trunk/wire.h"
 #include "util/crc32c.h"
 
@@ -11,7 +12,11 @@ namespace nezha::test {
 
 Observer::Observer(SimNetwork& network, OnAck on_ack) : network_(network), on_ack_(std::move(on_ack)) {
   network.observe([this](ProcessId from, ProcessId to, std::span<const std::byte> header,
-                         std::span<const Gather> payload) { look(from, to, header, payload); });
+                         std::span<const Gather> payload) {
+    const std::size_t before = live_bytes();
+    look(from, to, header, payload);
+    memory_ += live_bytes() - before;
+  });
 }
 
 /// One answer may have come before the question.

@@ -2,6 +2,7 @@
 /// Looks at all frames on their way, and knows what an honest trunk may send.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <functional>
 #include <map>
@@ -24,6 +25,9 @@ class Observer {
 
   Observer(SimNetwork& network, OnAck on_ack);
 
+  /// Bytes of memory that what it has seen takes: they grow with what is sent.
+  std::size_t memory() const { return memory_; }
+
  private:
   /// Checksums of the pieces' bytes by id; 0 = not sent yet, or withdrawn.
   using Sums = std::vector<std::uint32_t>;
@@ -39,6 +43,7 @@ class Observer {
   const OnAck on_ack_;
   std::map<std::pair<ProcessId, ProcessId>, Sums> sums_;
   Ids wants_, begins_;
+  std::size_t memory_ = 0;
 };
 
 }  // namespace nezha::test

@@ -54,6 +54,7 @@ class World {
   const Program& program() const { return program_; }
   SimNetwork& network() { return network_; }
   Faults& faults() { return faults_; }
+  const Observer& observer() const { return observer_; }
   std::vector<SimPort*> ports(int rank);
   Process& process(int rank) { return *processes_[static_cast<std::size_t>(rank)]; }
   const Process& process(int rank) const { return *processes_[static_cast<std::size_t>(rank)]; }
