@@ -36,8 +36,19 @@ void Core::wire_up(Peer& peer, bool promising) {
 
 void Core::rail_back(std::uint8_t local_rail, const RailAddress& address) {
   const bool moved = self_.rails[local_rail] != address;
-  if (moved) rail_moved(local_rail, address);
+  if (moved)
+    rail_moved(local_rail, address);
+  else
+    tell_back(local_rail);
   wiring_.rail_back(local_rail, moved, clock_.now());
+}
+
+/// Peers that connect to this rail cannot see that it is back: the link was lost at this end only.
+void Core::tell_back(std::uint8_t local_rail) {
+  const RailAddress& rail = self_.rails[local_rail];
+  if (rail.family == 0) return;
+  for (const auto& [id, peer] : peers_)
+    if (!peer->connects && peer->trunk->lanes_up() != 0) peer->trunk->tell_rail(notice_of(local_rail, rail));
 }
 
 std::optional<std::uint8_t> Core::rail_added(Transport& transport, const RailAddress& address) {
@@ -81,12 +92,13 @@ void Core::take_news() {
     std::vector<RailAddress>& rails = peer->address.rails;
     if (notice.rail >= rails.size()) rails.resize(notice.rail + 1U);
     RailAddress& rail = rails[notice.rail];
+    const bool moved = notice != notice_of(notice.rail, rail);
     if (rail.name.empty()) rail = {.transport = "tcp", .name = address_text(notice.family, notice.address)};
     rail.family = notice.family;
     rail.address = notice.address;
     rail.prefix = notice.prefix;
     rail.port = notice.port;
-    log_.line(1, "%s has rail %s at %s now", peer->label().c_str(), rail.label().c_str(), where(notice).c_str());
+    if (moved) log_.line(1, "%s has rail %s at %s now", peer->label().c_str(), rail.label().c_str(), where(notice).c_str());
     wire_up(*peer, true);
     wiring_.peer_rail_back(*peer, notice.rail, clock_.now());
   }

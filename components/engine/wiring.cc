@@ -8,15 +8,15 @@ namespace nezha {
 namespace {
 
 constexpr Nanoseconds kFirstRetry = 10 * kMillisecond;
-constexpr Nanoseconds kRetry = 200 * kMillisecond;  ///< longest time between two tries for a lane that is wanted
+constexpr Nanoseconds kRetry = 100 * kMillisecond;  ///< longest time between two tries for a lane that is wanted
 constexpr Nanoseconds kLeisure = 5 * kSecond;  ///< for one that others have stood in for all the time, or nobody uses
 constexpr Nanoseconds kSteady = kSecond;  ///< who dies younger has to wait longer each time: replays cost more than it brings
 constexpr Nanoseconds kUnused = 2 * kSecond;   ///< without an operation
-/// Longest times of one try to connect: a lane that was up once comes up fast, or its network is still away, and then the
-/// next try finds out sooner than this one; on a loaded machine it may take longer after all.
+/// Within these the far end's kernel has to answer a try to connect: that of a lane that was up once does so at once, or its
+/// network is still away, and then the next try finds out sooner than this one; behind full queues it takes longer after all.
 constexpr Nanoseconds kAttempt = kSecond;
-constexpr Nanoseconds kShortAttempt = 250 * kMillisecond;
-constexpr Nanoseconds kLongAttempt = 750 * kMillisecond;
+constexpr Nanoseconds kShortAttempt = 80 * kMillisecond;
+constexpr Nanoseconds kLongAttempt = 400 * kMillisecond;
 constexpr unsigned kLongEvery = 8;
 /// What comes back needs a moment: a question for a neighbour's address that is lost is asked again after a second only.
 constexpr Nanoseconds kLinkSettles = 30 * kMillisecond;

@@ -198,8 +198,8 @@ class Transport {
 
   /// The rails, in order. They become more, and their addresses others, only as Admission hears.
   virtual std::span<const RailAddress> rails() const = 0;
-  /// Starts to connect; the outcome is Admission::lane_up or lane_failed, by `deadline` at the latest. `spec`'s rail
-  /// indices are those of the process; `local` is this transport's own rail. Only ever called on the lower rank.
+  /// Starts to connect; the outcome is Admission::lane_up or lane_failed. By `deadline` the far end's kernel has answered, its
+  /// process a while later. `spec`'s rail indices are those of the process; `local` is this transport's own rail.
   virtual void connect(const LaneSpec& spec, std::size_t local, const RailAddress& remote, Nanoseconds deadline) = 0;
   /// Moves what can be moved now and reports it through the events; never blocks. True when anything happened.
   virtual bool progress(Watch watch) = 0;

@@ -43,7 +43,7 @@ class PieceReceiver {
   virtual void peer_began(Trunk& trunk, TeamId team, OpNumber op) = 0;
   /// The peer, or somebody before it, has given up an operation of the team.
   virtual void team_failed(TeamId team, std::uint64_t who) = 0;
-  /// A rail of the peer has another address, or is new. Of two notices of a rail the one with the higher `order` counts.
+  /// A rail of the peer is back, has another address, or is new. Of two notices of a rail the one with the higher `order` counts.
   virtual void peer_rail(Trunk& trunk, const RailNotice& notice, std::uint64_t order) = 0;
   /// Its far end has not answered for that long, while another lane's has: its pieces go again elsewhere.
   virtual void lane_suspected(Trunk& trunk, const Lane& lane, Nanoseconds silent) = 0;
@@ -91,7 +91,7 @@ class Trunk final : public LaneEvents {
   Nanoseconds quiet(Nanoseconds now, Nanoseconds ask_after);
   /// Tells the peer that the team has failed.
   void tell_failed(TeamId team, std::uint64_t who);
-  /// Tells the peer where a rail of this process is now.
+  /// Tells the peer where a rail of this process is now, or that it is there again.
   void tell_rail(const RailNotice& notice);
 
   // ---- sending (trunk_send.cc)

@@ -162,6 +162,19 @@ TEST_F(TcpPair, ConnectIsGivenUpAtItsDeadline) {
   EXPECT_NE(a.failures[0].find("within the time"), std::string::npos) << a.failures[0];
 }
 
+TEST_F(TcpPair, WhoseKernelHasAnsweredIsGivenMoreTime) {
+  Trap trap;
+  a.transport->connect({b.self, 0, 0, true}, 0, trap.address, clock.now() + kMillisecond);
+  settle(a);
+  EXPECT_EQ(a.transport->next_deadline(), clock.now() + TcpOptions{}.admission_time);
+  clock.advance(TcpOptions{}.admission_time - 1);
+  settle(a);
+  EXPECT_TRUE(a.failures.empty());
+  clock.advance(1);
+  ASSERT_TRUE(drive([&] { return !a.failures.empty(); }, a));
+  EXPECT_NE(a.failures[0].find("no word about admission"), std::string::npos) << a.failures[0];
+}
+
 TEST_F(TcpPair, ConnectThatCannotBeginIsToldByProgress) {
   RailAddress other = b.transport->rails()[0];
   other.family = 6;

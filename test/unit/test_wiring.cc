@@ -64,8 +64,8 @@ TEST_F(WiringTest, TriesBecomeRarerButDoNotCease) {
   for (int second = 0; second < 3; ++second) {
     wiring_.used(clock_.now());
     const std::size_t count = tries(1, kSecond);
-    EXPECT_LE(count, 2 * 10u) << "every 100 ms at most, by each peer";
-    EXPECT_GE(count, 2 * 4u) << "every 200 ms at least, while calls want it";
+    EXPECT_LE(count, 2 * 20u) << "every 50 ms at most, by each peer";
+    EXPECT_GE(count, 2 * 8u) << "every 100 ms at least, while calls want it";
   }
 }
 

@@ -5,6 +5,12 @@
 #include <utility>
 
 namespace nezha {
+namespace {
+
+/// For the other process, once its kernel has answered.
+constexpr Nanoseconds kAdmissionTime = 750 * kMillisecond;
+
+}  // namespace
 
 /// One try to connect. Both processes hold it, and so do the events about it.
 struct SimTransport::Attempt {
@@ -13,7 +19,8 @@ struct SimTransport::Attempt {
   SimPort& local;
   SimPort& remote;
   std::shared_ptr<SimStream> there, back;
-  bool over = false;  ///< for the connecting side
+  bool knows = false;  ///< the other side's kernel has had it
+  bool over = false;   ///< for the connecting side
 
   LaneSpec mirrored() const { return {from, spec.remote_rail, spec.local_rail, spec.same_node, spec.connection}; }
 };
@@ -43,17 +50,25 @@ void SimTransport::connect(const LaneSpec& spec, std::size_t local, const RailAd
   attempt->spec.connection = self_ << 32 | ++attempts_;
   attempt->there = std::make_shared<SimStream>(network_, attempt->local, attempt->remote);
   attempt->back = std::make_shared<SimStream>(network_, attempt->remote, attempt->local);
-  network_.after(deadline - clock_.now(), [&network = network_, attempt] {
-    if (SimTransport* self = network.find(attempt->from)) {
-      self->inbox_.emplace_back([self, attempt] { self->too_late(attempt); });
-      self->wake();
-    }
-  });
+  expire_after(network_, attempt, deadline - clock_.now());
   if (peer == nullptr || network_.random().chance(network_.options().refusal)) {
     tell(network_, attempt, self_, &SimTransport::refused);
   } else {
     tell(network_, attempt, spec.peer, &SimTransport::knocked);
   }
+}
+
+void SimTransport::expire_after(SimNetwork& network, const Shared& attempt, Nanoseconds time) {
+  network.after(time, [&network, attempt] {
+    if (attempt->knows && attempt->back->open()) {
+      attempt->knows = false;
+      return expire_after(network, attempt, kAdmissionTime);
+    }
+    if (SimTransport* self = network.find(attempt->from)) {
+      self->inbox_.emplace_back([self, attempt] { self->too_late(attempt); });
+      self->wake();
+    }
+  });
 }
 
 void SimTransport::tell(SimNetwork& network, const Shared& attempt, ProcessId to,
@@ -62,6 +77,7 @@ void SimTransport::tell(SimNetwork& network, const Shared& attempt, ProcessId to
     SimTransport* transport = network.find(to);
     const SimStream& way = to == attempt->from ? *attempt->back : *attempt->there;
     if (transport == nullptr || !way.open()) return;  // the deadline will tell
+    attempt->knows = true;
     transport->inbox_.emplace_back([transport, what, attempt] { (transport->*what)(attempt); });
     transport->wake();
   });

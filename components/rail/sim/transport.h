@@ -59,6 +59,7 @@ class SimTransport final : public Transport, public SimLaneOwner {
   void notice_later(const SimPort& down);
   void back_later(std::size_t index);
   void break_serial(std::uint64_t serial, const SimPort& down, std::uint64_t outage);
+  static void expire_after(SimNetwork& network, const Shared& attempt, Nanoseconds time);
   /// Calls `what` in progress() of that process after `delay`, if the way is open then and the process still there.
   static void tell(SimNetwork& network, const Shared& attempt, ProcessId to,
                    void (SimTransport::*what)(const Shared&));

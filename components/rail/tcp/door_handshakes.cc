@@ -57,6 +57,7 @@ void Door::proceed(Handshake& handshake) {
     case Handshake::Outcome::pending:
       if (wanted_write && !handshake.wants_write()) {
         watch(handshake.fd(), EPOLLIN, tag_of(handshake), EPOLL_CTL_MOD);
+        handshake.extend(clock_.now() + options_.admission_time);
       }
       return;
     case Handshake::Outcome::failed:

@@ -3,6 +3,7 @@
 /// message, so that the first frame stays in the socket.
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <string>
 
@@ -35,6 +36,8 @@ class Handshake {
   std::size_t rail() const { return rail_; }
   const std::string& peer() const { return peer_; }  ///< who is at the other end, for texts
   Nanoseconds deadline() const { return deadline_; }
+  /// It ends at `deadline` at the earliest.
+  void extend(Nanoseconds deadline) { deadline_ = std::max(deadline_, deadline); }
   const Status& why() const { return why_; }
   int fd() const { return fd_.get(); }
   Fd take_fd() { return std::move(fd_); }
@@ -59,7 +62,7 @@ class Handshake {
   LaneSpec spec_;
   const std::size_t rail_;
   const std::string peer_;
-  const Nanoseconds deadline_;
+  Nanoseconds deadline_;
   const ProcessId self_;
   HelloBytes hello_{};
   Nonce accepting_nonce_{};
