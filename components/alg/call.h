@@ -16,6 +16,7 @@ struct Call {
   std::size_t count = 0;    ///< elements
   std::size_t element = 0;  ///< bytes of one
   std::size_t chunk = 0;    ///< bytes, a multiple of element: the same on all ranks
+  bool one_rail = false;    ///< what is sent keeps to the best rail
   Reducer reducer;
 
   std::size_t bytes() const { return count * element; }

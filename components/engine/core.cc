@@ -265,7 +265,9 @@ void Core::lane_forgiven(Trunk& trunk, const Lane& lane) {
 
 void Core::lane_lost(Trunk& trunk, Lane& lane, const Status& why) {
   dead_.emplace_back(&lane, places_[lane.spec().local_rail].transport);
-  wiring_.lane_lost(*peers_.at(trunk.peer()), rails_of(lane.spec()), why, clock_.now());
+  Peer& peer = *peers_.at(trunk.peer());
+  wiring_.lane_lost(peer, rails_of(lane.spec()), why, clock_.now());
+  lanes_changed(peer, true);
 }
 
 const Secret* Core::secret(ProcessId id) const {
@@ -282,6 +284,7 @@ LaneEvents& Core::lane_up(Lane& lane) {
   Peer& peer = *peers_.at(lane.spec().peer);
   peer.trunk->lane_up(lane);
   wiring_.lane_up(peer, rails_of(lane.spec()), clock_.now());
+  lanes_changed(peer, false);
   tell_rails(peer);
   return *peer.trunk;
 }

@@ -54,6 +54,7 @@ class Core final : public PieceReceiver, public Admission {
   void take_rows(Team& team);
   /// Writes what all teams have learned, if this process is the one that does.
   void save_tables();
+  bool saves_tables() const { return tables_.saves(); }
   /// Bytes that each rail has sent so far.
   std::array<std::uint64_t, kMaxRails> sent() const;
   /// Begins an operation; Team::finished() tells when it is over. `more`: another begins at once, so that what this one
@@ -111,6 +112,7 @@ class Core final : public PieceReceiver, public Admission {
   void all_are_there(Team& team);
   void keep_table(const Team& team);
   void compare_rows(const Team& team, std::span<const std::uint64_t> rows);
+  void lanes_changed(const Peer& peer, bool lost);
   void connect(const Peer& peer, const Wire& wire, Nanoseconds deadline);
 
   // core_rails.cc

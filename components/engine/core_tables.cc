@@ -42,6 +42,15 @@ void Core::save_tables() {
   tables_.save(notices_);
 }
 
+/// What the teams that the peer is in have measured no longer holds, and Open MPI's own allreduce may run over what was lost.
+void Core::lanes_changed(const Peer& peer, bool lost) {
+  for (const auto& team : teams_) {
+    if (std::find(team->peers().begin(), team->peers().end(), &peer) == team->peers().end()) continue;
+    team->table().ask_for_look();
+    if (lost) team->table().ask_to_bar_incumbent();
+  }
+}
+
 std::array<std::uint64_t, kMaxRails> Core::sent() const {
   std::array<std::uint64_t, kMaxRails> sent{};
   for (std::size_t rail = 0; rail < std::min(loads_.size(), sent.size()); ++rail) sent[rail] = loads_[rail].bytes_sent;

@@ -174,21 +174,20 @@ int Engine::allreduce(Team& team, const nezha_allreduce_t& what) {
   call.recv = static_cast<std::byte*>(what.recv);
   call.count = what.count;
   call.element = what.element;
+  call.one_rail = way.one_rail;
   call.chunk = team.plan().chunk_for(way, bytes, what.element, team.size());
   call.reducer = {find_kernel(what.type, what.op), host_.reduce, host_.ctx, what.reduce_ctx, what.element};
-  const bool by_rail = trace_ || team.table().measures();
+  const bool by_rail = trace_ || (team.table().measures() && core_.saves_tables());
   const Trace::Bytes before = by_rail ? core_.sent() : Trace::Bytes{};
   const Nanoseconds start = clock_.now();
   operate(lock, team, call, way.algorithm);
   if (team.error().empty()) {
     const Nanoseconds took = clock_.now() - start;
     count(bytes, took);
-    if (by_rail) {
-      Trace::Bytes carried = core_.sent();
-      for (std::size_t rail = 0; rail < carried.size(); ++rail) carried[rail] -= before[rail];
-      team.table().took(took, carried);
-      if (trace_) trace_->call(start, bytes, team.size(), way, carried);
-    }
+    Trace::Bytes carried = by_rail ? core_.sent() : Trace::Bytes{};
+    for (std::size_t rail = 0; rail < carried.size(); ++rail) carried[rail] -= before[rail];
+    team.table().took(took, carried);
+    if (trace_) trace_->call(start, bytes, team.size(), way, carried);
   }
   if (core_.has_notices()) show_notices(lock);
   return team.error().empty() ? NEZHA_OK : NEZHA_ERR_FAILED;

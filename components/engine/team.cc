@@ -15,6 +15,7 @@ constexpr std::uint64_t kNotReady = 1;
 constexpr std::uint64_t kFailed = 2;
 constexpr std::uint64_t kAwaitLanes = 4;  ///< rank 0 only
 constexpr std::uint64_t kKnows = 8;       ///< rank 0 only: rows follow
+constexpr std::uint64_t kRails = 16;      ///< rank 0 only: it chooses among several lanes to the next rank
 constexpr double kRateUnit = 1e9;  ///< rates travel as bytes per second
 
 static_assert(kRows * sizeof(std::uint64_t) <= kMostCopied);
@@ -84,6 +85,8 @@ void Team::vote(std::array<std::uint64_t, NEZHA_VOTE_WORDS>& words, const Plan& 
   if (rank_ != 0) return;
   if (own.pins_bits()) words[kFlags] |= kAwaitLanes;
   if (!rows_.empty()) words[kFlags] |= kKnows;
+  if (const Trunk* next = next_peer().trunk.get(); next != nullptr && next->lanes_up() > 1 && !next->shares_fixed())
+    words[kFlags] |= kRails;
   words[kTeamId] = fresh_id;
   words[kRate] = static_cast<std::uint64_t>(rate() * kRateUnit);
   own.encode(std::span(words).subspan<kPlan, Plan::kWords>());
@@ -106,7 +109,7 @@ nezha_team_state_t Team::decide(const std::array<std::uint64_t, NEZHA_VOTE_WORDS
   if (id_ == 0) return state_ = NEZHA_TEAM_DECLINED;
   plan_ = Plan::decode(std::span(words).subspan<kPlan, Plan::kWords>());
   if (hash_of(plan_) != hash_of(own)) notices.push_back({"parameters differ", {name_, std::to_string(rank_)}});
-  table_.begin({plan_, view_.size, static_cast<double>(words[kRate]) / kRateUnit});
+  table_.begin({plan_, view_.size, static_cast<double>(words[kRate]) / kRateUnit, (words[kFlags] & kRails) != 0});
   rows_due_ = (words[kFlags] & kKnows) != 0;
   rows_.resize(rows_due_ ? kRows : 0, 0);
   return state_ = NEZHA_TEAM_READY;
@@ -123,7 +126,8 @@ Call Team::agreement() {
   call.count = words.size();
   call.element = sizeof(std::uint64_t);
   call.chunk = call.bytes();
-  call.reducer = {find_kernel(NEZHA_UINT64, rows_due_ ? NEZHA_BOR : NEZHA_MIN), nullptr, nullptr, nullptr, call.element};
+  const nezha_op_t op = rows_due_ ? NEZHA_BOR : table_.adds() ? NEZHA_SUM : NEZHA_MIN;
+  call.reducer = {find_kernel(NEZHA_UINT64, op), nullptr, nullptr, nullptr, call.element};
   return call;
 }
 
@@ -141,7 +145,7 @@ void Team::start(const Call& call, AlgorithmChoice choice) {
   active_ = true;
   for (std::size_t peer = 0; peer < trunks_.size(); ++peer) {
     if (trunks_[peer] == nullptr) continue;
-    flows_[peer].open(id_, op_, call.element);
+    flows_[peer].open(id_, op_, call.element, call.one_rail);
     if (begun_by_[peer] >= op_) trunks_[peer]->began(flows_[peer]);
     trunks_[peer]->tell_begun(id_, op_, algorithm_->expected(static_cast<int>(peer), call));
   }

@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <limits>
 
+#include "trunk/home_lane.h"
 #include "trunk/lane_limits.h"
 #include "trunk/strategy.h"
 
@@ -25,19 +26,6 @@ bool worth_a_try(const LaneState& lane, Nanoseconds now) {
   return lane.fill == 0 && static_cast<double>(now - lane.handed_at) * pace(lane) > kRarely * kSmall;
 }
 
-/// Where small things go: both ends, without a word between them, choose the same rail, so that what one sends carries the
-/// kernel's acknowledgement of what it got. Otherwise that is a packet of its own, half as dear as receiving. The first
-/// lane that is not clearly slower than the others, whose rates follow what they carry and change places all the time.
-LaneState* home(std::span<LaneState> lanes) {
-  constexpr double kNotSlower = 0.7;
-  double fastest = 0;
-  for (const LaneState& lane : lanes)
-    if (lane.usable()) fastest = std::max(fastest, pace(lane));
-  const auto fits = [&](const LaneState& lane) { return lane.usable() && pace(lane) >= kNotSlower * fastest; };
-  const auto found = std::find_if(lanes.begin(), lanes.end(), fits);
-  return found == lanes.end() ? nullptr : &*found;
-}
-
 bool calm(LaneState& lane, Nanoseconds now) {
   if (lane.rail->fill > kSmall) lane.rail->refresh(now, kFresh);
   return lane.rail->fill <= kCalm && !lane.lane->busy();
@@ -46,8 +34,10 @@ bool calm(LaneState& lane, Nanoseconds now) {
 class EarliestFinish final : public Strategy {
  public:
   LaneChoice choose(std::span<LaneState> lanes, std::size_t queued, Nanoseconds now) const override {
+    // What is small goes where the peer's comes from: it carries the kernel's acknowledgement of that, otherwise a packet of
+    // its own and half as dear as receiving.
     if (queued <= kSmall)
-      if (LaneState* lane = home(lanes); lane != nullptr && calm(*lane, now)) return {lane, queued};
+      if (LaneState* lane = home_lane(lanes); lane != nullptr && calm(*lane, now)) return {lane, queued};
     LaneState* best = nullptr;
     double best_finish = std::numeric_limits<double>::infinity();
     double later_finish = best_finish;  // of a lane that will take more when it has handed over what it holds

@@ -13,10 +13,11 @@ bool less_urgent(const ReadyChunk& a, const ReadyChunk& b) {
 
 }  // namespace
 
-void Flow::open(TeamId team, OpNumber op, std::size_t element) {
+void Flow::open(TeamId team, OpNumber op, std::size_t element, bool one_rail) {
   team_ = team;
   op_ = op;
   element_ = element;
+  one_rail_ = one_rail;
   clear();
   begun = asked = false;
   charged = unacked = 0;

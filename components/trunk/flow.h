@@ -27,8 +27,9 @@ struct ReadyChunk {
 
 class Flow {
  public:
-  /// Starts an operation whose elements have `element` bytes (pieces are cut at elements).
-  void open(TeamId team, OpNumber op, std::size_t element);
+  /// Starts an operation whose elements have `element` bytes (pieces are cut at elements). `one_rail`: it keeps to the best
+  /// rail, unless shares are fixed.
+  void open(TeamId team, OpNumber op, std::size_t element, bool one_rail = false);
 
   void push(const ReadyChunk& chunk);
   bool empty() const { return heap_.empty(); }
@@ -40,6 +41,7 @@ class Flow {
   TeamId team() const { return team_; }
   OpNumber op() const { return op_; }
   std::size_t element() const { return element_; }
+  bool one_rail() const { return one_rail_; }
   std::size_t queued() const { return queued_; }
 
   // The trunk's book-keeping for this flow.
@@ -53,6 +55,7 @@ class Flow {
   TeamId team_ = 0;
   OpNumber op_ = 0;
   std::size_t element_ = 1;
+  bool one_rail_ = false;
   std::size_t queued_ = 0;
   std::vector<ReadyChunk> heap_;  ///< most hops first, then lowest offset
 };

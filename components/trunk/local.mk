@@ -1,9 +1,11 @@
 # SPDX-License-Identifier: BSD-3-Clause
 engine_sources += \
+	%D%/best_rail.cc \
 	%D%/earliest_finish.cc \
 	%D%/early_store.cc %D%/early_store.h \
 	%D%/flow.cc %D%/flow.h \
 	%D%/gone_teams.h \
+	%D%/home_lane.cc %D%/home_lane.h \
 	%D%/hold.cc %D%/hold.h \
 	%D%/keep.cc %D%/keep.h \
 	%D%/lane_limits.cc %D%/lane_limits.h \

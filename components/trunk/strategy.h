@@ -26,6 +26,9 @@ class Strategy {
 /// queue counted). Queues are kept to what a lane drains in its round trip and about 2 ms.
 const Strategy& earliest_finish();
 
+/// The home lane (home_lane.h) alone takes what there is, and is waited for.
+const Strategy& best_rail();
+
 /// Keeps to shares that the user fixed: the lane that is furthest behind its share takes the next piece, and is waited for
 /// when it can take none. Rails without a weight carry nothing as long as one with a weight is up.
 const Strategy& weighted();

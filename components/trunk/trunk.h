@@ -80,6 +80,8 @@ class Trunk final : public LaneEvents {
   /// The lane takes the place of one that is up: the other side has lost that and does not wait until we know it too.
   void lane_up(Lane& lane);
   std::size_t lanes_up() const;
+  /// The user says which lane carries how much.
+  bool shares_fixed() const;
   /// Bytes per nanosecond of the lanes that are up together, as far as it was measured.
   double rate() const;
   /// Closes all lanes.
@@ -154,6 +156,7 @@ class Trunk final : public LaneEvents {
   std::size_t sendable(const Flow& flow) const;
   std::size_t queued() const;
   bool held_back();
+  const Strategy& strategy() const;
   bool send_frame(LaneState& state, std::size_t room);
   void add_replays(Frame& frame, std::size_t room);
   void add_flows(Frame& frame, std::size_t room);

@@ -55,6 +55,14 @@ bool Trunk::held_back() {
   return held_ = waits;
 }
 
+bool Trunk::shares_fixed() const { return strategy_ == &weighted(); }
+
+/// One rail only where all that is queued wants it: a frame carries pieces of several operations.
+const Strategy& Trunk::strategy() const {
+  const bool one = !flows_.empty() && std::all_of(flows_.begin(), flows_.end(), [](const Flow* flow) { return flow->one_rail(); });
+  return one && !shares_fixed() ? best_rail() : *strategy_;
+}
+
 void Trunk::pump() {
   if (pumping_) return;
   if (held_back()) return;
@@ -66,7 +74,7 @@ void Trunk::pump() {
       bytes = queued();
       if (bytes == 0) break;
     }
-    const LaneChoice choice = strategy_->choose(lanes_, bytes, clock_.now());
+    const LaneChoice choice = strategy().choose(lanes_, bytes, clock_.now());
     if (choice.lane == nullptr || !send_frame(*choice.lane, choice.bytes)) break;
   }
   pumping_ = false;

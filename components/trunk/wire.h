@@ -23,7 +23,7 @@ namespace nezha {
 constexpr std::size_t kPieceRecord = 40;
 constexpr std::size_t kAckRecord = 32;
 /// Goes into the lane's greeting and the team's agreement; both sides must have the same.
-constexpr std::uint32_t kWireVersion = 3;
+constexpr std::uint32_t kWireVersion = 4;
 
 struct AckRecord {
   std::uint64_t below = 0;

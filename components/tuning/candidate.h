@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-/// One way to carry the calls of a size class. What ranks must agree on is in it; shares of rails are not.
+/// One way to carry the calls of a size class. Shares of rails are not in it, for only a sender needs to know them.
 #pragma once
 
 #include <cstdint>
@@ -13,6 +13,7 @@ namespace nezha {
 struct Candidate {
   AlgorithmChoice algorithm = AlgorithmChoice::incumbent;
   std::uint32_t chunk = 0;  ///< bytes; 0 = by the size of the vector
+  bool one_rail = false;    ///< each sender keeps to its best rail as long as that lives
 
   bool operator==(const Candidate&) const = default;
 };
@@ -24,7 +25,7 @@ std::optional<Candidate> decode_candidate(std::uint64_t word);
 
 /// The algorithm's word as the parameter knows it.
 const char* name_of(AlgorithmChoice algorithm);
-/// "ring", "ring in chunks of 64k".
+/// "ring", "ring on one rail", "ring in chunks of 64k".
 std::string text_of(const Candidate& candidate);
 
 }  // namespace nezha

@@ -14,6 +14,10 @@ constexpr double kHopeless = 2;         ///< times what the cheapest should cost
 /// The mesh keeps a block of everybody; halving may have to.
 constexpr std::size_t kMostMesh = std::size_t{32} * 1024 * 1024;
 
+/// A block of so much is carried by several rails, which costs processors more than one rail does: where these are what
+/// limits, one rail may be faster.
+constexpr std::size_t kSplit = 16 * 1024;
+
 constexpr AlgorithmChoice kOwn[] = {AlgorithmChoice::single_step, AlgorithmChoice::doubling, AlgorithmChoice::mesh,
                                     AlgorithmChoice::halving, AlgorithmChoice::ring};
 
@@ -31,6 +35,7 @@ std::size_t size_class_of(std::size_t bytes) {
 
 bool possible(const Candidate& candidate, std::size_t size_class, const Terms& terms) {
   if (terms.plan.reproducible && !ring_order(candidate.algorithm)) return false;
+  if (candidate.one_rail && candidate.algorithm == AlgorithmChoice::incumbent) return false;
   const std::size_t largest = (std::size_t{2} << size_class) - 1;
   switch (candidate.algorithm) {
     case AlgorithmChoice::single_step:
@@ -66,6 +71,10 @@ std::vector<Candidate> candidates(std::size_t size_class, const Terms& terms) {
       found.push_back({algorithm});
   std::stable_sort(found.begin() + static_cast<std::ptrdiff_t>(measured_first), found.end(),
                    [&](const Candidate& a, const Candidate& b) { return price(a.algorithm) < price(b.algorithm); });
+  const bool split = terms.rails && bytes / static_cast<std::size_t>(terms.ranks) >= kSplit;
+  for (const AlgorithmChoice algorithm : {AlgorithmChoice::ring, AlgorithmChoice::mesh})
+    if (const Candidate narrow{algorithm, 0, true}; split && possible(narrow, size_class, terms))
+      found.push_back(narrow);
   if (found.size() > kMostCandidates) found.resize(kMostCandidates);
   return found;
 }

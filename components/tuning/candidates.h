@@ -19,6 +19,7 @@ struct Terms {
   Plan plan;
   int ranks = 2;
   double rate = 0;  ///< bytes per nanosecond that a rank sends over its rails together; 0 = unknown
+  bool rails = false;  ///< there are several, which share by rates
 };
 
 constexpr std::size_t kMostCandidates = 8;

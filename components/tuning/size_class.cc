@@ -7,17 +7,25 @@
 namespace nezha {
 namespace {
 
-constexpr double kFarBehind = 2.5;  ///< after one call each
-constexpr double kBehind = 1.25;    ///< after two more
+constexpr double kFarBehind = 2.5;  ///< after one call each, a cold one
 constexpr double kNear = 1.5;       ///< worth another look
-constexpr std::size_t kSorted = 3, kCompared = 2;
+constexpr std::size_t kCompared = 3;
+constexpr std::size_t kAllCompared = 4;  ///< so few need no first round
+constexpr std::size_t kTimed = 2;        ///< calls of a burst, after one that is not
+constexpr unsigned kBurstsRecheck = 2;
 
 constexpr std::uint64_t kFirstPatience = 256;
 constexpr std::uint64_t kMostPatience = 16384;
 constexpr std::uint64_t kPatienceGrows = 4;
 constexpr unsigned kLooksAtAll = 4;  ///< the first and every so many looks are at all candidates
 
-constexpr double kFirstMargin = 0.05;
+/// A look is paid for by so many times what it costs: usually, and where there is a reason to look, as a level that has
+/// drifted; on a restless machine, or where a rail comes and goes, looks must not follow one another either.
+constexpr std::uint64_t kTimesPaid = 400, kTimesPaidSoon = 25;
+constexpr std::uint64_t kMeeting = 80'000;  ///< ns that bringing the ranks together before a trial should take
+constexpr std::uint64_t kMostDearer = 8;    ///< a way that was much slower once, disturbed perhaps, is not put off for ever
+
+constexpr double kFirstMargin = 0.03;
 constexpr double kMostMargin = 0.25;
 
 constexpr std::uint64_t kGroup = 8;  ///< calls whose smallest duration is a level
@@ -33,27 +41,30 @@ SizeClass::SizeClass(std::vector<Candidate> candidates, bool known, bool learn)
   if (stage_ == Stage::fixed || known) return;
   Group all{};
   std::fill_n(all.begin(), candidates_.size(), true);
-  if (candidates_.size() > kSorted)
-    begin_round(Stage::first, all, 1);
+  if (candidates_.size() > kAllCompared)
+    begin_first();
   else
-    begin_round(Stage::sorted, all, 2);
+    begin_round(Stage::compared, all, 1);
 }
 
+bool SizeClass::alone() const { return trials_ <= kTimed + 1; }
+
 bool SizeClass::trial_next() const {
-  return trials_ != 0 ? at_ < trials_ : stage_ == Stage::settled && quiet_ >= patience_;
+  return trials_ != 0 && at_ < trials_ && trial_[at_].timed;
 }
 
 const Candidate& SizeClass::next() {
   ++calls_;
-  if (stage_ == Stage::settled && ++quiet_ > patience_) begin_look(false);
+  if (stage_ == Stage::settled && ++quiet_ > until_look()) begin_look(asked_);
   if (at_ == trials_) return candidates_[chosen_];
-  const std::size_t candidate = trial_[at_++];
+  const std::size_t candidate = trial_[at_++].candidate;
   return candidates_[barred_[candidate] ? chosen_ : candidate];
 }
 
 void SizeClass::took(std::uint64_t duration) {
   if (trials_ != 0) {
-    if (!barred_[trial_[at_ - 1]]) durations_[at_ - 1] = duration;
+    const Trial& trial = trial_[at_ - 1];
+    if (trial.timed && !barred_[trial.candidate]) durations_[at_ - 1] = duration;
     return;
   }
   group_ = std::min(group_, duration);
@@ -66,24 +77,41 @@ void SizeClass::took(std::uint64_t duration) {
 void SizeClass::recall(const Candidate& candidate, std::uint64_t duration) {
   for (std::size_t i = 0; i < candidates_.size(); ++i)
     if (candidates_[i] == candidate) measured_[i] = duration;
+  set_price();
 }
 
 void SizeClass::carry(std::span<const std::uint64_t> bytes) {
   for (std::size_t rail = 0; rail < std::min(bytes.size(), carried_.size()); ++rail) carried_[rail] += bytes[rail];
 }
 
-/// `calls_each` for every member, forwards and backwards in turn, so that no one always follows the same other.
-void SizeClass::begin_round(Stage stage, const Group& members, std::size_t calls_each) {
+void SizeClass::clear_round(Stage stage, const Group& members) {
   stage_ = stage;
   members_ = members;
   durations_.fill(kUnknown);
   at_ = trials_ = 0;
-  const auto add = [&](std::size_t candidate) {
-    if (members_[candidate] && !barred_[candidate] && trials_ < kMostTrials)
-      trial_[trials_++] = static_cast<std::uint8_t>(candidate);
-  };
-  for (std::size_t pass = 0; pass < calls_each; ++pass)
-    for (std::size_t i = 0; i < candidates_.size(); ++i) add(pass % 2 == 0 ? i : candidates_.size() - 1 - i);
+}
+
+void SizeClass::add_trial(std::size_t candidate, bool timed) {
+  if (members_[candidate] && !barred_[candidate] && trials_ < kMostTrials)
+    trial_[trials_++] = {static_cast<std::uint8_t>(candidate), timed};
+}
+
+/// A call each; all are as cold as one another, but for the one that comes first, which is the coldest.
+void SizeClass::begin_first() {
+  Group all{};
+  std::fill_n(all.begin(), candidates_.size(), true);
+  clear_round(Stage::first, all);
+  add_trial(0, false);
+  for (std::size_t i = 0; i < candidates_.size(); ++i) add_trial(i, true);
+}
+
+/// Bursts of calls for every member, forwards and backwards in turn, so that no one always follows the same other.
+void SizeClass::begin_round(Stage stage, const Group& members, unsigned bursts) {
+  clear_round(stage, members);
+  for (unsigned burst = 0; burst < bursts; ++burst)
+    for (std::size_t i = 0; i < candidates_.size(); ++i)
+      for (std::size_t call = 0; call <= kTimed; ++call)
+        add_trial(burst % 2 == 0 ? i : candidates_.size() - 1 - i, call != 0);
 }
 
 /// The chosen one, and up to `count` in all that are not slower than `factor` times the fastest.
@@ -117,17 +145,17 @@ void SizeClass::read(std::span<const std::uint64_t, kMostTrials> agreed) {
     std::array<std::uint64_t, kMostTrials> own;
     std::size_t count = 0;
     for (std::size_t i = 0; i < trials_; ++i)
-      if (trial_[i] == candidate && agreed[i] != kUnknown) own[count++] = agreed[i];
+      if (trial_[i].candidate == candidate && agreed[i] != kUnknown) own[count++] = agreed[i];
     if (count == 0) continue;
     std::sort(own.begin(), own.begin() + static_cast<std::ptrdiff_t>(count));
     measured_[candidate] = own[(count - 1) / 2];
   }
 }
 
-bool SizeClass::clearly_faster(std::size_t candidate) const {
+bool SizeClass::faster(std::size_t candidate, double margin) const {
   return candidate != chosen_ && measured_[candidate] != kUnknown &&
          (measured_[chosen_] == kUnknown ||
-          static_cast<double>(measured_[candidate]) < static_cast<double>(measured_[chosen_]) * (1 - margin_));
+          static_cast<double>(measured_[candidate]) < static_cast<double>(measured_[chosen_]) * (1 - margin));
 }
 
 bool SizeClass::decide(std::span<const std::uint64_t, kMostTrials> agreed) {
@@ -136,17 +164,17 @@ bool SizeClass::decide(std::span<const std::uint64_t, kMostTrials> agreed) {
   const std::size_t found = fastest(members_);
   switch (stage_) {
     case Stage::first:
-      if (clearly_faster(found)) chosen_ = found;
-      begin_round(Stage::sorted, best(kSorted, kFarBehind), 2);
+      if (faster(found, 1 - 1 / kFarBehind)) chosen_ = found;
+      begin_round(Stage::compared, best(kCompared, kFarBehind), 1);
+      if (alone()) settle();  // nothing is near
       break;
-    case Stage::sorted:
-      if (clearly_faster(found)) chosen_ = found;
-      begin_round(Stage::compared, best(kCompared, kBehind), 3);
-      if (trials_ <= 3) settle();  // nothing is near
+    case Stage::compared:
+      if (faster(found, margin_)) chosen_ = found;
+      settle();
       break;
     case Stage::look:
       challenger_ = found;
-      if (!clearly_faster(found)) {
+      if (!faster(found, margin_)) {
         patience_ = std::min(patience_ * kPatienceGrows, kMostPatience);
         settle();
         break;
@@ -154,13 +182,13 @@ bool SizeClass::decide(std::span<const std::uint64_t, kMostTrials> agreed) {
       {
         Group two{};
         two[chosen_] = two[challenger_] = true;
-        begin_round(Stage::recheck, two, 5);
+        begin_round(Stage::recheck, two, kBurstsRecheck);
       }
       break;
     default:
-      if (clearly_faster(found)) {
+      if (faster(found, margin_)) {
         chosen_ = found;
-        if (stage_ == Stage::recheck) margin_ = std::min(2 * margin_, kMostMargin);
+        margin_ = std::min(2 * margin_, kMostMargin);
         patience_ = kFirstPatience;
       }
       settle();
@@ -175,20 +203,44 @@ void SizeClass::settle() {
   quiet_ = 0;
   level_ = group_ = kUnknown;
   grouped_ = 0;
+  set_price();
 }
 
-void SizeClass::begin_look(bool all) {
-  all = all || looks_++ % kLooksAtAll == 0;
+SizeClass::Group SizeClass::looked_at(bool all) const {
   Group group{};
   for (std::size_t i = 0; i < candidates_.size(); ++i)
     group[i] = all || i == chosen_ || measured_[i] == kUnknown || measured_[chosen_] == kUnknown ||
                static_cast<double>(measured_[i]) < kNear * static_cast<double>(measured_[chosen_]);
-  begin_round(Stage::look, group, 2);
-  if (trials_ <= 2) settle();  // it is alone
+  return group;
 }
 
-void SizeClass::look_again() {
-  if (stage_ == Stage::settled) begin_look(true);
+/// What a look at these should cost. What was never measured counts as fast as the chosen one.
+std::uint64_t SizeClass::price(const Group& members) const {
+  const std::uint64_t own = measured_[chosen_];
+  if (own == kUnknown) return 0;
+  std::uint64_t time = kMeeting;
+  for (std::size_t i = 0; i < candidates_.size(); ++i) {
+    if (!members[i] || barred_[i]) continue;
+    const std::uint64_t more = measured_[i] == kUnknown || measured_[i] < own ? 0 : measured_[i] - own;
+    time += (kTimed + 1) * std::min(more, kMostDearer * own) + kTimed * kMeeting;
+  }
+  return time;
+}
+
+/// Calls since the last round.
+std::uint64_t SizeClass::until_look() const { return asked_ ? paid_soon_ : std::max(patience_, paid_); }
+
+void SizeClass::set_price() {
+  const std::uint64_t own = std::max<std::uint64_t>(measured_[chosen_], 1);
+  paid_ = kTimesPaid * price(looked_at(looks_ % kLooksAtAll == 0)) / own;
+  paid_soon_ = kTimesPaidSoon * price(looked_at(true)) / own;
+}
+
+void SizeClass::begin_look(bool all) {
+  all = looks_++ % kLooksAtAll == 0 || all;
+  asked_ = false;
+  begin_round(Stage::look, looked_at(all), 1);
+  if (alone()) settle();
 }
 
 std::uint64_t SizeClass::take_level() {
@@ -203,8 +255,9 @@ bool SizeClass::follow(std::uint64_t level) {
     return false;
   }
   const double change = static_cast<double>(level) / static_cast<double>(std::max<std::uint64_t>(before, 1));
-  if (change < kDrift && change > 1 / kDrift) return false;
-  if (quiet_ < patience_ / kDriftRarer) return false;  // on a restless machine looks must not follow one another
+  if (change < 1 / kDrift) usual_ = level;  // as processes warm up; the others have become faster too
+  if (change < kDrift) return false;
+  if (quiet_ < patience_ / kDriftRarer || quiet_ < paid_soon_) return false;
   usual_ = kUnknown;
   begin_look(true);
   return true;
@@ -220,7 +273,7 @@ void SizeClass::bar(AlgorithmChoice algorithm) {
 }
 
 const char* name_of(SizeClass::Stage stage) {
-  constexpr std::array kNames = {"fixed", "first", "sorted", "compared", "settled", "look", "recheck"};
+  constexpr std::array kNames = {"fixed", "first", "compared", "settled", "look", "recheck"};
   return kNames[static_cast<std::size_t>(stage)];
 }
 

@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// What a team learns about one size class: rounds of trials, and a decision at the end of each.
 ///
-/// A round gives each of its candidates a few calls, interleaved. Which candidate a call uses depends on the number of
-/// calls alone; a decision on the durations that the ranks agreed on (for each trial the longest of theirs). So all ranks
-/// go the same way without talking.
+/// A round gives each of its candidates a few calls in a row, of which the first is not timed: memory, caches and Open MPI's
+/// connections are cold then. Which candidate a call uses depends on the number of calls alone; a decision on the
+/// durations that the ranks agreed on. So all ranks go the same way without talking.
 ///
-/// first (left out where there are few) -> sorted -> compared -> settled; from there now and then a look, and a recheck of what a look has found faster.
-/// Each round has fewer candidates and more calls for each. Not thread safe. Allocates only when made.
+/// first (left out where there are few) -> compared -> settled; from there now and then a look, and a recheck of what a look
+/// has found faster. A look comes when the calls since the last one have paid for what it should cost. Not thread safe.
+/// Allocates only when made.
 #pragma once
 
 #include <array>
@@ -30,8 +31,7 @@ class SizeClass {
   enum class Stage : std::uint8_t {
     fixed,     ///< there is nothing to choose from
     first,     ///< one call each: what is far behind is left out
-    sorted,    ///< two calls for each of the three best
-    compared,  ///< three calls for each of the two best
+    compared,  ///< the best few
     settled,   ///< the chosen one; no trials
     look,      ///< a few calls each for those that were near, or for all
     recheck    ///< the chosen one and the one that a look found faster
@@ -43,7 +43,7 @@ class SizeClass {
 
   /// What carries the next call, and counts it.
   const Candidate& next();
-  /// The call after this one is a trial: its ranks have to begin it together.
+  /// The next call is timed as a trial: its ranks have to begin it together.
   bool trial_next() const;
   /// It took so long elsewhere.
   void recall(const Candidate& candidate, std::uint64_t duration);
@@ -57,12 +57,13 @@ class SizeClass {
   /// The agreed durations. True when the chosen candidate is another now.
   bool decide(std::span<const std::uint64_t, kMostTrials> agreed);
 
-  /// A look at all candidates begins with the next call, unless a round is under way.
-  void look_again();
+  /// There is reason to look at all candidates again: as soon as a look is paid for in small part, at the latest after the
+  /// round that is under way.
+  void look_again() { asked_ = true; }
   /// The smallest duration among the latest full group of calls of the chosen candidate, as the paper's timer averages
   /// over ten; kUnknown when there was none since the last time this was asked.
   std::uint64_t take_level();
-  /// The agreed level. True when it differs so much from before that a look was begun.
+  /// The agreed level. True when it is so much higher than before that a look was begun.
   bool follow(std::uint64_t level);
   /// Never again: it may run over what is broken.
   void bar(AlgorithmChoice algorithm);
@@ -82,13 +83,23 @@ class SizeClass {
  private:
   using Group = std::array<bool, kMostCandidates>;
 
-  void begin_round(Stage stage, const Group& members, std::size_t calls_each);
+  void begin_round(Stage stage, const Group& members, unsigned bursts);
+  void begin_first();
+  void clear_round(Stage stage, const Group& members);
+  /// The round has one burst.
+  bool alone() const;
+  void add_trial(std::size_t candidate, bool timed);
   void begin_look(bool all);
   void settle();
   Group best(std::size_t count, double factor) const;
+  Group looked_at(bool all) const;
+  std::uint64_t price(const Group& members) const;
+  void set_price();
+  std::uint64_t until_look() const;
   void read(std::span<const std::uint64_t, kMostTrials> agreed);
   std::size_t fastest(const Group& members) const;
-  bool clearly_faster(std::size_t candidate) const;
+  /// By more than that part, than the chosen one.
+  bool faster(std::size_t candidate, double margin) const;
 
   std::vector<Candidate> candidates_;
   std::array<std::uint64_t, kMostCandidates> measured_;
@@ -101,14 +112,21 @@ class SizeClass {
 
   // The round.
   Group members_{};
-  std::array<std::uint8_t, kMostTrials> trial_{};  ///< candidates, in the order of the calls
+  struct Trial {
+    std::uint8_t candidate;
+    bool timed;
+  };
+  std::array<Trial, kMostTrials> trial_{};  ///< in the order of the calls
   std::array<std::uint64_t, kMostTrials> durations_;
   std::size_t trials_ = 0;
   std::size_t at_ = 0;
 
   // Between rounds.
-  std::uint64_t patience_;          ///< calls until the next look
+  std::uint64_t patience_;          ///< calls until the next look, at least
+  std::uint64_t paid_ = 0;          ///< and until its price is a small part of theirs
+  std::uint64_t paid_soon_ = 0;     ///< until that of a look at all is a part that a reason to look is worth
   std::uint64_t quiet_ = 0;         ///< calls since the last round
+  bool asked_ = false;              ///< somebody has asked for a look
   unsigned looks_ = 0;
   double margin_;                   ///< by how much another must be faster
   std::uint64_t level_ = kUnknown;  ///< smallest duration of the latest full group

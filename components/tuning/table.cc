@@ -9,7 +9,7 @@
 namespace nezha {
 namespace {
 
-/// Flags of an agreement. Words are combined by MIN, so that one rank's 0 counts.
+/// Flags of an agreement: 1 on all ranks, or one rank's 0 counts.
 enum Flag : std::size_t { kCalm, kIncumbentAllowed, kFlags };
 
 /// An agreement costs about 100 us, so it may come once in so many calls, or once in so many bytes.
@@ -19,9 +19,10 @@ constexpr std::size_t kWeighty = 8 * 1024;  ///< bytes that weigh as much as a c
 /// From here on time goes with bytes, and is put in proportion to the smallest vector of the class.
 constexpr std::size_t kProportional = 32 * 1024;
 
-/// The words are combined by MIN, durations of trials by MAX: the last rank to be done counts. Its own inverse.
-std::uint64_t upside_down(std::uint64_t duration) {
-  return duration == SizeClass::kUnknown ? duration : SizeClass::kUnknown - 1 - duration;
+/// Durations of trials count as their mean over the ranks: the last one to come into a call finds what it needs and is done
+/// first, the first one waits for all, and neither tells how good the way is.
+std::uint64_t summand(std::uint64_t duration) {
+  return duration == SizeClass::kUnknown ? 0 : std::max<std::uint64_t>(duration, 1);
 }
 
 std::string time_text(std::uint64_t duration) {
@@ -34,7 +35,7 @@ void Table::begin(const Terms& terms) {
   terms_ = terms;
   for (auto& each : classes_) each.reset();
   current_ = over_ = nullptr;
-  met_ = false;
+  met_ = asks_ = false;
   weight_ = 0;
   interval_ = kFirstInterval;
 }
@@ -92,7 +93,8 @@ std::span<std::uint64_t, Table::kWords> Table::words() {
   words_[kCalm] = asks_ ? 0 : 1;
   words_[kIncumbentAllowed] = bars_ || barred_ ? 0 : 1;
   if (about_ == About::round) {
-    std::transform(over_->durations().begin(), over_->durations().end(), words_.begin() + kFlags, upside_down);
+    std::fill(words_.begin() + kFlags, words_.end(), 0);
+    std::transform(over_->durations().begin(), over_->durations().end(), words_.begin() + kFlags, summand);
   } else if (about_ == About::levels) {
     for (std::size_t i = 0; i < kSizeClasses; ++i)
       if (classes_[i]) words_[kFlags + i] = classes_[i]->take_level();
@@ -100,14 +102,18 @@ std::span<std::uint64_t, Table::kWords> Table::words() {
   return words_;
 }
 
+bool Table::all_say(std::size_t flag) const {
+  return words_[flag] == (adds() ? static_cast<std::uint64_t>(terms_.ranks) : 1);
+}
+
 void Table::apply_flags() {
-  if (words_[kIncumbentAllowed] == 0 && !barred_) {
+  if (!all_say(kIncumbentAllowed) && !barred_) {
     barred_ = true;
     for (auto& each : classes_)
       if (each) each->bar(AlgorithmChoice::incumbent);
   }
   bars_ = bars_ && !barred_;
-  if (words_[kCalm] != 0) return;
+  if (all_say(kCalm)) return;
   asks_ = false;
   interval_ = kFirstInterval;
   for (auto& each : classes_)
@@ -115,11 +121,11 @@ void Table::apply_flags() {
 }
 
 bool Table::agreed() {
-  const std::span<std::uint64_t, kWords> words(words_);
   bool decided = false;
   if (about_ == About::round) {
-    const auto durations = words.subspan<kFlags, SizeClass::kMostTrials>();
-    std::transform(durations.begin(), durations.end(), durations.begin(), upside_down);
+    const auto durations = std::span(words_).subspan<kFlags, SizeClass::kMostTrials>();
+    for (std::uint64_t& duration : durations)
+      duration = duration == 0 ? SizeClass::kUnknown : duration / static_cast<std::uint64_t>(terms_.ranks);
     changed_ = over_->decide(durations);
     decided = changed_ || over_->stage() == SizeClass::Stage::settled;
   } else if (about_ == About::levels) {

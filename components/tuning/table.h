@@ -2,7 +2,7 @@
 /// What a team knows of each size class, and which candidate carries its next call.
 ///
 /// Every rank of the team has a table, and all go through the same states: what they depend on is the terms that the team
-/// agreed on, the sequence of its calls, and words that the engine combines over the ranks (by MIN, inside a call) when
+/// agreed on, the sequence of its calls, and words that the engine combines over the ranks (inside a call) when
 /// agreement_due() says so. Guarded by the engine's lock.
 #pragma once
 
@@ -44,8 +44,9 @@ class Table {
   /// trial: the operation that combines the words brings the ranks together, so that how long the trial takes is not the
   /// imbalance of the application.
   bool agreement_due(std::size_t bytes, std::size_t element);
-  /// This rank's words; to be replaced by the smallest of all ranks' words, each.
+  /// This rank's words; each to be replaced by the sum of all ranks' words when adds() says so, else by the smallest.
   std::span<std::uint64_t, kWords> words();
+  bool adds() const { return about_ == About::round; }
   /// The words are those of all ranks now. True when something was decided.
   bool agreed();
   /// That decision, for the log.
@@ -73,6 +74,7 @@ class Table {
   bool learns(std::size_t bytes, std::size_t element) const;
   SizeClass& class_of(std::size_t bytes);
   void make_class(std::size_t index, std::vector<Candidate> ways, bool known);
+  bool all_say(std::size_t flag) const;
   void apply_flags();
 
   Terms terms_;

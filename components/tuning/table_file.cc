@@ -22,6 +22,7 @@ void add_range(Json& object, const char* least, const char* most, const Range& r
 
 void add_way(Json& object, const Candidate& way) {
   object.add("alg", Json::of(std::string(name_of(way.algorithm))));
+  if (way.one_rail) object.add("rails", Json::of(std::string(kOneRailWord)));
   if (way.chunk != 0) object.add("chunk", Json::of(std::uint64_t{way.chunk}));
 }
 

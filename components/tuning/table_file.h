@@ -19,6 +19,8 @@ constexpr std::uint64_t kTableVersion = 1;
 constexpr std::string_view kTableModule = "nezha";
 /// In the place of an upper limit.
 constexpr std::string_view kNoLimitWord = "inf";
+/// Which rails a way uses.
+constexpr std::string_view kOneRailWord = "one", kAllRailsWord = "all";
 
 /// What a team must be like for a table to hold for it.
 struct Shape {

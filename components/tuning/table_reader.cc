@@ -64,7 +64,7 @@ class Reader {
 
   Rule rule(const Json& json) {
     Rule rule;
-    keys(json, "a rule", {"msg_size_min", "msg_size_max", "alg", "chunk", "calls", "measured", "shares"});
+    keys(json, "a rule", {"msg_size_min", "msg_size_max", "alg", "rails", "chunk", "calls", "measured", "shares"});
     sizes(json, rule);
     rule.chosen = way(json);
     if (const Json* calls = json_of(json, "calls")) rule.calls = whole(*calls, 0, kAny);
@@ -81,7 +81,7 @@ class Reader {
   }
 
   Measured measured(const Json& json, const Rule& rule) {
-    keys(json, "a way that was measured", {"alg", "chunk", "time_ns"});
+    keys(json, "a way that was measured", {"alg", "rails", "chunk", "time_ns"});
     const Candidate way = this->way(json);
     if (std::any_of(rule.measured.begin(), rule.measured.end(),
                     [&](const Measured& other) { return other.way == way; }))
@@ -106,6 +106,11 @@ class Reader {
         refuse(*alg, "alg takes one of " + words() + ", not " + in_quotes(word));
       else
         way.algorithm = *found;
+    }
+    if (const Json* rails = json_of(json, "rails")) {
+      const std::string& word = text(*rails, 256);
+      if (word != kOneRailWord && word != kAllRailsWord) refuse(*rails, "rails takes one of one, all, not " + in_quotes(word));
+      way.one_rail = word == kOneRailWord;
     }
     if (const Json* chunk = json_of(json, "chunk"))
       way.chunk = static_cast<std::uint32_t>(whole(*chunk, 0, kMostChunk));

@@ -160,8 +160,8 @@ constexpr std::array kRows = {
         "nothing that was measured, and a communicator's first call waits for its lanes. With 0 only all ranks of one "
         "call are sure to have equal bits."),
     row<&Config::learn>("learn", "0", {0, 1}, "0|1", 3, kDecides,
-        "With 1, each message size finds the way that is fastest for it while the program runs: algorithms and Open MPI's "
-        "own allreduce are tried for a few calls each, and looked at again ever more rarely. "
+        "With 1, each message size finds the way that is fastest for it while the program runs: algorithms, for large "
+        "vectors on one rail too, and Open MPI's own allreduce are tried for a few calls each, and looked at again ever more rarely. "
         "Nothing is tried where algorithm names one; with reproducible only what has the same bits. With 0 small_max "
         "and mesh_block decide."),
     row<&Config::table>("table", "", {0, 0}, "FILE", 3, kDecides,

@@ -56,6 +56,14 @@ class Table(CommandCase):
     def test_alike(self):
         self.assertEqual(self.nezha("table", "diff", LEARNED, self.changed(("446000", "445000"))), "They choose alike.\n")
 
+    def test_one_rail(self):
+        path = self.changed(('"alg": "ring",', '"alg": "ring", "rails": "one",'))
+        self.assertEqual(self.nezha("table", "check", path), f"{path} is sound\n")
+        self.assertIn("64K ring on one rail 446.0 us incumbent", plain(self.nezha("table", "show", path)))
+        self.assertIn("ring ring on one rail", plain(self.nezha("table", "diff", LEARNED, path, status=1)))
+        path = self.changed(('"alg": "ring",', '"alg": "ring", "rails": "two",'))
+        self.assertRegex(self.nezha("table", "check", path, status=1), 'line .*rails takes one of one, all, not "two"')
+
     def test_diff(self):
         path = self.changed(('"msg_size_min": 1048576,\n            "alg": "ring"', '"msg_size_min": 1048576,\n            "alg": "mesh"'))
         self.assertIn("5 and more ranks 1M and more ring mesh", plain(self.nezha("table", "diff", LEARNED, path, status=1)))

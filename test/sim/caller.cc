@@ -112,6 +112,7 @@ void Caller::start() {
   what.recv = call().in_place ? send_.data() : recv_.data();
   what.count = call().count;
   what.element = call().element;
+  what.one_rail = way.one_rail;
   what.chunk = team.plan().chunk_for(way, call().bytes(), call().element, team.size());
   what.reducer = reducer_of(call());
   state_ = State::operating;

@@ -16,6 +16,7 @@ Setting setting_of(const Scenario& scenario) {
   setting.network.notice_max = 2 * kMillisecond;
   setting.config.algorithm = scenario.algorithm;
   setting.config.timeout = scenario.timeout;
+  setting.config.learn = scenario.learn;
   setting.config.mesh_block = scenario.bytes;
   setting.longest_thought = scenario.thought;
   for (int rank = 0; rank < scenario.ranks; ++rank) {

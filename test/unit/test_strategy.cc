@@ -167,5 +167,32 @@ TEST_F(WeightedTest, WhatALaneGotTooMuchOfIsMadeUpFor) {
   EXPECT_NEAR(static_cast<double>(after[0]), 9 * static_cast<double>(alone[1] + after[1]), 10 * static_cast<double>(longest_piece(light)));
 }
 
+class BestRailTest : public EarliestFinishTest {
+ protected:
+  LaneChoice choose(std::size_t queued = kMuch) { return best_rail().choose(lanes, queued, now); }
+};
+
+TEST_F(BestRailTest, KeepsToTheFastestLane) {
+  other.rate = 2 * fast.rate;
+  EXPECT_EQ(choose().lane, &other);
+  other.rate = 1.1 * fast.rate;  // about as good: the first one
+  EXPECT_EQ(choose().lane, &fast);
+  EXPECT_EQ(choose(4096).bytes, 4096U);
+}
+
+TEST_F(BestRailTest, WaitsForItWhenItIsFull) {
+  load(fast, fill_limit(fast));
+  EXPECT_EQ(choose().lane, nullptr);
+}
+
+TEST_F(BestRailTest, TakesAnotherWhenItIsGone) {
+  fast.suspect = true;
+  EXPECT_EQ(choose().lane, &other);
+  fast.lane = nullptr;
+  EXPECT_EQ(choose().lane, &other);
+  other.lane = nullptr;
+  EXPECT_EQ(choose().lane, nullptr);
+}
+
 }  // namespace
 }  // namespace nezha::test

@@ -46,6 +46,7 @@ TEST(TableFile, ThatWasWrittenReadsTheSame) {
   TableFile file;
   Rule rule = one_class(16, AlgorithmChoice::ring);
   rule.chosen.chunk = 65536;
+  rule.chosen.one_rail = true;
   rule.calls = 1234567890123;
   rule.measured = {{rule.chosen, 446000}, {{AlgorithmChoice::incumbent}, 702000}};
   rule.shares = {{"tcp/eth0", 32801}, {"tcp/eth1", 32735}};
@@ -159,6 +160,7 @@ TEST(TableFile, ARuleThatIsNotSoundIsRefused) {
       {R"({"alg": "ring", "reqs": 8})", "16: a rule has no key \"reqs\""},
       {R"({"alg": 4})", "8: a text of at most 256 bytes is needed"},
       {R"({"alg": "auto"})", "8: alg takes one of ring, mesh, single_step, doubling, halving, incumbent, not \"auto\""},
+      {R"({"alg": "ring", "rails": "two"})", "25: rails takes one of one, all, not \"two\""},
       {R"({"alg": "ring", "chunk": 262145})", "25: a whole number from 0 to 262144 is needed"},
       {R"({"alg": "ring", "calls": 1.5})", "25: a whole number from 0 to 18446744073709551615 is needed"},
       {R"({"alg": "ring", "msg_size_min": 1000})", "32: msg_size_min is 0 or a power of two, not 1000"},

@@ -21,6 +21,36 @@ TEST_F(TrunkDelivery, PiecesArriveWhereTheyBelong) {
   EXPECT_EQ(flow.unacked, 0u);
 }
 
+TEST_F(TrunkDelivery, AFlowOfOneRailKeepsToIt) {
+  open();
+  const Bytes source = pattern(300000);
+  flow.open(1, 1, 4, true);
+  flow.begun = true;
+  send(source);
+  EXPECT_FALSE(a->lanes[0]->frames.empty());
+  EXPECT_TRUE(a->lanes[1]->frames.empty());
+  carry_all();
+  EXPECT_TRUE(delivered(source));
+  a->lose(0);
+  send(source);
+  carry_all();
+  EXPECT_TRUE(delivered(source));
+}
+
+TEST_F(TrunkDelivery, WhereSharesAreFixedTheyCountForAFlowOfOneRailToo) {
+  open();
+  EXPECT_FALSE(a->trunk.shares_fixed());
+  for (RailLoad& rail : a->loads) rail.weight = 1;
+  a->trunk.add_lane(2, 2, a->loads[2]);
+  EXPECT_TRUE(a->trunk.shares_fixed());
+  flow.open(1, 1, 4, true);
+  flow.begun = true;
+  const Bytes source = pattern(300000);
+  send(source);
+  EXPECT_FALSE(a->lanes[0]->frames.empty());
+  EXPECT_FALSE(a->lanes[1]->frames.empty());
+}
+
 /// What goes to a peer at the same time shares a frame, whosever it is.
 TEST_F(TrunkDelivery, SmallPiecesThatAreHeldBackShareAFrame) {
   Hold hold;
