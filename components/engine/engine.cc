@@ -7,6 +7,7 @@
 
 #include <algorithm>
 
+#include "engine/memory.h"
 #include "engine/secret.h"
 #include "engine/transports.h"
 #include "util/random.h"
@@ -26,6 +27,12 @@ Secret make_key_or_zero() {
   return make_key(key).ok() ? key : Secret{};
 }
 
+/// A promise that is made before there is any peer, and cannot be taken back when many come.
+Config with_window(Config config, std::uint32_t job_ranks) {
+  if (config.window == 0) config.window = early_window(std::max(job_ranks, 2U) - 1);
+  return config;
+}
+
 }  // namespace
 
 Nanoseconds SystemClock::now() const {
@@ -37,7 +44,7 @@ Nanoseconds SystemClock::now() const {
 Engine::Engine(const Config& config, const nezha_host_t& host, const nezha_self_t& self)
     : host_(host),
       local_ranks_(self.local_ranks),
-      core_(config, clock_, Log(host.log, host.ctx, config.verbose), self.job_rank, self.node_name, make_id(),
+      core_(with_window(config, self.job_ranks), clock_, Log(host.log, host.ctx, config.verbose), self.job_rank, self.node_name, make_id(),
             make_key_or_zero()) {}
 
 Status Engine::open() {

@@ -11,6 +11,10 @@ namespace nezha {
 /// For bytes whose source is gone, of one peer. `peers` is 1 or more.
 std::size_t keep_memory(std::size_t peers);
 
+/// For pieces of one peer that come before their operation has begun: the window that it is promised, which has a quarter
+/// more of memory. `peers` is 1 or more.
+std::size_t early_window(std::size_t peers);
+
 /// For what one lane has received and nobody has read. `lanes` of a peer; both are 1 or more. With very many lanes it is
 /// what a connection needs to work at all.
 std::size_t lane_memory(std::size_t peers, std::size_t lanes);

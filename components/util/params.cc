@@ -187,9 +187,9 @@ constexpr std::array kRows = {
     row<&Config::connect_timeout>("connect_timeout", "5", {1, 600}, "", 4, 0,
         "Seconds that the lanes to a peer are waited for when it is first needed; those that are not up by then are left "
         "out and named. Calls run on Open MPI's own allreduce meanwhile."),
-    row<&Config::window>("window", "256k", {16 * kKiB, 16 * kMiB}, "", 8, 0,
+    row<&Config::window>("window", "0", {0, 16 * kMiB}, "", 8, 0,
         "Bytes per peer that are kept of operations which this rank has not begun yet. A peer that is further ahead "
-        "waits until it has."),
+        "waits until it has. 0: 256k, and less from 26 other ranks in the job on, 16k at least."),
 };
 
 constexpr auto make_params() {

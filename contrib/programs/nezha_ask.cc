@@ -81,7 +81,7 @@ Lines open_engine(nezha_config_t& config, std::vector<nezha_rail_stats_t>& rails
   nezha_host_t host{};
   host.ctx = &lines;
   host.log = [](void* ctx, int, const char* line) { static_cast<Lines*>(ctx)->emplace_back(line); };
-  const nezha_self_t self{.job_rank = 0, .node_name = "this node", .local_ranks = 0};
+  const nezha_self_t self{.job_rank = 0, .node_name = "this node", .local_ranks = 0, .job_ranks = 0};
   nezha_engine_t* engine = nullptr;
   nezha_engine_create(&config, &host, &self, &engine, nullptr, 0);
   for (std::size_t rail = 0; engine != nullptr && rail < nezha_engine_rails(engine); ++rail) {

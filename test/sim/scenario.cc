@@ -21,7 +21,7 @@ Setting setting_of(const Scenario& scenario) {
   setting.longest_thought = scenario.thought;
   for (int rank = 0; rank < scenario.ranks; ++rank) {
     setting.nodes.push_back("n" + std::to_string(rank));
-    setting.windows.push_back(setting.config.window);
+    setting.windows.push_back(256 * 1024);
     setting.clocks.push_back(rank * kSecond);
     setting.late.emplace_back(scenario.rails, 0);
     std::vector<SimPortOptions>& ports = setting.ports.emplace_back();

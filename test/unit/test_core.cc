@@ -86,8 +86,9 @@ TEST_F(Memory, APeerWithOneLaneAllowsItMore) {
 TEST(PeerMemory, IsWhatWasPromised) {
   for (std::size_t peers = 1; peers <= 110; ++peers)
     for (std::size_t lanes = 1; lanes <= kMaxRails && peers * lanes <= 256; ++lanes)
-      EXPECT_LE(2 * keep_memory(peers) + lanes * lane_memory(peers, lanes), std::min(2 * MiB, 32 * MiB / peers));
+      EXPECT_LE(keep_memory(peers) + early_window(peers) / 4 * 5 + lanes * lane_memory(peers, lanes), std::min(2 * MiB, 32 * MiB / peers));
   for (std::size_t peers : {1000, 100000}) {
+    EXPECT_EQ(early_window(peers), 16 * KiB);
     EXPECT_GE(keep_memory(peers), 2 * kMostCopied) << "a small operation must always fit";
     EXPECT_EQ(lane_memory(peers, 16), 64 * KiB) << "a connection must always work";
   }

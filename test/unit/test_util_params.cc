@@ -115,7 +115,7 @@ TEST(Params, DefaultsAreThoseOfTheTable) {
   EXPECT_FALSE(config.checksum);
   EXPECT_EQ(config.timeout, 60);
   EXPECT_EQ(config.connect_timeout, 5);
-  EXPECT_EQ(config.window, 262144u);
+  EXPECT_EQ(config.window, 0u);
 }
 
 TEST(Params, EachTypeIsRead) {

@@ -100,6 +100,7 @@ typedef struct nezha_self {
     uint32_t job_rank;     /* this process's rank in its job: the lower one of a pair connects */
     const char *node_name; /* for texts */
     uint32_t local_ranks;  /* of the job on this node, this one included; 0: unknown. Says which cores are spare */
+    uint32_t job_ranks;    /* of the job, this one included; 0: unknown. Says how much memory a peer may take */
 } nezha_self_t;
 
 /**

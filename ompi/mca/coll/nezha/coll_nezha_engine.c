@@ -79,7 +79,8 @@ int coll_nezha_engine_open(void)
     const nezha_host_t host = {.log = host_log, .help = host_help, .progress = host_progress, .reduce = host_reduce};
     const nezha_self_t self = {.job_rank = nezha_topology_job_rank(),
                                 .node_name = nezha_topology_node(),
-                                .local_ranks = nezha_topology_local_ranks()};
+                                .local_ranks = nezha_topology_local_ranks(),
+                                .job_ranks = (uint32_t)ompi_proc_world_size()};
     nezha_config_t *config = coll_nezha_params_config();
     trouble[0] = '\0';
     if (NULL != config) {
