@@ -65,8 +65,10 @@ nezha_peer_t* nezha_engine_peer(nezha_engine_t* engine, const void* address, siz
 void nezha_engine_abandon(nezha_engine_t* engine) { engine->engine.abandon(); }
 
 nezha_team_t* nezha_team_create(nezha_engine_t* engine, const nezha_team_spec_t* spec) {
-  return guarded(static_cast<nezha_team_t*>(nullptr),
-                 [&] { return new nezha_team{engine->engine, *engine->engine.create_team(*spec)}; });
+  return guarded(static_cast<nezha_team_t*>(nullptr), [&] {
+    nezha::Team* team = engine->engine.create_team(*spec);
+    return team == nullptr ? nullptr : new nezha_team{engine->engine, *team};
+  });
 }
 
 void nezha_team_destroy(nezha_team_t* team) {

@@ -102,6 +102,16 @@ Team* Core::create_team(std::string name, int rank, std::vector<Peer*> peers) {
   return teams_.emplace_back(std::make_unique<Team>(std::move(name), rank, std::move(peers), self_.node, until)).get();
 }
 
+std::size_t Core::lanes_to_come(std::span<Peer* const> peers) const {
+  std::size_t lanes = 0;
+  const auto add = [&](const Peer& peer) { lanes += peer.wires.size() - peer.trunk->lanes_up(); };
+  for (const auto& [id, peer] : peers_)
+    if (peer->wanted) add(*peer);
+  for (const Peer* peer : peers)
+    if (peer != nullptr && !peer->wanted) add(*peer);
+  return lanes;
+}
+
 void Core::destroy_team(Team& team) {
   keep_table(team);
   team.abort("the communicator is gone");
@@ -277,7 +287,8 @@ const Secret* Core::secret(ProcessId id) const {
 
 bool Core::expects(const LaneSpec& spec) const {
   const auto found = peers_.find(spec.peer);
-  return found != peers_.end() && found->second->trunk->knows_lane(spec.local_rail, spec.remote_rail);
+  if (found == peers_.end() || (wanted_only_ && !found->second->wanted)) return false;
+  return found->second->trunk->knows_lane(spec.local_rail, spec.remote_rail);
 }
 
 LaneEvents& Core::lane_up(Lane& lane) {

@@ -45,6 +45,10 @@ class Core final : public PieceReceiver, public Admission {
   Peer* add_peer(std::span<const std::byte> address, bool same_node, Status& why);
 
   Team* create_team(std::string name, int rank, std::vector<Peer*> peers);
+  /// How many lanes would come up that are not there yet, if a team of these peers (null: the own rank) were created.
+  std::size_t lanes_to_come(std::span<Peer* const> peers) const;
+  /// From here on only peers that a team of this process needs may connect.
+  void admit_wanted_only() { wanted_only_ = true; }
   void destroy_team(Team& team);
   /// Every lane of the team is up, or has been waited for long enough, and sampled.
   bool wired(const Team& team) const;
@@ -149,6 +153,7 @@ class Core final : public PieceReceiver, public Admission {
   std::vector<std::unique_ptr<Team>> teams_;
   std::unordered_map<TeamId, Team*> ready_;
   std::size_t most_lanes_ = 1;             ///< to one peer
+  bool wanted_only_ = false;
   Nanoseconds listened_ = 0;  ///< when the lanes' far ends were last looked at
   Nanoseconds life_due_ = 0;  ///< when peers of operations under way are next asked for signs of life
   std::vector<std::pair<Lane*, Transport*>> dead_;  ///< to be forgotten outside their own callbacks

@@ -7,6 +7,7 @@
 
 #include <algorithm>
 
+#include "engine/descriptors.h"
 #include "engine/memory.h"
 #include "engine/secret.h"
 #include "engine/transports.h"
@@ -101,12 +102,27 @@ Team* Engine::create_team(const nezha_team_spec_t& spec) {
   Lock lock(mutex_);
   std::vector<Peer*> peers;
   for (int rank = 0; rank < spec.size; ++rank) peers.push_back(reinterpret_cast<Peer*>(spec.peers[rank]));
+  if (!descriptors_suffice(lock, spec.name, peers)) return nullptr;
   Team* team = core_.create_team(spec.name, spec.rank, std::move(peers));
   start_service();
   workers_.start(core_);
   ticking_ = true;
   wake_service();
   return team;
+}
+
+/// Otherwise it is the host that would run short of them, sooner or later, and end the job.
+bool Engine::descriptors_suffice(Lock& lock, const std::string& name, std::span<Peer* const> peers) {
+  const std::size_t lanes = core_.lanes_to_come(peers);
+  if (lanes == 0) return true;
+  const Descriptors have = descriptors();
+  const std::size_t needed = have.used + lanes + descriptors_of_host(peers.size());
+  if (needed <= have.limit) return true;
+  core_.admit_wanted_only();
+  lock.unlock();
+  help({{"too few descriptors", {name, core_.self().node, std::to_string(lanes), std::to_string(needed)}}});
+  lock.lock();
+  return false;
 }
 
 void Engine::destroy_team(Team& team) {

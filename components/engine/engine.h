@@ -11,6 +11,8 @@
 #include <condition_variable>
 #include <memory>
 #include <mutex>
+#include <span>
+#include <string>
 #include <thread>
 
 #include "engine/core.h"
@@ -35,6 +37,7 @@ class Engine {
   const std::vector<std::byte>& address() const { return address_; }
 
   Peer* add_peer(std::span<const std::byte> address, bool same_node, Status& why);
+  /// Null where descriptors do not suffice, of which a text tells.
   Team* create_team(const nezha_team_spec_t& spec);
   void destroy_team(Team& team);
   bool agreement_due(Team& team, std::size_t bytes);
@@ -68,6 +71,7 @@ class Engine {
   void count(std::size_t bytes, Nanoseconds took);
   void open_trace(Notices& notices);
   void write_trace(Lock& lock);
+  bool descriptors_suffice(Lock& lock, const std::string& name, std::span<Peer* const> peers);
   void await_wiring(Lock& lock, const Team& team);
   void show_notices(Lock& lock);
   void help(const Notices& notices) const;

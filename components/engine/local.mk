@@ -4,6 +4,7 @@ engine_sources += \
 	%D%/address.cc %D%/address.h \
 	%D%/core.cc %D%/core.h %D%/core_life.cc %D%/core_rails.cc \
 	%D%/core_tables.cc \
+	%D%/descriptors.cc %D%/descriptors.h \
 	%D%/engine.cc %D%/engine.h %D%/engine_operate.cc %D%/engine_stats.cc \
 	%D%/handles.h \
 	%D%/lane_watcher.h \

@@ -8,7 +8,7 @@ import time
 import unittest
 
 from fault_case import BYTES, FaultCase
-from mpi_case import program
+from mpi_case import RAILS, MpiCase, mpirun, program
 
 
 class Refused(FaultCase):
@@ -45,6 +45,17 @@ class Refused(FaultCase):
         """A child born while a lane is down holds no socket that would keep it half alive."""
         faults = [(2.2, self.lab.cut, 1), (2.5, self.lab.heal, 1), (2.9, self.lab.silence, 0), (3.7, self.lab.speak, 0)]
         self.survives(faults, seconds=6, more=[0, "forks"])
+
+
+class FewDescriptors(MpiCase):
+    def test_open_mpi_has_what_is_there(self):
+        """It ends a job in which it cannot connect: lanes are not to be what takes the last descriptors."""
+        few = self.wrapper("ulimit -n 60")
+        params = {**RAILS, "btl": "tcp,self"}
+        done = self.says(r"may not open as many files.*Connections: 30",
+                         lambda: mpirun([few, program("counters"), "4"], 16, params))
+        self.assertTrue(done.returncode == 0 and "passed" in done.stdout.splitlines(), done.stdout + done.stderr)
+        self.nothing_carried(done)
 
 
 class TheEnd(FaultCase):

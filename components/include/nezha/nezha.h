@@ -145,7 +145,8 @@ typedef struct nezha_team_spec {
 } nezha_team_spec_t;
 
 /** The engine's image of a communicator. Collective in effect: each rank creates it at the same call. Copies the
- *  spec, starts wiring in the background and returns at once. NULL when memory is refused. */
+ *  spec, starts wiring in the background and returns at once. NULL when memory is refused, or when descriptors do not
+ *  suffice for the lanes, of which a help text tells: the rank then votes no. */
 nezha_team_t *nezha_team_create(nezha_engine_t *engine, const nezha_team_spec_t *spec);
 /** Frees the team. What peers may still need of it stays with the trunks. */
 void nezha_team_destroy(nezha_team_t *team);

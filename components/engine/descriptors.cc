@@ -1,0 +1,23 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "engine/descriptors.h"
+
+#include <dirent.h>
+#include <sys/resource.h>
+
+#include <limits>
+
+namespace nezha {
+
+Descriptors descriptors() {
+  Descriptors found{std::numeric_limits<std::size_t>::max(), 0};
+  rlimit limit;
+  if (getrlimit(RLIMIT_NOFILE, &limit) == 0 && limit.rlim_cur != RLIM_INFINITY) found.limit = limit.rlim_cur;
+  DIR* folder = opendir("/proc/self/fd");
+  if (folder == nullptr) return found;  // then what is used cannot be told, what lanes need still counts
+  while (const dirent* entry = readdir(folder))
+    if (entry->d_name[0] != '.') ++found.used;
+  closedir(folder);
+  return found;
+}
+
+}  // namespace nezha

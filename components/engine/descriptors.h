@@ -1,0 +1,20 @@
+// SPDX-License-Identifier: BSD-3-Clause
+/// File descriptors of this process. Lanes need one each, and the host must not run short of them because of ours: Open MPI
+/// ends the job when it cannot connect.
+#pragma once
+
+#include <cstddef>
+
+namespace nezha {
+
+struct Descriptors {
+  std::size_t limit;  ///< that the kernel allows at present
+  std::size_t used;
+};
+/// Takes a system call per 1000 descriptors or so.
+Descriptors descriptors();
+
+/// What has to be left to the host of a team of so many ranks: a connection of its own to each, and some files.
+constexpr std::size_t descriptors_of_host(std::size_t ranks) { return ranks + 64; }
+
+}  // namespace nezha
