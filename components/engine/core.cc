@@ -149,6 +149,7 @@ nezha_team_state_t Core::decide(Team& team, const std::array<std::uint64_t, NEZH
   const nezha_team_state_t before = team.state();
   const nezha_team_state_t after = team.decide(words, Plan::from(config_), notices_);
   all_are_there(team);
+  if (after == NEZHA_TEAM_WIRING) ask_for_life(team);
   if (before == after) return after;
   log_.line(1, "team %s of %d ranks: %s", team.name().c_str(), team.size(),
             after == NEZHA_TEAM_READY ? "ready" : "declined");

@@ -127,6 +127,7 @@ class Core final : public PieceReceiver, public Admission {
   void tell_rails(Peer& peer);
   void take_news();
 
+  void ask_for_life(const Team& team);
   void watch_life(Nanoseconds now);
   void give_up(Team& team, int lost);
   void fail(Team& team, std::uint64_t who, const std::string& why);

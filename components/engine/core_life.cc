@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-/// The part of the core that gives up operations with peers that give no sign of life, and passes on that others have.
+/// The part of the core that asks peers for signs of life, gives up operations with those that give none, and passes on that
+/// others have.
 #include <algorithm>
 #include <string>
 
@@ -11,6 +12,13 @@ namespace {
 constexpr Nanoseconds kLifeEvery = 100 * kMillisecond;
 
 }  // namespace
+
+/// One end of a lane may not know that the other is gone. While a team is not ready nothing is sent that would find out, and
+/// where it is the only lane of its pair the team would never be.
+void Core::ask_for_life(const Team& team) {
+  for (const Peer* peer : team.peers())
+    if (peer != nullptr && peer->trunk->lanes_up() != 0) peer->trunk->quiet(clock_.now(), 0);
+}
 
 /// An operation does not wait for ever for a process that gives no sign of life: whatever the reason, no lane that works,
 /// or the process stopped or gone.

@@ -89,7 +89,8 @@ class Trunk final : public LaneEvents {
   /// Looks whether the far ends of lanes that have something under way still answer. Every few milliseconds.
   void listen(Nanoseconds now);
   /// For how long the peer's process has given no sign of life although it was asked for one. It is asked by this call, when
-  /// nothing has come for `ask_after`; the call has to come several times a second as long as anybody cares.
+  /// nothing has come for `ask_after`, and ever more rarely again; the call has to come several times a second as long as
+  /// anybody cares.
   Nanoseconds quiet(Nanoseconds now, Nanoseconds ask_after);
   /// Tells the peer that the team has failed.
   void tell_failed(TeamId team, std::uint64_t who);
@@ -203,10 +204,11 @@ class Trunk final : public LaneEvents {
   bool held_ = false;             ///< is to be pumped at the end of the hold
 
   // Signs of life.
-  bool heard_ = false;        ///< a frame has come since the last quiet()
-  bool sign_wanted_ = false;  ///< the peer was asked for one since it was last heard
-  Nanoseconds asked_ = 0;     ///< when quiet() was last called
-  Nanoseconds alive_ = 0;     ///< when it last saw a sign of life, or began to ask for one
+  bool heard_ = false;          ///< a frame has come since the last quiet()
+  bool sign_wanted_ = false;    ///< the peer was asked for one since it was last heard
+  Nanoseconds sign_asked_ = 0;  ///< when it was, the last time
+  Nanoseconds asked_ = 0;       ///< when quiet() was last called
+  Nanoseconds alive_ = 0;       ///< when it last saw a sign of life, or began to ask for one
 
   // Receiving.
   ReceivedSet received_;

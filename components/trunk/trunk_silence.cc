@@ -16,6 +16,10 @@ constexpr Nanoseconds kHopeless = 400 * kMillisecond;
 constexpr Nanoseconds kAllHopeless = 3 * kSecond;
 /// A process that asks less often was stopped itself, or had nothing to ask: it counts anew.
 constexpr Nanoseconds kForgotten = kSecond;
+/// A question for a sign of life may have come to the other kernel and no further, before that end of the lane was closed
+/// unheard. It is put again, each time after twice as long: only what is under way finds out that the lane is dead.
+constexpr Nanoseconds kAskAgain = kSecond;
+constexpr Nanoseconds kAskRarely = 100 * kMillisecond;  ///< between two questions that were answered, whoever asks
 
 /// Until what is queued in front of new bytes has left.
 Nanoseconds queue_time(const LaneState& state) {
@@ -89,8 +93,10 @@ Nanoseconds Trunk::quiet(Nanoseconds now, Nanoseconds ask_after) {
   }
   heard_ = false;
   asked_ = now;
-  if (now - alive_ >= ask_after && !sign_wanted_) {
+  const Nanoseconds pause = sign_wanted_ ? std::max(kAskAgain, sign_asked_ - alive_) : kAskRarely;
+  if (now - alive_ >= ask_after && now - sign_asked_ >= pause) {
     sign_wanted_ = true;
+    sign_asked_ = now;
     send_control(Control::alive, 0, 0);
     pump();
   }

@@ -63,6 +63,7 @@ Story play(const Scenario& scenario, std::vector<Happening> happenings) {
           if (!world.over()) happening.what(world);
         });
   };
+  world.on_call(kBeforeAllCalls);
   Story story;
   Tally tally;
   story.failure = world.run(tally);

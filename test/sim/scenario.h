@@ -34,7 +34,10 @@ struct Story {
   std::uint64_t lanes_lost = 0, suspicions = 0, failed = 0;
 };
 
-/// Called `after` the beginning of call `call`, on its first rank; call 0 is the one that waits for the lanes.
+constexpr std::size_t kBeforeAllCalls = static_cast<std::size_t>(-1);
+
+/// Called `after` the beginning of call `call`, on its first rank; call 0 is the one that waits for the lanes. With
+/// kBeforeAllCalls: after the beginning of all.
 struct Happening {
   std::size_t call = 1;
   Nanoseconds after = 0;

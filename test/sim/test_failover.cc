@@ -188,6 +188,19 @@ TEST(AllRails, OfTwoDeadProcesses) {
   EXPECT_EQ(story.failed, 3U);
 }
 
+// ---- while lanes come up for the first time
+
+/// A rail is deleted and made again with the end of a lane, of which the other end is told nothing; no other lane can tell.
+TEST(Wiring, FindsOutThatTheOtherEndOfALaneIsGone) {
+  Scenario scenario;
+  scenario.rails = 1;
+  const Story story = play(scenario, {{kBeforeAllCalls, 0, [](World& world) { world.faults().outage(0, 0, 2 * kSecond); }},
+                                      {kBeforeAllCalls, kSecond, [](World& world) {
+                                         world.faults().recreation(3, 0, 10 * kMillisecond);
+                                       }}});
+  EXPECT_EQ(story.failure, "");
+}
+
 // ---- no false alarms
 
 TEST(FalseAlarms, NoneUnderAPausedProcess) {
