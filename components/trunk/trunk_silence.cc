@@ -9,9 +9,9 @@
 namespace nezha {
 namespace {
 
-/// By then the kernel has tried again, and waits ever longer; a new connection is faster. Other lanes to the same process
-/// have spoken all the time, so that it is not the machine that stands still.
-constexpr Nanoseconds kHopeless = 400 * kMillisecond;
+/// By then the kernel has tried again a few times, and waits ever longer; a new connection is faster. A lane that slows down to
+/// a crawl brings answers half a second apart until its pace is known.
+constexpr Nanoseconds kHopeless = kSecond;
 /// The same where no other lane speaks: then it is more likely the peer that stands still than its network.
 constexpr Nanoseconds kAllHopeless = 3 * kSecond;
 /// A process that asks less often was stopped itself, or had nothing to ask: it counts anew.
@@ -45,7 +45,7 @@ void Trunk::listen(Nanoseconds now) {
     if (state.lane == nullptr) continue;
     if (state.suspect && state.silence.lasted() == 0) {
       forgive(state, now);
-    } else if (state.silence.hopeless(anyone_speaks ? kHopeless + queue_time(state) : kAllHopeless)) {
+    } else if (state.silence.hopeless(anyone_speaks ? kHopeless : kAllHopeless)) {
       close_lane(state, {Code::timed_out, "no answer from the other side for " +
                                               std::to_string(state.silence.lasted() / kMillisecond) + " ms"});
     } else if (anyone_speaks && !state.suspect && state.silence.suspicious()) {
