@@ -8,14 +8,12 @@
 namespace nezha {
 namespace {
 
-constexpr Nanoseconds kFresh = 50 * kMicrosecond;  ///< a fill older than this is asked for again
-
 class BestRail final : public Strategy {
  public:
   LaneChoice choose(std::span<LaneState> lanes, std::size_t queued, Nanoseconds now) const override {
     LaneState* home = home_lane(lanes);
     if (home == nullptr) return {};
-    if (home->rail->fill > kSmall) home->rail->refresh(now, kFresh);
+    look_at_fill(*home, now);
     if (home->lane->busy() || home->fill >= fill_limit(*home)) return {};
     return {home, std::min(queued, longest_piece(*home))};
   }

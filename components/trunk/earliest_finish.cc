@@ -9,7 +9,6 @@
 namespace nezha {
 namespace {
 
-constexpr Nanoseconds kFresh = 50 * kMicrosecond;    ///< a fill older than this is asked for again
 constexpr Nanoseconds kWorthWaiting = kMillisecond;  ///< for a lane that takes nothing just now
 constexpr std::size_t kCalm = 2 * kSmall;            ///< a rail that holds no more has room for something small at once
 
@@ -27,7 +26,7 @@ bool worth_a_try(const LaneState& lane, Nanoseconds now) {
 }
 
 bool calm(LaneState& lane, Nanoseconds now) {
-  if (lane.rail->fill > kSmall) lane.rail->refresh(now, kFresh);
+  look_at_fill(lane, now);
   return lane.rail->fill <= kCalm && !lane.lane->busy();
 }
 
@@ -46,7 +45,7 @@ class EarliestFinish final : public Strategy {
     const double unit = static_cast<double>(std::min(queued, kSmall));
     for (LaneState& lane : lanes) {
       if (!lane.usable()) continue;
-      if (lane.rail->fill > kSmall) lane.rail->refresh(now, kFresh);
+      look_at_fill(lane, now);
       total_rate += pace(lane);
       total_fill += static_cast<double>(lane.fill);
       const double end = finish(lane, unit);

@@ -7,6 +7,7 @@ namespace nezha {
 namespace {
 
 constexpr double kUnknownRate = 0.125;  ///< 1 Gbit/s
+constexpr Nanoseconds kFresh = 50 * kMicrosecond;  ///< a fill older than this is asked for again
 constexpr Nanoseconds kQueue = 4 * kMillisecond;
 constexpr Nanoseconds kPiece = kMillisecond;
 constexpr std::size_t kFloor = 32 * 1024;     ///< a lane may always hold this much
@@ -25,6 +26,10 @@ double pace(const LaneState& lane) {
 
 std::size_t fill_limit(LaneState& lane) {
   return std::clamp(bytes_in(lane, lane.lane->min_rtt() + kQueue), kFloor, kCeiling);
+}
+
+void look_at_fill(const LaneState& lane, Nanoseconds now) {
+  if (lane.rail->fill > kSmall) lane.rail->refresh(now, kFresh);
 }
 
 std::size_t longest_piece(const LaneState& lane) { return std::max(bytes_in(lane, kPiece), kSmall); }

@@ -18,6 +18,9 @@ double pace(const LaneState& lane);
 /// again since acknowledgements wait in the peer's queue behind what that sends; within bounds. The lane is up.
 std::size_t fill_limit(LaneState& lane);
 
+/// Has the fill of the lane's rail asked for again, where it is more than something small and not fresh.
+void look_at_fill(const LaneState& lane, Nanoseconds now);
+
 /// A piece takes its lane about 1 ms at most, so that the last one on a slow lane holds up little.
 std::size_t longest_piece(const LaneState& lane);
 

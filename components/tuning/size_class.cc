@@ -42,7 +42,7 @@ SizeClass::SizeClass(std::vector<Candidate> candidates, bool known, bool learn)
   Group all{};
   std::fill_n(all.begin(), candidates_.size(), true);
   if (candidates_.size() > kAllCompared)
-    begin_first();
+    begin_first(all);
   else
     begin_round(Stage::compared, all, 1);
 }
@@ -97,10 +97,8 @@ void SizeClass::add_trial(std::size_t candidate, bool timed) {
 }
 
 /// A call each; all are as cold as one another, but for the one that comes first, which is the coldest.
-void SizeClass::begin_first() {
-  Group all{};
-  std::fill_n(all.begin(), candidates_.size(), true);
-  clear_round(Stage::first, all);
+void SizeClass::begin_first(const Group& members) {
+  clear_round(Stage::first, members);
   add_trial(0, false);
   for (std::size_t i = 0; i < candidates_.size(); ++i) add_trial(i, true);
 }

@@ -84,7 +84,7 @@ class SizeClass {
   using Group = std::array<bool, kMostCandidates>;
 
   void begin_round(Stage stage, const Group& members, unsigned bursts);
-  void begin_first();
+  void begin_first(const Group& members);
   void clear_round(Stage stage, const Group& members);
   /// The round has one burst.
   bool alone() const;
