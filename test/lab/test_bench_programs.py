@@ -3,12 +3,13 @@
 
 import json
 import os
+import shutil
 import subprocess
 import sys
 import tempfile
 import unittest
 
-from bench_case import BENCH_COMMAND, BUILD, mpirun, program
+from bench_case import BENCH_COMMAND, BUILD, HERE, mpirun, program
 from nezha_bench.output import read_json_line
 
 from lab_case import make_lab
@@ -103,6 +104,14 @@ class GlooProgram(unittest.TestCase):
                 self.assertIn(text, done.stderr)
 
 
+def component_dir(case):
+    """Where the build's component lies, or a skip."""
+    component = os.environ.get("NEZHA_COMPONENT_DIR") or os.path.join(BUILD, "component")
+    if not os.path.isfile(os.path.join(component, "mca_coll_nezha.so")):
+        case.skipTest(f"there is no component in {component}")
+    return component
+
+
 class Comparison(unittest.TestCase):
     @classmethod
     def setUpClass(cls):
@@ -145,20 +154,37 @@ class Comparison(unittest.TestCase):
         self.assertTrue(0 < row["min_us"] <= row["avg_us"] <= row["max_us"])
 
     def test_a_nezha_that_is_not_there_is_told(self):
-        component = os.environ.get("NEZHA_COMPONENT_DIR") or os.path.join(BUILD, "component")
-        if not os.path.isfile(os.path.join(component, "mca_coll_nezha.so")):
-            self.skipTest(f"there is no component in {component}")
-        done, found = self.bench("--component-dir", component, "--competitors", "nezha", "--nodes", "2", "--rounds", "1",
+        done, found = self.bench("--component-dir", component_dir(self), "--competitors", "nezha", "--nodes", "2", "--rounds", "1",
                                  "--sizes", "1M", "--time", "0.02", "--nezha-mca", "coll", "^nezha")
         self.assertEqual(done.returncode, 3, done.stderr)
         self.assertIn('INVALID: the column "Nezha" is not about Nezha', done.stdout)
         self.assertIn("was not in use", found["cases"][0]["summary"]["invalid"]["nezha"])
 
+    def test_another_build(self):
+        """Whether its column is about that build: it is not about Nezha at all where that build's component cannot be loaded."""
+        own = component_dir(self)
+        with tempfile.TemporaryDirectory() as build:
+            other = os.path.join(build, "component")
+            shutil.copytree(own, other)
+            arguments = ("--component-dir", own, "--against", build, "--competitors", "nezha", "--nodes", "2", "--rounds", "1",
+                         "--sizes", "1M", "--time", "0.02")
+            done, found = self.bench(*arguments)
+            self.assertEqual(found["cases"][0]["summary"]["competitors"], ["nezha", "nezha-other"], done.stderr)
+            self.assertRegex(done.stdout, r"size +Nezha us .* Nezha other us +/ Nezha")
+            self.assertNotIn("was not in use", done.stdout)
+            with open(os.path.join(other, "mca_coll_nezha.so"), "w", encoding="ascii") as file:
+                file.write("no component")
+            done, found = self.bench(*arguments)
+            self.assertEqual(done.returncode, 3, done.stderr)
+            self.assertIn("was not in use in 1 of 1 launches", found["cases"][0]["summary"]["invalid"]["nezha-other"])
+
     def test_wrong_arguments(self):
         for words, text in ((["--cases", "none-such"], "case 'none-such'"), (["--sizes", "0"], "size '0'"),
                             (["--cases", "1+1", "--nodes", "3"], "--cases names whole clusters"),
                             (["--subject", "ompi-all", "--rail", "fast"], "'fast'"),
-                            (["--competitors", "nezha,mpich"], "competitor 'mpich'")):
+                            (["--competitors", "nezha,mpich"], "competitor 'mpich'"),
+                            (["--against", HERE], f"--against {HERE}: there is no mca_coll_nezha.so in {HERE} or {HERE}/component"),
+                            (["--competitors", "nezha,nezha-other"], "nezha-other is of another build: --against says which")):
             with self.subTest(words=words):
                 done, _ = self.bench(*words)
                 self.assertEqual(done.returncode, 1)

@@ -29,6 +29,7 @@ result is checked.
   bench --nodes 2 --rail 1gbit --rail 200mbit --nezha-mca coll_nezha_share eth0:5,eth1:1
   bench --unshaped --cores 'eth0=2;eth1=3' --sizes 256K:64M    what a thread per rail is worth, and where
   bench --learning --sizes 4:16M                              what learning costs in the first 1000 calls, and gains
+  bench --against ../before/build/default --sizes 4K,16M      two builds of Nezha, among the others
   bench --osu /usr/libexec/osu-micro-benchmarks/mpi/collective/osu_allreduce
 
 The cases: {', '.join(PRESETS)}.
@@ -65,6 +66,8 @@ def build_parser():
         "(RAIL=CORES;..., as coll_nezha_rail_cores has it; empty: those near the interface)")
     add("--nezha-mca", nargs=2, action="append", default=[], metavar=("KEY", "VALUE"), help="a parameter for Nezha's job")
     add("--build", default=os.path.join(_TOP, "build", "default"), metavar="DIR", help="made by contrib/build; default build/default")
+    add("--against", metavar="DIR", help="another build of Nezha, as one more competitor, nezha-other: a directory made by "
+        "contrib/build, or the one that its mca_coll_nezha.so lies in")
     add("--component-dir", metavar="DIR", help="where mca_coll_nezha.so lies; default DIR/component")
     add("--json", metavar="FILE", help="everything, with the raw values of every round")
     add("--picture", metavar="FILE", help="a .png or .svg; with several cases their names are added")

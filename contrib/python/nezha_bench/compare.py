@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """What contrib/bench does with its options: cases and competitors, one comparison per case, and its outputs."""
 
+import dataclasses
 import os
 import signal
 import sys
@@ -9,8 +10,8 @@ from nezha_lab import Lab
 
 from . import document, learning_table, memory, progress, rounds, summary, table
 from .cases import Case, PRESETS, presets
-from .competitors import (ALL, LABELS, NEZHA, NEZHA_THREADS, ON_A_LAB, ONE, USUAL, WITH_COMPONENT, Effort, Launcher,
-                          Programs)
+from .competitors import (ALL, LABELS, NEZHA, NEZHA_OTHER, NEZHA_THREADS, ON_A_LAB, ONE, USUAL, WITH_COMPONENT, Effort,
+                          Launcher, Programs, component_of_build)
 from .errors import BenchError
 from .sizes import QUICK_SIZES, parse_sizes
 
@@ -40,9 +41,13 @@ def _wanted(options, case):
     """The competitors, subject first. With one rail, one and all are the same job."""
     usual = [NEZHA, NEZHA_THREADS] if options.cores is not None else list(USUAL)
     names = options.competitors.split(",") if options.competitors else usual
+    if options.against and NEZHA_OTHER not in names:
+        names.append(NEZHA_OTHER)
     for name in names:
         if name not in ON_A_LAB:
             raise BenchError(f"competitor '{name}': {', '.join(ON_A_LAB)} are allowed")
+    if NEZHA_OTHER in (options.subject, *names) and not options.against:
+        raise BenchError(f"{NEZHA_OTHER} is of another build: --against says which")
     if options.subject not in WITH_COMPONENT and not options.competitors:
         names.remove(NEZHA)
     if len(case.rails) == 1 and ONE in names and ALL in names:
@@ -53,7 +58,9 @@ def _wanted(options, case):
 def _programs(options):
     programs = Programs.of_build(os.path.abspath(options.build), options.osu)
     if options.component_dir:
-        programs = Programs(programs.mpi, programs.gloo, os.path.abspath(options.component_dir), programs.osu)
+        programs = dataclasses.replace(programs, component_dir=os.path.abspath(options.component_dir))
+    if options.against:
+        programs = dataclasses.replace(programs, other_dir=component_of_build(options.against))
     return programs
 
 
@@ -83,6 +90,8 @@ def compare(options, case, programs, effort):
 def run(options):
     cases, effort, programs = _cases(options), _effort(options), _programs(options)
     if options.learning:
+        if options.against:
+            raise BenchError("--learning is about one build alone: --against is not allowed beside it")
         programs.check([NEZHA])
         for case in cases:
             learning_table.run(Launcher(case, programs, effort, tuple(map(tuple, options.nezha_mca))), options.rounds or 5)

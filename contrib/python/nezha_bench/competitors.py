@@ -7,20 +7,21 @@ import os
 from .errors import BenchError
 from .sizes import size_text
 
-NEZHA, NEZHA_ONE, NEZHA_THREADS, ONE, ALL, GLOO = "nezha", "nezha-one", "nezha-threads", "ompi-one", "ompi-all", "gloo"
+NEZHA, NEZHA_ONE, NEZHA_THREADS, NEZHA_OTHER = "nezha", "nezha-one", "nezha-threads", "nezha-other"
+ONE, ALL, GLOO = "ompi-one", "ompi-all", "gloo"
 # On a cluster of which nothing is known, Open MPI as it is there.
 INCUMBENT = "ompi"
 AGAIN = "again"
 
 LABELS = {NEZHA: "Nezha, all rails", NEZHA_ONE: "Nezha, one rail", NEZHA_THREADS: "Nezha, a thread per rail",
-          ONE: "Open MPI, one rail", ALL: "Open MPI, all rails", GLOO: "Gloo, all rails",
-          INCUMBENT: "Open MPI without Nezha"}
-SHORT = {NEZHA: "Nezha", NEZHA_ONE: "Nezha one", NEZHA_THREADS: "Nezha threads", ONE: "OMPI one", ALL: "OMPI all",
-         GLOO: "Gloo", INCUMBENT: "OMPI"}
+          NEZHA_OTHER: "Nezha, other build", ONE: "Open MPI, one rail", ALL: "Open MPI, all rails",
+          GLOO: "Gloo, all rails", INCUMBENT: "Open MPI without Nezha"}
+SHORT = {NEZHA: "Nezha", NEZHA_ONE: "Nezha one", NEZHA_THREADS: "Nezha threads", NEZHA_OTHER: "Nezha other",
+         ONE: "OMPI one", ALL: "OMPI all", GLOO: "Gloo", INCUMBENT: "OMPI"}
 # Who carries the calls by the component, and is asked for proof.
-WITH_COMPONENT = (NEZHA, NEZHA_ONE, NEZHA_THREADS)
+WITH_COMPONENT = (NEZHA, NEZHA_ONE, NEZHA_THREADS, NEZHA_OTHER)
 # Who can be launched on a lab.
-ON_A_LAB = (NEZHA, NEZHA_ONE, NEZHA_THREADS, ONE, ALL, GLOO)
+ON_A_LAB = (*WITH_COMPONENT, ONE, ALL, GLOO)
 # Nezha on one rail tells what the second is worth, and with threads what they are, but they are no competitors of Nezha's
 # unless asked for.
 USUAL = (NEZHA, ONE, ALL, GLOO)
@@ -34,6 +35,7 @@ class Programs:
     gloo: str
     component_dir: str
     osu: str = None
+    other_dir: str = None  # NEZHA_OTHER's component_dir
 
     @classmethod
     def of_build(cls, build, osu=None):
@@ -49,10 +51,27 @@ class Programs:
         mpi = self.osu or self.mpi
         if not os.access(mpi, os.X_OK):
             raise BenchError(f"there is no program {mpi}: build first (contrib/build), or name the build by --build")
-        if set(wanted) & set(WITH_COMPONENT) and not os.path.isfile(os.path.join(self.component_dir, "mca_coll_nezha.so")):
+        if set(wanted) & (set(WITH_COMPONENT) - {NEZHA_OTHER}) and not has_component(self.component_dir):
             raise BenchError(f"there is no mca_coll_nezha.so in {self.component_dir}: build first (contrib/build), name "
                              "the place by --component-dir, or compare the others by --subject ompi-all")
         return left_out
+
+    def component_of(self, competitor):
+        return self.other_dir if competitor == NEZHA_OTHER else self.component_dir
+
+
+def has_component(directory):
+    return os.path.isfile(os.path.join(directory, "mca_coll_nezha.so"))
+
+
+def component_of_build(directory):
+    """Where the component of another build lies, given the build or that place itself."""
+    places = [os.path.abspath(directory), os.path.join(os.path.abspath(directory), "component")]
+    for place in places:
+        if has_component(place):
+            return place
+    raise BenchError(f"--against {directory}: there is no mca_coll_nezha.so in {' or '.join(places)}: a directory made by "
+                     "contrib/build, or the one that the component lies in, is allowed")
 
 
 @dataclasses.dataclass(frozen=True)
@@ -80,7 +99,7 @@ class Launcher:
         if competitor == GLOO:
             return self._gloo(), {**one_each, "incumbent_rails": "mgmt", "nezha": False}
         if competitor in WITH_COMPONENT:
-            return self._nezha(competitor), {**one_each, "component_dir": self.programs.component_dir}
+            return self._nezha(competitor), {**one_each, "component_dir": self.programs.component_of(competitor)}
         rails = self.case.best_rail() if competitor == ONE else "all"
         return self._mpi(), {**one_each, "incumbent_rails": rails, "nezha": False}
 

@@ -7,13 +7,13 @@ matplotlib.use("Agg")
 
 from matplotlib import pyplot, ticker
 
-from .competitors import ALL, GLOO, INCUMBENT, LABELS, NEZHA, NEZHA_ONE, NEZHA_THREADS, ONE
+from .competitors import ALL, GLOO, INCUMBENT, LABELS, NEZHA, NEZHA_ONE, NEZHA_OTHER, NEZHA_THREADS, ONE
 from .sizes import size_text
 from .table import case_text
 
 _LOOKS = {NEZHA: ("#d62728", "o"), NEZHA_ONE: ("#ff9896", "v"), NEZHA_THREADS: ("#9467bd", "P"),
-          ALL: ("#1f77b4", "s"), ONE: ("#7fb3d9", "^"), GLOO: ("#7f7f7f", "D"),
-          INCUMBENT: ("#1f77b4", "s")}
+          NEZHA_OTHER: ("#ff7f0e", "X"), ALL: ("#1f77b4", "s"), ONE: ("#7fb3d9", "^"),
+          GLOO: ("#7f7f7f", "D"), INCUMBENT: ("#1f77b4", "s")}
 # Below this the limit is soft: what a token bucket lets through at once is most of the message.
 _FIRM_LIMIT = 512 << 10
 
