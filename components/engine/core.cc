@@ -114,7 +114,7 @@ std::size_t Core::lanes_to_come(std::span<Peer* const> peers) const {
 
 void Core::destroy_team(Team& team) {
   keep_table(team);
-  team.abort("the communicator is gone");
+  if (team.active()) fail(team, gave_up(team, team.rank()), "the communicator is gone");
   ready_.erase(team.id());
   for (Peer* peer : team.peers())
     if (peer != nullptr && team.id() != 0) peer->trunk->forget_team(team.id());

@@ -130,6 +130,8 @@ class Core final : public PieceReceiver, public Admission {
   void ask_for_life(const Team& team);
   void watch_life(Nanoseconds now);
   void give_up(Team& team, int lost);
+  /// Who gave up, and whom, as peers are told.
+  static std::uint64_t gave_up(const Team& team, int whom);
   void fail(Team& team, std::uint64_t who, const std::string& why);
   bool listening() const;
 

@@ -36,13 +36,17 @@ void Core::watch_life(Nanoseconds now) {
   }
 }
 
+std::uint64_t Core::gave_up(const Team& team, int whom) {
+  return static_cast<std::uint64_t>(team.rank()) << 32 | static_cast<std::uint32_t>(whom);
+}
+
 void Core::give_up(Team& team, int lost) {
   const Peer& peer = *team.peers()[static_cast<std::size_t>(lost)];
   std::string lanes;
   for (const Wire& wire : peer.wires)
     lanes += (lanes.empty() ? "" : "; ") + wire.label + ": " +
              (wire.last_error.ok() ? "no answer" : wire.last_error.text());
-  fail(team, static_cast<std::uint64_t>(team.rank()) << 32 | static_cast<std::uint32_t>(lost),
+  fail(team, gave_up(team, lost),
        "no sign of life from " + peer.label() + " on any rail for coll_nezha_timeout = " +
            std::to_string(config_.timeout) + " s, seen from " + self_.node + " (" + lanes + ")");
 }
@@ -50,9 +54,7 @@ void Core::give_up(Team& team, int lost) {
 /// Every member has to hear of it, from somebody whom it can still hear.
 void Core::fail(Team& team, std::uint64_t who, const std::string& why) {
   log_.line(0, "team %s has failed: %s", team.name().c_str(), why.c_str());
-  team.abort(why);
-  for (const Peer* peer : team.peers())
-    if (peer != nullptr) peer->trunk->tell_failed(team.id(), who);
+  team.fail(why, who);
 }
 
 void Core::team_failed(TeamId id, std::uint64_t who) {

@@ -164,12 +164,14 @@ bool Team::finished() {
   return all;
 }
 
-void Team::abort(const std::string& why) {
+void Team::fail(const std::string& why, std::uint64_t who) {
   error_ = why;
-  if (!active_) return;
+  for (std::size_t to = 0; to < trunks_.size(); ++to) {
+    if (trunks_[to] == nullptr) continue;
+    if (active_) trunks_[to]->abort_flow(flows_[to]);
+    trunks_[to]->tell_failed(id_, flows_[to], who);
+  }
   active_ = false;
-  for (std::size_t to = 0; to < trunks_.size(); ++to)
-    if (trunks_[to] != nullptr) trunks_[to]->abort_flow(flows_[to]);
 }
 
 int Team::position_of(const Trunk& trunk) const {

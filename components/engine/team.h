@@ -70,8 +70,8 @@ class Team {
   /// Goes on towards the end; true when the result is final and nothing refers to the caller's memory.
   bool finished();
   bool active() const { return active_; }
-  /// Ends the operation without a result.
-  void abort(const std::string& why);
+  /// Ends the operation without a result, and the team with it; the others are told who gave up.
+  void fail(const std::string& why, std::uint64_t who);
   const std::string& error() const { return error_; }
 
   /// When the incumbent was left a call that somebody wants to know the duration of; 0 = none. Only its caller's.

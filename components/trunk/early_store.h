@@ -38,7 +38,7 @@ class EarlyStore {
       release(slot);
     }
   }
-  /// Frees what waits for a team that is gone.
+  /// Frees what waits for a team that is gone; what is arriving for it counts no more.
   void forget(TeamId team);
   bool empty() const { return used_ == 0; }
 

@@ -15,6 +15,7 @@ constexpr std::uint8_t kNoLane = 0xff;
 struct SentPiece {
   PieceHeader header;
   const std::byte* data = nullptr;
+  std::size_t charge = 0;       ///< bytes of the peer's window that its acknowledgement sets free
   Flow* flow = nullptr;         ///< set while `data` lies in the memory of that flow's operation
   std::byte* kept = nullptr;    ///< set while `data` lies in the trunk's own memory
   std::uint8_t lane = kNoLane;  ///< which lane has it; kNoLane: to be sent (again)

@@ -92,8 +92,9 @@ class Trunk final : public LaneEvents {
   /// nothing has come for `ask_after`, and ever more rarely again; the call has to come several times a second as long as
   /// anybody cares.
   Nanoseconds quiet(Nanoseconds now, Nanoseconds ask_after);
-  /// Tells the peer that the team has failed.
-  void tell_failed(TeamId team, std::uint64_t who);
+  /// Tells the peer that the team has failed. What it may keep of the team's aborted flow, as early pieces, counts against
+  /// its window until it has heard this.
+  void tell_failed(TeamId team, Flow& flow, std::uint64_t who);
   /// Tells the peer where a rail of this process is now, or that it is there again.
   void tell_rail(const RailNotice& notice);
 
@@ -114,7 +115,7 @@ class Trunk final : public LaneEvents {
   /// Ends the flow's operation here: afterwards nothing refers to the operation's memory. False when too much is
   /// still unacknowledged to be copied; to be called again after progress. The flow's queue must be empty.
   bool close_flow(Flow& flow);
-  /// Ends it without success: what is queued is dropped, what is unacknowledged is not sent again.
+  /// Ends it without success: what is queued is dropped, what is unacknowledged is not sent again. The peer is to be told.
   void abort_flow(Flow& flow);
   /// Sends the acks that are owed. True when there were any.
   bool send_acks();
@@ -124,7 +125,7 @@ class Trunk final : public LaneEvents {
   // ---- receiving (trunk_receive.cc)
   /// An operation has begun here: delivers its early pieces and tells the peer if it asked.
   void op_begun(TeamId team, OpNumber op);
-  /// The team is gone: nothing of it will be wanted any more.
+  /// The team is gone or has failed: nothing of it will be wanted any more.
   void forget_team(TeamId team);
   Status frame_begins(Lane& lane, std::span<const std::byte> header, std::size_t payload, ScatterList& into) override;
   Status frame_ends(Lane& lane) override;
@@ -163,8 +164,9 @@ class Trunk final : public LaneEvents {
   void add_flows(Frame& frame, std::size_t room);
   bool add_chunk(Frame& frame, Flow& flow, std::size_t room);
   void add_piece(Frame& frame, SentPiece& piece);
-  PieceHeader& add_control(Control control);
-  void send_control(Control control, TeamId team, OpNumber op, std::uint64_t offset = 0);
+  /// Both: the record is good until the next piece is added.
+  SentPiece& add_control(Control control);
+  SentPiece& send_control(Control control, TeamId team, OpNumber op, std::uint64_t offset = 0);
   void ask_for_window(Flow& flow);
   void unlist(Flow& flow);
   std::uint8_t index_of(const LaneState& state) const { return static_cast<std::uint8_t>(&state - lanes_.data()); }
@@ -175,6 +177,7 @@ class Trunk final : public LaneEvents {
   void withdraw(SentPiece& piece);
   bool keep_source(SentPiece& piece);
 
+  Placement place_of(const PieceHeader& piece);
   Status place_all(LaneState& state);
   Status complete(LaneState& state, std::size_t index);
   bool deliver(const PieceHeader& piece, Placement place, const std::byte* data);

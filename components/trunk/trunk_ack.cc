@@ -21,6 +21,8 @@ void Trunk::acknowledged(SentPiece& piece) {
   own_if_busy(piece);
   if (piece.kept != nullptr) keep_.release(piece.kept);
   if (piece.flow != nullptr) piece.flow->unacked -= piece.header.length;
+  early_used_ -= piece.charge;
+  piece.charge = 0;
   piece.kept = nullptr;
   piece.flow = nullptr;
 }
@@ -88,7 +90,6 @@ void Trunk::abort_flow(Flow& flow) {
   unlist(flow);
   for (std::uint64_t id = log_.oldest(); flow.unacked != 0 && id != log_.next(); ++id)
     if (log_.at(id).flow == &flow) withdraw(log_.at(id));
-  began(flow);
   for (LaneState& state : lanes_)
     for (std::size_t i = 0; state.receiving && i < state.records.count; ++i)
       if (state.records.pieces[i].team == flow.team() && state.records.pieces[i].op == flow.op()) to_bin(state, i);

@@ -64,7 +64,7 @@ void Trunk::lane_up(Lane& lane) {
   }
 }
 
-void Trunk::tell_rail(const RailNotice& notice) { encode_notice(notice, add_control(Control::rail_at)); }
+void Trunk::tell_rail(const RailNotice& notice) { encode_notice(notice, add_control(Control::rail_at).header); }
 
 LaneState& Trunk::state_of(Lane& lane) {
   return *std::find_if(lanes_.begin(), lanes_.end(), [&](const LaneState& state) { return state.lane == &lane; });

@@ -41,6 +41,12 @@ Status Trunk::frame_begins(Lane& lane, std::span<const std::byte> header, std::s
   return {};
 }
 
+/// What would wait for a team that is gone would wait for ever.
+Placement Trunk::place_of(const PieceHeader& piece) {
+  const Placement place = receiver_.place(*this, piece);
+  return place.kind == PlaceKind::early && gone_.contains(piece.team) ? Placement{PlaceKind::bin} : place;
+}
+
 /// Finds a place for each piece of the frame. Scratch is given out last, when its sum is known.
 Status Trunk::place_all(LaneState& state) {
   std::size_t scratch = 0;
@@ -49,7 +55,7 @@ Status Trunk::place_all(LaneState& state) {
     const PieceHeader& piece = state.records.pieces[i];
     if (!received_.acceptable(piece.id)) return bad("a piece id outside the window");
     if (piece.control || received_.contains(piece.id)) continue;
-    Placement& place = state.places[i] = receiver_.place(*this, piece);
+    Placement& place = state.places[i] = place_of(piece);
     if (place.kind == PlaceKind::bad) return bad("a piece that its operation cannot have");
     if (place.kind == PlaceKind::scratch) scratch += aligned(piece.length);
     if (place.kind == PlaceKind::early && (place.where = early_.reserve(piece)) == nullptr) {
@@ -121,7 +127,7 @@ bool Trunk::deliver(const PieceHeader& piece, Placement place, const std::byte* 
 
 /// A piece in the early store is complete. Its operation may have begun meanwhile.
 bool Trunk::settle_early(const PieceHeader& piece, std::byte* buffer) {
-  const Placement place = receiver_.place(*this, piece);
+  const Placement place = place_of(piece);
   if (place.kind == PlaceKind::early) {
     early_.keep(buffer);
     return true;
@@ -144,7 +150,7 @@ void Trunk::op_begun(TeamId team, OpNumber op) {
 
 void Trunk::forget_team(TeamId team) {
   early_.forget(team);
-  gone_.add(team);
+  if (!gone_.contains(team)) gone_.add(team);
   wants_.erase(std::remove_if(wants_.begin(), wants_.end(), [&](const Want& want) { return want.team == team; }),
                wants_.end());
 }
@@ -167,6 +173,7 @@ Status Trunk::control_arrived(const PieceHeader& piece) {
       peer_closed(piece.team);
       return {};
     case Control::failed:
+      forget_team(piece.team);  // the sender counts on it
       receiver_.team_failed(piece.team, piece.offset);
       return {};
     case Control::rail_at: {

@@ -193,19 +193,20 @@ void Trunk::began(Flow& flow) {
   flow.charged = 0;
 }
 
-PieceHeader& Trunk::add_control(Control control) {
-  PieceHeader& record = log_.add().header;
-  record.control = true;
-  record.step = static_cast<std::uint16_t>(control);
+SentPiece& Trunk::add_control(Control control) {
+  SentPiece& record = log_.add();
+  record.header.control = true;
+  record.header.step = static_cast<std::uint16_t>(control);
   ++replays_;
   return record;
 }
 
-void Trunk::send_control(Control control, TeamId team, OpNumber op, std::uint64_t offset) {
-  PieceHeader& record = add_control(control);
-  record.team = team;
-  record.op = op;
-  record.offset = offset;
+SentPiece& Trunk::send_control(Control control, TeamId team, OpNumber op, std::uint64_t offset) {
+  SentPiece& record = add_control(control);
+  record.header.team = team;
+  record.header.op = op;
+  record.header.offset = offset;
+  return record;
 }
 
 bool Trunk::send_acks() {

@@ -2,6 +2,7 @@
 /// Lanes whose far end is silent: suspected first, which moves their pieces while they stay open; then forgiven or closed.
 #include <algorithm>
 #include <string>
+#include <utility>
 
 #include "trunk/lane_limits.h"
 #include "trunk/trunk.h"
@@ -103,8 +104,8 @@ Nanoseconds Trunk::quiet(Nanoseconds now, Nanoseconds ask_after) {
   return now - alive_;
 }
 
-void Trunk::tell_failed(TeamId team, std::uint64_t who) {
-  send_control(Control::failed, team, 0, who);
+void Trunk::tell_failed(TeamId team, Flow& flow, std::uint64_t who) {
+  send_control(Control::failed, team, 0, who).charge = std::exchange(flow.charged, 0);
   pump();
 }
 

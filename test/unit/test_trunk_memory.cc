@@ -223,6 +223,57 @@ TEST_F(TrunkMemory, AnEarlyPieceThatIsStillArrivingCountsNoMoreWhenItsOperationB
   EXPECT_TRUE(once());
 }
 
+TEST_F(TrunkMemory, WhatIsKeptOfAFailedTeamCountsUntilThePeerHasHeardOfIt) {
+  open(1, small_window(4096));
+  b->receiver.begun = 0;
+  flow.open(1, 1, 4);
+  const Bytes source = pattern(4000);
+  send(source);
+  ASSERT_TRUE(carry(*a, *b, 0));
+  a->trunk.abort_flow(flow);
+  Flow next;
+  next.open(2, 1, 4);
+  a->trunk.send(next, {.data = source.data(), .offset = 0, .size = 4000});
+  carry_all();
+  ASSERT_TRUE(status.ok()) << status.text();
+  EXPECT_GE(next.queued(), 4000u - 96u);
+  a->trunk.tell_failed(1, flow, 0);
+  settle();
+  EXPECT_EQ(next.queued(), 0u);
+  EXPECT_FALSE(a->trunk.outstanding());  // no frame was refused
+}
+
+TEST_F(TrunkMemory, WhatIsArrivingForAFailedTeamTakesNoWindow) {
+  open(2, small_window(4096));
+  b->receiver.begun = 0;
+  flow.open(1, 1, 4);
+  const Bytes source = pattern(4000);
+  send(source);
+  const std::size_t slow = a->lanes[0]->frames.empty() ? 1 : 0;
+  begin(*b, slow, a->lanes[slow]->frames.front());
+  a->lanes[slow]->frames.clear();
+  b->trunk.forget_team(1);
+  Flow next;
+  next.open(2, 1, 4);
+  next.begun = true;  // what the sender thinks does not matter here
+  a->trunk.send(next, {.data = source.data(), .offset = 0, .size = 4000});
+  const std::size_t used = a->lanes[0]->frames.empty() ? 1 : 0;
+  begin(*b, 1 - slow, a->lanes[used]->frames.front());
+  EXPECT_TRUE(status.ok()) << status.text();
+}
+
+TEST_F(TrunkMemory, WhatComesForATeamThatIsGoneTakesNoWindow) {
+  open(1, small_window(4096));
+  b->receiver.begun = 0;
+  b->trunk.forget_team(1);
+  flow.open(1, 1, 4);
+  flow.begun = true;
+  const Bytes source = pattern(6000);
+  send(source);
+  carry(*a, *b, 0);
+  EXPECT_TRUE(status.ok()) << status.text();
+}
+
 TEST_F(TrunkMemory, AnEarlyPieceOnTwoLanesCountsOnce) {
   open(2, small_window(4096));
   b->receiver.begun = 0;

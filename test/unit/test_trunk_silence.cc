@@ -264,7 +264,7 @@ TEST_F(SignsOfLife, AreNotMissedBySomebodyWhoDidNotAsk) {
 
 TEST_F(SignsOfLife, WhoGivesUpTellsThePeer) {
   open(1);
-  a->trunk.tell_failed(1, 77);
+  a->trunk.tell_failed(1, flow, 77);
   carry_all();
   EXPECT_EQ(b->receiver.failures, std::vector<std::uint64_t>{77});
 }
