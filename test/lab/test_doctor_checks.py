@@ -1,11 +1,18 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Each of the doctor's checks on made-up facts: it says nothing of a sound cluster, and names what is wrong with another."""
 
+import base64
 import copy
+import functools
+import lzma
+import random
+import subprocess
 import unittest
 
 import lab_case  # noqa: F401 (makes the packages importable)
 
+from nezha_command import packed
+from nezha_command.errors import CommandError
 from nezha_doctor import (check_component, check_kernel, check_mtu, check_pairs, check_processors, check_rails, check_speed,
                           check_subnets, check_versions, checks)
 from nezha_doctor.findings import ADVICE, PROBLEM, Cluster
@@ -228,6 +235,39 @@ class Phases(unittest.TestCase):
                 busy = [node for index in range(count if count > 2 else 1) if phase_of(index, count) == phase
                         for node in (index, (index + 1) % count)]
                 self.assertEqual(len(busy), len(set(busy)), (count, phase))
+
+
+def packed_text(text):
+    return base64.b64encode(lzma.compress(text), b"._").decode()
+
+
+class Plans(unittest.TestCase):
+    """What the doctor tells each node by the words of a command line."""
+
+    def refused(self, words, pattern):
+        with self.assertRaisesRegex(CommandError, pattern):
+            packed.unpack(words)
+
+    def test_a_plan_of_16384_nodes_fits(self):
+        """Of four rails each, with addresses in no order; /bin/true is started as a launcher starts nezha."""
+        byte = functools.partial(random.Random(1).randrange, 256)
+        plan = {"port": 20000, "rails": {f"rack{node >> 5}-node{node:05}.cluster": [
+            {"name": f"tcp/ens{rail}f0", "device": f"ens{rail}f0", "address": f"10.{rail}.{byte()}.{byte()}", "prefix": 16,
+             "speed_mbps": 100000} for rail in range(4)] for node in range(16384)}}
+        words = packed.pack(plan)
+        self.assertEqual(subprocess.run(["/bin/true", *words], check=False).returncode, 0)
+        self.assertLess(sum(map(len, words)), 1 << 20)  # half of what all words together may have
+        self.assertFalse([word for word in words if not word.replace(".", "").replace("_", "").replace("=", "").isalnum()])
+        self.assertEqual(packed.unpack(words), plan)
+
+    def test_what_is_no_plan(self):
+        words = packed.pack({"port": 1, "rails": {}})
+        self.refused(["{}"], r"^'\{\}' is nothing that nezha has packed")
+        self.refused(["A" * 40], "^'A{20}...' is nothing that nezha has packed")
+        self.refused([], "^'', 0 words, is cut off")
+        self.refused([words[0][:-8]], "is cut off or has something behind it")
+        self.refused([packed_text(b"{")], "holds no JSON")
+        self.refused([packed_text(bytes(packed._MOST + 1))], f"unpacks to more than the {packed._MOST} bytes that are allowed")
 
 
 if __name__ == "__main__":

@@ -8,7 +8,7 @@ import socket
 from nezha_doctor import checks, facts
 from nezha_doctor.findings import PROBLEM, Cluster
 
-from . import fleet, launch, terminal
+from . import fleet, launch, packed, terminal
 from .errors import FOUND, GOOD, CommandError
 
 _PROBE_SECONDS = 60
@@ -57,7 +57,7 @@ def examine(options):
         if len(answers) > 1 and not complaint:
             plan = {"port": options.port or _port(answers), "rails": {node: answer["rails"] for node, answer in answers.items()}}
             progress.step(f"trying all lanes between {len(answers)} nodes, from both ends")
-            cluster.probes, complaint = fleet.ask(options, ["probe", json.dumps(plan)], _PROBE_SECONDS, tries=1)
+            cluster.probes, complaint = fleet.ask(options, ["probe", *packed.pack(plan)], _PROBE_SECONDS, tries=1)
     return cluster, complaint
 
 

@@ -1,13 +1,12 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """nezha on-node: what a launcher starts on each node, one process of which answers there."""
 
-import json
 import os
 import socket
 
 from nezha_doctor import facts, probe
 
-from . import ask, installed, letters, ompi
+from . import ask, installed, letters, ompi, packed
 
 # By launcher: the process's number on its node, how many nodes there are, and where that is not told, how many processes.
 _LOCAL = ("OMPI_COMM_WORLD_LOCAL_RANK", "SLURM_LOCALID", "PMI_LOCAL_RANK", "MPI_LOCALRANKID")
@@ -34,9 +33,9 @@ def rails():
     return {"nezha": installed.VERSION, **ask.rails(ompi.rail_parameters())}
 
 
-def probed(plan):
+def probed(*plan):
     """The doctor's probe; what the kernel knows of neighbours is looked at when it is over."""
-    found = probe.Probe(json.loads(plan), socket.gethostname()).run()
+    found = probe.Probe(packed.unpack(plan), socket.gethostname()).run()
     return {**found, "neighbours": facts.neighbours()}
 
 
