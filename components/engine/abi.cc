@@ -3,15 +3,19 @@
 #include <algorithm>
 #include <cstdio>
 #include <exception>
+#include <memory>
 #include <new>
+#include <string_view>
 
 #include "engine/handles.h"
 #include "trunk/wire.h"
 
 namespace {
 
-void tell(char* why, std::size_t size, const std::string& text) {
-  if (why != nullptr && size != 0) std::snprintf(why, size, "%s", text.c_str());
+constexpr std::string_view kNoMemory = "the system refuses memory";
+
+void tell(char* why, std::size_t size, std::string_view text) {
+  if (why != nullptr && size != 0) std::snprintf(why, size, "%.*s", static_cast<int>(text.size()), text.data());
 }
 
 /// Runs `body`; an exception becomes `failure`.
@@ -33,10 +37,12 @@ extern "C" {
 int nezha_engine_create(const nezha_config_t* config, const nezha_host_t* host, const nezha_self_t* self,
                         nezha_engine_t** engine, char* why, size_t why_size) {
   *engine = nullptr;
+  tell(why, why_size, kNoMemory);
   return guarded(static_cast<int>(NEZHA_ERR_MEMORY), [&]() -> int {
-    *engine = new nezha_engine{{nezha::config_of(*config), *host, *self}};
-    const nezha::Status status = (*engine)->engine.open();
+    std::unique_ptr<nezha_engine> made(new nezha_engine{{nezha::config_of(*config), *host, *self}});
+    const nezha::Status status = made->engine.open();
     tell(why, why_size, status.text());
+    *engine = made.release();
     return status.ok() ? NEZHA_OK : NEZHA_ERR_RAILS;
   });
 }
@@ -53,6 +59,7 @@ const void* nezha_engine_address(nezha_engine_t* engine, size_t* size) {
 
 nezha_peer_t* nezha_engine_peer(nezha_engine_t* engine, const void* address, size_t size, int same_node, char* why,
                                 size_t why_size) {
+  tell(why, why_size, kNoMemory);
   return guarded(static_cast<nezha_peer_t*>(nullptr), [&] {
     nezha::Status status;
     nezha::Peer* peer =
@@ -67,7 +74,10 @@ void nezha_engine_abandon(nezha_engine_t* engine) { engine->engine.abandon(); }
 nezha_team_t* nezha_team_create(nezha_engine_t* engine, const nezha_team_spec_t* spec) {
   return guarded(static_cast<nezha_team_t*>(nullptr), [&] {
     nezha::Team* team = engine->engine.create_team(*spec);
-    return team == nullptr ? nullptr : new nezha_team{engine->engine, *team};
+    if (team == nullptr) return static_cast<nezha_team_t*>(nullptr);
+    auto* handle = new (std::nothrow) nezha_team{engine->engine, *team};
+    if (handle == nullptr) engine->engine.destroy_team(*team);
+    return handle;
   });
 }
 

@@ -87,10 +87,15 @@ Peer* Core::add_peer(std::span<const std::byte> bytes, bool same_node, Status& w
   TrunkOptions options = trunk_options(peer->address.window);
   options.hold = &hold_;
   peer->trunk = std::make_unique<Trunk>(id, options, *this, clock_, log_);
-  Peer& added = *(peers_[id] = std::move(peer));
-  added.untold = moved_;
-  wire_up(added, false);
-  return &added;
+  peer->untold = moved_;
+  const auto added = peers_.emplace(id, std::move(peer)).first;
+  try {
+    wire_up(*added->second, false);
+  } catch (...) {
+    peers_.erase(added);  // nobody shall meet one without its lanes
+    throw;
+  }
+  return added->second.get();
 }
 
 Nanoseconds Core::wiring_patience() const { return config_.connect_timeout * kSecond + kSamplePatience + kSecond; }

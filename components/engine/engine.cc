@@ -103,9 +103,9 @@ Team* Engine::create_team(const nezha_team_spec_t& spec) {
   std::vector<Peer*> peers;
   for (int rank = 0; rank < spec.size; ++rank) peers.push_back(reinterpret_cast<Peer*>(spec.peers[rank]));
   if (!descriptors_suffice(lock, spec.name, peers)) return nullptr;
-  Team* team = core_.create_team(spec.name, spec.rank, std::move(peers));
   start_service();
   workers_.start(core_);
+  Team* team = core_.create_team(spec.name, spec.rank, std::move(peers));  // the last that may throw
   ticking_ = true;
   wake_service();
   return team;

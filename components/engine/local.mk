@@ -14,6 +14,7 @@ engine_sources += \
 	%D%/sampling.cc %D%/sampling.h \
 	%D%/secret.cc %D%/secret.h \
 	%D%/service.cc \
+	%D%/signals_blocked.h \
 	%D%/table_files.cc %D%/table_files.h \
 	%D%/team.cc %D%/team.h \
 	%D%/topology.cc %D%/topology.h \

@@ -2,7 +2,6 @@
 /// The service thread: wiring, acks and replay while nobody is in a call.
 #include <poll.h>
 #include <pthread.h>
-#include <signal.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -12,6 +11,7 @@
 #include <utility>
 
 #include "engine/engine.h"
+#include "engine/signals_blocked.h"
 
 namespace nezha {
 namespace {
@@ -40,14 +40,10 @@ void Engine::wake_service() {
   [[maybe_unused]] const ssize_t written = write(wake_fd_, &one, sizeof one);
 }
 
-/// Signals are the application's, and its threads take them: the service thread is born with all of them blocked.
 void Engine::start_service() {
   if (service_.joinable() || wake_fd_ < 0) return;
-  sigset_t all, before;
-  sigfillset(&all);
-  pthread_sigmask(SIG_BLOCK, &all, &before);
+  const SignalsBlocked meanwhile;
   service_ = std::thread([this] { serve(); });
-  pthread_sigmask(SIG_SETMASK, &before, nullptr);
 }
 
 void Engine::serve() {

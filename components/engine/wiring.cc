@@ -51,9 +51,9 @@ void Wiring::due(Nanoseconds when) {
 
 void Wiring::want(Peer& peer, Nanoseconds now) {
   if (peer.wanted) return;
+  wanted_.push_back(&peer);
   peer.wanted = true;
   peer.settled = peer.wires.empty();
-  wanted_.push_back(&peer);
   due(now);
 }
 

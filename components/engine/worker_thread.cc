@@ -2,11 +2,12 @@
 #include "engine/worker_thread.h"
 
 #include <sched.h>
-#include <signal.h>
 #include <time.h>
 
 #include <algorithm>
 #include <system_error>
+
+#include "engine/signals_blocked.h"
 
 namespace nezha {
 namespace {
@@ -24,18 +25,14 @@ long nanoseconds_now() {
 
 }  // namespace
 
-/// Signals are the application's, and its threads take them.
 bool WorkerThread::start(const std::string& name) {
-  sigset_t all, before;
-  sigfillset(&all);
-  pthread_sigmask(SIG_BLOCK, &all, &before);
+  const SignalsBlocked meanwhile;
   queue_.reserve(kErrands);
   try {
     thread_ = std::thread([this] { work(); });
     pthread_setname_np(handle(), name.substr(0, kLongestName).c_str());
   } catch (const std::system_error&) {
   }
-  pthread_sigmask(SIG_SETMASK, &before, nullptr);
   return thread_.joinable();
 }
 

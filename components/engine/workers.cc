@@ -3,6 +3,8 @@
 
 #include <sched.h>
 
+#include <utility>
+
 namespace nezha {
 namespace {
 
@@ -25,7 +27,9 @@ void Workers::plan(const Core& core, std::uint32_t local_ranks, Notices& notices
 }
 
 void Workers::start(Core& core) {
-  for (const WorkerPlace& place : places_) {
+  const std::vector<WorkerPlace> places = std::exchange(places_, {});
+  threads_.reserve(places.size());
+  for (const WorkerPlace& place : places) {
     const RailAddress& rail = core.self().rails[place.rail];
     auto thread = std::make_unique<WorkerThread>();
     if (!thread->start("nezha-" + rail.name)) {
@@ -38,7 +42,6 @@ void Workers::start(Core& core) {
     core.employ(place.rail, *thread);
     threads_.push_back(std::move(thread));
   }
-  places_.clear();
   topology_.reset();
 }
 

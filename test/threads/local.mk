@@ -18,6 +18,10 @@ gtest_programs += %D%/test_life %D%/test_answers
 test_threads_test_life_SOURCES = %D%/test_life.cc $(ranks_sources)
 test_threads_test_answers_SOURCES = %D%/test_answers.cc $(ranks_sources)
 
+# Its operator new refuses.
+gtest_programs += %D%/test_memory
+test_threads_test_memory_SOURCES = %D%/test_memory.cc $(ranks_sources)
+
 gtest_programs += %D%/test_descriptors
 test_threads_test_descriptors_SOURCES = %D%/test_descriptors.cc $(ranks_sources)
 
