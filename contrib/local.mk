@@ -4,7 +4,7 @@
 EXTRA_DIST += contrib/check contrib/install-packages
 
 dist_doc_DATA = contrib/doc/users-guide.md contrib/doc/administrators-guide.md contrib/doc/developers-guide.md
-EXTRA_DIST += contrib/bench contrib/component-path contrib/demo contrib/faults contrib/scale
+EXTRA_DIST += contrib/bench contrib/component-path contrib/demo contrib/faults contrib/scale %D%/programs/training.py
 
 bench_common = \
 	%D%/programs/bench_data.c %D%/programs/bench_data.h \
@@ -19,6 +19,13 @@ contrib_programs_nezha_allreduce_bench_SOURCES = $(bench_common) \
 	%D%/programs/nezha_counters.c %D%/programs/nezha_counters.h
 contrib_programs_nezha_allreduce_bench_CPPFLAGS = $(AM_CPPFLAGS) $(MPI_CFLAGS)
 contrib_programs_nezha_allreduce_bench_LDADD = $(MPI_LIBS)
+
+# What contrib/bench --program preloads. -rpath has libtool make a shared library, which is not installed.
+noinst_LTLIBRARIES += %D%/programs/nezha_allreduce_clock.la
+contrib_programs_nezha_allreduce_clock_la_SOURCES = %D%/programs/nezha_allreduce_clock.c
+contrib_programs_nezha_allreduce_clock_la_CPPFLAGS = $(AM_CPPFLAGS) $(MPI_CFLAGS)
+contrib_programs_nezha_allreduce_clock_la_LDFLAGS = $(AM_LDFLAGS) -module -avoid-version -shared -rpath /nowhere
+contrib_programs_nezha_allreduce_clock_la_LIBADD = $(MPI_LIBS) -ldl
 
 # Those of contrib/faults.
 noinst_PROGRAMS += %D%/programs/nezha_fault_bench %D%/programs/nezha_flood

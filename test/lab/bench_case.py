@@ -1,11 +1,15 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """What the bench's tests share: the path to its modules, what the build made, and rounds made up from numbers."""
 
+import json
 import os
 import shutil
 import subprocess
 import sys
+import tempfile
 import unittest
+
+from lab_case import make_lab
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 TOP = os.path.dirname(os.path.dirname(HERE))
@@ -37,6 +41,37 @@ def mpirun(ranks, *arguments):
            "OMPI_MCA_coll": "^nezha", **openmpi.crowded(), **openmpi.by_tcp()}
     return subprocess.run(["mpirun", "-np", str(ranks), *arguments],
                           env=env, capture_output=True, text=True, timeout=120, stdin=subprocess.DEVNULL)
+
+
+class OnTheLab(unittest.TestCase):
+    """Runs contrib/bench; skipped where the build or the lab is missing."""
+
+    @classmethod
+    def setUpClass(cls):
+        program("nezha_allreduce_bench")
+        make_lab(cls, nodes=2, rails=["none"])
+
+    @staticmethod
+    def run_bench(*arguments, cwd=None):
+        return subprocess.run([sys.executable, BENCH_COMMAND, "--build", BUILD, *arguments], cwd=cwd, capture_output=True,
+                              text=True, timeout=300, check=False, stdin=subprocess.DEVNULL)
+
+    def bench(self, *arguments, cwd=None):
+        """Also what it wrote by --json, None where it did not come to that."""
+        with tempfile.TemporaryDirectory() as directory:
+            path = os.path.join(directory, "bench.json")
+            done = self.run_bench("--json", path, *arguments, cwd=cwd)
+            if not os.path.exists(path):
+                return done, None
+            with open(path, encoding="utf-8") as file:
+                return done, json.load(file)
+
+    def component_dir(self):
+        """Where the build's component lies, or a skip."""
+        path = os.environ.get("NEZHA_COMPONENT_DIR") or os.path.join(BUILD, "component")
+        if not os.path.isfile(os.path.join(path, "mca_coll_nezha.so")):
+            self.skipTest(f"there is no component in {path}")
+        return path
 
 
 def launch(competitor, times, nezha=None, **members):

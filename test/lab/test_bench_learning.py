@@ -1,11 +1,9 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """bench --learning: what it makes of times, and a run on the lab."""
 
-import subprocess
 import unittest
 
-from bench_case import BENCH_COMMAND, BUILD, program
-from lab_case import make_lab
+from bench_case import OnTheLab
 
 from nezha_bench import learning
 
@@ -47,16 +45,10 @@ class Summary(unittest.TestCase):
         self.assertEqual(learning.groups([4, 65536, 1 << 24]), [(1000, [4, 65536]), (48, [1 << 24])])
 
 
-class Lab(unittest.TestCase):
-    @classmethod
-    def setUpClass(cls):
-        program("nezha_allreduce_bench")
-        make_lab(cls, nodes=2, rails=["none"])  # or a skip
-
+class Table(OnTheLab):
     def test_table(self):
-        done = subprocess.run([BENCH_COMMAND, "--build", BUILD, "--learning", "--nodes", "2", "--rail", "200mbit",
-                               "--rail", "200mbit", "--sizes", "1K,1M", "--rounds", "1"], capture_output=True, text=True,
-                              timeout=300, check=False, stdin=subprocess.DEVNULL)
+        done = self.run_bench("--learning", "--nodes", "2", "--rail", "200mbit", "--rail", "200mbit", "--sizes", "1K,1M",
+                              "--rounds", "1")
         self.assertEqual(done.returncode, 0, done.stderr)
         self.assertRegex(done.stdout, r"(?m)^ +1K +[\d.]+ +[a-z_ ]+ +\d+ +-?[\d.]+% ")
         self.assertRegex(done.stdout, r"(?m)^ +1M +[\d.]+ +[a-z_ ]+ +\d+ +-?[\d.]+% ")

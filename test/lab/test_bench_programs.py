@@ -1,18 +1,13 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """The bench's programs on this host, and the comparison as a whole on the lab."""
 
-import json
 import os
 import shutil
-import subprocess
-import sys
 import tempfile
 import unittest
 
-from bench_case import BENCH_COMMAND, BUILD, HERE, mpirun, program
+from bench_case import HERE, OnTheLab, mpirun, program
 from nezha_bench.output import read_json_line
-
-from lab_case import make_lab
 
 
 class MpiProgram(unittest.TestCase):
@@ -104,30 +99,7 @@ class GlooProgram(unittest.TestCase):
                 self.assertIn(text, done.stderr)
 
 
-def component_dir(case):
-    """Where the build's component lies, or a skip."""
-    component = os.environ.get("NEZHA_COMPONENT_DIR") or os.path.join(BUILD, "component")
-    if not os.path.isfile(os.path.join(component, "mca_coll_nezha.so")):
-        case.skipTest(f"there is no component in {component}")
-    return component
-
-
-class Comparison(unittest.TestCase):
-    @classmethod
-    def setUpClass(cls):
-        program("nezha_allreduce_bench")
-        make_lab(cls, nodes=2)  # for the skip, where there can be none
-
-    def bench(self, *arguments):
-        with tempfile.TemporaryDirectory() as directory:
-            path = os.path.join(directory, "bench.json")
-            done = subprocess.run([sys.executable, BENCH_COMMAND, "--build", BUILD, "--json", path, *arguments],
-                                  capture_output=True, text=True, timeout=300, stdin=subprocess.DEVNULL)
-            if not os.path.exists(path):
-                return done, None
-            with open(path, encoding="utf-8") as file:
-                return done, json.load(file)
-
+class Comparison(OnTheLab):
     def test_incumbents(self):
         done, found = self.bench("--subject", "ompi-all", "--competitors", "ompi-all,ompi-one", "--nodes", "2",
                                  "--rail", "1gbit", "--rail", "500mbit", "--rounds", "2", "--sizes", "4,256K",
@@ -154,7 +126,7 @@ class Comparison(unittest.TestCase):
         self.assertTrue(0 < row["min_us"] <= row["avg_us"] <= row["max_us"])
 
     def test_a_nezha_that_is_not_there_is_told(self):
-        done, found = self.bench("--component-dir", component_dir(self), "--competitors", "nezha", "--nodes", "2", "--rounds", "1",
+        done, found = self.bench("--component-dir", self.component_dir(), "--competitors", "nezha", "--nodes", "2", "--rounds", "1",
                                  "--sizes", "1M", "--time", "0.02", "--nezha-mca", "coll", "^nezha")
         self.assertEqual(done.returncode, 3, done.stderr)
         self.assertIn('INVALID: the column "Nezha" is not about Nezha', done.stdout)
@@ -162,7 +134,7 @@ class Comparison(unittest.TestCase):
 
     def test_another_build(self):
         """Whether its column is about that build: it is not about Nezha at all where that build's component cannot be loaded."""
-        own = component_dir(self)
+        own = self.component_dir()
         with tempfile.TemporaryDirectory() as build:
             other = os.path.join(build, "component")
             shutil.copytree(own, other)

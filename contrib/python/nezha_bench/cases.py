@@ -3,6 +3,7 @@
 
 import dataclasses
 
+from nezha_lab import Lab
 from nezha_lab.spec import LabSpec, bits_per_second
 
 from .errors import BenchError
@@ -16,6 +17,10 @@ class Case:
     nodes: int
     rails: tuple
     node_rates: tuple = ()
+
+    def lab(self):
+        """Not up yet."""
+        return Lab(self.nodes, list(self.rails), node_rates=list(self.node_rates))
 
     def rates(self):
         """rates[node][rail] in bits per second, None where unshaped. Raises LabError for a rate that is none."""

@@ -7,7 +7,6 @@ import signal
 import sys
 import time
 
-from nezha_lab import Lab
 from nezha_lab.leaving import exit_status
 
 from . import rounds, summary
@@ -32,7 +31,7 @@ def _measure(build, progress):
     programs.check(who)
     effort = Effort(tuple(parse_sizes(_SIZES)), _SECONDS_PER_SIZE)
     start = time.monotonic()
-    with (Lab(case.nodes, list(case.rails)) as lab,
+    with (case.lab() as lab,
           progress.make("demo", NEZHA, _MOST_ROUNDS * (len(who) + 1), len(effort.sizes)) as seen):
         measured = rounds.measure(lab, Launcher(case, programs, effort), NEZHA, who, _MOST_ROUNDS, seen,
                                   lambda: time.monotonic() - start > _ENOUGH_SECONDS)

@@ -22,14 +22,15 @@ def _processor():
     return names[0] if names else platform.machine()
 
 
-def start():
+def start(kind="cases"):
+    """kind: what the list is called that add_case() adds to."""
     return {"format": FORMAT, "command": sys.argv, "python": platform.python_version(), "machine": machine(),
-            "started": datetime.datetime.now().astimezone().isoformat(timespec="seconds"), "cases": []}
+            "started": datetime.datetime.now().astimezone().isoformat(timespec="seconds"), kind: []}
 
 
-def add_case(document, measured, summary, launcher):
+def add_case(document, measured, summary, launcher, kind="cases"):
     """Raw values: every launch of every round, as the programs printed them."""
-    document["cases"].append({
+    document[kind].append({
         "summary": summary,
         "programs": dataclasses.asdict(launcher.programs), "effort": dataclasses.asdict(launcher.effort),
         "nezha_mca": [list(pair) for pair in launcher.nezha_mca],

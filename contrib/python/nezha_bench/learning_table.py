@@ -6,8 +6,6 @@ import sys
 
 from rich.console import Console
 
-from nezha_lab import Lab
-
 from . import learning, rounds, table
 from .sizes import size_text
 
@@ -20,14 +18,13 @@ _READING = (f"us: a late call with what was learned, median. settled: calls unti
 def run(launcher, count):
     case = launcher.case
     seconds = rounds.deadline(launcher.effort, case.nodes) + 60
-    with Lab(case.nodes, list(case.rails), node_rates=list(case.node_rates)) as lab:
+    with case.lab() as lab:
         found = learning.measure(lab, launcher, count, seconds, lambda text: print(f"{case.name}: {text}", file=sys.stderr))
     console = Console(highlight=False)
-    console.print(f"\n{case.name}: {table.case_text({**vars(case)})}, {count} rounds", markup=False, soft_wrap=True)
+    table.say(console, table.heading(vars(case), count))
     table.print_table(console, ["size", "us", "way", "settled", "cost", "floor", "/ plain", "floor"],
                       [_cells(cost) for cost in learning.summarise(found)])
-    for line in _READING:
-        console.print(line, markup=False, soft_wrap=True)
+    table.say(console, _READING)
 
 
 def _cells(cost):

@@ -22,7 +22,7 @@ class Bar:
         self._bar = Progress(TextColumn("{task.description}"), BarColumn(), TextColumn("{task.percentage:>3.0f}%"),
                              TimeElapsedColumn(), TimeRemainingColumn(), console=console, transient=True)
         self._task = self._bar.add_task(case, total=launches * sizes)
-        self._case, self._now = case, case
+        self._case, self._now, self._sizes, self._begun = case, case, sizes, 0
 
     def __enter__(self):
         self._bar.start()
@@ -33,7 +33,8 @@ class Bar:
 
     def launch(self, number, count, who):
         self._now = f"{self._case}  round {number + 1} of {count}  {name_of(who, self._subject)}"
-        self._bar.update(self._task, description=self._now)
+        self._bar.update(self._task, description=self._now, completed=self._begun * self._sizes)
+        self._begun += 1
 
     def size(self, size):
         self._bar.update(self._task, advance=1, description=f"{self._now}  {size_text(size)}")

@@ -30,10 +30,10 @@ def deadline(effort, nodes):
     return 60.0 + _PATIENCE * (len(effort.sizes) * (effort.seconds + 1.5) + slowest)
 
 
-def measure(lab, launcher, subject, competitors, count, progress, enough=lambda: False):
+def measure(lab, launcher, subject, competitors, count, progress, enough=lambda: False, run=launch.run):
     """Measures `count` rounds into a Measured. Ctrl-C ends it early and keeps the rounds that are complete.
 
-    No further round begins once enough() is true.
+    No further round begins once enough() is true. run makes one launch, as launch.run does.
     """
     case, sizes = launcher.case, launcher.effort.sizes
     seconds = deadline(launcher.effort, case.nodes)
@@ -48,7 +48,7 @@ def measure(lab, launcher, subject, competitors, count, progress, enough=lambda:
             for who in sequence:
                 progress.launch(number, count, who)
                 real = subject if who == AGAIN else who
-                launches[who] = launch.run(lab, launcher, real, seconds, progress.size)
+                launches[who] = run(lab, launcher, real, seconds, progress.size)
             measured.rounds.append(launches)
             measured.orders.append(sequence)
             progress.round_done(number, count)

@@ -15,18 +15,24 @@ _SIGNS = {stats.FASTER: "+", stats.SLOWER: "-", stats.UNRESOLVED: "="}
 
 def print_summary(summary, console=None):
     console = console or Console(highlight=False)
-    for line in _heading(summary):
-        console.print(line, markup=False, soft_wrap=True)
+    say(console, heading(summary["case"], summary["rounds"], summary["interrupted"]))
     print_table(console, _columns(summary), [_cells(summary, row) for row in summary["sizes"]])
-    for line in _reading(summary):
-        console.print(line, markup=False, soft_wrap=True)
+    say(console, _reading(summary))
     console.print()
     print_table(console, ["size", *(f"{SHORT[who]} CPU s/GiB" for who in summary["competitors"])],
                  [_cpu_cells(summary, row) for row in summary["sizes"]])
-    for line in _notes(summary):
+    say(console, _notes(summary))
+    print_invalid(console, summary, "column")
+
+
+def say(console, lines):
+    for line in lines:
         console.print(line, markup=False, soft_wrap=True)
+
+
+def print_invalid(console, summary, part):
     for who, reason in summary["invalid"].items():
-        console.print(Text(f"*** INVALID: the column \"{SHORT[who]}\" is not about Nezha: {reason} ***",
+        console.print(Text(f"*** INVALID: the {part} \"{SHORT[who]}\" is not about Nezha: {reason} ***",
                            style="bold white on red"), soft_wrap=True)
 
 
@@ -39,9 +45,10 @@ def case_text(case):
     return f"{case['nodes']} nodes, {rails}{uneven}"
 
 
-def _heading(summary):
-    ended = ", ended early" if summary["interrupted"] else ""
-    return ["", f"{summary['case']['name']}: {case_text(summary['case'])}, {summary['rounds']} rounds{ended}"]
+def heading(case, rounds, interrupted=False):
+    """The lines above a table."""
+    ended = ", ended early" if interrupted else ""
+    return ["", f"{case['name']}: {case_text(case)}, {rounds} round{'' if rounds == 1 else 's'}{ended}"]
 
 
 def print_table(console, columns, rows):
@@ -74,7 +81,7 @@ def _cells(summary, row):
     for who in summary["competitors"]:
         if who != summary["subject"]:
             cell = row["competitors"][who]
-            cells += [(_time(cell["us"]["median"]) + _mark(cell), None), _ratio(cell)]
+            cells += [(_time(cell["us"]["median"]) + _mark(cell), None), ratio_cell(cell["over_subject"], cell["subject_is"])]
     return cells + [(f"{100 * row['noise_floor']:.1f}%", "dim")]
 
 
@@ -91,8 +98,8 @@ def _limit_cells(row, subject):
     return [(_time(row["limit_us"]), "dim"), (text, None)]
 
 
-def _ratio(cell):
-    part, verdict = cell["over_subject"], cell["subject_is"]
+def ratio_cell(part, verdict):
+    """part: an Estimate as a dict."""
     return (f"{part['median']:.3f} [{part['low']:.3f} {part['high']:.3f}] {_SIGNS[verdict]}", _STYLES[verdict])
 
 
