@@ -31,6 +31,10 @@ class Computed(unittest.TestCase):
         self.assertAlmostEqual(allowed.bytes_between(9.0, 10.0), 3 * rate)
         self.assertAlmostEqual(allowed.bytes_between(9.0, 13.0), (3 + 2 * 1 + 3) * rate)
 
+    def test_a_rail_that_two_nodes_have_lost_between_them_carries_to_the_others(self):
+        self.assertEqual(soak.lost_by_pair(make_lab(self, nodes=3, rails=["none"]), 0, 1, 2), set())
+        self.assertEqual(soak.lost_by_pair(make_lab(self, nodes=2, rails=["none"]), 0, 1, 0), {(0, 0), (1, 0)})
+
     def test_table(self):
         found = {"rounds": [{"beyond_ms": 1.0, "first_bytes_ms": 2.0, "full_ms": 3.0}] * 2, "Gloo": "no call ends within 20 s"}
         lines = list(table.lines({"silent": found}))

@@ -27,7 +27,9 @@ Breaks rails of an emulated cluster under a running job that checks every elemen
                    what the remaining rail needs; then the rail's return: first bytes on it, and 95 % of the speed again.
                    Beside it what Open MPI (over all rails) and Gloo do under the same fault, one try each
   three-of-four    the same with three of four rails lost at once
-  soak             a random fault of a random rail each second: throughput against what the whole rails allow
+  soak             a random fault of a random rail each second: throughput against what the surviving rails of the node
+                   that has least left allow; a rail that is half-open between two nodes counts as surviving at both, who
+                   reach the others over it
   flood            strangers who connect and say the wrong thing: throughput beside that without them
 
 4 nodes, 1 + 1 Gbit/s (4 x 0.25 for three-of-four), vectors of 16 MiB. Exit status 77: this machine cannot run a lab."""

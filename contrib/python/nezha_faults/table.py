@@ -32,7 +32,7 @@ def _lost(case, found):
 
 
 def _soak(_case, found):
-    yield ("soak", f"throughput of what whole rails allow, {found['faults']} faults, longest call {found['longest_ms']:.0f} ms; "
+    yield ("soak", f"throughput of what surviving rails allow, {found['faults']} faults, longest call {found['longest_ms']:.0f} ms; "
            f"without faults {100 * found['without_faults']:.1f} %",
            f"{100 * found['part']:.1f} %", "", str(found["calls"]), "85 %")
 
