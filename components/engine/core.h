@@ -124,6 +124,7 @@ class Core final : public PieceReceiver, public Admission {
   void wire_up(Peer& peer, bool promising);
   void rail_moved(std::uint8_t local_rail, const RailAddress& address);
   void tell_back(std::uint8_t local_rail);
+  void announce(std::uint8_t local_rail);
   void tell_rails(Peer& peer);
   void take_news();
 

@@ -40,6 +40,7 @@ void Core::rail_back(std::uint8_t local_rail, const RailAddress& address) {
     rail_moved(local_rail, address);
   else
     tell_back(local_rail);
+  announce(local_rail);
   wiring_.rail_back(local_rail, moved, clock_.now());
 }
 
@@ -49,6 +50,16 @@ void Core::tell_back(std::uint8_t local_rail) {
   if (rail.family == 0) return;
   for (const auto& [id, peer] : peers_)
     if (!peer->connects && peer->trunk->lanes_up() != 0) peer->trunk->tell_rail(notice_of(local_rail, rail));
+}
+
+/// One process of a node is enough: the others have the same address.
+void Core::announce(std::uint8_t local_rail) {
+  std::vector<RailAddress> taken;
+  for (const auto& [id, peer] : peers_) {
+    if (peer->same_node && peer->address.job_rank < self_.job_rank) return;
+    taken.insert(taken.end(), peer->address.rails.begin(), peer->address.rails.end());
+  }
+  places_[local_rail].transport->announce(places_[local_rail].rail, taken);
 }
 
 std::optional<std::uint8_t> Core::rail_added(Transport& transport, const RailAddress& address) {

@@ -22,6 +22,18 @@ class Survives(FaultCase):
             self.assertIn(f"rail tcp/eth{rail} is back", output)
         self.assertIn("the other side has closed it", output)
 
+    def datagrams(self, node):
+        """Sent from that node over IPv4 so far."""
+        shown = self.lab.exec(node, ["cat", "/proc/net/snmp"], check=True, capture_output=True, text=True).stdout
+        names, values = [line.split() for line in shown.splitlines() if line.startswith("Udp:")]
+        return int(values[names.index("OutDatagrams")])
+
+    def test_a_rail_that_is_back_is_announced(self):
+        """Else neighbours that have asked for it in vain do so again after a second only."""
+        before = [self.datagrams(node) for node in range(NODES)]
+        self.survives([(0.3, self.lab.cut, 1, 1), (1, self.lab.heal, 1, 1)], seconds=3)
+        self.assertEqual([self.datagrams(node) - old for node, old in enumerate(before)], [0, 4, 0])
+
     def test_silent_loss(self):
         output = self.survives([(0.5, self.lab.silence, 1), (2.5, self.lab.speak, 1)], seconds=5)
         self.assertIn("is suspect: no answer for", output)

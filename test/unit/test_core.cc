@@ -27,26 +27,39 @@ std::vector<RailAddress> some_rails(std::size_t count) {
   return rails;
 }
 
+/// What a transport was told.
+struct Words {
+  std::size_t bound = 0;
+  std::vector<std::size_t> announced;  ///< rails
+  std::size_t taken = 0;               ///< addresses, the last time
+};
+
 /// Has rails and no lanes, and remembers what it was told.
 class Told final : public Transport {
  public:
-  explicit Told(std::size_t& bound) : bound_(bound) {}
+  explicit Told(Words& words) : words_(words) {}
   std::span<const RailAddress> rails() const override { return rails_; }
   void connect(const LaneSpec&, std::size_t, const RailAddress&, Nanoseconds) override {}
   bool progress(Watch) override { return false; }
   int wait_fd(Watch) const override { return -1; }
   Nanoseconds next_deadline() const override { return 0; }
-  void bound_lanes(std::size_t bytes) override { bound_ = bytes; }
+  void bound_lanes(std::size_t bytes) override { words_.bound = bytes; }
+  void announce(std::size_t rail, std::span<const RailAddress> taken) override {
+    words_.announced.push_back(rail);
+    words_.taken = taken.size();
+  }
   void forget(Lane&) override {}
 
  private:
-  std::size_t& bound_;
+  Words& words_;
   const std::vector<RailAddress> rails_ = some_rails(2);
 };
 
-class Memory : public testing::Test {
+class OneOfAJob : public testing::Test {
  protected:
-  Memory() : core(config, clock, {}, 0, "here", 1, {}) { core.add_transport(std::make_unique<Told>(bound)); }
+  explicit OneOfAJob(std::uint32_t rank = 0) : core(config, clock, {}, rank, "here", 1000, {}) {
+    core.add_transport(std::make_unique<Told>(words));
+  }
 
   /// Another one, with so many rails, on a node of its own or on this one.
   void add_peer(std::size_t rails, bool same_node = false) {
@@ -61,26 +74,28 @@ class Memory : public testing::Test {
 
   Config config;
   StoppedClock clock;
-  std::size_t bound = 0;
+  Words words;
   std::size_t peers = 0;
   Core core;
 };
 
+class Memory : public OneOfAJob {};
+
 TEST_F(Memory, LanesGetLessAsPeersCome) {
   add_peer(2);
-  EXPECT_EQ(bound, 512 * KiB);
+  EXPECT_EQ(words.bound, 512 * KiB);
   while (peers < 16) add_peer(2);
-  EXPECT_EQ(bound, 512 * KiB);
+  EXPECT_EQ(words.bound, 512 * KiB);
   while (peers < 64) add_peer(2);
-  EXPECT_EQ(bound, 128 * KiB);
+  EXPECT_EQ(words.bound, 128 * KiB);
   EXPECT_EQ(core.trunk_options(0).keep, keep_memory(65));
 }
 
 TEST_F(Memory, APeerWithOneLaneAllowsItMore) {
   while (peers < 64) add_peer(1);
-  EXPECT_EQ(bound, 256 * KiB);
+  EXPECT_EQ(words.bound, 256 * KiB);
   add_peer(2);  // one with more counts for all
-  EXPECT_EQ(bound, lane_memory(65, 2));
+  EXPECT_EQ(words.bound, lane_memory(65, 2));
 }
 
 TEST(PeerMemory, IsWhatWasPromised) {
@@ -92,6 +107,28 @@ TEST(PeerMemory, IsWhatWasPromised) {
     EXPECT_GE(keep_memory(peers), 2 * kMostCopied) << "a small operation must always fit";
     EXPECT_EQ(lane_memory(peers, 16), 64 * KiB) << "a connection must always work";
   }
+}
+
+/// Rank 2; its peers are the ranks from 1 on.
+class Announced : public OneOfAJob {
+ protected:
+  Announced() : OneOfAJob(2) {}
+  void rail_is_back() { core.rail_back(1, core.self().rails[1]); }
+};
+
+TEST_F(Announced, ARailThatIsBackByTheFirstProcessOfItsNode) {
+  add_peer(2);
+  add_peer(2, true);  // the rank is its own, which does not matter here
+  add_peer(1, true);
+  rail_is_back();
+  EXPECT_EQ(words.announced, std::vector<std::size_t>{1});
+  EXPECT_EQ(words.taken, 5u) << "where its peers are";
+}
+
+TEST_F(Announced, NotByTheOthersOfItsNode) {
+  add_peer(2, true);
+  rail_is_back();
+  EXPECT_TRUE(words.announced.empty());
 }
 
 }  // namespace

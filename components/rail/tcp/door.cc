@@ -165,6 +165,7 @@ bool Door::progress(bool ready) {
     if (now >= next_deadline_) {
       expire(now);
       resume(now);
+      go_on_announcing(now);
       any = true;
     }
   }

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "rail/rail.h"
+#include "rail/tcp/announcement.h"
 #include "rail/tcp/handshake.h"
 #include "rail/tcp/interface.h"
 #include "rail/tcp/options.h"
@@ -52,6 +53,8 @@ class Door {
   bool knows(const Interface& interface) const;
   /// One rail more. It is logged and left out when it cannot be.
   void add_rail(Interface interface, Transport& transport);
+  /// See Transport::announce().
+  void announce(std::size_t rail, std::span<const RailAddress> taken);
   /// So many bytes of the kernel's memory for lanes to come; those within a node may have more.
   void bound_lanes(std::size_t bytes);
   /// Index of a rail among the process's.
@@ -93,6 +96,7 @@ class Door {
   static const SystemInterface* device_of(const Rail& rail, std::span<const SystemInterface> present);
   void follow_name(std::size_t rail, const SystemInterface& device);
   Status reopen(std::size_t rail, const Interface& now);
+  void go_on_announcing(Nanoseconds now);
 
   // door_handshakes.cc
   static std::uint64_t tag_of(const Handshake& handshake);
@@ -120,7 +124,8 @@ class Door {
   std::vector<RailAddress> addresses_;
   std::vector<std::unique_ptr<Handshake>> pending_;  ///< in order of arrival; closed ones are swept after the events
   std::vector<Failure> failures_;                    ///< of connect(), to be told by progress()
-  Nanoseconds next_deadline_ = 0;                    ///< of pending_ and pauses; 0 = none
+  std::vector<Announcement> announcements_;
+  Nanoseconds next_deadline_ = 0;                    ///< of pending_, announcements_ and pauses; 0 = none
   std::uint64_t refusals_ = 0;
   std::uint64_t pauses_ = 0;
   bool said_unbound_ = false;

@@ -107,6 +107,7 @@ void Door::sweep() {
   next_deadline_ = 0;
   for (const auto& handshake : pending_) due_by(handshake->deadline());
   for (const Rail& rail : rails_) due_by(rail.paused_until);
+  for (const Announcement& each : announcements_) due_by(each.due());
 }
 
 Nanoseconds Door::next_deadline() const { return failures_.empty() ? next_deadline_ : 1; }

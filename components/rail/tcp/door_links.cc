@@ -105,4 +105,17 @@ Status Door::reopen(std::size_t rail, const Interface& now) {
   return watch_listeners(rail, EPOLLIN, EPOLL_CTL_ADD) ? Status{} : Status{Code::io, "epoll refuses a listener"};
 }
 
+void Door::announce(std::size_t rail, std::span<const RailAddress> taken) {
+  announcements_.emplace_back(rails_[rail].interface, taken, clock_.now());
+  go_on_announcing(clock_.now());
+}
+
+void Door::go_on_announcing(Nanoseconds now) {
+  for (Announcement& each : announcements_) {
+    each.step(now);
+    due_by(each.due());
+  }
+  std::erase_if(announcements_, [](const Announcement& each) { return each.due() == 0; });
+}
+
 }  // namespace nezha

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 # Rails over TCP.
 engine_sources += \
+	%D%/announcement.cc %D%/announcement.h \
 	%D%/discover.cc %D%/discover.h \
 	%D%/door.cc %D%/door.h %D%/door_handshakes.cc %D%/door_links.cc \
 	%D%/interface.h %D%/options.h \
@@ -14,9 +15,10 @@ engine_sources += \
 	%D%/tcp_lane.cc %D%/tcp_lane.h %D%/tcp_lane_worker.cc \
 	%D%/tcp_transport.cc %D%/tcp_transport.h
 
-gtest_programs += test/unit/test_tcp_admission test/unit/test_tcp_discover test/unit/test_tcp_lane \
-	test/unit/test_tcp_lane_cut test/unit/test_tcp_lane_memory test/unit/test_tcp_lane_worker
+gtest_programs += test/unit/test_tcp_admission test/unit/test_tcp_announcement test/unit/test_tcp_discover \
+	test/unit/test_tcp_lane test/unit/test_tcp_lane_cut test/unit/test_tcp_lane_memory test/unit/test_tcp_lane_worker
 test_unit_test_tcp_admission_SOURCES = test/unit/test_tcp_admission.cc test/unit/tcp_pair.h
+test_unit_test_tcp_announcement_SOURCES = test/unit/test_tcp_announcement.cc
 test_unit_test_tcp_discover_SOURCES = test/unit/test_tcp_discover.cc
 test_unit_test_tcp_lane_SOURCES = test/unit/test_tcp_lane.cc test/unit/tcp_pair.h test/unit/random_bytes.h
 test_unit_test_tcp_lane_cut_SOURCES = test/unit/test_tcp_lane_cut.cc test/unit/tcp_pair.h test/unit/random_bytes.h

@@ -34,6 +34,7 @@ class TcpTransport final : public Transport, private Door::Host {
   int wait_fd(Watch watch) const override { return (watch == Watch::all ? shop_.all : shop_.rare).get(); }
   Nanoseconds next_deadline() const override;
   void bound_lanes(std::size_t bytes) override;
+  void announce(std::size_t rail, std::span<const RailAddress> taken) override { door_.announce(rail, taken); }
   void forget(Lane& lane) override;
   void employ(std::size_t rail, RailWorker& worker) override;
 

@@ -1,0 +1,69 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "rail/tcp/announcement.h"
+
+#include <algorithm>
+#include <iterator>
+
+#include "rail/tcp/socket.h"
+
+namespace nezha {
+namespace {
+
+constexpr std::uint16_t kDiscard = 9;
+/// After the first question; the last one is for links that take their time.
+constexpr Nanoseconds kPauses[] = {10 * kMillisecond, 30 * kMillisecond, 120 * kMillisecond};
+constexpr std::size_t kQuestions = std::size(kPauses) + 1;
+constexpr unsigned kLongestPrefix = 30;
+
+using Bytes = std::array<std::uint8_t, 16>;
+
+std::uint32_t number_of(const Bytes& address) {
+  std::uint32_t number = 0;
+  for (std::size_t i = 0; i < 4; ++i) number = number << 8 | address[i];
+  return number;
+}
+
+Bytes bytes_of(std::uint32_t number) {
+  Bytes address{};
+  for (std::size_t i = 0; i < 4; ++i) address[i] = static_cast<std::uint8_t>(number >> (24 - 8 * i));
+  return address;
+}
+
+void ask(const Interface& interface, const Bytes& address) {
+  const Fd fd(socket(AF_INET, SOCK_DGRAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0));
+  const SocketAddress from(interface.family, interface.address, 0), to(interface.family, address, kDiscard);
+  if (!fd || bind_to_device(fd.get(), interface.device) == DeviceBinding::failed) return;
+  if (bind(fd.get(), from.get(), from.size) == 0) sendto(fd.get(), nullptr, 0, MSG_NOSIGNAL, to.get(), to.size);
+}
+
+}  // namespace
+
+/// Nodes have addresses next to one another, so the search begins half the network away from our own.
+std::vector<Bytes> unused_addresses(const Interface& interface, std::span<const RailAddress> taken, std::size_t most) {
+  std::vector<Bytes> found;
+  if (interface.family != 4 || interface.prefix == 0 || interface.prefix > kLongestPrefix) return found;
+  const std::uint32_t last = 0xffffffffU >> interface.prefix;  // within the network: that of broadcasts
+  const std::uint32_t self = number_of(interface.address);
+  const auto known = [&](const Bytes& address) {
+    return std::any_of(taken.begin(), taken.end(),
+                       [&](const RailAddress& rail) { return rail.family == 4 && rail.address == address; });
+  };
+  for (std::uint32_t step = 0; step <= last && found.size() < most; ++step) {
+    const std::uint32_t host = (self + last / 2 + 1 + step) & last;
+    const Bytes address = bytes_of((self & ~last) | host);
+    if (host != 0 && host != last && address != interface.address && !known(address)) found.push_back(address);
+  }
+  return found;
+}
+
+Announcement::Announcement(const Interface& interface, std::span<const RailAddress> taken, Nanoseconds now)
+    : interface_(interface), addresses_(unused_addresses(interface, taken, kQuestions)), due_(now) {}
+
+void Announcement::step(Nanoseconds now) {
+  if (asked_ == addresses_.size() || now < due_) return;
+  ask(interface_, addresses_[asked_]);
+  if (asked_ < std::size(kPauses)) due_ = now + kPauses[asked_];
+  ++asked_;
+}
+
+}  // namespace nezha

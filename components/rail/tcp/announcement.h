@@ -1,0 +1,42 @@
+// SPDX-License-Identifier: BSD-3-Clause
+/// Has the neighbours of a rail that is back learn its hardware address at once. While it was away some have asked for that in
+/// vain, and their kernels ask again after a second only; connections wait for it.
+///
+/// A question of ours for an address that nobody has is broadcast, and tells them as well. The kernel asks it for an empty
+/// datagram to port 9 (discard), which needs no privilege. Over IPv4 only: IPv6 asks no broadcast questions. It takes several
+/// in a row, each for another address: one may get lost, and neighbours whose links come back a little later hear none before.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "rail/rail.h"
+#include "rail/tcp/interface.h"
+#include "util/clock.h"
+
+namespace nezha {
+
+/// Up to `most` addresses of the interface's IPv4 network that are not in `taken`, nor its own, nor that of the network or of
+/// its broadcasts.
+std::vector<std::array<std::uint8_t, 16>> unused_addresses(const Interface& interface, std::span<const RailAddress> taken,
+                                                           std::size_t most);
+
+class Announcement {
+ public:
+  Announcement(const Interface& interface, std::span<const RailAddress> taken, Nanoseconds now);
+  /// Asks what is due. Without effect where that is not possible: neighbours then learn later.
+  void step(Nanoseconds now);
+  /// When step() must be called next; 0 = it is over.
+  Nanoseconds due() const { return asked_ < addresses_.size() ? due_ : 0; }
+
+ private:
+  Interface interface_;
+  std::vector<std::array<std::uint8_t, 16>> addresses_;
+  std::size_t asked_ = 0;
+  Nanoseconds due_;
+};
+
+}  // namespace nezha

@@ -1,0 +1,80 @@
+// SPDX-License-Identifier: BSD-3-Clause
+/// Whom a rail that is back asks for, so that its neighbours hear of it. That it asks: test/mpi/test_moving_rails.py.
+#include "rail/tcp/announcement.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <string>
+
+namespace nezha {
+namespace {
+
+using Texts = std::vector<std::string>;
+
+Interface at(std::array<std::uint8_t, 4> address, std::uint8_t prefix) {
+  Interface interface{"eth0", "eth0", 4, {}, prefix, 0};
+  std::copy(address.begin(), address.end(), interface.address.begin());
+  return interface;
+}
+
+std::vector<RailAddress> taken(const std::vector<std::array<std::uint8_t, 4>>& addresses) {
+  std::vector<RailAddress> rails;
+  for (const auto& address : addresses) {
+    RailAddress& rail = rails.emplace_back();
+    rail.family = 4;
+    std::copy(address.begin(), address.end(), rail.address.begin());
+  }
+  return rails;
+}
+
+Texts texts(const Interface& interface, const std::vector<RailAddress>& rails, std::size_t most = 4) {
+  Texts found;
+  for (const auto& address : unused_addresses(interface, rails, most)) found.push_back(address_text(4, address));
+  return found;
+}
+
+TEST(Announcement, AsksForAddressesOfItsOwnNetworkFarFromItsOwn) {
+  EXPECT_EQ(texts(at({10, 11, 0, 1}, 24), {}), (Texts{"10.11.0.129", "10.11.0.130", "10.11.0.131", "10.11.0.132"}));
+  EXPECT_EQ(texts(at({10, 11, 200, 7}, 16), {}, 1), (Texts{"10.11.72.7"}));
+  EXPECT_EQ(texts(at({10, 11, 0, 1}, 8), {}, 2), (Texts{"10.139.0.1", "10.139.0.2"}));
+}
+
+TEST(Announcement, LeavesPeersAlone) {
+  EXPECT_EQ(texts(at({10, 11, 0, 1}, 24), taken({{10, 11, 0, 129}, {10, 11, 0, 131}, {10, 12, 0, 130}}), 2),
+            (Texts{"10.11.0.130", "10.11.0.132"}));
+}
+
+TEST(Announcement, NeverAsksForTheNetworkItsBroadcastsOrItself) {
+  EXPECT_EQ(texts(at({10, 0, 0, 6}, 29), {}, 8), (Texts{"10.0.0.2", "10.0.0.3", "10.0.0.4", "10.0.0.5", "10.0.0.1"}));
+  EXPECT_EQ(texts(at({10, 0, 0, 1}, 30), {}), (Texts{"10.0.0.2"}));
+}
+
+TEST(Announcement, AsksNobodyWhereNobodyIsLeft) {
+  EXPECT_EQ(texts(at({10, 0, 0, 1}, 30), taken({{10, 0, 0, 2}})), Texts{});
+  for (const std::uint8_t prefix : {0, 31, 32}) EXPECT_EQ(texts(at({10, 0, 0, 1}, prefix), {}), Texts{}) << +prefix;
+  Interface ipv6 = at({0xfd, 0, 0, 1}, 24);
+  ipv6.family = 6;
+  EXPECT_EQ(texts(ipv6, {}), Texts{});
+}
+
+TEST(Announcement, AsksSeveralTimesInTheFirstMoments) {
+  Interface nowhere = at({10, 11, 0, 1}, 24);
+  nowhere.device = "no-such-device";
+  Announcement announcement(nowhere, {}, kSecond);
+  std::vector<Nanoseconds> when;
+  while (announcement.due() != 0) {
+    when.push_back(announcement.due());
+    announcement.step(when.back() - 1);
+    EXPECT_EQ(announcement.due(), when.back()) << "too early";
+    announcement.step(when.back());
+    ASSERT_LE(when.size(), 4u);
+  }
+  EXPECT_EQ(when.front(), kSecond);
+  EXPECT_EQ(when.size(), 4u);
+  EXPECT_LT(when.back(), kSecond + 200 * kMillisecond);
+  EXPECT_EQ(Announcement(at({10, 0, 0, 1}, 32), {}, kSecond).due(), 0) << "nobody to ask for";
+}
+
+}  // namespace
+}  // namespace nezha
