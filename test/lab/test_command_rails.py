@@ -1,14 +1,18 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """nezha rails: the component's own answer, on this host and on emulated nodes."""
 
+import argparse
 import os
 import re
 import subprocess
 import tempfile
 import unittest
+from unittest import mock
 
 from command_case import COMMAND, COMPONENT, CommandCase, plain
 from lab_case import make_lab
+
+from nezha_command import fleet, launch
 
 NODES = ("n0", "n1", "n2")
 ALL = ("--host", ",".join(NODES))
@@ -38,6 +42,17 @@ class Here(CommandCase):
 
     def test_a_launcher_that_fails(self):
         self.nezha("rails", "--launcher", "false", status=3)
+
+    def test_a_launcher_that_does_not_end(self):
+        """It is ended when all have answered, and not complained about."""
+        with tempfile.TemporaryDirectory() as place:
+            launcher = os.path.join(place, "launcher")
+            with open(launcher, "w", encoding="ascii") as file:
+                file.write('#!/bin/sh\n"$@"\nexec sleep 600\n')
+            os.chmod(launcher, 0o755)
+            with mock.patch.multiple(fleet, _ENOUGH=0.1), mock.patch.multiple(launch, COMMAND=COMMAND):
+                answers = fleet.ask(argparse.Namespace(launcher=launcher), ["rails"], seconds=100)
+        self.assertEqual((len(answers.by_node), answers.complaint), (1, ""))
 
 
 class Lab(CommandCase):
