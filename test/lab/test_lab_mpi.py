@@ -30,8 +30,17 @@ class MpiCase(unittest.TestCase):
         cls.exchange = os.path.join(cls.directory, "exchange")
         subprocess.run(["mpicc", "-O1", os.path.join(HERE, "exchange.c"), "-o", cls.exchange], check=True)
 
+    def shell(self, script, **options):
+        """On each rank. 5.0's mpirun misses the end of one such job in 50, and waits for ever."""
+        for more in (True, True, True, False):
+            try:
+                return self.lab.mpirun(["sh", "-c", script], timeout=30, **options)
+            except subprocess.TimeoutExpired:
+                if not more:
+                    raise
+
     def output(self, script, **options):
-        done = self.lab.mpirun(["sh", "-c", script], timeout=60, **options)
+        done = self.shell(script, **options)
         self.assertEqual(done.returncode, 0, done.stderr)
         return sorted(done.stdout.split("\n"))[1:]
 
@@ -60,7 +69,7 @@ class Ranks(MpiCase):
                          ["/usr/lib x"] * NODES)
 
     def test_exit_status(self):
-        self.assertEqual(self.lab.mpirun(["sh", "-c", "exit $OMPI_COMM_WORLD_RANK"], np=2, timeout=60).returncode, 1)
+        self.assertEqual(self.shell("exit $OMPI_COMM_WORLD_RANK", np=2).returncode, 1)
 
 
 class Rails(MpiCase):

@@ -6,7 +6,7 @@ import time
 import unittest
 
 from mpi_case import COMPONENT, program
-from nezha_lab import Lab, LabUnavailable
+from nezha_lab import Lab, LabUnavailable, openmpi
 
 RAILS = 2
 NODES = 3
@@ -52,6 +52,6 @@ class FaultCase(unittest.TestCase):
         for when, fault, *arguments in faults:
             time.sleep(max(0.0, start + when - time.monotonic()))
             fault(*arguments)
-        output = job.communicate(timeout=90 + 2 * seconds)[0]
+        output = openmpi.output(job.communicate(timeout=90 + 2 * seconds)[0])
         self.assertTrue(job.returncode == 0 and "passed" in output.splitlines(), output[-3000:])
         return output

@@ -59,7 +59,7 @@ def mpirun(command, np, params=None, component=True, preload=(), timeout=240, cw
         raise AssertionError(f"{command} did not end within {timeout} s\n{output[-2000:]}{errors[-2000:]}") from expired
     finally:
         job.kill()
-    return subprocess.CompletedProcess(job.args, job.returncode, output, errors)
+    return subprocess.CompletedProcess(job.args, job.returncode, openmpi.output(output), openmpi.output(errors))
 
 
 def plain(text):

@@ -205,10 +205,10 @@ const std::vector<Kind>& kinds() {
   return list;
 }
 
-const Kind& kind(const std::string& name) {
+const Kind& kind(std::string_view name) {
   for (const Kind& kind : kinds())
     if (kind.name == name) return kind;
-  throw std::invalid_argument("no kind " + name);
+  throw std::invalid_argument("no kind " + std::string(name));
 }
 
 std::vector<std::byte> make_vector(const Kind& kind, std::size_t count, std::uint64_t seed) {

@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "ranks.h"
@@ -25,7 +26,7 @@ struct Kind {
 /// All of them. Static storage.
 const std::vector<Kind>& kinds();
 /// The one with that name.
-const Kind& kind(const std::string& name);
+const Kind& kind(std::string_view name);
 
 /// A vector of one rank.
 std::vector<std::byte> make_vector(const Kind& kind, std::size_t count, std::uint64_t seed);

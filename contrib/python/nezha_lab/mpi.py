@@ -56,6 +56,8 @@ class Mpi:
         except BaseException:
             job.end()
             raise
+        if text:
+            output, errors = openmpi.output(output), openmpi.output(errors)
         return subprocess.CompletedProcess(job.args, job.returncode, output, errors)
 
     def popen(self, args, np=None, ppn=None, incumbent_rails="all", component_dir=None, nezha=True,

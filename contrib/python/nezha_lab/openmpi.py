@@ -58,3 +58,8 @@ def by_tcp():
 def outlives_ranks():
     """Options of mpirun with which a killed rank does not end the job."""
     return ["--enable-recovery"] if major() < 5 else ["--with-ft", "ulfm"]
+
+
+def output(text):
+    """What mpirun has printed, less the zero bytes that 5.0 now and then puts there behind a help text; None stays None."""
+    return text and text.replace("\0", "")
