@@ -3,9 +3,10 @@
 
 import dataclasses
 import os
+import shlex
 
 from .cases import Case, PRESETS, presets
-from .competitors import (ALL, NEZHA, NEZHA_OTHER, NEZHA_THREADS, ON_A_LAB, ONE, USUAL, WITH_COMPONENT, Effort,
+from .competitors import (ALL, GLOO, NEZHA, NEZHA_OTHER, NEZHA_THREADS, ON_A_LAB, ONE, USUAL, WITH_COMPONENT, Effort,
                           Programs, component_of_build)
 from .errors import BenchError
 from .sizes import QUICK_SIZES, parse_sizes
@@ -33,6 +34,8 @@ def effort(options):
 def wanted(options, case):
     """The competitors, subject first. With one rail, one and all are the same job."""
     usual = [NEZHA, NEZHA_THREADS] if options.cores is not None else list(USUAL)
+    if options.program:
+        usual = [name for name in usual if name != GLOO]
     names = options.competitors.split(",") if options.competitors else usual
     if options.against and NEZHA_OTHER not in names:
         names.append(NEZHA_OTHER)
@@ -41,6 +44,8 @@ def wanted(options, case):
             raise BenchError(f"competitor '{name}': {', '.join(ON_A_LAB)} are allowed")
     if NEZHA_OTHER in (options.subject, *names) and not options.against:
         raise BenchError(f"{NEZHA_OTHER} is of another build: --against says which")
+    if GLOO in (options.subject, *names) and options.program:
+        raise BenchError(f"competitor '{GLOO}': it runs no MPI program, --program is not allowed with it")
     if options.subject not in WITH_COMPONENT and not options.competitors:
         names.remove(NEZHA)
     if len(case.rails) == 1 and ONE in names and ALL in names:
@@ -55,3 +60,34 @@ def programs(options):
     if options.against:
         chosen = dataclasses.replace(chosen, other_dir=component_of_build(options.against))
     return chosen
+
+
+def command(options):
+    """The program's command line as words: --program is split as a shell would, what follows -- is as it stands."""
+    try:
+        words = shlex.split(options.program)
+    except ValueError as error:
+        raise BenchError(f"--program {options.program}: {error}") from None
+    if not words:
+        raise BenchError("--program: a command line is needed")
+    return words + options.words
+
+
+# What is about sizes, and what is about programs.
+_OF_SIZES = ("sizes", "time", "iterations", "warmup", "quick", "in_place", "statistic", "memory", "learning", "osu", "picture")
+_OF_PROGRAMS = ("words", "since", "limit")
+_WRITTEN = {"since": "from"}
+
+
+def check_together(options, default):
+    """Refuses options that mean nothing beside the others. default(name) is what one is when it is not given."""
+    given = [name for name in (_OF_SIZES if options.program is not None else _OF_PROGRAMS)
+             if getattr(options, name) != default(name)]
+    if given and options.program is not None:
+        raise BenchError(f"--{given[0].replace('_', '-')} is about our own program's sizes: it is not allowed beside --program")
+    if "words" in given:
+        raise BenchError(f"'{options.words[0]}': only --program takes words without an option before them, after --")
+    if given:
+        raise BenchError(f"--{_WRITTEN.get(given[0], given[0])} is about a program's run: it is allowed beside --program only")
+    if options.learning and options.against:
+        raise BenchError("--learning is about one build alone: --against is not allowed beside it")

@@ -8,7 +8,7 @@ import sys
 
 from nezha_lab.leaving import EXIT_UNAVAILABLE, exit_status, leave_on_signals
 
-from . import summary
+from . import choices, summary
 from .cases import PRESETS
 from .competitors import NEZHA, ON_A_LAB, USUAL
 from .errors import BenchError
@@ -30,6 +30,8 @@ result is checked.
   bench --unshaped --cores 'eth0=2;eth1=3' --sizes 256K:64M    what a thread per rail is worth, and where
   bench --learning --sizes 4:16M                              what learning costs in the first 1000 calls, and gains
   bench --against ../before/build/default --sizes 4K,16M      two builds of Nezha, among the others
+  bench --program 'pw.x -in si.in' --rounds 5                 a program as it is: its time, and that in MPI_Allreduce
+  bench --program '/usr/bin/python3 contrib/programs/training.py --seconds 75' --from 60
   bench --osu /usr/libexec/osu-micro-benchmarks/mpi/collective/osu_allreduce
 
 The cases: {', '.join(PRESETS)}.
@@ -62,6 +64,12 @@ def build_parser():
     add("--learning", action="store_true", help="instead of all that: Nezha alone, as it learns, with what it has learned, and "
         "without; default 5 rounds")
     add("--osu", metavar="PATH", help="this osu_allreduce instead of our program; its results are not checked")
+    add("--program", metavar="COMMAND", help="instead of sizes: this MPI program, one process per node, from where bench is "
+        "started, under each competitor but gloo; default 3 rounds. Its standard output's lines 'iteration N' are counted")
+    add("words", nargs="*", default=[], metavar="WORD", help="after --: further words of COMMAND, as they are")
+    add("--from", type=_seconds, dest="since", metavar="SECONDS", help="with --program: its calls and iterations count from then "
+        "on, in seconds after its start")
+    add("--limit", type=_seconds, metavar="SECONDS", help="with --program: a run that takes longer is ended; default 3600")
     add("--cores", metavar="LIST", help="compares Nezha without threads with Nezha with a thread per rail on these cores "
         "(RAIL=CORES;..., as coll_nezha_rail_cores has it; empty: those near the interface)")
     add("--nezha-mca", nargs=2, action="append", default=[], metavar=("KEY", "VALUE"), help="a parameter for Nezha's job")
@@ -81,15 +89,29 @@ def _positive(text):
     return number
 
 
+def _seconds(text):
+    seconds = float(text)
+    if not 0 <= seconds < float("inf"):
+        raise argparse.ArgumentTypeError(f"'{text}': 0 or more is allowed")
+    return seconds
+
+
 def main(arguments=None):
-    options = build_parser().parse_args(arguments)
+    parser = build_parser()
+    options = parser.parse_args(arguments)
     leave_on_signals()
     try:
-        from . import compare  # not at the top: --help works on a machine that lacks the packages
+        from . import compare, program_compare  # not at the top: --help works on a machine that lacks the packages
     except ModuleNotFoundError as error:
         print(f"bench: Python's module {error.name} is missing: contrib/install-packages demo", file=sys.stderr)
         return EXIT_UNAVAILABLE
     try:
-        return exit_status("bench", lambda: compare.run(options), BenchError)
+        return exit_status("bench", lambda: _run(parser, options, program_compare if options.program is not None else compare),
+                           BenchError)
     except KeyboardInterrupt:
         return 128 + signal.SIGINT
+
+
+def _run(parser, options, how):
+    choices.check_together(options, parser.get_default)
+    return how.run(options)

@@ -38,8 +38,6 @@ def compare(options, case, programs, effort):
 def run(options):
     cases, effort, programs = choices.cases(options), choices.effort(options), choices.programs(options)
     if options.learning:
-        if options.against:
-            raise BenchError("--learning is about one build alone: --against is not allowed beside it")
         programs.check([NEZHA])
         for case in cases:
             learning_table.run(Launcher(case, programs, effort, tuple(map(tuple, options.nezha_mca))), options.rounds or 5)

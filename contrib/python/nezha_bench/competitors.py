@@ -51,10 +51,13 @@ class Programs:
         mpi = self.osu or self.mpi
         if not os.access(mpi, os.X_OK):
             raise BenchError(f"there is no program {mpi}: build first (contrib/build), or name the build by --build")
+        self.check_components(wanted)
+        return left_out
+
+    def check_components(self, wanted):
         if set(wanted) & (set(WITH_COMPONENT) - {NEZHA_OTHER}) and not has_component(self.component_dir):
             raise BenchError(f"there is no mca_coll_nezha.so in {self.component_dir}: build first (contrib/build), name "
                              "the place by --component-dir, or compare the others by --subject ompi-all")
-        return left_out
 
     def component_of(self, competitor):
         return self.other_dir if competitor == NEZHA_OTHER else self.component_dir

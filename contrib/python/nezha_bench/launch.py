@@ -33,51 +33,69 @@ def run(lab, launcher, competitor, deadline_seconds, on_size=lambda size: None, 
     arguments, keywords = launcher.of(competitor)
     launch = Launch(competitor)
     read = OsuReader().read if launcher.programs.osu and competitor != GLOO else read_json_line
+    done = follow(lab, arguments, keywords, deadline_seconds, lambda line: _take(read(line), launch, on_size), watch)
+    launch.seconds, launch.words = done.seconds, done.words
+    _check(launch, launcher.effort.sizes, done, arguments)
+    return launch
+
+
+@dataclasses.dataclass
+class Followed:
+    """A job that is over. status: mpirun's; words: those on standard error."""
+
+    status: int
+    expired: bool
+    seconds: float
+    words: str
+
+
+def follow(lab, arguments, keywords, deadline_seconds, take, watch=None):
+    """Runs a job, hands each line of its output to take() as it comes, and ends the job when it takes too long or take() raises.
+
+    keywords are Lab.popen's; watch as run() has it.
+    """
     start = time.monotonic()
-    with tempfile.TemporaryFile("w+") as errors:
+    with tempfile.TemporaryFile("w+", errors="replace") as errors:
         job = lab.popen(arguments, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=errors,
-                        text=True, **keywords)
+                        text=True, errors="replace", **keywords)
         expired = threading.Event()
         timer = threading.Timer(deadline_seconds, lambda: (expired.set(), job.end()))
         timer.start()
         try:
             if watch is not None:
                 watch(job)
-            _take_lines(job, read, launch, on_size)
+            for line in job.stdout:
+                take(line)
+            job.wait()
         except BaseException:
             job.end()
             raise
         finally:
             timer.cancel()
             job.stdout.close()
-        launch.seconds = time.monotonic() - start
-        _check(launch, launcher.effort.sizes, job.returncode, expired.is_set(), errors, arguments)
-    return launch
+        seconds = time.monotonic() - start
+        errors.seek(0)
+        return Followed(job.returncode, expired.is_set(), seconds, errors.read())
 
 
-def _take_lines(job, read, launch, on_size):
-    for line in job.stdout:
-        found = read(line)
-        if found is None:
-            continue
-        kind, members = found
-        if kind == "start":
-            launch.header = {**members, **launch.header}  # OSU's comes in several lines, its name first
-        else:
-            size = members.pop("size")
-            launch.sizes[size] = members
-            on_size(size)
-    job.wait()
+def _take(found, launch, on_size):
+    if found is None:
+        return
+    kind, members = found
+    if kind == "start":
+        launch.header = {**members, **launch.header}  # OSU's comes in several lines, its name first
+    else:
+        size = members.pop("size")
+        launch.sizes[size] = members
+        on_size(size)
 
 
-def _check(launch, sizes, status, expired, errors, arguments):
-    errors.seek(0)
-    launch.words = errors.read()
+def _check(launch, sizes, done, arguments):
     words = launch.words[-_TAIL:].strip()
-    if expired:
+    if done.expired:
         raise BenchError(f"{launch.competitor} was ended: it took too long after size {max(launch.sizes, default=0)}\n{words}")
-    if status != 0:
-        raise BenchError(f"{launch.competitor} failed with status {status}: {' '.join(arguments)}\n{words}")
+    if done.status != 0:
+        raise BenchError(f"{launch.competitor} failed with status {done.status}: {' '.join(arguments)}\n{words}")
     lacking = [size for size in sizes if size not in launch.sizes]
     if lacking:
         raise BenchError(f"{launch.competitor} printed nothing for the sizes {lacking}\n{words}")

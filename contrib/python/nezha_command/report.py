@@ -61,6 +61,8 @@ def read(path):
         raise CommandError(f"{path} cannot be read: {error.strerror}") from None
     except ValueError:
         document = None
+    if isinstance(document, dict) and "programs" in document:
+        raise CommandError(f"{path} is of contrib/bench --program, of which there are no pictures")
     if not isinstance(document, dict) or "cases" not in document:
         raise CommandError(f"{path} is neither a trace nor a file of the bench")
     return "bench", document

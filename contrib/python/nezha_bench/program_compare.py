@@ -1,0 +1,43 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""bench --program: a program instead of sizes, in the same alternating rounds."""
+
+import os
+import signal
+
+from . import choices, document, program, program_summary, program_table, progress, rounds
+
+EXIT_INVALID = 3
+_ROUNDS = 3
+_MOST_SECONDS = 3600.0
+
+
+def run(options):
+    cases, programs = choices.cases(options), choices.programs(options)
+    clock = program.clock_of(os.path.abspath(options.build))
+    whole, invalid = document.start("programs"), False
+    for case in cases:
+        measured, launcher = _compare(options, case, programs, clock)
+        result = program_summary.summarise(measured, launcher)
+        program_table.print_summary(result)
+        document.add_case(whole, measured, result, launcher, "programs")
+        if options.json:
+            document.write(whole, options.json)
+        invalid = invalid or bool(result["invalid"])
+        if measured.interrupted:
+            return 128 + signal.SIGINT
+    return EXIT_INVALID if invalid else 0
+
+
+def _compare(options, case, programs, clock):
+    """(Measured, ProgramLauncher) of one case."""
+    wanted = choices.wanted(options, case)
+    programs.check_components(wanted)
+    launcher = program.ProgramLauncher(case, programs, choices.command(options), options.since or 0.0,
+                                       tuple(map(tuple, options.nezha_mca)), options.cores)
+    count = options.rounds or _ROUNDS
+
+    def run_one(lab, own, who, *_):
+        return program.run(lab, own, who, clock, options.limit or _MOST_SECONDS)
+
+    with case.lab() as lab, progress.make(case.name, options.subject, count * (len(wanted) + 1), 1) as seen:
+        return rounds.measure(lab, launcher, options.subject, wanted, count, seen, run=run_one), launcher
