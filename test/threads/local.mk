@@ -34,8 +34,8 @@ test_threads_test_learning_SOURCES = %D%/test_learning.cc $(ranks_sources)
 gtest_programs += %D%/test_tables
 test_threads_test_tables_SOURCES = %D%/test_tables.cc $(ranks_sources)
 
-# What test_futex.py watches.
+# What test_futex.py and test_interrupted.py watch.
 check_PROGRAMS += %D%/processes
 test_threads_processes_SOURCES = %D%/processes.cc
 test_threads_processes_LDADD = libnezha_engine.la
-tap_tests += %D%/test_futex.py
+tap_tests += %D%/test_futex.py %D%/test_interrupted.py

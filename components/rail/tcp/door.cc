@@ -187,7 +187,7 @@ bool Door::accept_one(std::size_t rail, int listener) {
   Fd fd(accept4(listener, from.get(), &from.size, SOCK_NONBLOCK | SOCK_CLOEXEC));
   if (!fd) {
     if (errno == EMFILE || errno == ENFILE || errno == ENOBUFS || errno == ENOMEM) pause(rail, errno);
-    return errno == EINTR || errno == ECONNABORTED;
+    return errno == ECONNABORTED;
   }
   make_room(rails_[rail]);
   tune_lane_socket(fd.get());

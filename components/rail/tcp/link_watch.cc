@@ -40,7 +40,6 @@ bool LinkWatch::changed() {
   bool any = false;
   while (socket_) {
     const ssize_t got = mnl_socket_recvfrom(socket_.get(), buffer.data(), buffer.size());
-    if (got < 0 && errno == EINTR) continue;
     if (got < 0) return any || errno == ENOBUFS;
     auto left = static_cast<int>(got);
     for (auto* at = reinterpret_cast<const nlmsghdr*>(buffer.data()); mnl_nlmsg_ok(at, left);

@@ -67,7 +67,8 @@ Status dump(const Fd& netlink, std::uint16_t type, const std::function<void(cons
   request.head.nlmsg_type = type;
   request.head.nlmsg_flags = NLM_F_REQUEST | NLM_F_DUMP;
   request.body.rtgen_family = AF_UNSPEC;
-  if (send(netlink.get(), &request, request.head.nlmsg_len, 0) < 0) return failed("send");
+  while (send(netlink.get(), &request, request.head.nlmsg_len, 0) < 0)
+    if (errno != EINTR) return failed("send");
   std::vector<std::max_align_t> buffer(kAnswer / sizeof(std::max_align_t));
   for (;;) {
     const ssize_t got = recv(netlink.get(), buffer.data(), kAnswer, 0);
