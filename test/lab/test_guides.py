@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The guides in contrib/doc: every block of commands is run as it stands, on an emulated cluster with an installed Nezha."""
+"""README and the guides in contrib/doc: the commands are run as they stand, on an emulated cluster with an installed Nezha."""
 
 import os
 import pathlib
@@ -23,6 +23,39 @@ def blocks(name, language):
         return [text for word, text in BLOCK.findall(file.read()) if word == language]
 
 
+def indented(name):
+    """The blocks of a file at the top that are four spaces in, without these."""
+    with open(os.path.join(TOP, name), encoding="utf-8") as file:
+        return [re.sub("^    ", "", block, flags=re.MULTILINE) for block in re.findall("(?:^    .*\n)+", file.read(), re.MULTILINE)]
+
+
+class Checkout(unittest.TestCase):
+    """README's commands for a checkout, for this build."""
+
+    def test_the_lab(self):
+        found = [block for block in indented("README") if block.startswith("contrib/lab ")]
+        self.assertEqual(len(found), 1)
+        name = f"readme-{os.getpid()}"
+        self.addCleanup(subprocess.run, [os.path.join(TOP, "contrib", "lab"), "down", name], capture_output=True, check=False)
+        done = subprocess.run(["sh", "-euc", found[0].replace("build/default/", f"{BUILD}/").replace("mine", name)], cwd=TOP,
+                              text=True, timeout=300, stdin=subprocess.DEVNULL, capture_output=True, check=False)
+        if done.returncode == 77:
+            self.skipTest(done.stderr)
+        self.assertEqual(done.returncode, 0, done.stdout[-1500:] + done.stderr[-1500:])
+        self.assertRegex(done.stderr, r"tcp/eth0 +rank 0 [^#]*tcp/eth1 +rank 0 ")
+
+    def test_bench_and_faults_know_the_options(self):
+        """These commands take minutes, and are run by other tests in shorter forms."""
+        lines = [line for block in indented("README") for line in block.splitlines()
+                 if re.match(r"contrib/(bench|faults) ", line)]
+        self.assertGreater(len(lines), 4)
+        for line in lines:
+            words = line.partition(" #")[0].split()
+            known = subprocess.run([os.path.join(TOP, words[0]), "--help"], text=True, capture_output=True, check=True).stdout
+            for option in filter(re.compile("--").match, words):
+                self.assertRegex(known, rf"(?m)^  .*{option}\b", line)
+
+
 class Guides(CommandCase):
     @classmethod
     def setUpClass(cls):
@@ -43,16 +76,26 @@ class Guides(CommandCase):
 
     def run_blocks(self, name):
         """Each in a shell of its own that stops at the first command that fails. What they print, together."""
+        return "".join(self.run_block(name, block) for block in blocks(name, "sh"))
+
+    def run_block(self, name, block):
         settings = self.lab.mpi_environment(component_dir=COMPONENT)
         del settings["OMPI_MCA_coll_nezha_rail_include"], settings["OMPI_MCA_btl_tcp_if_include"]
         env = {**settings, "HOME": self.place, "PATH": os.path.dirname(COMMAND) + ":" + os.environ["PATH"]}
-        output = ""
-        for block in blocks(name, "sh"):
-            done = self.lab.exec(0, ["sh", "-euc", f"cd {self.place}\n{block}"], env=env, text=True, timeout=120,
-                                 stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
-            self.assertEqual(done.returncode, 0, f"{name}:\n{block}\n{done.stdout[-3000:]}")
-            output += done.stdout
-        return output
+        done = self.lab.exec(0, ["sh", "-euc", f"cd {self.place}\n{block}"], env=env, text=True, timeout=120,
+                             stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
+        self.assertEqual(done.returncode, 0, f"{name}:\n{block}\n{done.stdout[-3000:]}")
+        return done.stdout
+
+    def test_readme_for_a_cluster(self):
+        """But for building and installing; with a rank for each slot that there is."""
+        found = [block for block in indented("README") if re.search("^mpirun ", block, re.MULTILINE)]
+        self.assertEqual(len(found), 2)
+        output = "".join(self.run_block("README", re.sub(r"^\./configure .*\n", "", block, flags=re.MULTILINE)
+                                        .replace("-np 64", "-np 4")) for block in found)
+        self.assertIn("MCA coll: nezha", output)
+        self.assertRegex(output, r"tcp/eth0 +rank 0 [^#]*tcp/eth1 +rank 0 ")
+        self.assertTrue(os.path.isfile(os.path.join(self.place, "report.html")), "there is no report")
 
     def test_users_guide(self):
         output = self.run_blocks("users-guide.md")
