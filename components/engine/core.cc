@@ -272,7 +272,7 @@ void Core::peer_began(Trunk& trunk, TeamId id, OpNumber op) {
 }
 
 void Core::lane_suspected(Trunk& trunk, const Lane& lane, Nanoseconds silent) {
-  wiring_.lane_suspected(*peers_.at(trunk.peer()), rails_of(lane.spec()), silent);
+  wiring_.lane_suspected(*peers_.at(trunk.peer()), rails_of(lane.spec()), silent, clock_.now());
 }
 
 void Core::lane_forgiven(Trunk& trunk, const Lane& lane) {
@@ -295,6 +295,10 @@ bool Core::expects(const LaneSpec& spec) const {
   const auto found = peers_.find(spec.peer);
   if (found == peers_.end() || (wanted_only_ && !found->second->wanted)) return false;
   return found->second->trunk->knows_lane(spec.local_rail, spec.remote_rail);
+}
+
+bool Core::wants(const LaneSpec& spec) const {
+  return peers_.at(spec.peer)->trunk->wants_lane(spec.local_rail, spec.remote_rail);
 }
 
 LaneEvents& Core::lane_up(Lane& lane) {

@@ -105,6 +105,7 @@ class Core final : public PieceReceiver, public Admission {
   // Admission
   const Secret* secret(ProcessId peer) const override;
   bool expects(const LaneSpec& spec) const override;
+  bool wants(const LaneSpec& spec) const override;
   LaneEvents& lane_up(Lane& lane) override;
   void lane_failed(const LaneSpec& spec, const Status& why) override;
   void rail_back(std::uint8_t local_rail, const RailAddress& address) override;

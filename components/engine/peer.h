@@ -17,7 +17,13 @@ namespace nezha {
 
 /// One lane to be.
 struct Wire {
-  enum class State { idle, connecting, up };
+  enum class State {
+    idle,
+    connecting,
+    up,
+    suspect,   ///< up, but silent: another connection is tried beside it
+    knocking,  ///< a suspect, beside which one is being tried
+  };
 
   RailPair rails;
   std::string label;  ///< "tcp/eth0 - tcp/eth0": this side's rail first
@@ -29,6 +35,9 @@ struct Wire {
   unsigned tries = 0;  ///< since it was last up for a while
   Nanoseconds next_try = 0;
   Status last_error;
+
+  /// It has a lane.
+  bool there() const { return state == State::up || state == State::suspect || state == State::knocking; }
 };
 
 /// A short sample of the lanes to a peer, so that first shares are measured ones.

@@ -18,6 +18,8 @@ constexpr Nanoseconds kAttempt = kSecond;
 constexpr Nanoseconds kShortAttempt = 80 * kMillisecond;
 constexpr Nanoseconds kLongAttempt = 400 * kMillisecond;
 constexpr unsigned kLongEvery = 8;
+/// After a lane has become suspect. The kernel has sent again by then what was lost, once, and waits twice as long from there.
+constexpr Nanoseconds kFirstKnock = 200 * kMillisecond;
 /// What comes back needs a moment: a question for a neighbour's address that is lost is asked again after a second only.
 constexpr Nanoseconds kLinkSettles = 30 * kMillisecond;
 
@@ -71,16 +73,7 @@ void Wiring::step(Nanoseconds now) {
 }
 
 void Wiring::step_peer(Peer& peer, Nanoseconds now) {
-  for (Wire& wire : peer.wires) {
-    const bool calls = peer.connects || (wire.moved && peer.trunk->lanes_up() == 0);
-    if (wire.state != Wire::State::idle || !calls) continue;
-    if (now < wire.next_try) {
-      due(wire.next_try);
-      continue;
-    }
-    wire.state = Wire::State::connecting;
-    connect_(peer, wire, now + attempt_of(wire));
-  }
+  for (Wire& wire : peer.wires) step_wire(peer, wire, now);
   if (peer.settled || peer.wiring_deadline == 0) return;
   if (now >= peer.wiring_deadline)
     settle(peer);
@@ -88,11 +81,24 @@ void Wiring::step_peer(Peer& peer, Nanoseconds now) {
     due(peer.wiring_deadline);
 }
 
+void Wiring::step_wire(Peer& peer, Wire& wire, Nanoseconds now) {
+  const bool calls = peer.connects || (wire.moved && peer.trunk->lanes_up() == 0);
+  const bool suspect = wire.state == Wire::State::suspect;
+  if (!suspect && (wire.state != Wire::State::idle || !calls)) return;
+  if (now < wire.next_try) return due(wire.next_try);
+  if (suspect && !peer.trunk->wants_lane(wire.rails.local, wire.rails.remote)) {
+    wire.state = Wire::State::up;
+    return;
+  }
+  wire.state = suspect ? Wire::State::knocking : Wire::State::connecting;
+  connect_(peer, wire, now + attempt_of(wire));
+}
+
 /// Time is up: lanes that never came up are left out, and named. They are still tried for, at leisure.
 void Wiring::settle(Peer& peer) {
   peer.settled = true;
   for (const Wire& wire : peer.wires) {
-    if (wire.state == Wire::State::up) continue;
+    if (wire.there()) continue;
     const std::string why = wire.last_error.ok() ? "no connection came in" : wire.last_error.text();
     log_.line(1, "lane %s to %s is left out: %s", wire.label.c_str(), peer.label().c_str(), why.c_str());
     notices_.push_back({"lane left out", {wire.label, peer.label(), why}});
@@ -131,13 +137,13 @@ void Wiring::peer_rail_back(Peer& peer, std::uint8_t remote_rail, Nanoseconds no
     if (wire.rails.remote == remote_rail) try_soon(wire, now);
 }
 
-void Wiring::try_again(const Peer& peer, Wire& wire, Nanoseconds now) {
+void Wiring::try_again(const Peer& peer, Wire& wire, Wire::State state, Nanoseconds now) {
   const bool stood_in_for = peer.settled && peer.trunk->lanes_up() != 0;
   const bool wanted = wire.promising && now - used_ <= kUnused;
   const Nanoseconds longest = stood_in_for && !wanted ? kLeisure : kRetry;
   const Nanoseconds doubled = kFirstRetry << std::min(wire.tries, 16U);
   const std::uint64_t seed = peer.address.id + wire.rails.local * 64 + wire.rails.remote * 1024 + wire.tries * 65536;
-  wire.state = Wire::State::idle;
+  wire.state = state;
   wire.next_try = now + jittered(wire.promising ? std::min(longest, doubled) : longest, seed);
   wire.tries += 1;
   due(wire.next_try);
@@ -150,38 +156,47 @@ void Wiring::lane_up(Peer& peer, RailPair rails, Nanoseconds now) {
   wire->was_up = wire->promising = true;
   wire->up_since = now;
   peer.settled = peer.settled || std::all_of(peer.wires.begin(), peer.wires.end(),
-                                             [](const Wire& w) { return w.state == Wire::State::up; });
+                                             [](const Wire& w) { return w.there(); });
   log_.line(2, "lane %s to %s is up", wire->label.c_str(), peer.label().c_str());
   watched("up", peer, *wire, {});
 }
 
 /// Where one lane is back the others of its rail may be too.
 void Wiring::try_others(std::uint8_t local_rail, Nanoseconds now) {
-  for (Peer* peer : wanted_)
-    for (Wire& wire : peer->wires)
-      if (wire.rails.local == local_rail && wire.state == Wire::State::idle && wire.promising) wire.next_try = now;
+  for (Peer* peer : wanted_) {
+    for (Wire& wire : peer->wires) {
+      const bool waits = wire.state == Wire::State::idle || wire.state == Wire::State::suspect;
+      if (wire.rails.local == local_rail && waits && wire.promising) wire.next_try = now;
+    }
+  }
   due(now);
 }
 
 void Wiring::lane_failed(Peer& peer, RailPair rails, const Status& why, Nanoseconds now) {
   Wire* wire = wire_of(peer, rails);
-  if (wire->state != Wire::State::connecting) return;  // meanwhile the peer has connected
+  const bool knocked = wire->state == Wire::State::knocking;
+  if (!knocked && wire->state != Wire::State::connecting) return;  // meanwhile the peer has connected, or the lane answers
   wire->last_error = why;
-  try_again(peer, *wire, now);
+  try_again(peer, *wire, knocked ? Wire::State::suspect : Wire::State::idle, now);
   log_.line(3, "lane %s to %s is not up yet: %s", wire->label.c_str(), peer.label().c_str(), why.text().c_str());
 }
 
-void Wiring::lane_suspected(Peer& peer, RailPair rails, Nanoseconds silent) {
+void Wiring::lane_suspected(Peer& peer, RailPair rails, Nanoseconds silent, Nanoseconds now) {
+  Wire& wire = *wire_of(peer, rails);
+  if (now - wire.up_since > kSteady) wire.tries = 0;
+  wire.state = Wire::State::suspect;
+  wire.next_try = now + kFirstKnock;
+  due(wire.next_try);
   if (!log_.on(1) && watcher_ == nullptr) return;
-  const Wire& wire = *wire_of(peer, rails);
   const std::string why = "no answer for " + std::to_string(silent / kMillisecond) + " ms";
   log_.line(1, "lane %s to %s is suspect: %s", wire.label.c_str(), peer.label().c_str(), why.c_str());
   watched("suspect", peer, wire, why);
 }
 
 void Wiring::lane_forgiven(Peer& peer, RailPair rails) {
+  Wire& wire = *wire_of(peer, rails);
+  wire.state = Wire::State::up;
   if (!log_.on(1) && watcher_ == nullptr) return;
-  const Wire& wire = *wire_of(peer, rails);
   log_.line(1, "lane %s to %s answers again", wire.label.c_str(), peer.label().c_str());
   watched("answers", peer, wire, {});
 }
@@ -190,7 +205,7 @@ void Wiring::lane_lost(Peer& peer, RailPair rails, const Status& why, Nanosecond
   Wire* wire = wire_of(peer, rails);
   wire->last_error = why;
   if (now - wire->up_since > kSteady) wire->tries = 0;
-  try_again(peer, *wire, now);
+  try_again(peer, *wire, Wire::State::idle, now);
   // Who closes a lane between two frames has its reason and tells it; most often it has come to its end.
   const int level = why.code() == Code::closed ? 2 : 1;
   log_.line(level, "lane %s to %s is lost: %s", wire->label.c_str(), peer.label().c_str(), why.text().c_str());

@@ -1,6 +1,12 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// Brings up the lanes that teams need, in the background, and brings them back when they are lost. The lower rank of
-/// a pair connects, the other waits; where its own rail has moved and no lane is left to say so, it connects too. Guarded by the engine's lock; time comes with the calls.
+/// a pair connects, the other waits; where its own rail has moved and no lane is left to say so, it connects too.
+///
+/// Beside a lane that is suspect either side tries another connection: when its network is back, that comes up before the
+/// kernel sends again what was lost, for which it waits ever longer. The trial closes nothing; once it is through, and only
+/// if the suspect is silent still (Admission::wants), it takes its place.
+///
+/// Guarded by the engine's lock; time comes with the calls.
 #pragma once
 
 #include <functional>
@@ -40,17 +46,18 @@ class Wiring {
   void peer_rail_back(Peer& peer, std::uint8_t remote_rail, Nanoseconds now);
   void lane_up(Peer& peer, RailPair rails, Nanoseconds now);
   void lane_failed(Peer& peer, RailPair rails, const Status& why, Nanoseconds now);
-  /// For the log: a lane does not answer, or does again.
-  void lane_suspected(Peer& peer, RailPair rails, Nanoseconds silent);
+  /// A lane does not answer, or does again.
+  void lane_suspected(Peer& peer, RailPair rails, Nanoseconds silent, Nanoseconds now);
   void lane_forgiven(Peer& peer, RailPair rails);
   void lane_lost(Peer& peer, RailPair rails, const Status& why, Nanoseconds now);
 
  private:
-  void try_again(const Peer& peer, Wire& wire, Nanoseconds now);
+  void try_again(const Peer& peer, Wire& wire, Wire::State state, Nanoseconds now);
   void try_soon(Wire& wire, Nanoseconds now);
   void try_others(std::uint8_t local_rail, Nanoseconds now);
   static Wire* wire_of(Peer& peer, RailPair rails);
   void step_peer(Peer& peer, Nanoseconds now);
+  void step_wire(Peer& peer, Wire& wire, Nanoseconds now);
   void settle(Peer& peer);
   void due(Nanoseconds when);
   void watched(const char* event, const Peer& peer, const Wire& wire, const std::string& why) const;

@@ -172,6 +172,9 @@ class Admission {
   virtual const std::array<std::uint8_t, 32>* secret(ProcessId peer) const = 0;
   /// True when a lane of this spec may be admitted now (expected pair of rails, none up already). Accepting side.
   virtual bool expects(const LaneSpec& spec) const = 0;
+  /// A connection to the peer is through; false: the lane is not of use any more, since one that is up between these rails
+  /// answers after all. What was queued on that before this connection began would have been answered first. Connecting side.
+  virtual bool wants(const LaneSpec&) const { return true; }
   /// An admitted lane; from here on events go to the returned receiver. Both sides.
   virtual LaneEvents& lane_up(Lane& lane) = 0;
   /// A connect() came to nothing; no more calls for this attempt. Connecting side.

@@ -18,6 +18,8 @@ class Silence {
   bool suspicious() const { return lasted_ != 0 && lasted_ >= floor_ + expected_; }
   /// So long that the connection is of no use any more: what its kernel would try again comes too late.
   bool hopeless(Nanoseconds patience) const { return suspicious() && lasted_ >= patience && heard_ >= patience; }
+  /// Nothing was answered since the last look either.
+  bool goes_on(const LanePulse& pulse) const { return lasted_ != 0 && pulse.in_flight != 0 && pulse.delivered == delivered_; }
   /// How long it has lasted, as far as it was looked at; 0: the far end answers, or has nothing to answer.
   Nanoseconds lasted() const { return lasted_; }
   /// The far end speaks again after a suspicion.

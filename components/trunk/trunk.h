@@ -77,7 +77,11 @@ class Trunk final : public LaneEvents {
   void add_lane(std::uint8_t local_rail, std::uint8_t remote_rail, RailLoad& rail);
   /// There is to be a lane between these rails.
   bool knows_lane(std::uint8_t local_rail, std::uint8_t remote_rail) const;
-  /// The lane takes the place of one that is up: the other side has lost that and does not wait until we know it too.
+  /// Another lane between these rails would be of use: there is none, or the one that is up has been silent for longer than
+  /// can be expected, up to this moment.
+  bool wants_lane(std::uint8_t local_rail, std::uint8_t remote_rail) const;
+  /// The lane takes the place of one that is up: the other side has lost that and does not wait until we know it too, or it was
+  /// silent while this one came up.
   void lane_up(Lane& lane);
   std::size_t lanes_up() const;
   /// The user says which lane carries how much.

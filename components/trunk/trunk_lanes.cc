@@ -53,7 +53,7 @@ double Trunk::rate() const {
 void Trunk::lane_up(Lane& lane) {
   for (LaneState& state : lanes_) {
     if (state.local_rail != lane.spec().local_rail || state.remote_rail != lane.spec().remote_rail) continue;
-    if (state.lane != nullptr) close_lane(state, {Code::io, "the other side has replaced it"});
+    if (state.lane != nullptr) close_lane(state, {Code::io, "a new connection takes its place"});
     state.lane = &lane;
     if (state.was_up) state.rail->reconnections += 1;
     state.was_up = true;

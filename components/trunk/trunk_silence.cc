@@ -55,6 +55,14 @@ void Trunk::listen(Nanoseconds now) {
   }
 }
 
+bool Trunk::wants_lane(std::uint8_t local_rail, std::uint8_t remote_rail) const {
+  for (const LaneState& state : lanes_) {
+    if (state.local_rail != local_rail || state.remote_rail != remote_rail) continue;
+    return state.lane == nullptr || (state.silence.suspicious() && state.silence.goes_on(state.lane->pulse()));
+  }
+  return false;
+}
+
 /// A lane in the middle of a frame may get the rest out much later, when the piece has long arrived by another way.
 void Trunk::suspect(LaneState& state, Nanoseconds now) {
   state.suspect = true;

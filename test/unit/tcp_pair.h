@@ -90,6 +90,7 @@ class Side final : public Admission {
     return peer == known ? &secret_bytes : nullptr;
   }
   bool expects(const LaneSpec& spec) const override { return !refuse || !refuse(spec); }
+  bool wants(const LaneSpec&) const override { return of_use; }
   LaneEvents& lane_up(Lane& lane) override {
     lanes.push_back(&lane);
     logs.push_back(std::make_unique<FrameLog>());
@@ -113,6 +114,7 @@ class Side final : public Admission {
   ProcessId known = 0;
   std::array<std::uint8_t, 32> secret_bytes{};
   std::function<bool(const LaneSpec&)> refuse;
+  bool of_use = true;  ///< what connects
   std::function<void(FrameLog&)> on_up;
   std::vector<Lane*> lanes;
   std::vector<std::unique_ptr<FrameLog>> logs;

@@ -52,6 +52,17 @@ TEST_F(TcpPair, RefusesALaneThatIsNotExpected) {
   EXPECT_TRUE(b.logged("no such lane is expected"));
 }
 
+TEST_F(TcpPair, WhatIsNotOfUseAnyMoreTakesNoLanesPlace) {
+  ASSERT_TRUE(join(0));
+  a.of_use = false;
+  connect(0);
+  ASSERT_TRUE(drive([&] { return !a.failures.empty(); }, a, b));
+  EXPECT_NE(a.failures[0].find("the lane that was silent answers again"), std::string::npos) << a.failures[0];
+  settle(a, b);
+  EXPECT_EQ(a.lanes.size(), 1U);
+  EXPECT_EQ(b.lanes.size(), 1U);
+}
+
 TEST_F(TcpPair, RefusesStrangersAndKeepsLanes) {
   ASSERT_TRUE(join());
   Hello wrong_rail = hello_of(a.self, b.self);

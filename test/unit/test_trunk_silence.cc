@@ -110,6 +110,21 @@ TEST_F(TrunkSilence, PiecesOfASuspectGoElsewhereWhileItStaysOpen) {
   EXPECT_EQ(b->receiver.total, source.size());
 }
 
+TEST_F(TrunkSilence, AnotherLaneIsOfUseOnlyAsLongAsOneSaysNothing) {
+  send_into_silence(2);
+  const auto wanted = [&](std::size_t lane) { return a->trunk.wants_lane(static_cast<std::uint8_t>(lane), static_cast<std::uint8_t>(lane)); };
+  listen(12 * kMillisecond);
+  EXPECT_FALSE(wanted(silent)) << "it is not suspicious yet";
+  listen(60 * kMillisecond);
+  EXPECT_TRUE(wanted(silent));
+  EXPECT_FALSE(wanted(other));
+  EXPECT_FALSE(wanted(3)) << "there is to be none";
+  a->lanes[silent]->beat.delivered += 1;
+  EXPECT_FALSE(wanted(silent)) << "it has just answered";
+  a->lose(silent);
+  EXPECT_TRUE(wanted(silent));
+}
+
 TEST_F(TrunkSilence, ASuspectGetsNothingNew) {
   send_into_silence(2);
   listen(60 * kMillisecond);

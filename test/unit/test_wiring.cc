@@ -16,7 +16,10 @@ class WiringTest : public testing::Test {
       peer.address.id = 100 + static_cast<ProcessId>(&peer - peers_);
       peer.connects = true;
       peer.trunk = std::make_unique<Trunk>(peer.address.id, TrunkOptions{}, receiver_, clock_, log_);
-      for (std::uint8_t rail : {0, 1}) peer.wires.emplace_back().rails = {rail, rail};
+      for (std::uint8_t rail : {0, 1}) {
+        peer.wires.emplace_back().rails = {rail, rail};
+        peer.trunk->add_lane(rail, rail, loads_[rail]);
+      }
       wiring_.want(peer, clock_.now());
       wiring_.wanted_by(peer, clock_.now());
     }
@@ -38,6 +41,9 @@ class WiringTest : public testing::Test {
     wiring_.step(clock_.now());
     for (const Try& each : std::exchange(tried_, {})) wiring_.lane_up(const_cast<Peer&>(*each.peer), each.rails, clock_.now());
   }
+  void suspect(std::uint8_t rail) {
+    for (Peer& peer : peers_) wiring_.lane_suspected(peer, {rail, rail}, 30 * kMillisecond, clock_.now());
+  }
   void lose(std::uint8_t rail) {
     for (Peer& peer : peers_) wiring_.lane_lost(peer, {rail, rail}, {Code::io, "gone"}, clock_.now());
   }
@@ -50,6 +56,7 @@ class WiringTest : public testing::Test {
   Log log_;
   Notices notices_;
   TestReceiver receiver_;
+  RailLoad loads_[2];
   Peer peers_[2];
   std::vector<Try> tried_;
   Wiring wiring_;
@@ -120,6 +127,35 @@ TEST_F(WiringTest, AFailureAfterThePeerHasConnectedChangesNothing) {
   wiring_.lane_up(peers_[0], {1, 1}, clock_.now());
   wiring_.lane_failed(peers_[0], {1, 1}, {Code::io, "too late"}, clock_.now());
   EXPECT_EQ(peers_[0].wires[1].state, Wire::State::up);
+}
+
+TEST_F(WiringTest, BesideASuspectAnotherConnectionIsTried) {
+  all_up();
+  clock_.advance(10 * kSecond);
+  wiring_.used(clock_.now());
+  suspect(1);
+  EXPECT_EQ(tries(1, 150 * kMillisecond), 0u) << "its kernel may send again first";
+  EXPECT_GE(tries(1, 400 * kMillisecond), 2 * 4u);
+  EXPECT_EQ(tries(0, 100 * kMillisecond), 0u);
+  for (const Peer& peer : peers_) EXPECT_TRUE(peer.wires[1].there()) << "a trial closes nothing";
+  lose(1);
+  EXPECT_FALSE(peers_[0].wires[1].there());
+}
+
+TEST_F(WiringTest, EitherSideTriesBesideASuspect) {
+  all_up();
+  for (Peer& peer : peers_) peer.connects = false;
+  wiring_.used(clock_.now());
+  suspect(1);
+  EXPECT_GE(tries(1, 400 * kMillisecond), 2 * 2u);
+}
+
+TEST_F(WiringTest, ForgivingEndsTheTrials) {
+  all_up();
+  suspect(1);
+  EXPECT_GE(tries(1, 400 * kMillisecond), 2u);
+  for (Peer& peer : peers_) wiring_.lane_forgiven(peer, {1, 1});
+  EXPECT_EQ(tries(1, kSecond), 0u);
 }
 
 }  // namespace

@@ -29,6 +29,7 @@ void SimPort::send_next() {
     sending_ = true;
     queue_.push_back(stream);
     const auto took = static_cast<Nanoseconds>(static_cast<double>(size) / options_.rate);
+    sending_until_ = network_.now() + took;
     network_.after(took, [this, stream, size] {
       sending_ = false;
       stream->sent(size);

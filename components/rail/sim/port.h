@@ -45,6 +45,8 @@ class SimPort {
 
   /// The stream may have something to send.
   void offer(SimStream& stream);
+  /// When what is leaving it now has left.
+  Nanoseconds free_at() const { return sending_ ? sending_until_ : 0; }
   /// When `size` bytes that reach this side at `when` have come through it.
   Nanoseconds receive(Nanoseconds when, std::size_t size);
 
@@ -56,7 +58,7 @@ class SimPort {
   bool up_ = true, mute_ = false, deaf_ = false, destroyed_ = false;
   std::uint64_t outages_ = 0;
   bool sending_ = false;
-  Nanoseconds receiving_until_ = 0;
+  Nanoseconds sending_until_ = 0, receiving_until_ = 0;
   std::vector<std::shared_ptr<SimStream>> queue_;  ///< served in turn
 };
 

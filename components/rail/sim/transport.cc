@@ -73,19 +73,41 @@ void SimTransport::expire_after(SimNetwork& network, const Shared& attempt, Nano
 
 void SimTransport::tell(SimNetwork& network, const Shared& attempt, ProcessId to,
                         void (SimTransport::*what)(const Shared&)) {
-  network.after(attempt->local.options().delay / 2 + attempt->remote.options().delay / 2, [&network, attempt, to, what] {
-    SimTransport* transport = network.find(to);
-    const SimStream& way = to == attempt->from ? *attempt->back : *attempt->there;
-    if (transport == nullptr || !way.open()) return;  // the deadline will tell
-    attempt->knows = true;
-    transport->inbox_.emplace_back([transport, what, attempt] { (transport->*what)(attempt); });
-    transport->wake();
+  SimPort& from = to == attempt->from ? attempt->remote : attempt->local;
+  SimPort& at = to == attempt->from ? attempt->local : attempt->remote;
+  const Nanoseconds now = network.now();
+  network.after(std::max(now, from.free_at()) - now, [&network, &from, &at, attempt, to, what] {
+    const Nanoseconds there = at.receive(network.now() + from.options().delay / 2 + at.options().delay / 2, 0);
+    network.after(there - network.now(), [&network, attempt, to, what] { arrive(network, attempt, to, what); });
   });
 }
 
+void SimTransport::arrive(SimNetwork& network, const Shared& attempt, ProcessId to,
+                          void (SimTransport::*what)(const Shared&)) {
+  SimTransport* transport = network.find(to);
+  const SimStream& way = to == attempt->from ? *attempt->back : *attempt->there;
+  if (transport == nullptr || !way.open()) return;  // the deadline will tell
+  attempt->knows = true;
+  transport->inbox_.emplace_back([transport, what, attempt] { (transport->*what)(attempt); });
+  transport->wake();
+}
+
+bool SimTransport::admits(const Attempt& attempt) const {
+  return admission_.secret(attempt.from) != nullptr && admission_.expects(attempt.mirrored());
+}
+
 void SimTransport::knocked(const Shared& attempt) {
-  if (admission_.secret(attempt->from) == nullptr || !admission_.expects(attempt->mirrored()))
-    return tell(network_, attempt, attempt->from, &SimTransport::refused);
+  tell(network_, attempt, attempt->from, admits(*attempt) ? &SimTransport::challenged : &SimTransport::refused);
+}
+
+void SimTransport::challenged(const Shared& attempt) {
+  if (attempt->over) return;
+  if (!admission_.wants(attempt->spec)) return give_up(attempt, Code::refused, "the lane that was silent answers again");
+  tell(network_, attempt, attempt->spec.peer, &SimTransport::proved);
+}
+
+void SimTransport::proved(const Shared& attempt) {
+  if (!admits(*attempt)) return tell(network_, attempt, attempt->from, &SimTransport::refused);
   open_lane(attempt->mirrored(), attempt->remote, attempt->back, attempt->there);
   tell(network_, attempt, attempt->from, &SimTransport::answered);
 }

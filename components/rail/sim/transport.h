@@ -60,10 +60,15 @@ class SimTransport final : public Transport, public SimLaneOwner {
   void back_later(std::size_t index);
   void break_serial(std::uint64_t serial, const SimPort& down, std::uint64_t outage);
   static void expire_after(SimNetwork& network, const Shared& attempt, Nanoseconds time);
-  /// Calls `what` in progress() of that process after `delay`, if the way is open then and the process still there.
+  /// Calls `what` in progress() of that process if the way is open and the process still there when it arrives, which is after
+  /// what is on that way already.
   static void tell(SimNetwork& network, const Shared& attempt, ProcessId to,
                    void (SimTransport::*what)(const Shared&));
+  static void arrive(SimNetwork& network, const Shared& attempt, ProcessId to, void (SimTransport::*what)(const Shared&));
+  bool admits(const Attempt& attempt) const;
   void knocked(const Shared& attempt);
+  void challenged(const Shared& attempt);
+  void proved(const Shared& attempt);
   void answered(const Shared& attempt);
   void refused(const Shared& attempt);
   void too_late(const Shared& attempt);

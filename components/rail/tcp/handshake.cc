@@ -118,6 +118,7 @@ Status Handshake::answer_hello(const Admission& admission) {
 Status Handshake::answer_challenge(const Admission& admission) {
   const Secret* secret = admission.secret(spec_.peer);
   if (secret == nullptr) return refused("the process is not known any more");
+  if (!admission.wants(spec_)) return refused("the lane that was silent answers again");
   std::copy_n(message_.begin(), kNonceSize, accepting_nonce_.begin());
   Proof proof;
   Status status = make_proof(*secret, ProofRole::accepting, hello_, accepting_nonce_, proof);
