@@ -10,7 +10,7 @@ import unittest
 
 from bench_case import BUILD, TOP, program
 from lab_case import make_lab
-from nezha_faults import rounds, soak, table
+from nezha_faults import rate, rounds, soak, table
 from nezha_faults.calls import Call
 
 LONG = "NEZHA_LONG" in os.environ
@@ -21,6 +21,14 @@ class Computed(unittest.TestCase):
         call = Call(start=10.0, end=10.3, nezha=True)
         self.assertAlmostEqual(rounds.beyond(call, 10.05, usual=0.1, reduced=0.2), 0.15)
         self.assertAlmostEqual(rounds.beyond(call, 10.25, usual=0.1, reduced=0.2), 0.05)
+
+    def test_calls_until_one_is_as_fast_as_the_rails_allow(self):
+        """Half of the first call is left when rails become half as fast: one more second."""
+        at_once, late = Call(10.0, 11.54, True), Call(10.0, 12.0, True)
+        self.assertEqual(rate.calls_until([at_once], 10.5, before=1.0, after=2.0), 0)
+        self.assertEqual(rate.calls_until([late], 10.5, before=1.0, after=2.0), None)
+        after = [Call(12.0, 14.2, True), Call(14.2, 16.3, True)]
+        self.assertEqual(rate.calls_until([Call(9.0, 10.0, True), late, *after], 10.5, before=1.0, after=2.0), 2)
 
     def test_what_rails_allow(self):
         lab = make_lab(self, nodes=2, rails=["8mbit", "16mbit"])
@@ -61,6 +69,10 @@ class Command(unittest.TestCase):
         cases = self.run_cases("--cases", "silent,carrier,three-of-four", "--rounds", "1")
         for case in ("silent", "carrier", "three-of-four"):
             self.assertEqual(len(cases[case]["rounds"]), 1)
+
+    def test_rate(self):
+        found = self.run_cases("--cases", "rate", "--rounds", "1")["rate"]["rounds"]
+        self.assertEqual([set(result) for result in found], [{"less", "more"}])
 
     def test_soak(self):
         found = self.run_cases("--cases", "soak", "--soak-seconds", "600" if LONG else "20")["soak"]

@@ -15,6 +15,7 @@ Call = collections.namedtuple("Call", "start end nezha")
 
 _TAIL = 2000
 _SETTLED = 6
+NEARLY = 0.95  # of a speed is as good as reaching it
 
 
 class CallJob:
@@ -76,6 +77,13 @@ class CallJob:
         before = len(self.calls)
         self.wait(lambda calls: len(calls) >= before + count, seconds, f"{count} more calls were done")
         return self.calls[before:before + count]
+
+    def await_middle(self):
+        """Until the middle of its next call."""
+        period = self.calls[-1].end - self.calls[-2].end
+        took = self.calls[-1].end - self.calls[-1].start
+        self.more(1)
+        time.sleep(max(0.0, self.calls[-1].end + period - 0.6 * took - time.monotonic()))
 
     def settle(self, nezha, seconds=60):
         """Until several calls in a row went the way that is wanted and took about as long; how long that was."""

@@ -12,12 +12,12 @@ from nezha_lab.leaving import exit_status
 from nezha_bench import document
 from nezha_bench.errors import BenchError
 
-from . import flood, others, rounds, soak, table
+from . import flood, others, rate, rounds, soak, table
 from .calls import CallJob
 from .trigger import Trigger
 
 _TOP = os.path.dirname(os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__)))))
-_CASES = ("silent", "carrier", "three-of-four", "soak", "flood")
+_CASES = ("silent", "carrier", "three-of-four", "rate", "soak", "flood")
 _SIZE, _SIZE_BYTES = "16M", 16 << 20
 
 _ABOUT = """\
@@ -27,6 +27,8 @@ Breaks rails of an emulated cluster under a running job that checks every elemen
                    what the remaining rail needs; then the rail's return: first bytes on it, and 95 % of the speed again.
                    Beside it what Open MPI (over all rails) and Gloo do under the same fault, one try each
   three-of-four    the same with three of four rails lost at once
+  rate             one of two rails halved to 500 Mbit/s on all nodes in the middle of a call, then whole again: calls until
+                   one reaches 95 % of what the rails allow by then; 0 is the call in which they changed
   soak             a random fault of a random rail each second: throughput against what the surviving rails of the node
                    that has least left allow; a rail that is half-open between two nodes counts as surviving at both, who
                    reach the others over it
@@ -114,11 +116,13 @@ class Session:
             return self.lost("cut", ["1gbit"] * 2, [1])
         if case == "three-of-four":
             return self.lost("silence", ["250mbit"] * 4, [1, 2, 3])
+        if case == "rate":
+            return self.steady(lambda lab, job: {"rounds": rate.many(lab, job, _SIZE_BYTES, options.rounds, self.say)})
         if case == "soak":
             return self.steady(lambda lab, job: soak.soak(lab, job, _SIZE_BYTES, options.soak_seconds, options.seed, self.say))
-        rates = [int(rate) for rate in options.flood_rates.split(",")]
+        rates = [int(each) for each in options.flood_rates.split(",")]
         return self.steady(lambda lab, job: {"rates": [
-            flood.flood(lab, job, self.programs.flood, rate, max(3, options.rounds // 2), self.say) for rate in rates]})
+            flood.flood(lab, job, self.programs.flood, each, max(3, options.rounds // 2), self.say) for each in rates]})
 
 
 def run(options):

@@ -7,12 +7,11 @@ import time
 
 from nezha_bench.errors import BenchError
 
-from .calls import median
+from .calls import NEARLY, median
 from .trigger import UNDONE_BY
 
 _CALLS_WITHOUT = 6
 _FIRST_BYTES = 64 * 1024  # more than connecting and asking takes
-_NEARLY = 0.95
 _PATIENCE = 30.0
 
 
@@ -50,7 +49,7 @@ def _give_back(lab, job, trigger, verb, rails, usual):
         time.sleep(0.002)
     first = time.monotonic() - back
     def quick(call):
-        return call.start > back and call.end - call.start <= usual / _NEARLY
+        return call.start > back and call.end - call.start <= usual / NEARLY
     job.wait(lambda calls: any(quick(call) for call in calls[seen:]), _PATIENCE, "calls were as fast as before")
     full = next(call.start for call in job.calls[seen:] if quick(call)) - back
     return {"first_bytes_ms": 1e3 * first, "full_ms": 1e3 * full}

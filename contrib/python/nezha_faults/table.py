@@ -37,10 +37,17 @@ def _soak(_case, found):
            f"{100 * found['part']:.1f} %", "", str(found["calls"]), "85 %")
 
 
+def _rate(_case, found):
+    for key, what in (("less", "rail at half its rate"), ("more", "rail at its rate again")):
+        values = [result[key] for result in found["rounds"]]
+        yield ("rate", f"{what}: calls until 95 % of what is allowed", f"{statistics.median(values):g}", str(max(values)),
+               str(len(values)), "5")
+
+
 def _flood(_case, found):
     for row in found["rates"]:
         yield ("flood", f"throughput beside {row['held_off_per_second']:.0f} strangers a second held off",
                f"{100 * row['throughput']:.1f} %", "", str(len(row["ratios"])), "95 %")
 
 
-_ROWS = {"silent": _lost, "carrier": _lost, "three-of-four": _lost, "soak": _soak, "flood": _flood}
+_ROWS = {"silent": _lost, "carrier": _lost, "three-of-four": _lost, "rate": _rate, "soak": _soak, "flood": _flood}

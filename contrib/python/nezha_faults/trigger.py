@@ -37,8 +37,5 @@ class Trigger:
 
     def pull_inside(self, job, verb, rails):
         """In the middle of the job's next call."""
-        period = job.calls[-1].end - job.calls[-2].end
-        took = job.calls[-1].end - job.calls[-1].start
-        job.more(1)
-        time.sleep(max(0.0, job.calls[-1].end + period - 0.6 * took - time.monotonic()))
+        job.await_middle()
         return self.pull(verb, rails)
