@@ -44,12 +44,13 @@ void Core::rail_back(std::uint8_t local_rail, const RailAddress& address) {
   wiring_.rail_back(local_rail, moved, clock_.now());
 }
 
-/// Peers that connect to this rail cannot see that it is back: the link was lost at this end only.
+/// Peers cannot see that it is back: the link was lost at this end only. Those of lower rank connect to it, and all announce
+/// theirs, for which this node may have asked in vain.
 void Core::tell_back(std::uint8_t local_rail) {
   const RailAddress& rail = self_.rails[local_rail];
   if (rail.family == 0) return;
   for (const auto& [id, peer] : peers_)
-    if (!peer->connects && peer->trunk->lanes_up() != 0) peer->trunk->tell_rail(notice_of(local_rail, rail));
+    if (peer->trunk->lanes_up() != 0) peer->trunk->tell_rail(notice_of(local_rail, rail));
 }
 
 /// One process of a node is enough: the others have the same address.
@@ -111,6 +112,8 @@ void Core::take_news() {
     rail.port = notice.port;
     if (moved) log_.line(1, "%s has rail %s at %s now", peer->label().c_str(), rail.label().c_str(), where(notice).c_str());
     wire_up(*peer, true);
+    for (const Wire& wire : peer->wires)
+      if (wire.rails.remote == notice.rail) announce(wire.rails.local);
     wiring_.peer_rail_back(*peer, notice.rail, clock_.now());
   }
   news_.clear();

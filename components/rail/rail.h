@@ -219,8 +219,8 @@ class Transport {
   /// At most so many bytes of the transport's memory for what a lane has received and nobody has read, from here on and for
   /// lanes that are up too. For transports that have such memory.
   virtual void bound_lanes(std::size_t bytes) { static_cast<void>(bytes); }
-  /// Its rail `rail` is back: whoever shares its network may have given up to find it, and is told. `taken`: where peers'
-  /// rails are, who need not be bothered otherwise. For transports whose networks forget.
+  /// Its rail `rail` is back, or a peer's in the same network: whoever shares that may have given up to find it, and is told.
+  /// `taken`: where peers' rails are, who need not be bothered otherwise. For transports whose networks forget.
   virtual void announce(std::size_t, std::span<const RailAddress>) {}
   /// Frees a lane that is down or closed.
   virtual void forget(Lane& lane) = 0;

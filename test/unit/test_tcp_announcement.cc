@@ -45,6 +45,16 @@ TEST(Announcement, LeavesPeersAlone) {
             (Texts{"10.11.0.130", "10.11.0.132"}));
 }
 
+TEST(Announcement, AsksForOthersInTurn) {
+  const auto first = [](std::uint8_t prefix, std::size_t passed) {
+    return address_text(4, unused_addresses(at({10, 0, 0, 6}, prefix), {}, 2, passed).at(0));
+  };
+  EXPECT_EQ(first(24, 0), "10.0.0.134");
+  EXPECT_EQ(first(24, 8), "10.0.0.142");
+  EXPECT_EQ(first(29, 2), "10.0.0.4");
+  EXPECT_EQ(first(29, 8), "10.0.0.5") << "it has only five";
+}
+
 TEST(Announcement, NeverAsksForTheNetworkItsBroadcastsOrItself) {
   EXPECT_EQ(texts(at({10, 0, 0, 6}, 29), {}, 8), (Texts{"10.0.0.2", "10.0.0.3", "10.0.0.4", "10.0.0.5", "10.0.0.1"}));
   EXPECT_EQ(texts(at({10, 0, 0, 1}, 30), {}), (Texts{"10.0.0.2"}));
@@ -61,7 +71,7 @@ TEST(Announcement, AsksNobodyWhereNobodyIsLeft) {
 TEST(Announcement, AsksSeveralTimesInTheFirstMoments) {
   Interface nowhere = at({10, 11, 0, 1}, 24);
   nowhere.device = "no-such-device";
-  Announcement announcement(nowhere, {}, kSecond);
+  Announcement announcement(nowhere, {}, 3, kSecond);
   std::vector<Nanoseconds> when;
   while (announcement.due() != 0) {
     when.push_back(announcement.due());
@@ -73,7 +83,7 @@ TEST(Announcement, AsksSeveralTimesInTheFirstMoments) {
   EXPECT_EQ(when.front(), kSecond);
   EXPECT_EQ(when.size(), 4u);
   EXPECT_LT(when.back(), kSecond + 200 * kMillisecond);
-  EXPECT_EQ(Announcement(at({10, 0, 0, 1}, 32), {}, kSecond).due(), 0) << "nobody to ask for";
+  EXPECT_EQ(Announcement(at({10, 0, 0, 1}, 32), {}, 0, kSecond).due(), 0) << "nobody to ask for";
 }
 
 }  // namespace

@@ -13,6 +13,7 @@ constexpr std::uint16_t kDiscard = 9;
 /// After the first question; the last one is for links that take their time.
 constexpr Nanoseconds kPauses[] = {10 * kMillisecond, 30 * kMillisecond, 120 * kMillisecond};
 constexpr std::size_t kQuestions = std::size(kPauses) + 1;
+constexpr std::size_t kTurns = 8;
 constexpr unsigned kLongestPrefix = 30;
 
 using Bytes = std::array<std::uint8_t, 16>;
@@ -39,7 +40,8 @@ void ask(const Interface& interface, const Bytes& address) {
 }  // namespace
 
 /// Nodes have addresses next to one another, so the search begins half the network away from our own.
-std::vector<Bytes> unused_addresses(const Interface& interface, std::span<const RailAddress> taken, std::size_t most) {
+std::vector<Bytes> unused_addresses(const Interface& interface, std::span<const RailAddress> taken, std::size_t most,
+                                    std::size_t passed) {
   std::vector<Bytes> found;
   if (interface.family != 4 || interface.prefix == 0 || interface.prefix > kLongestPrefix) return found;
   const std::uint32_t last = 0xffffffffU >> interface.prefix;  // within the network: that of broadcasts
@@ -48,16 +50,19 @@ std::vector<Bytes> unused_addresses(const Interface& interface, std::span<const 
     return std::any_of(taken.begin(), taken.end(),
                        [&](const RailAddress& rail) { return rail.family == 4 && rail.address == address; });
   };
-  for (std::uint32_t step = 0; step <= last && found.size() < most; ++step) {
+  for (std::uint32_t step = 0; step <= last && found.size() < passed + most; ++step) {
     const std::uint32_t host = (self + last / 2 + 1 + step) & last;
     const Bytes address = bytes_of((self & ~last) | host);
     if (host != 0 && host != last && address != interface.address && !known(address)) found.push_back(address);
   }
+  const std::size_t superfluous = std::min(passed, found.size() - std::min(most, found.size()));
+  found.erase(found.begin(), found.begin() + static_cast<std::ptrdiff_t>(superfluous));
   return found;
 }
 
-Announcement::Announcement(const Interface& interface, std::span<const RailAddress> taken, Nanoseconds now)
-    : interface_(interface), addresses_(unused_addresses(interface, taken, kQuestions)), due_(now) {}
+Announcement::Announcement(const Interface& interface, std::span<const RailAddress> taken, std::size_t turn,
+                           Nanoseconds now)
+    : interface_(interface), addresses_(unused_addresses(interface, taken, kQuestions, turn % kTurns * kQuestions)), due_(now) {}
 
 void Announcement::step(Nanoseconds now) {
   if (asked_ == addresses_.size() || now < due_) return;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-/// Has the neighbours of a rail that is back learn its hardware address at once. While it was away some have asked for that in
-/// vain, and their kernels ask again after a second only; connections wait for it.
+/// Has the neighbours of a rail learn its hardware address at once, when it is back, or one of theirs is. Meanwhile they have
+/// asked for that in vain, and their kernels ask again after a second only; connections wait for it.
 ///
 /// A question of ours for an address that nobody has is broadcast, and tells them as well. The kernel asks it for an empty
 /// datagram to port 9 (discard), which needs no privilege. Over IPv4 only: IPv6 asks no broadcast questions. It takes several
@@ -20,13 +20,14 @@
 namespace nezha {
 
 /// Up to `most` addresses of the interface's IPv4 network that are not in `taken`, nor its own, nor that of the network or of
-/// its broadcasts.
+/// its broadcasts; after `passed` other such ones, if there are so many.
 std::vector<std::array<std::uint8_t, 16>> unused_addresses(const Interface& interface, std::span<const RailAddress> taken,
-                                                           std::size_t most);
+                                                           std::size_t most, std::size_t passed = 0);
 
 class Announcement {
  public:
-  Announcement(const Interface& interface, std::span<const RailAddress> taken, Nanoseconds now);
+  /// `turn`: how many there were of that rail before. For some seconds the kernel asks no second time for an address.
+  Announcement(const Interface& interface, std::span<const RailAddress> taken, std::size_t turn, Nanoseconds now);
   /// Asks what is due. Without effect where that is not possible: neighbours then learn later.
   void step(Nanoseconds now);
   /// When step() must be called next; 0 = it is over.

@@ -74,6 +74,8 @@ class Door {
     bool shares_subnet = false;    ///< with another rail of this process, over IPv4
     std::size_t pending = 0;       ///< handshakes of connections that came in
     Nanoseconds paused_until = 0;  ///< 0: accepting
+    std::size_t announced = 0;     ///< times
+    Nanoseconds announced_at = 0;  ///< the last time
   };
   struct Failure {
     LaneSpec spec;

@@ -106,8 +106,12 @@ Status Door::reopen(std::size_t rail, const Interface& now) {
 }
 
 void Door::announce(std::size_t rail, std::span<const RailAddress> taken) {
-  announcements_.emplace_back(rails_[rail].interface, taken, clock_.now());
-  go_on_announcing(clock_.now());
+  Rail& mine = rails_[rail];
+  const Nanoseconds now = clock_.now();
+  if (mine.announced_at != 0 && now - mine.announced_at < options_.announcement_pause) return;
+  mine.announced_at = now;
+  announcements_.emplace_back(mine.interface, taken, mine.announced++, now);
+  go_on_announcing(now);
 }
 
 void Door::go_on_announcing(Nanoseconds now) {
