@@ -12,6 +12,7 @@ import time
 from nezha_check.build_part import run_build
 from nezha_check.fuzz_part import run_fuzz
 from nezha_check.ompi5_part import run_ompi5
+from nezha_check.packages_part import run_packages
 from nezha_check.results import FAILED, PASSED, SKIPPED, count, failures_of_skips, in_words
 from nezha_check.run import run_test, run_tests
 from nezha_check.sanitizer_part import run_sanitizers
@@ -49,6 +50,8 @@ PARTS = {
     "programs": ("other people's programs, with and without the component", scripted("programs"), QUICK),
     "lab": ("the emulated cluster and the bench", scripted("lab"), QUICK),
     "ompi5": ("unit, mpi and lab on Open MPI 5.0, in a Debian 13; 8 minutes, so with --long only", run_ompi5, LONG),
+    "packages": ("Debian's packages built, used and purged in a Debian 12 and 13, and RPMs built; with --long only", run_packages,
+                 LONG),
     "sanitizers": ("address, undefined behaviour and thread sanitizer", run_sanitizers, NORMAL),
     "fuzz": ("fuzz targets", run_fuzz, QUICK),
 }
@@ -70,7 +73,7 @@ def options():
     length.add_argument("--quick", action="store_true",
                         help="no distcheck, no sanitizers, short fuzzing and simulation")
     length.add_argument("--long", action="store_true", help="5 minutes of fuzzing per target, a million simulated "
-                        "operations, mutations, Open MPI 5.0, and the long form of other tests that have one")
+                        "operations, mutations, Open MPI 5.0, packages, and the long form of other tests that have one")
     parser.add_argument("--tap", action="store_true", help="list all cases at the end, in the Test Anything Protocol")
     parser.add_argument("--tree", default=os.getcwd(), help=argparse.SUPPRESS)
     return parser.parse_args()
