@@ -19,7 +19,7 @@ constexpr Nanoseconds kShortAttempt = 80 * kMillisecond;
 constexpr Nanoseconds kLongAttempt = 400 * kMillisecond;
 constexpr unsigned kLongEvery = 8;
 /// After a lane has become suspect. The kernel has sent again by then what was lost, once, and waits twice as long from there.
-constexpr Nanoseconds kFirstKnock = 200 * kMillisecond;
+constexpr Nanoseconds kFirstKnock = 300 * kMillisecond;
 /// What comes back needs a moment: a question for a neighbour's address that is lost is asked again after a second only.
 constexpr Nanoseconds kLinkSettles = 30 * kMillisecond;
 

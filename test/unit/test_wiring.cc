@@ -134,7 +134,7 @@ TEST_F(WiringTest, BesideASuspectAnotherConnectionIsTried) {
   clock_.advance(10 * kSecond);
   wiring_.used(clock_.now());
   suspect(1);
-  EXPECT_EQ(tries(1, 150 * kMillisecond), 0u) << "its kernel may send again first";
+  EXPECT_EQ(tries(1, 270 * kMillisecond), 0u) << "its kernel may send again first";
   EXPECT_GE(tries(1, 400 * kMillisecond), 2 * 4u);
   EXPECT_EQ(tries(0, 100 * kMillisecond), 0u);
   for (const Peer& peer : peers_) EXPECT_TRUE(peer.wires[1].there()) << "a trial closes nothing";
