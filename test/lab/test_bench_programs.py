@@ -150,6 +150,15 @@ class Comparison(OnTheLab):
             self.assertEqual(done.returncode, 3, done.stderr)
             self.assertIn("was not in use in 1 of 1 launches", found["cases"][0]["summary"]["invalid"]["nezha-other"])
 
+    def test_instructions(self):
+        """Figures, or in a sentence why there are none."""
+        done, found = self.bench("--component-dir", self.component_dir(), "--competitors", "nezha", "--nodes", "2", "--unshaped",
+                                 "--rounds", "1", "--sizes", "1K", "--time", "0.02", "--instructions")
+        self.assertIsNotNone(found, done.stderr)
+        counted = found["cases"][0]["summary"]["instructions"]
+        self.assertRegex(done.stdout, r"Instructions were not counted: \w" if "missing" in counted else
+                         r"Nezha's instructions at 4K: \d+ \[.*\nNezha's instructions at 4M: \d+ \[")
+
     def test_wrong_arguments(self):
         for words, text in ((["--cases", "none-such"], "case 'none-such'"), (["--sizes", "0"], "size '0'"),
                             (["--cases", "1+1", "--nodes", "3"], "--cases names whole clusters"),

@@ -4,14 +4,16 @@
 import io
 import json
 import os
+import subprocess
 import tempfile
 import unittest
 
 from bench_case import launch, measured
-from nezha_bench import carried, document, memory, picture, stats, summary, table
+from nezha_bench import carried, document, instructions, memory, picture, stats, summary, table
 from nezha_bench.cases import PRESETS, Case, presets
 from nezha_bench.competitors import Effort, Launcher, Programs
 from nezha_bench.errors import BenchError
+from nezha_bench.launch import Followed
 from nezha_bench.output import OsuReader, read_json_line
 from nezha_bench.rounds import Measured
 from nezha_bench.sizes import parse_sizes, size_text
@@ -97,6 +99,28 @@ class Threads(unittest.TestCase):
         self.assertIn("--mca coll_nezha_rail_threads 1 --mca coll_nezha_rail_cores eth0=1 m ", self.words("nezha-threads", "eth0=1"))
         self.assertIn("--mca coll_nezha_rail_threads 1 m ", self.words("nezha-threads", ""))
         self.assertNotIn("rail_threads", self.words("nezha", None))
+
+
+class Instructions(unittest.TestCase):
+    def test_rank_0_alone_is_under_valgrind(self):
+        words = instructions.wrapped(["--mca", "a", "b", "/program", "-s", "4096"], "/program")
+        self.assertEqual(words[:3] + words[-3:], ["--mca", "a", "b", "/program", "-s", "4096"])
+        with tempfile.TemporaryDirectory() as place:
+            path = os.path.join(place, "valgrind")
+            with open(path, "w", encoding="ascii") as file:
+                file.write('#!/bin/sh\necho under "$@"\n')
+            os.chmod(path, 0o755)
+            for rank, expected in (("0", r"under --tool=callgrind .* echo hello\n"), ("1", r"hello\n")):
+                env = {"PATH": f"{place}:{os.environ['PATH']}", "OMPI_COMM_WORLD_RANK": rank}
+                command = instructions.wrapped(["echo", "hello"], "echo")
+                self.assertRegex(subprocess.run(command, env=env, capture_output=True, text=True, check=True).stdout, f"^{expected}$")
+
+    def test_counts(self):
+        done = Followed(0, False, 1.0, "==9== Events    : Ir\n==9== Collected : 848506\n")
+        self.assertEqual(instructions.counted(done), 848506)
+        for wrong in (Followed(1, False, 1.0, done.words), Followed(0, True, 1.0, done.words), Followed(0, False, 1.0, "")):
+            with self.assertRaisesRegex(BenchError, "under valgrind failed"):
+                instructions.counted(wrong)
 
 
 class Carried(unittest.TestCase):

@@ -74,7 +74,8 @@ def command(options):
 
 
 # What is about sizes, and what is about programs.
-_OF_SIZES = ("sizes", "time", "iterations", "warmup", "quick", "in_place", "statistic", "memory", "learning", "osu", "picture")
+_OF_SIZES = ("sizes", "time", "iterations", "warmup", "quick", "in_place", "statistic", "memory", "instructions", "learning",
+             "osu", "picture")
 _OF_PROGRAMS = ("words", "since", "limit")
 _WRITTEN = {"since": "from"}
 

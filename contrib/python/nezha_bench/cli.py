@@ -61,6 +61,8 @@ def build_parser():
     add("--statistic", choices=(summary.AVERAGE, summary.MEDIAN), default=summary.AVERAGE,
         help="of a launch's calls; default average, as OSU has it")
     add("--memory", action="store_true", help="also what the processes hold at the largest size, in launches of their own")
+    add("--instructions", action="store_true", help="also what a call of Nezha costs in instructions at 4 KiB, and a byte at 4 "
+        "MiB, as valgrind counts them, in launches of their own")
     add("--learning", action="store_true", help="instead of all that: Nezha alone, as it learns, with what it has learned, and "
         "without; default 5 rounds")
     add("--osu", metavar="PATH", help="this osu_allreduce instead of our program; its results are not checked")

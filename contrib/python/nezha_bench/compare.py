@@ -5,11 +5,12 @@ import os
 import signal
 import sys
 
-from . import choices, document, learning_table, memory, progress, rounds, summary, table
+from . import choices, document, instructions, learning_table, memory, progress, rounds, summary, table
 from .competitors import LABELS, NEZHA, Launcher
 from .errors import BenchError
 
 EXIT_INVALID = 3
+_VALGRIND_SECONDS = 120.0
 
 
 def _picture_path(options, case, several):
@@ -32,6 +33,9 @@ def compare(options, case, programs, effort):
         if options.memory and not measured.interrupted:
             seconds = rounds.deadline(effort, case.nodes)
             measured.memory = memory.measure(lab, launcher, wanted, seconds, seen)
+        if options.instructions and not measured.interrupted:
+            most = min(count, instructions.REPETITIONS)
+            measured.instructions = instructions.measure(lab, launcher, most, _VALGRIND_SECONDS, seen)
     return measured, launcher
 
 
@@ -42,8 +46,11 @@ def run(options):
         for case in cases:
             learning_table.run(Launcher(case, programs, effort, tuple(map(tuple, options.nezha_mca))), options.rounds or 5)
         return 0
-    if options.osu and options.memory:
-        raise BenchError("--memory asks our own program, --osu replaces it: only one of them is allowed")
+    for name in ("memory", "instructions") if options.osu else ():
+        if getattr(options, name):
+            raise BenchError(f"--{name} asks our own program, --osu replaces it: only one of them is allowed")
+    if options.instructions:
+        programs.check([NEZHA])
     whole, invalid = document.start(), False
     for case in cases:
         measured, launcher = compare(options, case, programs, effort)

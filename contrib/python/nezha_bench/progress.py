@@ -49,6 +49,9 @@ class Bar:
     def memory(self, who):
         self._bar.update(self._task, description=f"{self._case}  memory of {LABELS[who]}")
 
+    def instructions(self, size):
+        self._bar.update(self._task, description=f"{self._case}  instructions at {size_text(size)}")
+
     def round_done(self, number, count):
         pass
 
@@ -79,6 +82,9 @@ class Lines:
 
     def memory(self, who):
         self._say(f"memory of {LABELS[who]}")
+
+    def instructions(self, size):
+        self._say(f"instructions at {size_text(size)}")
 
     def round_done(self, number, count):
         self._say(f"round {number + 1} of {count} done {time.monotonic() - self._start:.0f} s after the start")

@@ -21,6 +21,7 @@ class Measured:
     scouts: list = dataclasses.field(default_factory=list)
     limits: dict = dataclasses.field(default_factory=dict)
     memory: dict = dataclasses.field(default_factory=dict)
+    instructions: dict = dataclasses.field(default_factory=dict)
     interrupted: bool = False
 
 

@@ -24,7 +24,8 @@ def summarise(measured, statistic=AVERAGE):
     return {
         "case": dataclasses.asdict(measured.case), "rounds": len(measured.rounds), "statistic": statistic,
         "interrupted": measured.interrupted, "subject": measured.subject, "competitors": measured.competitors,
-        "sizes": rows, "middle_gain": _middle_gain(rows), "memory": measured.memory, "invalid": _invalid(measured),
+        "sizes": rows, "middle_gain": _middle_gain(rows), "memory": measured.memory,
+        "instructions": measured.instructions, "invalid": _invalid(measured),
     }
 
 

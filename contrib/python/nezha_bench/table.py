@@ -145,6 +145,7 @@ def _reading(summary):
 def _notes(summary):
     yield "CPU s/GiB: processor seconds of one process per GiB of vector."
     yield from _memory_notes(summary)
+    yield from _instruction_notes(summary.get("instructions", {}))
 
 
 def _memory_notes(summary):
@@ -155,3 +156,12 @@ def _memory_notes(summary):
     if "beyond_kib" in memory:
         yield (f"Nezha beyond Open MPI: {memory['beyond_kib'] / 1024:.1f} MiB per process "
                f"({memory['peers']} peers)")
+
+
+def _instruction_notes(found):
+    if "missing" in found:
+        yield f"Instructions were not counted: {found['missing']}"
+    for size, costs in found.get("sizes", {}).items():
+        call, byte = costs["per_call"], costs["per_byte"]
+        yield (f"Nezha's instructions at {size_text(size)}: {call['median']:.0f} [{call['low']:.0f} {call['high']:.0f}] a call, "
+               f"{byte['median']:.3f} a byte")
