@@ -4,6 +4,8 @@
 
 #include "engine/core.h"
 #include "engine/memory.h"
+#include "trunk/wire.h"
+#include "trunk_pair.h"
 
 namespace nezha {
 namespace {
@@ -123,6 +125,21 @@ TEST_F(Announced, ARailThatIsBackByTheFirstProcessOfItsNode) {
   rail_is_back();
   EXPECT_EQ(words.announced, std::vector<std::size_t>{1});
   EXPECT_EQ(words.taken, 5u) << "where its peers are";
+}
+
+/// The link was lost at this end only.
+TEST_F(Announced, ARailThatIsBackToWhoConnectsToIt) {
+  add_peer(2);  // rank 1
+  test::HandLane lane({2, 0, 0, false, 1});
+  core.lane_up(lane);
+  lane.frames.clear();
+  rail_is_back();
+  core.progress(Watch::all);
+  ASSERT_EQ(lane.frames.size(), 1u);
+  FrameRecords records;
+  ASSERT_TRUE(parse_records(lane.frames[0].header, 0, records).ok());
+  ASSERT_EQ(records.count, 1u);
+  EXPECT_EQ(records.pieces[0].step, static_cast<std::uint16_t>(Control::rail_at));
 }
 
 TEST_F(Announced, NotByTheOthersOfItsNode) {

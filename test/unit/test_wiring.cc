@@ -85,6 +85,25 @@ TEST_F(WiringTest, ARailThatIsBackIsTriedSoonAfterAMoment) {
   EXPECT_GE(tries(1, 80 * kMillisecond), 2u);
 }
 
+TEST_F(WiringTest, WhoDiesYoungWaitsLongerEachTime) {
+  all_up();
+  clock_.advance(10 * kSecond);
+  for (int time = 0; time < 6; ++time) {
+    lose(1);
+    clock_.advance(200 * kMillisecond);
+    wiring_.used(clock_.now());
+    all_up();
+  }
+  lose(1);
+  EXPECT_EQ(tries(1, 40 * kMillisecond), 0u);
+  tries(1, 200 * kMillisecond);
+  all_up();
+  clock_.advance(2 * kSecond);
+  wiring_.used(clock_.now());
+  lose(1);
+  EXPECT_GE(tries(1, 12 * kMillisecond), 2u) << "it had come to age";
+}
+
 TEST_F(WiringTest, OneLaneThatIsBackBringsTheOthers) {
   all_up();
   lose(1);
