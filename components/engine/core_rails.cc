@@ -12,6 +12,8 @@ namespace {
 
 /// Each rail with one or two of the other side's, and what a few moves add.
 constexpr std::size_t kMostWires = 4 * kMaxRails;
+/// With more peers than this so many would answer a rail that is back, by broadcasts, that it may rather wait a second.
+constexpr std::size_t kMostAnswers = 64;
 
 std::string where(const RailNotice& notice) {
   return address_text(notice.family, notice.address) + ", port " + std::to_string(notice.port);
@@ -113,7 +115,7 @@ void Core::take_news() {
     if (moved) log_.line(1, "%s has rail %s at %s now", peer->label().c_str(), rail.label().c_str(), where(notice).c_str());
     wire_up(*peer, true);
     for (const Wire& wire : peer->wires)
-      if (wire.rails.remote == notice.rail) announce(wire.rails.local);
+      if (wire.rails.remote == notice.rail && peers_.size() <= kMostAnswers) announce(wire.rails.local);
     wiring_.peer_rail_back(*peer, notice.rail, clock_.now());
   }
   news_.clear();

@@ -71,13 +71,15 @@ class OneOfAJob : public testing::Test {
     address.node = "there";
     address.rails = some_rails(rails);
     Status why;
-    ASSERT_NE(core.add_peer(encode_address(address), same_node, why), nullptr) << why.text();
+    latest = core.add_peer(encode_address(address), same_node, why);
+    ASSERT_NE(latest, nullptr) << why.text();
   }
 
   Config config;
   StoppedClock clock;
   Words words;
   std::size_t peers = 0;
+  Peer* latest = nullptr;
   Core core;
 };
 
@@ -116,6 +118,10 @@ class Announced : public OneOfAJob {
  protected:
   Announced() : OneOfAJob(2) {}
   void rail_is_back() { core.rail_back(1, core.self().rails[1]); }
+  void rail_of_latest_is_back() {
+    core.peer_rail(*latest->trunk, notice_of(1, latest->address.rails[1]), 1);
+    core.progress(Watch::all);
+  }
 };
 
 TEST_F(Announced, ARailThatIsBackByTheFirstProcessOfItsNode) {
@@ -125,6 +131,15 @@ TEST_F(Announced, ARailThatIsBackByTheFirstProcessOfItsNode) {
   rail_is_back();
   EXPECT_EQ(words.announced, std::vector<std::size_t>{1});
   EXPECT_EQ(words.taken, 5u) << "where its peers are";
+}
+
+TEST_F(Announced, InAnswerToAPeersRailThatIsBackUnlessTooManyWould) {
+  add_peer(2);
+  rail_of_latest_is_back();
+  EXPECT_EQ(words.announced, std::vector<std::size_t>{1});
+  while (peers < 65) add_peer(2);
+  rail_of_latest_is_back();
+  EXPECT_EQ(words.announced.size(), 1u);
 }
 
 /// The link was lost at this end only.
