@@ -80,10 +80,10 @@ def make_list(build_dir, what, folder):
     return [name for name in names if name.startswith(f"test/{folder}/")]
 
 
-def build_for(check, name, build_dir, folders):
-    """Compiles what the tests of these folders need, and no more, and installs the component."""
+def build_for(check, name, build_dir, folders, *variables):
+    """Compiles what the tests of these folders need, and no more, and installs the component. `variables`: of make."""
     programs = [program for folder in folders for program in make_list(build_dir, "programs", folder)]
-    status, log = make(check, build_dir, f"build-{name}-tests", "install-component", *programs)
+    status, log = make(check, build_dir, f"build-{name}-tests", "install-component", *variables, *programs)
     return Case(f"build {name} tests", PASSED if status == 0 else FAILED, "" if status == 0 else "make failed", log)
 
 
