@@ -126,9 +126,9 @@ int nezha_allreduce(nezha_team_t* team, const nezha_allreduce_t* call) {
 
 void nezha_incumbent_done(nezha_team_t* team) { team->engine.incumbent_done(team->team); }
 
-void nezha_engine_save_tables(nezha_engine_t* engine) {
+void nezha_engine_ending(nezha_engine_t* engine) {
   guarded(false, [&] {
-    engine->engine.save_tables();
+    engine->engine.ending();
     return true;
   });
 }

@@ -56,6 +56,8 @@ class Core final : public PieceReceiver, public Admission {
   nezha_team_state_t decide(Team& team, const std::array<std::uint64_t, NEZHA_VOTE_WORDS>& words);
   /// The operation that hands out what rank 0 knows is over.
   void take_rows(Team& team);
+  /// The job is about to end, everywhere: lanes that are lost are no news.
+  void ending() { wiring_.ending(); }
   /// Writes what all teams have learned, if this process is the one that does.
   void save_tables();
   bool saves_tables() const { return tables_.saves(); }

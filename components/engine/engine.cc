@@ -166,8 +166,9 @@ bool Engine::votes_again(const Team& team) {
   return team.votes_again();
 }
 
-void Engine::save_tables() {
+void Engine::ending() {
   Lock lock(mutex_);
+  core_.ending();
   core_.save_tables();
   show_notices(lock);
 }

@@ -47,7 +47,7 @@ class Engine {
   int allreduce(Team& team, const nezha_allreduce_t& call);
   void incumbent_done(Team& team);
   std::string error_of(const Team& team);
-  void save_tables();
+  void ending();
 
   std::size_t rails();
   bool rail_stats(std::size_t index, nezha_rail_stats_t& stats);

@@ -207,7 +207,7 @@ void Wiring::lane_lost(Peer& peer, RailPair rails, const Status& why, Nanosecond
   if (now - wire->up_since > kSteady) wire->tries = 0;
   try_again(peer, *wire, Wire::State::idle, now);
   // Who closes a lane between two frames has its reason and tells it; most often it has come to its end.
-  const int level = why.code() == Code::closed ? 2 : 1;
+  const int level = ending_ || why.code() == Code::closed ? 2 : 1;
   log_.line(level, "lane %s to %s is lost: %s", wire->label.c_str(), peer.label().c_str(), why.text().c_str());
   watched("lost", peer, *wire, why.text());
 }

@@ -30,6 +30,8 @@ class Wiring {
 
   /// Null: nobody. Outlives this, or is taken back.
   void tell(LaneWatcher* watcher) { watcher_ = watcher; }
+  /// Peers may be gone soon, and their lanes with them: that is to be expected.
+  void ending() { ending_ = true; }
   /// A team needs this peer: its lanes come up from now on.
   void want(Peer& peer, Nanoseconds now);
   /// The peer is known to want them too: from now on it counts how long one does not come up. False: that was known.
@@ -68,6 +70,7 @@ class Wiring {
   Notices& notices_;
   LaneWatcher* watcher_ = nullptr;
   std::vector<Peer*> wanted_;
+  bool ending_ = false;
   Nanoseconds next_due_ = 0;
   Nanoseconds used_ = 0;  ///< when the latest operation began
 };

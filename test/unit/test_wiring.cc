@@ -53,7 +53,12 @@ class WiringTest : public testing::Test {
     RailPair rails;
   };
   TestClock clock_;
-  Log log_;
+  static void write_line(void* ctx, int level, const char* line) {
+    static_cast<WiringTest*>(ctx)->lines_.emplace_back(std::to_string(level) + " " + line);
+  }
+
+  std::vector<std::string> lines_;  ///< each behind its level
+  Log log_{write_line, this, 2};
   Notices notices_;
   TestReceiver receiver_;
   RailLoad loads_[2];
@@ -120,6 +125,17 @@ TEST_F(WiringTest, WhoMovedConnectsWhereNoLaneIsLeft) {
   EXPECT_EQ(tries(1, 10 * kSecond), 0u) << "the other side does";
   wiring_.rail_back(1, true, clock_.now());
   EXPECT_GE(tries(1, kSecond), 2u) << "it cannot know where we are";
+}
+
+TEST_F(WiringTest, ALaneThatIsLostIsNewsUnlessTheJobIsAboutToEnd) {
+  all_up();
+  lines_.clear();
+  lose(0);
+  wiring_.ending();
+  lose(1);
+  ASSERT_EQ(lines_.size(), 4u);
+  EXPECT_EQ(lines_[0][0], '1') << lines_[0];
+  EXPECT_EQ(lines_[2][0], '2') << lines_[2];
 }
 
 TEST_F(WiringTest, PatienceBeginsWhenThePeerWantsItsLanesToo) {

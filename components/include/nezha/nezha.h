@@ -81,7 +81,7 @@ typedef struct nezha_host {
     /** Writes one line of log. Any thread, with the engine's lock held: must not call the engine, MPI or OPAL. */
     void (*log)(void *ctx, int level, const char *line);
     /** Shows a help text: a topic of help-coll-nezha.txt and its arguments. Only from a thread inside
-     *  nezha_engine_create, nezha_team_decide, nezha_allreduce or nezha_engine_save_tables, without the engine's lock. */
+     *  nezha_engine_create, nezha_team_decide, nezha_allreduce or nezha_engine_ending, without the engine's lock. */
     void (*help)(void *ctx, const char *topic, int nargs, const char *const *args);
     /** Lets the host's own communication progress. Same threads as `help`. Returns how many events it had. */
     int (*progress)(void *ctx);
@@ -235,9 +235,10 @@ typedef struct nezha_class_stats {
 
 enum { NEZHA_SIZE_CLASSES = 48 };
 
-/** Writes what teams have learned, also those that are gone, to the file that the configuration names, in the process of
- *  job rank 0; elsewhere and without a file nothing happens. Texts go to host->help. To be called once, at the end. */
-void nezha_engine_save_tables(nezha_engine_t *engine);
+/** The job is about to end, here and soon everywhere: from now on a lane that is lost is no news, since others may be gone a
+ *  moment sooner. Writes what teams have learned, also those that are gone, to the file that the configuration names, in the
+ *  process of job rank 0; elsewhere and without a file nothing is written. Texts go to host->help. To be called once. */
+void nezha_engine_ending(nezha_engine_t *engine);
 
 size_t nezha_engine_rails(nezha_engine_t *engine);
 /** 0 and `*stats` filled, or NEZHA_ERR_PARAM when there is no rail `index`. */

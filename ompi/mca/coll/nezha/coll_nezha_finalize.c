@@ -23,7 +23,7 @@ static int finalize_begins(MPI_Comm self, int keyval, void *attribute, void *ext
         coll_nezha_report_print();
     }
     if (NULL != coll_nezha_engine()) {
-        nezha_engine_save_tables(coll_nezha_engine());
+        nezha_engine_ending(coll_nezha_engine());
     }
     return MPI_SUCCESS;
 }
