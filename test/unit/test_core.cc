@@ -80,6 +80,7 @@ class OneOfAJob : public testing::Test {
   Words words;
   std::size_t peers = 0;
   Peer* latest = nullptr;
+  test::HandLane lane{{2, 0, 0, false, 1}};  ///< outlives the core, which closes it
   Core core;
 };
 
@@ -145,7 +146,6 @@ TEST_F(Announced, InAnswerToAPeersRailThatIsBackUnlessTooManyWould) {
 /// The link was lost at this end only.
 TEST_F(Announced, ARailThatIsBackToWhoConnectsToIt) {
   add_peer(2);  // rank 1
-  test::HandLane lane({2, 0, 0, false, 1});
   core.lane_up(lane);
   lane.frames.clear();
   rail_is_back();
