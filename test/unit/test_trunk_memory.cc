@@ -12,6 +12,12 @@ class TrunkMemory : public TrunkPair {
     options.early_window = options.peer_window = window;
     return options;
   }
+  /// The peer has not begun the flow's operation, and keeps early pieces up to `window` bytes.
+  void open_early(std::size_t lanes, std::size_t window = 4096) {
+    open(lanes, small_window(window));
+    b->receiver.begun = 0;
+    flow.open(1, 1, 4);
+  }
   void carry_changed(Bytes& source, const Bytes& then) {
     source.assign(source.size(), std::byte{0});
     for (std::size_t i = 0; i < a->lanes.size(); ++i)
@@ -130,9 +136,7 @@ TEST_F(TrunkMemory, ACopiedChunkNeedsItsSourceOnlyUntilItLeaves) {
 }
 
 TEST_F(TrunkMemory, BeyondTheWindowTheSenderAsks) {
-  open(1, small_window(8192));
-  b->receiver.begun = 0;
-  flow.open(1, 1, 4);
+  open_early(1, 8192);
   const Bytes source = pattern(50000);
   bool told = false;
   a->receiver.on_begun = [&](TeamId team, OpNumber op) {
@@ -199,9 +203,7 @@ TEST_F(TrunkMemory, APeerThatExceedsItsWindowLosesTheLane) {
 }
 
 TEST_F(TrunkMemory, AnEarlyPieceThatIsStillArrivingCountsNoMoreWhenItsOperationBegins) {
-  open(2, small_window(4096));
-  b->receiver.begun = 0;
-  flow.open(1, 1, 4);
+  open_early(2);
   const Bytes source = pattern(4000), next = pattern(4000, 9);
   send(source);
   const std::size_t slow = a->lanes[0]->frames.empty() ? 1 : 0;
@@ -224,9 +226,7 @@ TEST_F(TrunkMemory, AnEarlyPieceThatIsStillArrivingCountsNoMoreWhenItsOperationB
 }
 
 TEST_F(TrunkMemory, WhatIsKeptOfAFailedTeamCountsUntilThePeerHasHeardOfIt) {
-  open(1, small_window(4096));
-  b->receiver.begun = 0;
-  flow.open(1, 1, 4);
+  open_early(1);
   const Bytes source = pattern(4000);
   send(source);
   ASSERT_TRUE(carry(*a, *b, 0));
@@ -244,9 +244,7 @@ TEST_F(TrunkMemory, WhatIsKeptOfAFailedTeamCountsUntilThePeerHasHeardOfIt) {
 }
 
 TEST_F(TrunkMemory, WhatIsArrivingForAFailedTeamTakesNoWindow) {
-  open(2, small_window(4096));
-  b->receiver.begun = 0;
-  flow.open(1, 1, 4);
+  open_early(2);
   const Bytes source = pattern(4000);
   send(source);
   const std::size_t slow = a->lanes[0]->frames.empty() ? 1 : 0;
@@ -275,9 +273,7 @@ TEST_F(TrunkMemory, WhatComesForATeamThatIsGoneTakesNoWindow) {
 }
 
 TEST_F(TrunkMemory, AnEarlyPieceOnTwoLanesCountsOnce) {
-  open(2, small_window(4096));
-  b->receiver.begun = 0;
-  flow.open(1, 1, 4);
+  open_early(2);
   const Bytes source = pattern(4000);
   send(source);
   const std::size_t slow = a->lanes[0]->frames.empty() ? 1 : 0;

@@ -5,8 +5,8 @@ import os
 import signal
 
 from . import choices, document, program, program_summary, program_table, progress, rounds
+from .compare import EXIT_INVALID
 
-EXIT_INVALID = 3
 _ROUNDS = 3
 _MOST_SECONDS = 3600.0
 
