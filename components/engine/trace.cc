@@ -2,6 +2,7 @@
 #include "engine/trace.h"
 
 #include <fcntl.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -23,29 +24,36 @@ constexpr std::size_t kMost = 32u << 20;  ///< bytes of a file
 
 double microseconds(Nanoseconds time) { return static_cast<double>(time) / static_cast<double>(kMicrosecond); }
 
+Status make(const std::string& path, Fd& file) {
+  // Without O_NONBLOCK a pipe would wait for a reader, and the job with it; with it, one that has no reader is ENXIO.
+  Fd made(::open(path.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NONBLOCK, 0666));
+  struct stat about {};
+  if (made ? fstat(made.get(), &about) != 0 : errno != ENXIO)
+    return {Code::io, path + " cannot be written: " + std::strerror(errno)};
+  if (!S_ISREG(about.st_mode)) return {Code::io, path + " is no regular file"};
+  file = std::move(made);
+  return {};
+}
+
 }  // namespace
 
 std::unique_ptr<Trace> Trace::open(const std::string& path, std::string_view node, const Clock& clock,
                                    const std::deque<RailLoad>& loads, const std::vector<RailAddress>& rails,
                                    Status& why) {
-  const int fd = ::open(path.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
-  if (fd < 0) {
-    why = {Code::io, path + " cannot be written: " + std::strerror(errno)};
-    return nullptr;
-  }
-  std::unique_ptr<Trace> trace(new Trace(fd, clock, loads, rails));
+  Fd file;
+  if (why = make(path, file); !why.ok()) return nullptr;
+  std::unique_ptr<Trace> trace(new Trace(std::move(file), clock, loads, rails));
   trace->line(R"({"kind":"start","format":1,"version":"%s","node":%s,"tick_ms":%d})", NEZHA_VERSION,
               json_text(node).c_str(), static_cast<int>(kTraceTick / kMillisecond));
   return trace;
 }
 
-Trace::Trace(int fd, const Clock& clock, const std::deque<RailLoad>& loads, const std::vector<RailAddress>& rails)
-    : clock_(clock), loads_(loads), addresses_(rails), origin_(clock.now()), fd_(fd), ticked_(origin_) {}
+Trace::Trace(Fd file, const Clock& clock, const std::deque<RailLoad>& loads, const std::vector<RailAddress>& rails)
+    : clock_(clock), loads_(loads), addresses_(rails), origin_(clock.now()), file_(std::move(file)), ticked_(origin_) {}
 
 Trace::~Trace() {
   tick(clock_.now() + kTraceTick);  // what came together since the last one
   write(take());
-  if (fd_ >= 0) close(fd_);
 }
 
 double Trace::milliseconds(Nanoseconds when) const {
@@ -146,13 +154,12 @@ std::string Trace::take() { return std::exchange(lines_, {}); }
 
 void Trace::write(const std::string& lines) {
   std::size_t done = 0;
-  while (fd_ >= 0 && done < lines.size()) {
-    const ssize_t wrote = ::write(fd_, lines.data() + done, lines.size() - done);
+  while (file_ && done < lines.size()) {
+    const ssize_t wrote = ::write(file_.get(), lines.data() + done, lines.size() - done);
     if (wrote > 0) {
       done += static_cast<std::size_t>(wrote);
     } else if (wrote == 0 || errno != EINTR) {
-      close(fd_);
-      fd_ = -1;
+      file_.reset();
     }
   }
 }

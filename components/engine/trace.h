@@ -25,6 +25,7 @@
 #include "tuning/candidate.h"
 #include "trunk/rail_load.h"
 #include "util/clock.h"
+#include "util/fd.h"
 #include "util/status.h"
 
 namespace nezha {
@@ -34,7 +35,7 @@ class Trace final : public LaneWatcher {
  public:
   using Bytes = std::array<std::uint64_t, kMaxRails>;
 
-  /// Null, and `why` set, when the file cannot be made. `clock`, `loads` and `rails` outlive
+  /// Null, and `why` set, when the file cannot be made, or something else than a file has that name. `clock`, `loads` and `rails` outlive
   /// the trace; rails may be added to both.
   static std::unique_ptr<Trace> open(const std::string& path, std::string_view node, const Clock& clock,
                                      const std::deque<RailLoad>& loads, const std::vector<RailAddress>& rails,
@@ -63,7 +64,7 @@ class Trace final : public LaneWatcher {
     Bytes sent{};
   };
 
-  Trace(int fd, const Clock& clock, const std::deque<RailLoad>& loads, const std::vector<RailAddress>& rails);
+  Trace(Fd file, const Clock& clock, const std::deque<RailLoad>& loads, const std::vector<RailAddress>& rails);
   void name_rails();
   double milliseconds(Nanoseconds when) const;
   void line(const char* format, ...) __attribute__((format(printf, 2, 3)));
@@ -75,7 +76,7 @@ class Trace final : public LaneWatcher {
   const std::deque<RailLoad>& loads_;
   const std::vector<RailAddress>& addresses_;
   const Nanoseconds origin_;
-  int fd_;
+  Fd file_;
   std::size_t rails_ = 0;  ///< whose names are written
   Nanoseconds ticked_ = 0;
   Bytes sent_{}, received_{};  ///< at the last tick

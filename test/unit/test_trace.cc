@@ -2,6 +2,7 @@
 /// What is written down of a job, line by line, on a clock of our own.
 #include "engine/trace.h"
 
+#include <fcntl.h>
 #include <gtest/gtest.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -120,6 +121,19 @@ TEST_F(TraceTest, TheFileIsBounded) {
 TEST_F(TraceTest, AFileThatCannotBeMadeIsReported) {
   EXPECT_EQ(Trace::open("/nonexistent/trace", "n0", clock_, loads_, rails_, why_), nullptr);
   EXPECT_EQ(why_.text(), "/nonexistent/trace cannot be written: No such file or directory");
+}
+
+TEST_F(TraceTest, APipeIsRefusedAndNothingWaitsForItsOtherEnd) {
+  const std::string pipe = path_ + "-pipe";
+  ASSERT_EQ(mkfifo(pipe.c_str(), 0600), 0);
+  EXPECT_EQ(Trace::open(pipe, "n0", clock_, loads_, rails_, why_), nullptr);
+  EXPECT_EQ(why_.text(), pipe + " is no regular file");
+  const Fd reader(open(pipe.c_str(), O_RDONLY | O_NONBLOCK | O_CLOEXEC));
+  EXPECT_EQ(Trace::open(pipe, "n0", clock_, loads_, rails_, why_), nullptr) << "there is a reader now";
+  EXPECT_EQ(why_.text(), pipe + " is no regular file");
+  unlink(pipe.c_str());
+  EXPECT_EQ(Trace::open("/dev/null", "n0", clock_, loads_, rails_, why_), nullptr);
+  EXPECT_EQ(why_.text(), "/dev/null is no regular file");
 }
 
 }  // namespace
