@@ -131,20 +131,28 @@ class Builder final : public nlohmann::json_sax<nlohmann::json> {
     return parent.kind == Json::Kind::object ? parent.members.back().value : parent.items.emplace_back();
   }
 
+  /// Null: it is one too many.
+  Json* add(Json value) {
+    if (values_ == limits_.values) {
+      refuse(value.place, "there may be " + std::to_string(limits_.values) + " values at most");
+      return nullptr;
+    }
+    ++values_;
+    return &(slot() = std::move(value));
+  }
+
   bool put(Json value) {
     value.place = next_place();
-    slot() = std::move(value);
-    return true;
+    return add(std::move(value)) != nullptr;
   }
 
   bool open(Json value) {
     value.place = next_place();
     if (open_.size() == limits_.depth)
       return refuse(value.place, "values may lie " + std::to_string(limits_.depth) + " deep at most");
-    Json& at = slot();
-    at = std::move(value);
-    open_.push_back(&at);
-    return true;
+    Json* added = add(std::move(value));
+    if (added != nullptr) open_.push_back(added);
+    return added != nullptr;
   }
 
   bool close() {
@@ -158,6 +166,7 @@ class Builder final : public nlohmann::json_sax<nlohmann::json> {
   const char* counted_ = text_.data();
   Place place_;  ///< of counted_
   Json document_;
+  std::size_t values_ = 0;  ///< in document_
   std::vector<Json*> open_;  ///< only the last one's children move, and they are closed
   Status error_;
 };

@@ -59,6 +59,7 @@ struct JsonLimits {
   std::size_t depth = 16;
   std::size_t members = 64;  ///< of an object
   std::size_t text = 256;    ///< bytes of a text or key
+  std::size_t values = 128 * 1024;  ///< in all; a list may have them all, at two bytes of text and a hundred of memory each
 };
 
 /// On an error `document` is unchanged, and the status says where and what. A key given twice is an error.

@@ -7,9 +7,9 @@
 namespace nezha {
 namespace {
 
-Json parsed(std::string_view text) {
+Json parsed(std::string_view text, const JsonLimits& limits = {}) {
   Json document;
-  const Status status = parse_json(text, {}, document);
+  const Status status = parse_json(text, limits, document);
   EXPECT_TRUE(status.ok()) << text << ": " << status.text();
   return document;
 }
@@ -68,12 +68,18 @@ TEST(JsonText, WhatIsNotSoundIsRefusedWithItsPlace) {
 }
 
 TEST(JsonText, MoreThanIsAllowedIsRefused) {
-  const JsonLimits limits{.bytes = 100, .depth = 3, .members = 2, .text = 5};
+  const JsonLimits limits{.bytes = 100, .depth = 3, .members = 2, .text = 5, .values = 6};
   EXPECT_EQ(refused(std::string(101, ' '), limits), "101 bytes, 100 are allowed");
   EXPECT_EQ(refused("[[\n[[]]]]", limits), "line 2, column 2: values may lie 3 deep at most");
   EXPECT_EQ(refused("{\"a\":1,\"b\":2,\"c\":3}", limits), "line 1, column 14: an object may have 2 keys at most");
   EXPECT_EQ(refused("[\"123456\"]", limits), "line 1, column 2: a text may have 5 bytes at most");
   EXPECT_EQ(refused("{\"123456\":1}", limits), "line 1, column 2: a text may have 5 bytes at most");
+  parsed("[1,[2,{\"a\":3}]]", limits);
+  EXPECT_EQ(refused("[1,[2,{\"a\":3}],4]", limits), "line 1, column 16: there may be 6 values at most");
+  EXPECT_EQ(refused("[1,2,3,4,5,[]]", limits), "line 1, column 12: there may be 6 values at most");
+  std::string flat = "[0";
+  for (int i = 0; i < 200000; ++i) flat += ",0";
+  EXPECT_EQ(refused(flat + "]"), "line 1, column 262144: there may be 131072 values at most");
   const std::string deep(500000, '[');
   EXPECT_EQ(refused(deep), "line 1, column 17: values may lie 16 deep at most");
 }
