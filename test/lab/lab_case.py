@@ -4,6 +4,7 @@
 import atexit
 import os
 import shutil
+import signal
 import subprocess
 import sys
 import tempfile
@@ -71,6 +72,11 @@ def eventually(condition, seconds=10):
             return False
         time.sleep(0.02)
     return True
+
+
+def heed_ctrl_c():
+    """In a child before it runs: a check in the background of a shell's script ignores SIGINT, and its children with it."""
+    signal.signal(signal.SIGINT, signal.SIG_DFL)
 
 
 def lab_processes():

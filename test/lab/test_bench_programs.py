@@ -3,11 +3,16 @@
 
 import os
 import shutil
+import signal
+import subprocess
+import sys
 import tempfile
 import unittest
 
-from bench_case import HERE, OnTheLab, mpirun, program
+from bench_case import BENCH_COMMAND, BUILD, HERE, OnTheLab, mpirun, program
+from lab_case import eventually, heed_ctrl_c
 from nezha_bench.output import read_json_line
+from nezha_lab import Lab, state
 
 
 class MpiProgram(unittest.TestCase):
@@ -124,6 +129,28 @@ class Comparison(OnTheLab):
         row = case["rounds"][0]["ompi-all"]["sizes"]["64"]
         self.assertEqual(row["iterations"], 20)
         self.assertTrue(0 < row["min_us"] <= row["avg_us"] <= row["max_us"])
+
+    def test_ctrl_c(self):
+        """As from a terminal: the signal goes to the bench and to what it has started alike."""
+        command = [sys.executable, BENCH_COMMAND, "--build", BUILD, "--subject", "ompi-all", "--competitors", "ompi-all", "--nodes", "2",
+                   "--rounds", "1", "--sizes", "64K", "--time", "600"]
+        before = state.names()
+        with subprocess.Popen(command, start_new_session=True, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True,
+                              preexec_fn=heed_ctrl_c) as bench:
+            try:
+                self.assertTrue(eventually(lambda: self.ranks(before) == 2, 60))
+            finally:
+                os.killpg(bench.pid, signal.SIGINT)
+            errors = bench.communicate(timeout=60)[1]
+        self.assertEqual(bench.returncode, 130, errors)
+        self.assertNotIn("Traceback", errors)
+        self.assertEqual(state.names(), before)
+
+    @staticmethod
+    def ranks(before):
+        """How many processes of the benchmark there are in the lab that was not there before."""
+        labs = [name for name in state.names() if name not in before and (state.load(name) or {}).get("ready")]
+        return sum(len(Lab.attach(name).pids(program="nezha_allreduce_bench")) for name in labs)
 
     def test_a_nezha_that_is_not_there_is_told(self):
         done, found = self.bench("--component-dir", self.component_dir(), "--competitors", "nezha", "--nodes", "2", "--rounds", "1",

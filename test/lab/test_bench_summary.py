@@ -1,21 +1,23 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """From launches to what is printed: ratios, percentages, and columns that are not what they claim; needs no lab."""
 
+import contextlib
 import io
 import json
 import os
 import subprocess
 import tempfile
 import unittest
+from unittest import mock
 
 from bench_case import launch, measured
-from nezha_bench import carried, document, instructions, memory, picture, stats, summary, table
+from nezha_bench import carried, demo, document, instructions, memory, picture, progress, stats, story, summary, table
 from nezha_bench.cases import PRESETS, Case, presets
 from nezha_bench.competitors import Effort, Launcher, Programs
 from nezha_bench.errors import BenchError
 from nezha_bench.launch import Followed
 from nezha_bench.output import OsuReader, read_json_line
-from nezha_bench.rounds import Measured
+from nezha_bench.rounds import Measured, measure
 from nezha_bench.sizes import parse_sizes, size_text
 from rich.console import Console
 
@@ -59,6 +61,28 @@ class Summary(unittest.TestCase):
     def test_no_round_is_an_error(self):
         with self.assertRaisesRegex(BenchError, "no round was completed"):
             summary.summarise(Measured(PRESETS["1+1"], "nezha", ["nezha"]))
+
+    def test_ctrl_c_keeps_the_rounds_that_are_complete(self):
+        class NoLab:
+            limit_seconds = staticmethod(lambda size, ranks: 0.0)
+
+        def interrupted_in(number):
+            calls = iter([launch("nezha", SIZES)] * (number - 1) + [KeyboardInterrupt])
+            launcher = Launcher(PRESETS["1+1"], Programs("m", "g", "c"), Effort((1024,), 0.1))
+            with progress.make("case", "nezha", 1, 1, quiet=True) as seen:
+                return measure(NoLab(), launcher, "nezha", ["nezha"], 3, seen, run=mock.Mock(side_effect=calls))
+
+        found = interrupted_in(4)  # a round is two launches
+        self.assertEqual((len(found.rounds), found.interrupted), (1, True))
+        with self.assertRaises(KeyboardInterrupt):
+            interrupted_in(2)
+
+    def test_a_demonstration_that_ctrl_c_has_ended_says_so(self):
+        for interrupted, status in ((False, 0), (True, 130)):
+            with (mock.patch.object(demo, "_measure", return_value={**self.found, "interrupted": interrupted}),
+                  mock.patch.object(picture, "draw"), mock.patch.object(story, "show"), mock.patch.object(demo, "leave_on_signals"),
+                  mock.patch("sys.argv", ["demo", "--build", "build"]), contextlib.redirect_stdout(io.StringIO())):
+                self.assertEqual(demo.main(), status)
 
     def test_plain_table(self):
         out = io.StringIO()

@@ -5,13 +5,30 @@ import json
 import os
 import tempfile
 import unittest
+from unittest import mock
 
-from bench_case import program
+from bench_case import launch, measured, program
 from command_case import CommandCase
 from lab_case import make_lab
 
+from nezha_command import bench, cli
+
 SHORT = ("--sizes", "1K,256K", "--rounds", "2", "--time", "0.05")
 WHERE = ("--", "-np", "2", "--host", "n0:1,n1:1", "--mca", "btl_tcp_if_include", "mgmt")
+
+
+class Interrupted(unittest.TestCase):
+    def test_what_is_complete_is_shown_and_the_status_is_that_of_ctrl_c(self):
+        times = {1024: 50.0}
+        found = measured([{"nezha": launch("nezha", times, {1024: 0}), "again": launch("nezha", times, {1024: 0}),
+                           "ompi": launch("ompi", times)}], {1024: 0.0})
+        found.interrupted = True
+        options = cli.build_parser().parse_args(["bench", "--sizes", "1K"])
+        options.mpirun = []
+        with (mock.patch("nezha_bench.rounds.measure", return_value=found), mock.patch("nezha_command.cluster.Launcher"),
+              mock.patch("nezha_command.cluster.Cluster"), mock.patch("nezha_bench.table.print_summary") as shown):
+            self.assertEqual(bench.run(options), 130)
+        shown.assert_called_once()
 
 
 class Bench(CommandCase):

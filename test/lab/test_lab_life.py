@@ -2,6 +2,7 @@
 """Labs come and go: two at a time, and nothing of one stays however it ends."""
 
 import fcntl
+import json
 import os
 import signal
 import subprocess
@@ -9,8 +10,10 @@ import sys
 import tempfile
 import textwrap
 import unittest
+from unittest import mock
 
-from lab_case import DATAGRAMS, LAB_COMMAND, PYTHON_DIR, delivered, eventually, lab_processes, make_lab, run_lab
+from lab_case import (DATAGRAMS, LAB_COMMAND, PYTHON_DIR, delivered, eventually, heed_ctrl_c, lab_processes, make_lab,
+                      run_lab)
 from nezha_lab import Lab, congestion, processes, state
 
 # A lab with a sleeping process in each node; prints the lab's name and stays.
@@ -35,11 +38,6 @@ def allowed_list():
     with open(congestion.ALLOWED, encoding="ascii") as file:
         fcntl.flock(file, fcntl.LOCK_EX)
         return file.read()
-
-
-def heed_ctrl_c():
-    """In a child before it runs: a check in the background of a shell's script ignores SIGINT, and its children with it."""
-    signal.signal(signal.SIGINT, signal.SIG_DFL)
 
 
 def inside(record):
@@ -134,6 +132,21 @@ class OwnerDies(LifeCase):
 
     def test_lab_with_sigterm(self):
         self.lab_with_ends_by(signal.SIGTERM)
+
+
+class Interrupted(LifeCase):
+    def test_while_it_comes_up(self):
+        """A lab that is to stay, too: its name has not been told yet."""
+        def ctrl_c(keeper, config):
+            keeper.stdin.write(json.dumps(config) + "\n")
+            keeper.stdin.flush()
+            self.assertTrue(eventually(lambda: (state.load("unborn") or {}).get("ready")))
+            raise KeyboardInterrupt
+
+        with mock.patch("nezha_lab.lab._ask", ctrl_c), self.assertRaises(KeyboardInterrupt):
+            Lab(nodes=1, rails=["none"], name="unborn").up()
+        self.assertEqual(state.names(), [])
+        self.assertTrue(eventually(lambda: not lab_processes()), lab_processes())
 
 
 class KeeperDies(LifeCase):

@@ -3,7 +3,6 @@
 
 import argparse
 import os
-import signal
 import sys
 
 from nezha_lab.leaving import EXIT_UNAVAILABLE, exit_status, leave_on_signals
@@ -107,11 +106,8 @@ def main(arguments=None):
     except ModuleNotFoundError as error:
         print(f"bench: Python's module {error.name} is missing: contrib/install-packages demo", file=sys.stderr)
         return EXIT_UNAVAILABLE
-    try:
-        return exit_status("bench", lambda: _run(parser, options, program_compare if options.program is not None else compare),
-                           BenchError)
-    except KeyboardInterrupt:
-        return 128 + signal.SIGINT
+    return exit_status("bench", lambda: _run(parser, options, program_compare if options.program is not None else compare),
+                       BenchError)
 
 
 def _run(parser, options, how):

@@ -2,14 +2,14 @@
 """What contrib/bench does with its options: one comparison per case, and its outputs."""
 
 import os
-import signal
 import sys
+
+from nezha_lab.leaving import EXIT_INTERRUPTED
 
 from . import choices, document, instructions, learning_table, memory, progress, rounds, summary, table
 from .competitors import LABELS, NEZHA, Launcher
-from .errors import BenchError
+from .errors import EXIT_INVALID, BenchError
 
-EXIT_INVALID = 3
 _VALGRIND_SECONDS = 120.0
 
 
@@ -51,18 +51,28 @@ def run(options):
             raise BenchError(f"--{name} asks our own program, --osu replaces it: only one of them is allowed")
     if options.instructions:
         programs.check([NEZHA])
-    whole, invalid = document.start(), False
-    for case in cases:
-        measured, launcher = compare(options, case, programs, effort)
-        result = summary.summarise(measured, options.statistic)
+
+    def show(case, result):
         table.print_summary(result)
-        document.add_case(whole, measured, result, launcher)
-        if options.json:
-            document.write(whole, options.json)
         if options.picture:
             from . import picture  # matplotlib takes a second to load
             picture.draw(result, _picture_path(options, case, len(cases) > 1))
+
+    return in_turn(cases, options.json, "cases", lambda case: compare(options, case, programs, effort),
+                   lambda measured, _: summary.summarise(measured, options.statistic), show)
+
+
+def in_turn(cases, json_path, kind, measure, summarise, show):
+    """measure(case) gives (Measured, Launcher), summarise() of these what is written and shown. Returns the exit status."""
+    whole, invalid = document.start(kind), False
+    for case in cases:
+        measured, launcher = measure(case)
+        result = summarise(measured, launcher)
+        document.add_case(whole, measured, result, launcher, kind)
+        if json_path:
+            document.write(whole, json_path)
+        show(case, result)
         invalid = invalid or bool(result["invalid"])
         if measured.interrupted:
-            return 128 + signal.SIGINT
+            return EXIT_INTERRUPTED
     return EXIT_INVALID if invalid else 0

@@ -3,19 +3,16 @@
 
 import argparse
 import os
-import signal
 import sys
 import time
 
-from nezha_lab.leaving import exit_status
+from nezha_lab.leaving import EXIT_INTERRUPTED, exit_status, leave_on_signals
 
 from . import rounds, summary
 from .cases import PRESETS
 from .competitors import ALL, NEZHA, NEZHA_ONE, ONE, Effort, Launcher, Programs
-from .errors import BenchError
+from .errors import EXIT_INVALID, BenchError
 from .sizes import parse_sizes
-
-EXIT_INVALID = 3
 
 _SIZES = "4K,64K,256K,1M,4M,16M"
 _SECONDS_PER_SIZE = 0.2
@@ -51,12 +48,10 @@ def main():
         found = _measure(os.path.abspath(options.build), progress)
         picture.draw(found, path)
         story.show(found, path)
-        return EXIT_INVALID if found["invalid"] else 0
+        return EXIT_INTERRUPTED if found["interrupted"] else EXIT_INVALID if found["invalid"] else 0
 
-    try:
-        return exit_status("demo", demonstrate, BenchError)
-    except KeyboardInterrupt:
-        return 128 + signal.SIGINT
+    leave_on_signals()
+    return exit_status("demo", demonstrate, BenchError)
 
 
 if __name__ == "__main__":

@@ -2,10 +2,9 @@
 """bench --program: a program instead of sizes, in the same alternating rounds."""
 
 import os
-import signal
 
-from . import choices, document, program, program_summary, program_table, progress, rounds
-from .compare import EXIT_INVALID
+from . import choices, program, program_summary, program_table, progress, rounds
+from .compare import in_turn
 
 _ROUNDS = 3
 _MOST_SECONDS = 3600.0
@@ -14,18 +13,8 @@ _MOST_SECONDS = 3600.0
 def run(options):
     cases, programs = choices.cases(options), choices.programs(options)
     clock = program.clock_of(os.path.abspath(options.build))
-    whole, invalid = document.start("programs"), False
-    for case in cases:
-        measured, launcher = _compare(options, case, programs, clock)
-        result = program_summary.summarise(measured, launcher)
-        program_table.print_summary(result)
-        document.add_case(whole, measured, result, launcher, "programs")
-        if options.json:
-            document.write(whole, options.json)
-        invalid = invalid or bool(result["invalid"])
-        if measured.interrupted:
-            return 128 + signal.SIGINT
-    return EXIT_INVALID if invalid else 0
+    return in_turn(cases, options.json, "programs", lambda case: _compare(options, case, programs, clock), program_summary.summarise,
+                   lambda _, result: program_table.print_summary(result))
 
 
 def _compare(options, case, programs, clock):

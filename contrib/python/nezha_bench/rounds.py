@@ -32,7 +32,7 @@ def deadline(effort, nodes):
 
 
 def measure(lab, launcher, subject, competitors, count, progress, enough=lambda: False, run=launch.run):
-    """Measures `count` rounds into a Measured. Ctrl-C ends it early and keeps the rounds that are complete.
+    """Measures `count` rounds into a Measured. Ctrl-C ends it early and keeps the rounds that are complete, if there are any.
 
     No further round begins once enough() is true. run makes one launch, as launch.run does.
     """
@@ -56,6 +56,8 @@ def measure(lab, launcher, subject, competitors, count, progress, enough=lambda:
             if enough():
                 break
     except KeyboardInterrupt:
+        if not measured.rounds:
+            raise
         measured.interrupted = True
     return measured
 

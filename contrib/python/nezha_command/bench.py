@@ -3,6 +3,8 @@
 
 import dataclasses
 
+from nezha_lab.leaving import EXIT_INTERRUPTED
+
 from .cluster_options import add_sizes, effort_of, launch_options
 from .errors import FOUND, GOOD, CommandError
 
@@ -58,7 +60,7 @@ def run(options):
     if options.picture:
         from nezha_bench import picture
         picture.draw(found, options.picture)
-    return FOUND if found["invalid"] else GOOD
+    return EXIT_INTERRUPTED if measured.interrupted else FOUND if found["invalid"] else GOOD
 
 
 def _ranks(measured):

@@ -3,10 +3,9 @@
 
 import argparse
 import os
-import signal
 import sys
 
-from nezha_lab.leaving import leave_on_signals
+from nezha_lab.leaving import EXIT_INTERRUPTED, leave_on_signals
 
 from . import bench, doctor, installed, node, rails, report, table, tune
 from .errors import GOOD, UNABLE, CommandError
@@ -52,7 +51,7 @@ def main(arguments=None):
     try:
         return options.run(options)
     except KeyboardInterrupt:
-        return 128 + signal.SIGINT
+        return EXIT_INTERRUPTED
     except BrokenPipeError:  # the reader of our output has gone, as head does
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return GOOD

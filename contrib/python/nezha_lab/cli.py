@@ -208,8 +208,6 @@ def main(arguments=None):
 
     try:
         return exit_status("lab", act)
-    except KeyboardInterrupt:
-        return 128 + signal.SIGINT
     except BrokenPipeError:  # the reader of our output has gone, as head does
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 128 + signal.SIGPIPE

@@ -90,7 +90,12 @@ class Lab(Faults, Mpi):
             start_new_session=True, pass_fds=[] if allowed is None else [allowed])
         config = {"name": self.name, "id": secrets.token_hex(16), "spec": dataclasses.asdict(self.spec),
                   "rootless": rootless, "ephemeral": ephemeral, "allowed": allowed}
-        answer = _ask(keeper, config)
+        try:
+            answer = _ask(keeper, config)
+        except BaseException:  # Ctrl-C; nobody but us knows of the keeper
+            keeper.terminate()
+            keeper.communicate()
+            raise
         if "ready" not in answer:
             errors = keeper.communicate()[1]
             raise _why_not(answer, errors, rootless)

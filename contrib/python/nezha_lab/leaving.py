@@ -8,6 +8,8 @@ from .errors import LabError, LabUnavailable
 
 # What automake takes for a skipped test.
 EXIT_UNAVAILABLE = 77
+# A shell's way of telling a signal: what a command ends with that Ctrl-C has ended.
+EXIT_INTERRUPTED = 128 + signal.SIGINT
 
 
 def _leave(number, _frame):
@@ -24,6 +26,8 @@ def exit_status(command, run, *errors):
     """What run() returns. A lab's error, or one of `errors`, becomes a line that names the command, and its status."""
     try:
         return run()
+    except KeyboardInterrupt:
+        return EXIT_INTERRUPTED
     except LabUnavailable as error:
         status, text = EXIT_UNAVAILABLE, error
     except (LabError, *errors) as error:
