@@ -11,7 +11,8 @@ import unittest
 from unittest import mock
 
 from bench_case import launch, measured
-from nezha_bench import carried, demo, document, instructions, memory, picture, progress, stats, story, summary, table
+from nezha_bench import (carried, choices, cli, demo, document, instructions, memory, picture, progress, stats, story, summary,
+                         table)
 from nezha_bench.cases import PRESETS, Case, presets
 from nezha_bench.competitors import Effort, Launcher, Programs
 from nezha_bench.errors import BenchError
@@ -36,6 +37,36 @@ def rounds(count=6, nezha=CARRIED):
 
 
 LIMITS = {1024: 0.0, 1 << 20: 0.005}
+
+
+class Options(unittest.TestCase):
+    def refused(self, *words):
+        parser = cli.build_parser()
+        with self.assertRaises(BenchError) as caught:
+            choices.check_together(parser.parse_args(words), parser.get_default)
+        return str(caught.exception)
+
+    def test_what_would_not_be_used_is_an_error(self):
+        for words in (["--competitors", "nezha"], ["--subject", "ompi-one"], ["--cores", ""], ["--against", "."], ["--osu", "x"],
+                      ["--statistic", "median"], ["--time", "1"], ["--iterations", "9"], ["--warmup", "0"], ["--memory"],
+                      ["--instructions"], ["--json", "x"], ["--picture", "x.png"]):
+            self.assertIn(f"{words[0]} is not used with it", self.refused("--learning", *words))
+        for words in (["--time", "1"], ["--in-place"], ["--memory"], ["--instructions"]):
+            self.assertIn(f"{words[0]} is not used with it", self.refused("--osu", "x", *words))
+        self.assertIn("--time is not used with it", self.refused("--time", "1", "--iterations", "9"))
+        self.assertIn("--from is about a program's run", self.refused("--from", "3"))
+        self.assertIn("--in-place is about our own program's sizes", self.refused("--program", "true", "--in-place"))
+
+    def test_what_would_stand_for_the_default_is_an_error(self):
+        for words in (["--time", "0"], ["--limit", "0"], ["--nodes", "0"], ["--limit", "-1"], ["--rounds", "0"]):
+            with self.subTest(words=words), contextlib.redirect_stderr(io.StringIO()), self.assertRaises(SystemExit):
+                cli.build_parser().parse_args(words)
+
+    def test_what_goes_together(self):
+        parser = cli.build_parser()
+        for words in (["--learning", "--rounds", "2", "--in-place", "--quick"], ["--osu", "x", "--iterations", "9", "--warmup", "0"],
+                      ["--program", "true", "--from", "0", "--limit", "1", "--json", "x"]):
+            choices.check_together(parser.parse_args(words), parser.get_default)
 
 
 class Summary(unittest.TestCase):

@@ -77,18 +77,32 @@ def command(options):
 _OF_SIZES = ("sizes", "time", "iterations", "warmup", "quick", "in_place", "statistic", "memory", "instructions", "learning",
              "osu", "picture")
 _OF_PROGRAMS = ("words", "since", "limit")
+# What --learning decides by itself, or does not do; and what OSU's program cannot.
+_NOT_LEARNING = ("competitors", "subject", "cores", "against", "osu", "statistic", "time", "iterations", "warmup", "memory",
+                 "instructions", "json", "picture")
+_NOT_OSU = ("time", "in_place", "memory", "instructions")
 _WRITTEN = {"since": "from"}
 
 
 def check_together(options, default):
     """Refuses options that mean nothing beside the others. default(name) is what one is when it is not given."""
-    given = [name for name in (_OF_SIZES if options.program is not None else _OF_PROGRAMS)
-             if getattr(options, name) != default(name)]
+    def among(names):
+        return [name for name in names if getattr(options, name) != default(name)]
+
+    given = among(_OF_SIZES if options.program is not None else _OF_PROGRAMS)
     if given and options.program is not None:
-        raise BenchError(f"--{given[0].replace('_', '-')} is about our own program's sizes: it is not allowed beside --program")
+        raise BenchError(f"{_option(given[0])} is about our own program's sizes: it is not allowed beside --program")
     if "words" in given:
         raise BenchError(f"'{options.words[0]}': only --program takes words without an option before them, after --")
     if given:
-        raise BenchError(f"--{_WRITTEN.get(given[0], given[0])} is about a program's run: it is allowed beside --program only")
-    if options.learning and options.against:
-        raise BenchError("--learning is about one build alone: --against is not allowed beside it")
+        raise BenchError(f"{_option(given[0])} is about a program's run: it is allowed beside --program only")
+    for name in among(_NOT_LEARNING) if options.learning else ():
+        raise BenchError(f"--learning shows Nezha alone, in launches of its own kind: {_option(name)} is not used with it")
+    for name in among(_NOT_OSU) if options.osu else ():
+        raise BenchError(f"--osu replaces our own program: {_option(name)} is not used with it")
+    if options.time is not None and options.iterations is not None:
+        raise BenchError("--iterations is in the place of a time: --time is not used with it")
+
+
+def _option(name):
+    return f"--{_WRITTEN.get(name, name).replace('_', '-')}"

@@ -44,13 +44,13 @@ def build_parser():
     add = parser.add_argument
     where = parser.add_argument_group("cluster")
     where.add_argument("--cases", metavar="LIST", help="named clusters, or all; default 1+1, or what the next three say")
-    where.add_argument("--nodes", type=int, metavar="N", help="default 4")
+    where.add_argument("--nodes", type=_positive, metavar="N", help="default 4")
     where.add_argument("--rail", action="append", dest="rails", metavar="RATE", help="once per rail; default 1gbit twice")
     where.add_argument("--node-rate", action="append", default=[], dest="node_rates", metavar="NODE:RAIL:RATE")
     where.add_argument("--unshaped", action="store_true", help="rails without a rate: what the processor allows")
     add("--sizes", metavar="LIST", help="4,1K,64M or 4:64M, the powers of two between (the default)")
     add("--rounds", type=_positive, metavar="N", help="default 15")
-    add("--time", type=float, metavar="SECONDS", help="per size and launch; default 0.25")
+    add("--time", type=_more_than_0, metavar="SECONDS", help="per size and launch; default 0.25")
     add("--iterations", type=_positive, metavar="N", help="calls per size and launch, instead of a time")
     add("--warmup", type=int, metavar="N", help="calls before them; default: a fifth of the time")
     add("--quick", action="store_true", help=f"5 rounds, 0.1 s, sizes {QUICK_SIZES}")
@@ -70,7 +70,7 @@ def build_parser():
     add("words", nargs="*", default=[], metavar="WORD", help="after --: further words of COMMAND, as they are")
     add("--from", type=_seconds, dest="since", metavar="SECONDS", help="with --program: its calls and iterations count from then "
         "on, in seconds after its start")
-    add("--limit", type=_seconds, metavar="SECONDS", help="with --program: a run that takes longer is ended; default 3600")
+    add("--limit", type=_more_than_0, metavar="SECONDS", help="with --program: a run that takes longer is ended; default 3600")
     add("--cores", metavar="LIST", help="compares Nezha without threads with Nezha with a thread per rail on these cores "
         "(RAIL=CORES;..., as coll_nezha_rail_cores has it; empty: those near the interface)")
     add("--nezha-mca", nargs=2, action="append", default=[], metavar=("KEY", "VALUE"), help="a parameter for Nezha's job")
@@ -94,6 +94,13 @@ def _seconds(text):
     seconds = float(text)
     if not 0 <= seconds < float("inf"):
         raise argparse.ArgumentTypeError(f"'{text}': 0 or more is allowed")
+    return seconds
+
+
+def _more_than_0(text):
+    seconds = _seconds(text)
+    if seconds == 0:
+        raise argparse.ArgumentTypeError(f"'{text}': more than 0 is allowed")
     return seconds
 
 

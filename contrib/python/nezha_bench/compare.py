@@ -8,7 +8,7 @@ from nezha_lab.leaving import EXIT_INTERRUPTED
 
 from . import choices, document, instructions, learning_table, memory, progress, rounds, summary, table
 from .competitors import LABELS, NEZHA, Launcher
-from .errors import EXIT_INVALID, BenchError
+from .errors import EXIT_INVALID
 
 _VALGRIND_SECONDS = 120.0
 
@@ -46,9 +46,6 @@ def run(options):
         for case in cases:
             learning_table.run(Launcher(case, programs, effort, tuple(map(tuple, options.nezha_mca))), options.rounds or 5)
         return 0
-    for name in ("memory", "instructions") if options.osu else ():
-        if getattr(options, name):
-            raise BenchError(f"--{name} asks our own program, --osu replaces it: only one of them is allowed")
     if options.instructions:
         programs.check([NEZHA])
 
