@@ -7,7 +7,7 @@ import sys
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..", "contrib", "python"))
 from nezha_check.formats import read_cases  # noqa: E402
-from nezha_check.results import failures_of_skips  # noqa: E402
+from nezha_check.results import failures_of_skips, with_second_chance  # noqa: E402
 
 GTEST = """[==========] Running 3 tests from 1 test suite.
 [ RUN      ] Ring.Sums
@@ -50,18 +50,38 @@ SAMPLES = [
 ]
 
 
+# what it is, the first run and the second (exit status and output), the outcomes after both, what is unsteady
+CHANCES = [
+    ("passes when run again", (1, "ok a\nnot ok b\n# lost\n"), (0, "ok a\nok b\n"), "passed passed", ["program: b"]),
+    ("fails again", (1, "ok a\nnot ok b\n# lost\n"), (1, "ok a\nnot ok b\n"), "passed failed", []),
+    ("fails elsewhere when run again", (1, "ok a\nnot ok b\n"), (1, "not ok a\nok b\n"), "failed passed", ["program: b"]),
+    ("stops the second time", (1, "ok a\nnot ok b\n"), (None, "ok a\n"), "passed failed", []),
+    ("is quick enough when run again", (None, "ok a\n"), (0, "ok a\nok b\n"), "passed passed passed", ["program"]),
+]
+
+
+def sample(what, status, output, outcomes, reason):
+    cases = read_cases("program", status, output)
+    found = " ".join(case.outcome for case in cases)
+    return what, found == outcomes and any(reason in case.reason for case in cases), cases
+
+
+def chance(what, first, again, outcomes, unsteady):
+    cases = with_second_chance(read_cases("program", *first), read_cases("program", *again))
+    found = " ".join(case.outcome for case in cases)
+    return what, found == outcomes and [case.name for case in cases if case.unsteady] == unsteady, cases
+
+
 def main():
-    print(f"1..{len(SAMPLES) + 1}")
-    for number, (what, status, output, outcomes, reason) in enumerate(SAMPLES, 1):
-        cases = read_cases("program", status, output)
-        found = " ".join(case.outcome for case in cases)
-        told = any(reason in case.reason for case in cases)
-        print(f"{'ok' if found == outcomes and told else 'not ok'} {number} - {what}")
-        if found != outcomes or not told:
-            print(f"# {cases}")
     strict = failures_of_skips(read_cases("program", 0, "1..2\nok 1\nok 2 # SKIP no root\n"))
-    right = [case.outcome for case in strict] == ["passed", "failed"] and "no root" in strict[1].reason
-    print(f"{'ok' if right else 'not ok'} {len(SAMPLES) + 1} - a skip that counts as a failure")
+    results = [sample(*entry) for entry in SAMPLES] + [chance(*entry) for entry in CHANCES] + [
+        ("a skip that counts as a failure",
+         [case.outcome for case in strict] == ["passed", "failed"] and "no root" in strict[1].reason, strict)]
+    print(f"1..{len(results)}")
+    for number, (what, right, cases) in enumerate(results, 1):
+        print(f"{'ok' if right else 'not ok'} {number} - {what}")
+        if not right:
+            print(f"# {cases}")
 
 
 main()

@@ -14,14 +14,14 @@ from nezha_check.fuzz_part import run_fuzz
 from nezha_check.ompi5_part import run_ompi5
 from nezha_check.packages_part import run_packages
 from nezha_check.results import FAILED, PASSED, SKIPPED, count, failures_of_skips, in_words
-from nezha_check.run import run_test, run_tests
+from nezha_check.run import Test, run_test, run_tests
 from nezha_check.sanitizer_part import run_sanitizers
 from nezha_check.tree import PROGRAM_TIMEOUT, Check, programs_to_run, scripts_to_run
 
 
 def run_layers(check):
     script = os.path.join(check.top, "test", "layers_check.py")
-    return run_test("test/layers_check.py", [sys.executable, script], check.log("layers"), PROGRAM_TIMEOUT)
+    return run_test(Test("test/layers_check.py", [sys.executable, script], check.log("layers"), PROGRAM_TIMEOUT))
 
 
 def compiled(folder):
@@ -65,7 +65,8 @@ def options():
         prog="contrib/check", formatter_class=argparse.RawDescriptionHelpFormatter,
         description="Builds Nezha in build/check (or NEZHA_BUILD_DIR) and runs all of its tests.",
         epilog=f"parts:\n{lines}\n\nLogs are in the build directory's logs/. With CI set, "
-               "a skipped test of what uses the lab or other programs has failed.")
+               "a skipped test of what uses the lab or other programs has failed. A test of mpi, programs or lab that "
+               "fails is run once more; what passes then is listed, since it may be a rare fault.")
     parser.add_argument("--only", metavar="PART", action="append", choices=PARTS,
                         help="run this part only, after the build if it needs one; may be repeated")
     parser.add_argument("--jobs", type=int, default=len(os.sched_getaffinity(0)), help="how much runs at once")
@@ -110,13 +111,14 @@ def run_part(check, name):
 
 
 def report(cases):
-    """Lists skips and failures, and ends with the line that sums up."""
-    for outcome, title in ((SKIPPED, "Skipped"), (FAILED, "Failed")):
-        found = [case for case in cases if case.outcome == outcome]
+    """Lists skips, what passed only at its second chance, and failures, and ends with the line that sums up."""
+    for title, found in (("Skipped", [case for case in cases if case.outcome == SKIPPED]),
+                         ("Passed only when run again", [case for case in cases if case.unsteady]),
+                         ("Failed", [case for case in cases if case.outcome == FAILED])):
         if found:
             print(f"{title}:")
         for case in found:
-            print(f"  {case.name}: {case.reason or 'see the log'}{f' [{case.log}]' if outcome == FAILED else ''}")
+            print(f"  {case.name}: {case.reason or 'see the log'}{f' [{case.log}]' if case.outcome != SKIPPED else ''}")
     print(f"{count(cases, PASSED)} passed, {count(cases, FAILED)} failed, {count(cases, SKIPPED)} skipped", flush=True)
 
 

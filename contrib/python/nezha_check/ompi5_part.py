@@ -5,7 +5,7 @@ import os
 
 from nezha_check.debian import Debian, why_not
 from nezha_check.results import FAILED, PASSED, SKIPPED, Case
-from nezha_check.run import run_test
+from nezha_check.run import Test, run_test
 from nezha_check.tree import make, tarball_of
 
 SUITE = "trixie"
@@ -42,5 +42,5 @@ def run_ompi5(check):
     command = debian.command(
         ["python3", "-m", "nezha_check", "--tree", SOURCES, "--tap", "--jobs", str(check.jobs), *only, "--quick"],
         PYTHONPATH=f"{SOURCES}/contrib/python", PYTHONDONTWRITEBYTECODE="1", NEZHA_BUILD_DIR=BUILD)
-    cases = run_test("Debian 13", command, check.log("ompi5"), TIMEOUT)
+    cases = run_test(Test("Debian 13", command, check.log("ompi5"), TIMEOUT))
     return [Case("the tarball is unpacked in a Debian 13", PASSED), *cases]

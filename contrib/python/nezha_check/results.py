@@ -10,12 +10,14 @@ SKIPPED = "skipped"
 
 @dataclasses.dataclass
 class Case:
-    """One test case. `reason` says why it was skipped or what failed; `log` is the file that tells more."""
+    """One test case. `reason` says why it was skipped or what failed; `log` is the file that tells more. `unsteady`: it
+    passed, but only when it was run again; `reason` and `log` are those of the first time."""
 
     name: str
     outcome: str
     reason: str = ""
     log: str = ""
+    unsteady: bool = False
 
 
 def count(cases, outcome):
@@ -32,3 +34,18 @@ def failures_of_skips(cases):
     """The same cases with every skip turned into a failure: for places where nothing may be skipped."""
     return [dataclasses.replace(case, outcome=FAILED, reason=f"skipped: {case.reason}")
             if case.outcome == SKIPPED else case for case in cases]
+
+
+def with_second_chance(first, again):
+    """The cases of a second run, in which what failed the first time and passes now is unsteady. What did not fail at first
+    keeps its first outcome, unless it fails now."""
+    before = {case.name: case for case in first}
+    cases = []
+    for case in again:
+        old = before.pop(case.name, None)
+        if case.outcome == PASSED and old and old.outcome == FAILED:
+            case = dataclasses.replace(old, outcome=PASSED, unsteady=True)
+        cases.append(case)
+    # Such as "took too long", which stands for a whole program: it has no such case when all is well.
+    lost = [dataclasses.replace(old, outcome=PASSED, unsteady=True) for old in before.values() if old.outcome == FAILED]
+    return cases + (lost if again and not count(again, FAILED) else [])

@@ -2,13 +2,28 @@
 """Runs programs with a deadline, output to a log, nothing left running."""
 
 import concurrent.futures
+import dataclasses
 import os
 import signal
 import subprocess
 import time
 
 from nezha_check.formats import read_cases
-from nezha_check.results import in_words
+from nezha_check.results import FAILED, count, in_words, with_second_chance
+
+
+@dataclasses.dataclass
+class Test:
+    """A test program and how to run it: `timeout` in seconds, `log` the file that gets all it prints."""
+
+    name: str
+    command: list
+    log: str
+    timeout: float
+    env: dict = None
+    cwd: str = None
+    second_chance: bool = False  # whether it is run again where it fails
+
 
 running = set()  # children that have not ended, for end_all()
 
@@ -60,24 +75,34 @@ def read_log(log):
         return text.read()
 
 
-def run_test(name, command, log, timeout, env=None, cwd=None):
+def run_test(test):
     """Runs one test program and returns its cases; says on the terminal how it went."""
     started = time.monotonic()
-    status = run_logged(command, log, timeout, env, cwd)
-    cases = read_cases(name, status, read_log(log))
+    status = run_logged(test.command, test.log, test.timeout, test.env, test.cwd)
+    cases = read_cases(test.name, status, read_log(test.log))
     for case in cases:
-        case.log = log
-    print(f"  {name}: {in_words(cases)} ({time.monotonic() - started:.1f} s)", flush=True)
+        case.log = test.log
+    print(f"  {test.name}: {in_words(cases)} ({time.monotonic() - started:.1f} s)", flush=True)
     return cases
 
 
+def run_again(test, first):
+    """Gives a failed test its second chance, nothing else running, and returns what holds after both. The first log stays."""
+    print(f"  {test.name} has failed and runs again, alone", flush=True)
+    stem, extension = os.path.splitext(test.log)
+    return with_second_chance(first, run_test(dataclasses.replace(test, log=f"{stem}-again{extension}")))
+
+
 def run_tests(tests, jobs):
-    """Runs (name, command, log, timeout, env, cwd) tuples, `jobs` at once, and returns all cases in the order given."""
+    """Runs tests, `jobs` at once, and returns all cases in the order given."""
     with concurrent.futures.ThreadPoolExecutor(jobs) as pool:
-        futures = [pool.submit(run_test, *test) for test in tests]
+        futures = [pool.submit(run_test, test) for test in tests]
         try:
-            return [case for future in futures for case in future.result()]
+            found = [future.result() for future in futures]
         except KeyboardInterrupt:
             pool.shutdown(wait=False, cancel_futures=True)
             end_all()
             raise
+    found = [run_again(test, cases) if test.second_chance and count(cases, FAILED) else cases
+             for test, cases in zip(tests, found)]
+    return [case for cases in found for case in cases]

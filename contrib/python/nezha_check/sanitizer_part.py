@@ -13,7 +13,7 @@ import subprocess
 
 from nezha_check.results import FAILED, PASSED, Case
 from nezha_check.run import run_tests
-from nezha_check.tree import build, build_for, programs_to_run, scripts_to_run
+from nezha_check.tree import UNOPTIMIZED, build, build_for, programs_to_run, scripts_to_run
 
 # Those that can live together share a build. The simulator and the unit tests have one thread each.
 FOLDERS = {"address-undefined": ("unit", "sim", "threads"), "thread": ("threads",)}
@@ -57,19 +57,19 @@ def component_case(kind, build_dir):
 def prepared(check, kind):
     """Builds for one kind: the cases of that, and the tests to be run."""
     build_dir = os.path.join(check.build_dir, kind)
-    flags = "-O1 -g1"  # the tests' own code is not optimised: that would take longer than it saves
+    flags = "-O1 -g1"
     cases = [build(check, kind, build_dir, f"--enable-sanitizer={kind}", f"CFLAGS={flags}", f"CXXFLAGS={flags}",
                    target="libnezha_engine.la libnezha_sim.la")]
     if cases[0].outcome == PASSED:
-        cases.append(build_for(check, kind, build_dir, (*FOLDERS[kind], "mpi"), "CXXFLAGS=-O0 -g1"))
+        cases.append(build_for(check, kind, build_dir, (*FOLDERS[kind], "mpi"), *UNOPTIMIZED))
     if cases[-1].outcome != PASSED:
         return cases, []
     cases.append(component_case(kind, build_dir))
     label = f"{kind} sanitizer: "
     env = dict(OPTIONS, NEZHA_SANITIZER=kind)
-    programs = [entry for folder in FOLDERS[kind]
-                for entry in programs_to_run(check, build_dir, folder, env, fixed_addresses(kind), label)
-                if not entry[0].endswith(".py")]
+    programs = [test for folder in FOLDERS[kind]
+                for test in programs_to_run(check, build_dir, folder, env, fixed_addresses(kind), label)
+                if not test.name.endswith(".py")]
     env = dict(env, **OPTIONS_OF_RANKS, NEZHA_PRELOAD=preload_of(kind))
     return cases, programs + scripts_to_run(check, build_dir, "mpi", env, fixed_addresses(kind), label,
                                             lambda text: runs_under(kind, text))

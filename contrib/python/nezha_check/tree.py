@@ -8,12 +8,15 @@ import subprocess
 import sys
 
 from nezha_check.results import FAILED, PASSED, Case
-from nezha_check.run import read_log, run_logged
+from nezha_check.run import Test, read_log, run_logged
 
 MAKE_TIMEOUT = 1800
 PROGRAM_TIMEOUT = 900
 SCRIPT_TIMEOUT = 900
 LONG_SCRIPT_TIMEOUT = 4 * 3600
+# Where mpirun and real networks take part, whose rare accidents are not ours (Open MPI 4.1 loses help texts), a test that
+# fails runs once more; what passes then is listed as unsteady. Elsewhere each failure is final.
+SECOND_CHANCE = {"mpi", "programs", "lab"}
 
 
 @dataclasses.dataclass
@@ -62,9 +65,15 @@ def make(check, build_dir, log_name, *arguments, env=None):
     return run_logged(["make", "-C", build_dir, f"-j{check.jobs}", *arguments], log, MAKE_TIMEOUT, env), log
 
 
+# Variables of make for the tests' own code: to optimise it would take longer than it saves.
+UNOPTIMIZED = ("CXXFLAGS=-O0 -g1",)
+
+
 def build_test_programs(check, name, build_dir):
-    """Compiles all test programs of a build directory without running them."""
-    status, log = make(check, build_dir, f"build-{name}-tests", "check", "TESTS=")
+    """Compiles all test programs of a build directory without running them; the simulator is optimised like the engine."""
+    status, log = make(check, build_dir, f"build-{name}-sim", "libnezha_sim.la")
+    if status == 0:
+        status, log = make(check, build_dir, f"build-{name}-tests", "check", "TESTS=", *UNOPTIMIZED)
     return Case(f"build {name} tests", PASSED if status == 0 else FAILED, "" if status == 0 else "make failed", log)
 
 
@@ -88,20 +97,20 @@ def build_for(check, name, build_dir, folders, *variables):
 
 
 def programs_to_run(check, build_dir, folder, env=None, prefix=(), label=""):
-    """run_tests() entries of the tests of `make check` under test/FOLDER/, compiled ones and scripts."""
+    """The tests of `make check` under test/FOLDER/, compiled ones and scripts."""
     def command(name):
         return [sys.executable, os.path.join(check.top, name)] if name.endswith(".py") else [os.path.join(build_dir, name)]
 
-    return [(f"{label}{name}", [*prefix, *command(name)],
-             check.log(f"{label.strip().replace(' ', '-')}{name.replace('/', '-')}"), PROGRAM_TIMEOUT,
-             check.script_env(build_dir, **(env or {})), build_dir)
+    return [Test(f"{label}{name}", [*prefix, *command(name)],
+                 check.log(f"{label.strip().replace(' ', '-')}{name.replace('/', '-')}"), PROGRAM_TIMEOUT,
+                 check.script_env(build_dir, **(env or {})), build_dir)
             for name in make_list(build_dir, "tests", folder)]
 
 
 def scripts_to_run(check, build_dir, folder, env=None, prefix=(), label="", wanted=lambda text: True):
-    """run_tests() entries of the scripts test/FOLDER/test_*.py, TAP or unittest, whose text is `wanted`."""
+    """The scripts test/FOLDER/test_*.py, TAP or unittest, whose text is `wanted`."""
     unittest_runner = os.path.join(check.top, "contrib", "python", "nezha_lab", "tap.py")
-    entries = []
+    tests = []
     for path in sorted(glob.glob(os.path.join(check.top, "test", folder, "test_*.py"))):
         text = read_log(path)
         if wanted(text):
@@ -109,6 +118,6 @@ def scripts_to_run(check, build_dir, folder, env=None, prefix=(), label="", want
             log = check.log(f"{label.strip().replace(' ', '-')}{name.replace('/', '-')}")
             command = [*prefix, sys.executable, *([unittest_runner] if "unittest.main()" in text else []), path]
             timeout = LONG_SCRIPT_TIMEOUT if check.long else SCRIPT_TIMEOUT
-            entries.append((f"{label}{name}", command, log, timeout,
-                            check.script_env(build_dir, **(env or {})), check.top))
-    return entries
+            tests.append(Test(f"{label}{name}", command, log, timeout,
+                              check.script_env(build_dir, **(env or {})), check.top, folder in SECOND_CHANCE))
+    return tests

@@ -36,11 +36,11 @@ class Lines(unittest.TestResult):
 
     def addFailure(self, test, err):
         super().addFailure(test, err)
-        self._print(f"not ok {_name(test)}", self.failures[-1][1])
+        self._print(f"not ok {_name(test)}", _said(err, self.failures[-1][1]))
 
     def addError(self, test, err):
         super().addError(test, err)
-        self._print(f"not ok {_name(test)}", self.errors[-1][1])
+        self._print(f"not ok {_name(test)}", _said(err, self.errors[-1][1]))
 
     def addSubTest(self, test, subtest, err):
         """One line for the whole test, at its first failed part; unittest reports no success then."""
@@ -49,7 +49,7 @@ class Lines(unittest.TestResult):
             if not self._subtest_failed:
                 self._print(f"not ok {_name(test)}")
             self._subtest_failed = True
-            self._print(f"# {subtest}", self._exc_info_to_string(err, test))
+            self._print(f"# {subtest}", _said(err, self._exc_info_to_string(err, test)))
 
     def addSkip(self, test, reason):
         super().addSkip(test, reason)
@@ -70,6 +70,11 @@ def _name(test):
     if text.startswith("setUp") or text.startswith("tearDown"):
         return text.replace(" (", ".").rstrip(")")
     return text
+
+
+def _said(err, trace):
+    """What went wrong before where: who sums up shows the beginning."""
+    return f"{err[0].__name__}: {err[1]}\n{trace}"
 
 
 def load(path):
