@@ -5,7 +5,7 @@ import json
 import random
 import socket
 
-from nezha_doctor import checks, facts
+from nezha_doctor import checks, facts, peers
 from nezha_doctor.findings import PROBLEM, Cluster
 
 from . import fleet, launch, packed, terminal
@@ -15,7 +15,8 @@ _PROBE_SECONDS = 60
 _ABOUT = """\
 Looks for what keeps Nezha from being used or makes it slow, and says what to do. On one node: versions, whether Open MPI
 finds the component, rails, kernel settings. On several it also compares the nodes, tries every pair of rails from both
-sides, and measures the links from each node to the next for a moment: the networks should be idle.
+sides, and measures the links from each node to the next for a moment: the networks should be idle. Where there are many
+nodes each tries only some others, near and far in the list, and the first line says of how many pairs.
 
   nezha doctor                        this node
   nezha doctor --hostfile hosts       all nodes, and what is between them
@@ -39,8 +40,9 @@ def run(options):
     cluster, complaint = examine(options)
     found = checks.findings(cluster)
     if options.json:
+        tried, pairs = _pairs(cluster)
         print(json.dumps({"findings": [finding._asdict() for finding in found], "complaint": complaint, "nodes": cluster.facts,
-                          "probes": cluster.probes}, indent=1))
+                          "pairs": {"tried": tried, "all": pairs}, "probes": cluster.probes}, indent=1))
     else:
         _show(cluster, found, complaint)
     return FOUND if complaint or any(finding.severity == PROBLEM for finding in found) else GOOD
@@ -71,10 +73,26 @@ def _port(answers):
         raise CommandError(f"coll_nezha_port_range '{low}-{high}' is no range: name a port by --port") from None
 
 
-def _show(cluster, found, complaint):
+def _pairs(cluster):
+    """(pairs of nodes that were tried, all pairs)"""
+    tried, every = peers.pairs(len(cluster.facts))
+    return tried if cluster.probes else 0, every
+
+
+def summary(cluster):
     lanes, nodes = len(cluster.lanes()), len(cluster.facts)
     count = sum(len(node["rails"]) for node in cluster.facts.values())
-    terminal.say(f"{nodes} node{'s' if nodes > 1 else ''}, {count} rails" + (f", {lanes} lanes between them" if lanes else ""))
+    tried, pairs = _pairs(cluster)
+    text = f"{nodes} node{'s' if nodes > 1 else ''}, {count} rails"
+    if lanes and tried == pairs:
+        return f"{text}, {lanes} lanes between them"
+    if lanes:
+        return f"{text}; {tried} of {pairs} pairs of nodes were tried, {peers.MOST} others a node at most: {lanes} lanes"
+    return text
+
+
+def _show(cluster, found, complaint):
+    terminal.say(summary(cluster))
     for finding in found:
         style = "bold red" if finding.severity == PROBLEM else "yellow"
         terminal.say(f"\n{finding.severity}, {finding.check}: {finding.what}", style)

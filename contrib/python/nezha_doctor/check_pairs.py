@@ -5,6 +5,7 @@ import collections
 
 from .facts import NOBODY
 from .findings import PROBLEM, Finding, names
+from .peers import tried_by
 
 # What a connection from a to b came to; `ab` and `ba` by both ends.
 Pair = collections.namedtuple("Pair", "a rail_a b rail_b ab ba")
@@ -29,9 +30,11 @@ def check(cluster):
 
 def _no_lane(cluster):
     joined = {(a, b) for a, _, b, _ in cluster.lanes()}
-    nodes = [node for node in cluster.facts if cluster.probes and cluster.facts[node]["rails"]]
-    for number, a in enumerate(nodes):
-        apart = [b for b in nodes[number + 1:] if (a, b) not in joined]
+    every = list(cluster.facts)
+    order = {node: number for number, node in enumerate(every)}
+    for a in every if cluster.probes else []:
+        apart = [b for b in tried_by(every, a) if order[a] < order[b] and (a, b) not in joined
+                 and cluster.facts[a]["rails"] and cluster.facts[b]["rails"]]
         if apart:
             yield Finding(PROBLEM, "pairs", [a, *apart], f"no rail of {a} can be paired with one of {names(apart)}: one side has only "
                           "IPv4 addresses and the other only IPv6", "give them addresses of one kind, see coll_nezha_ip_version")

@@ -2,8 +2,9 @@
 """Whether nodes can talk over their lanes, both ways, and how fast: the doctor's part that runs on every node at once.
 
 The plan, made by the head, is the same everywhere: {"port": P, "rails": {node: [a rail as nezha_ask tells it]}}. Each node
-listens at the port on all of its rails, and tries all of its lanes, so each lane is tried from both ends. Then each node measures its lanes to the next one in the list, no two links of a node at a
-time. A node stays until those that it can talk to are done.
+listens at the port on all of its rails, and tries its lanes to all others (of many: to those of peers.py), so each lane is
+tried from both ends. Then each node measures its lanes to the next one in the list, no two links of a node at a time. A
+node stays until those that it can talk to are done.
 """
 
 import collections
@@ -14,6 +15,8 @@ import threading
 import time
 
 from nezha_command import ask
+
+from .peers import tried_by
 
 _CONNECT = 2.0  # for one try
 _LATE = 4.0  # who refuses may not have started yet
@@ -30,9 +33,9 @@ Lane = collections.namedtuple("Lane", "rail peer peer_rail")
 
 
 def lanes_of(rails, node):
-    """The lanes of a node, seen from it, paired as the component does it."""
+    """The lanes of a node that it tries, seen from it, paired as the component does it."""
     return [Lane(rails[node][local]["name"], peer, rails[peer][remote]["name"])
-            for peer in rails if peer != node for local, remote in ask.lanes(rails[node], rails[peer])]
+            for peer in tried_by(list(rails), node) for local, remote in ask.lanes(rails[node], rails[peer])]
 
 
 def phase_of(index, count):
