@@ -139,7 +139,8 @@ def main():
     given = options()
     build_dir = os.path.abspath(os.environ.get("NEZHA_BUILD_DIR") or os.path.join(given.tree, "build", "check"))
     distcheck = "build" in given.only if given.only else not given.quick
-    check = Check(given.tree, build_dir, max(1, given.jobs), given.quick, given.long, distcheck)
+    only = () if "build" in (given.only or ("build",)) else tuple(given.only)
+    check = Check(given.tree, build_dir, max(1, given.jobs), given.quick, given.long, distcheck, only)
     os.makedirs(build_dir, exist_ok=True)
     signal.signal(signal.SIGTERM, interrupted)
     with open(os.path.join(build_dir, ".lock"), "w", encoding="utf-8") as lock:

@@ -27,6 +27,10 @@ umount -l /mnt/outside
 "$@"
 """
 
+_PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
+# Not by _ENTER: until then /proc may be a link to itself, and debootstrap mounts what it wants.
+_SECOND_STAGE = ["unshare", "--mount", "chroot"]
+
 
 def why_not():
     """Why there can be no other Debian here, '' where there can."""
@@ -49,11 +53,14 @@ class Debian:
             return True
         self.remove()
         os.makedirs(self.root)
-        status = run_logged(["debootstrap", "--variant=minbase", self.suite, self.root], log, MAKE_TIMEOUT)
-        if status != 0 or self.run(["apt-get", "clean"], log) != 0:
+        # In two steps, so that dpkg's settings are there before it installs anything.
+        if run_logged(["debootstrap", "--foreign", "--variant=minbase", self.suite, self.root], log, MAKE_TIMEOUT) != 0:
             return False
         with open(os.path.join(self.root, "etc", "dpkg", "dpkg.cfg.d", "fast"), "w", encoding="ascii") as settings:
             settings.write("force-unsafe-io\n")  # nobody misses it when the machine fails
+        if run_logged([*_SECOND_STAGE, self.root, "/debootstrap/debootstrap", "--second-stage"], log, MAKE_TIMEOUT,
+                      dict(os.environ, PATH=_PATH), append=True) != 0 or self.run(["apt-get", "clean"], log) != 0:
+            return False
         with open(os.path.join(self.root, "etc", "hosts"), "w", encoding="ascii") as hosts:
             hosts.write(f"127.0.0.1 localhost {self.suite}\n")  # without its own name mpirun is slow
         with open(made, "w", encoding="ascii"):
@@ -71,7 +78,7 @@ class Debian:
     def command(self, words, user="root", **env):
         """The argv that runs `words` in there. Ending it ends all that it started."""
         home = "/root" if user == "root" else f"/home/{user}"
-        settings = {"PATH": "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin", "HOME": home, "USER": user,
+        settings = {"PATH": _PATH, "HOME": home, "USER": user,
                     "LANG": "C.UTF-8", "DEBIAN_FRONTEND": "noninteractive", **env}
         as_user = [] if user == "root" else ["setpriv", f"--reuid={user}", f"--regid={user}", "--init-groups"]
         return ["unshare", "--mount", "--pid", "--uts", "--ipc", "--fork", "--kill-child=KILL", "--", "sh", "-ec", _ENTER,

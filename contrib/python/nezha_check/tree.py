@@ -29,6 +29,7 @@ class Check:
     quick: bool
     long: bool
     distcheck: bool
+    only: tuple = ()  # where test programs of these parts are all that is needed, their names
 
     def log(self, name):
         return os.path.join(self.build_dir, "logs", f"{name}.log")
