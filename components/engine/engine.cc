@@ -51,8 +51,8 @@ Engine::Engine(const Config& config, const nezha_host_t& host, const nezha_self_
 Status Engine::open() {
   Lock lock(mutex_);
   Notices notices;
-  Status status = core_.self().id == 0 ? Status{Code::internal, "the kernel gives no random bytes"}
-                                       : open_transports(core_, notices);
+  const bool known = core_.self().id != 0 && core_.self().key != Secret{};
+  Status status = known ? open_transports(core_, notices) : Status{Code::internal, "the kernel gives no random bytes"};
   workers_.plan(core_, local_ranks_, notices);
   wake_fd_ = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
   if (wake_fd_ < 0) status = {Code::io, "no descriptor for the service thread"};
