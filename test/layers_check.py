@@ -1,6 +1,7 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""Checks that every source file includes only what its layer may include (ARCHITECTURE.md, "Layers").
+"""Checks that every source file includes only what its layer may include (ARCHITECTURE.md, "Layers"), that only the engine
+reads a clock, and that nobody reads one that somebody may set.
 
 Prints TAP, one line per layer, and names file, line and rule of each breach. Usage: layers_check.py [TREE]
 """
@@ -33,6 +34,9 @@ MPI_HEADER = re.compile(r"^mpi(-ext)?\.h$")
 OPEN_MPI_HEADER = re.compile(r"^((ompi|opal|orte|pmix)(_config\.h$|/)|pmix\w*\.h$)")
 CLOCK = re.compile(r"\b(clock_gettime|gettimeofday|clock_nanosleep|nanosleep|usleep|sleep_for|sleep_until|"
                    r"steady_clock|system_clock|high_resolution_clock)\b")
+# A node's clock may jump.
+WALL_CLOCK = re.compile(r"\b(CLOCK_(?!MONOTONIC\b)[A-Z_]+|system_clock|high_resolution_clock|utc_clock|gettimeofday|ftime|timespec_get|"
+                        r"pthread_cond_timedwait|pthread_mutex_timedlock|sem_timedwait|time\s*\(\s*(NULL|nullptr|0|&\w+)\s*\))")
 MAY_READ_CLOCK = re.compile(r"^components/(engine/|util/clock\.)")
 
 
@@ -97,6 +101,8 @@ def file_breaches(files, path, text):
         code = line.split("//")[0]
         if path.startswith("components/") and not MAY_READ_CLOCK.match(path) and CLOCK.search(code):
             yield number, f"time is injected: {layer} must not read a clock or sleep ({CLOCK.search(code)[0]})"
+        if layer not in PROGRAMS and WALL_CLOCK.search(code):
+            yield number, f"a clock that may be set is no measure of time ({WALL_CLOCK.search(code)[0]})"
 
 
 def read_tree(top):
@@ -117,6 +123,12 @@ SAMPLES = [
     ("components/trunk/a.cc", '#include "engine/team.h"', False),
     ("components/trunk/a.cc", "auto now = std::chrono::steady_clock::now();", False),
     ("components/trunk/a.cc", '#include "nezha/nezha.h"', False),
+    ("components/engine/a.cc", "clock_gettime(CLOCK_MONOTONIC, &time);", True),
+    ("components/engine/a.cc", "clock_gettime(CLOCK_REALTIME, &time);", False),
+    ("components/engine/a.cc", "auto now = std::chrono::system_clock::now();", False),
+    ("components/engine/a.cc", "turn_.wait_for(lock, std::chrono::milliseconds(1));", True),
+    ("ompi/mca/coll/nezha/a.c", "srand(time(NULL));", False),
+    ("test/mpi/a.c", "gettimeofday(&now, NULL);", True),
     ("components/engine/a.cc", '#include "rail/tcp/tcp.h"', True),
     ("components/engine/a.cc", "#include <mpi.h>", False),
     ("components/rail/tcp/a.cc", '#include "../rail.h"', True),
