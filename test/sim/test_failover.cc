@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <numeric>
 #include <optional>
 #include <tuple>
 #include <vector>
@@ -336,6 +337,25 @@ TEST(Flapping, LeavesNothingBehind) {
   EXPECT_EQ(story.failure, "");
   EXPECT_GT(story.lanes_lost, 100U);
   EXPECT_LT(late, early + 59 * 1024);
+}
+
+/// A rail that is there half of the time brings more than one that is not there at all.
+TEST(Flapping, CostsLessThanStayingOut) {
+  Scenario scenario;
+  scenario.calls = 60;
+  scenario.bytes = 256 * 1024;
+  scenario.rate = 0.0125;
+  constexpr Nanoseconds kHalf = 300 * kMillisecond;
+  const auto time = [&](const std::vector<Happening>& happenings) {
+    const Story story = play(scenario, happenings);
+    EXPECT_EQ(story.failure, "");
+    return std::accumulate(story.took.begin() + 1, story.took.end(), Nanoseconds{0});
+  };
+  const Nanoseconds out = time({{1, 0, [](World& world) { world.faults().outage(1, 0, kForEver); }}});
+  std::vector<Happening> flaps;
+  for (Nanoseconds when = 0; when < 10 * kSecond; when += 2 * kHalf)
+    flaps.push_back({1, when, [](World& world) { world.faults().outage(1, 0, kHalf); }});
+  EXPECT_LT(time(flaps), out);
 }
 
 }  // namespace

@@ -4,6 +4,10 @@
 #include <sched.h>
 
 #include <algorithm>
+#include <csignal>
+#include <cstdint>
+#include <filesystem>
+#include <fstream>
 #include <string>
 
 #include "kinds.h"
@@ -46,6 +50,27 @@ TEST_P(Workers, SumsAreRight) {
 }
 INSTANTIATE_TEST_SUITE_P(Algorithms, Workers, testing::Values("ring", "mesh", "single_step", "doubling", "halving"),
                          [](const auto& info) { return std::string(info.param); });
+
+/// The application's handlers run on its own threads only.
+TEST(WorkersOfRails, LeaveSignalsToTheApplication) {
+  Ranks ranks(2, {{"single_node", "2"}, {"rail_threads", "1"}});
+  Team team(ranks, "both");
+  ASSERT_TRUE(team.start());
+  sum_up(ranks, team, 100000);
+  std::size_t ours = 0;
+  for (const auto& thread : std::filesystem::directory_iterator("/proc/self/task")) {
+    std::ifstream comm(thread.path() / "comm"), status(thread.path() / "status");
+    std::string name, word;
+    std::uint64_t blocked = 0;
+    while (status >> word && word != "SigBlk:") continue;
+    if (!(comm >> name) || name.rfind("nezha-", 0) != 0) continue;
+    status >> std::hex >> blocked;
+    ++ours;
+    for (const int signal : {SIGALRM, SIGTERM, SIGUSR1, SIGCHLD})
+      EXPECT_NE(blocked & std::uint64_t{1} << (signal - 1), 0u) << name << " takes signal " << signal;
+  }
+  EXPECT_EQ(ours, 2u * 3u) << "a service thread and two workers each";
+}
 
 /// Nobody said how many ranks share the cores, so none is spare; but a list names some.
 TEST(WorkersOfRails, AutoTakesAListsWord) {

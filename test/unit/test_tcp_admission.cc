@@ -3,6 +3,7 @@
 #include <sys/resource.h>
 
 #include <algorithm>
+#include <filesystem>
 
 #include "rail/tcp/proof.h"
 #include "tcp_pair.h"
@@ -11,6 +12,11 @@ namespace nezha::test {
 namespace {
 
 Hello hello_of(ProcessId from, ProcessId to) { return {from, to, 0, 0, true, {}}; }
+
+std::ptrdiff_t open_descriptors() {
+  const std::filesystem::directory_iterator all("/proc/self/fd");
+  return std::distance(begin(all), end(all));
+}
 
 TEST_F(TcpPair, AdmitsLanesOnEveryRail) {
   ASSERT_TRUE(join(0));
@@ -150,6 +156,48 @@ TEST(TcpDoor, ManyWaitingConnectionsLoseTheOldestFirst) {
   EXPECT_TRUE(strangers[1]->closed());
   EXPECT_FALSE(strangers[2]->closed());
   EXPECT_FALSE(strangers[3]->closed());
+}
+
+/// Who connects and goes, without a word or with many, by a reset or not.
+TEST_F(TcpPair, APortScanLeavesNothingBehind) {
+  ASSERT_TRUE(join());
+  settle(a, b);
+  const std::ptrdiff_t before = open_descriptors();
+  const std::size_t said = b.lines.size();
+  for (std::size_t i = 0; i < 100; ++i) {
+    Stranger stranger(b.transport->rails()[i % 2]);
+    if (i % 3 == 0) stranger.say(std::string(50000, 'x'));
+    const linger reset{i % 4 == 0, 0};
+    setsockopt(stranger.fd(), SOL_SOCKET, SO_LINGER, &reset, sizeof reset);
+  }
+  settle(a, b);
+  EXPECT_EQ(open_descriptors(), before);
+  EXPECT_EQ(b.transport->next_deadline(), 0) << "somebody is still waited for";
+  EXPECT_GT(b.lines.size(), said);
+  EXPECT_LE(b.lines.size(), said + 7) << "of a hundred the 1st, 2nd, 4th ... 64th";
+  EXPECT_EQ(a.lanes[0]->send({}, {}), Lane::Sent::whole);
+  EXPECT_TRUE(drive([&] { return b.logs[0]->frames.size() == 1; }, a, b));
+}
+
+TEST(TcpDoor, AFloodLeavesTimeForLanes) {
+  HandClock clock;
+  TcpOptions options;
+  options.accepts_at_once = 2;
+  Side b(22, clock, options);
+  std::vector<std::unique_ptr<Stranger>> flood;
+  for (int i = 0; i < 40; ++i) flood.push_back(std::make_unique<Stranger>(b.transport->rails()[0]));
+  const std::ptrdiff_t before = open_descriptors();
+  std::ptrdiff_t most = 0, last = before;
+  EXPECT_TRUE(drive(
+      [&] {
+        const std::ptrdiff_t now = open_descriptors();
+        most = std::max(most, now - last);
+        last = now;
+        return now == before + 40;
+      },
+      b))
+      << "all come in, in their turn";
+  EXPECT_LE(most, 2) << "of them between two looks at the lanes";
 }
 
 TEST_F(TcpPair, ConnectFailsWithAText) {

@@ -40,6 +40,14 @@ TEST_F(TcpCutTest, ACutConnectionIsDownOnBothSides) {
   EXPECT_NE(a.logs[0]->downs[0].find("(tcp/trap)"), std::string::npos) << a.logs[0]->downs[0];
 }
 
+TEST_F(TcpCutTest, AResetIsSaidToBeOne) {
+  const linger reset{1, 0};
+  setsockopt(middle->to_one().fd(), SOL_SOCKET, SO_LINGER, &reset, sizeof reset);
+  middle.reset();
+  ASSERT_TRUE(drive([&] { return !a.logs[0]->downs.empty(); }, a));
+  EXPECT_NE(a.logs[0]->downs[0].find("receiving: Connection reset by peer"), std::string::npos) << a.logs[0]->downs[0];
+}
+
 TEST_F(TcpCutTest, ABadFrameClosesThatLane) {
   Bytes frame(kEnvelopeSize + 10);
   write_envelope(frame.data(), std::span(frame).subspan(kEnvelopeSize), 0);

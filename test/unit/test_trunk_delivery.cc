@@ -37,6 +37,28 @@ TEST_F(TrunkDelivery, AFlowOfOneRailKeepsToIt) {
   EXPECT_TRUE(delivered(source));
 }
 
+TEST_F(TrunkDelivery, ALaneThatIsBackHasToEarnItsShare) {
+  open();
+  const Bytes source = pattern(1 << 19);
+  const auto carried = [&](std::size_t lane) {
+    std::size_t bytes = 0;
+    for (const SentFrame& frame : a->lanes[lane]->frames) bytes += frame.payload.size();
+    return bytes;
+  };
+  for (HandLane* lane : a->lanes) lane->speed = 0.1;
+  send(pattern(1));
+  clock.advance(kSecond);
+  send(source);
+  EXPECT_GT(3 * carried(1), carried(0)) << "both are as fast";
+  carry_all();
+  settle();
+  a->lose(1), b->lose(1);
+  a->raise(1), b->raise(1);
+  send(source);
+  EXPECT_LT(3 * carried(1), carried(0));
+  EXPECT_GT(carried(1), 0u) << "else it could never";
+}
+
 TEST_F(TrunkDelivery, WhereSharesAreFixedTheyCountForAFlowOfOneRailToo) {
   open();
   EXPECT_FALSE(a->trunk.shares_fixed());

@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "engine/wiring.h"
 
+#include <algorithm>
+#include <iterator>
+
 #include "trunk_pair.h"
 
 namespace nezha::test {
@@ -56,6 +59,14 @@ class WiringTest : public testing::Test {
   static void write_line(void* ctx, int level, const char* line) {
     static_cast<WiringTest*>(ctx)->lines_.emplace_back(std::to_string(level) + " " + line);
   }
+
+  /// Keeps what it is told: event, peer, why.
+  struct Told final : LaneWatcher {
+    void lane(std::string_view event, std::string_view, std::string_view, std::string_view why) override {
+      events.push_back(std::string(event) + ": " + std::string(why));
+    }
+    std::vector<std::string> events;
+  };
 
   std::vector<std::string> lines_;  ///< each behind its level
   Log log_{write_line, this, 2};
@@ -136,6 +147,50 @@ TEST_F(WiringTest, ALaneThatIsLostIsNewsUnlessTheJobIsAboutToEnd) {
   ASSERT_EQ(lines_.size(), 4u);
   EXPECT_EQ(lines_[0][0], '1') << lines_[0];
   EXPECT_EQ(lines_[2][0], '2') << lines_[2];
+}
+
+TEST_F(WiringTest, EachTransitionIsLoggedAndWatchedOnceWithItsCause) {
+  Told told;
+  wiring_.tell(&told);
+  all_up();
+  told.events.clear(), lines_.clear();
+  const Status gone{Code::io, "eth1 is gone"};
+  wiring_.lane_suspected(peers_[0], {1, 1}, 30 * kMillisecond, clock_.now());
+  wiring_.lane_forgiven(peers_[0], {1, 1});
+  wiring_.lane_lost(peers_[0], {1, 1}, gone, clock_.now());
+  wiring_.lane_up(peers_[0], {1, 1}, clock_.now());
+  const std::vector<std::string> events{"suspect: no answer for 30 ms", "answers: ", "lost: eth1 is gone", "up: "};
+  EXPECT_EQ(told.events, events);
+  const char* const said[] = {"is suspect: no answer for 30 ms", "answers again", "is lost: eth1 is gone", "is up"};
+  ASSERT_EQ(lines_.size(), std::size(said));
+  for (std::size_t i = 0; i < lines_.size(); ++i) EXPECT_NE(lines_[i].find(said[i]), std::string::npos) << lines_[i];
+  wiring_.tell(nullptr);
+}
+
+/// Else all processes of a node would come at once, again and again.
+TEST_F(WiringTest, TriesOfDifferentLanesAreSpread) {
+  constexpr Nanoseconds kLongest = 100 * kMillisecond;
+  all_up();
+  clock_.advance(10 * kSecond);
+  wiring_.used(clock_.now());
+  lose(0);
+  lose(1);
+  tries(0, 500 * kMillisecond);  // from now on they wait as long as they ever do
+  std::vector<Nanoseconds> waits;
+  for (int round = 0; round < 4; ++round) {
+    for (Peer& peer : peers_) {
+      for (Wire& wire : peer.wires) {
+        wire.state = Wire::State::connecting;
+        wiring_.lane_failed(peer, wire.rails, {Code::io, "no"}, clock_.now());
+        waits.push_back(wire.next_try - clock_.now());
+        EXPECT_GE(waits.back(), kLongest / 2);
+        EXPECT_LE(waits.back(), kLongest);
+      }
+    }
+  }
+  std::sort(waits.begin(), waits.end());
+  EXPECT_EQ(std::adjacent_find(waits.begin(), waits.end()), waits.end());
+  EXPECT_GT(waits.back() - waits.front(), kLongest / 8);
 }
 
 TEST_F(WiringTest, PatienceBeginsWhenThePeerWantsItsLanesToo) {

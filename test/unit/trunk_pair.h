@@ -66,7 +66,7 @@ class HandLane final : public Lane {
   std::size_t fill() override { return beat.in_flight; }
   LanePulse pulse() override { return beat; }
   Nanoseconds min_rtt() override { return 0; }
-  double rate() override { return 0; }
+  double rate() override { return speed; }
   void close() override { dead = true; }
 
   /// The lane reads what it has not read yet of its frame, now.
@@ -77,6 +77,7 @@ class HandLane final : public Lane {
   }
 
   LanePulse beat;      ///< what it says of its far end
+  double speed = 0;    ///< what it says it has delivered, in bytes per nanosecond
   bool stuck = false;  ///< frames are taken only partly
   bool dead = false;
   int owned = 0;
