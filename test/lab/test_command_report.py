@@ -136,7 +136,6 @@ class Page(Files, CommandCase):
 
 class Job(Files, CommandCase):
     def test_a_real_job(self):
-        """A rail is cut and comes back while it runs."""
         bench = program("nezha_allreduce_bench")
         lab = make_lab(self, nodes=2, rails=["200mbit", "200mbit"])
         trace = os.path.join(self.directory.name, "job.trace")

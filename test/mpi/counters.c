@@ -35,7 +35,10 @@ static void print_variables(void) {
                                       "rail_frames_received",
                                       "rail_retransmissions",
                                       "rail_busy",
-                                      "rail_share"};
+                                      "rail_share",
+                                      "rail_suspicions",
+                                      "rail_failovers",
+                                      "rail_reconnections"};
   MPI_T_pvar_session session;
   MPI_T_pvar_session_create(&session);
   for (size_t i = 0; i < sizeof names / sizeof names[0]; i++) {

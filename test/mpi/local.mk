@@ -3,12 +3,15 @@
 # scripts by themselves.
 mpi_test_common = %D%/common.c %D%/common.h
 check_PROGRAMS += \
+	%D%/aborts \
 	%D%/beyond_2gib \
 	%D%/communicators \
 	%D%/counters \
 	%D%/every_operation \
 	%D%/forked \
+	%D%/goes_on \
 	%D%/own_types \
+	%D%/phases \
 	%D%/progress \
 	%D%/same_bits \
 	%D%/sessions \
@@ -16,6 +19,9 @@ check_PROGRAMS += \
 	%D%/threads \
 	%D%/until_error
 
+test_mpi_aborts_SOURCES = %D%/aborts.c $(mpi_test_common)
+test_mpi_aborts_CPPFLAGS = $(MPI_CFLAGS)
+test_mpi_aborts_LDADD = $(MPI_LIBS) -lm
 test_mpi_beyond_2gib_SOURCES = %D%/beyond_2gib.c $(mpi_test_common)
 test_mpi_beyond_2gib_CPPFLAGS = $(MPI_CFLAGS)
 test_mpi_beyond_2gib_LDADD = $(MPI_LIBS) -lm
@@ -31,9 +37,15 @@ test_mpi_every_operation_LDADD = $(MPI_LIBS) -lm
 test_mpi_forked_SOURCES = %D%/forked.c $(mpi_test_common)
 test_mpi_forked_CPPFLAGS = $(MPI_CFLAGS)
 test_mpi_forked_LDADD = $(MPI_LIBS) -lm
+test_mpi_goes_on_SOURCES = %D%/goes_on.c $(mpi_test_common)
+test_mpi_goes_on_CPPFLAGS = $(MPI_CFLAGS)
+test_mpi_goes_on_LDADD = $(MPI_LIBS) -lm
 test_mpi_own_types_SOURCES = %D%/own_types.c $(mpi_test_common)
 test_mpi_own_types_CPPFLAGS = $(MPI_CFLAGS)
 test_mpi_own_types_LDADD = $(MPI_LIBS) -lm
+test_mpi_phases_SOURCES = %D%/phases.c $(mpi_test_common)
+test_mpi_phases_CPPFLAGS = $(MPI_CFLAGS)
+test_mpi_phases_LDADD = $(MPI_LIBS) -lm
 test_mpi_progress_SOURCES = %D%/progress.c $(mpi_test_common)
 test_mpi_progress_CPPFLAGS = $(MPI_CFLAGS)
 test_mpi_progress_LDADD = $(MPI_LIBS) -lm

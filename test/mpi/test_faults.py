@@ -5,10 +5,12 @@ before. Open MPI's own traffic is on the management network, since it survives n
 
 import os
 import signal
+import tempfile
 import unittest
 
 from fault_case import NODES, RAILS, FaultCase
 from mpi_case import program
+from nezha_command import trace_file
 from nezha_lab import openmpi
 
 
@@ -36,9 +38,20 @@ class Survives(FaultCase):
             self.assertGreater(self.datagrams(node), old)
 
     def test_silent_loss(self):
-        output = self.survives([(0.5, self.lab.silence, 1), (2.5, self.lab.speak, 1)], seconds=5)
+        """The log, the report and the trace tell of it."""
+        trace = tempfile.NamedTemporaryFile(suffix=".trace")
+        self.addCleanup(trace.close)
+        output = self.survives([(0.5, self.lab.silence, 1), (2.5, self.lab.speak, 1)], seconds=5, coll_nezha_report=1,
+                               coll_nezha_trace=trace.name)
         self.assertIn("is suspect: no answer for", output)
         self.assertIn("is lost: no answer from the other side", output)
+        lines = output.splitlines()
+        rows = lines[next(i for i, line in enumerate(lines) if line.split()[:2] == ["tcp/eth1", "rank"]):]
+        most = next(row.split() for row in rows if row.split()[:1] == ["most"])
+        self.assertTrue(all(int(count) > 0 for count in most[-3:]), f"suspect, failover, back: {most[-3:]}")
+        events = [event for event in trace_file.read(trace.name).events if "eth1" in event.lane]
+        for wanted, why in (("suspect", "no answer for"), ("lost", "no answer from the other side"), ("up", "")):
+            self.assertTrue(any(event.event == wanted and why in event.why for event in events), f"{wanted}: {events}")
 
     def test_short_silence_is_forgiven(self):
         """Several: a busy machine may lengthen one until the lane is given up."""

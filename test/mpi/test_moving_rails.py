@@ -2,9 +2,23 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Rails that are not where they were, or that were not there at all, are taken up under a running mpirun."""
 
+import subprocess
+import sys
 import unittest
 
 from fault_case import BYTES, NODES, FaultCase
+from nezha_faults.flood import listening_port
+
+# Listens on an address that the node is to have later, and says so.
+OCCUPY = """
+import socket, sys, time
+taken = socket.socket()
+taken.setsockopt(socket.IPPROTO_IP, 15, 1)  # IP_FREEBIND
+taken.bind((sys.argv[1], int(sys.argv[2])))
+taken.listen()
+print("taken", flush=True)
+time.sleep(60)
+"""
 
 
 class Moves(FaultCase):
@@ -34,6 +48,21 @@ class Moves(FaultCase):
                 self.assertIn("rail tcp/eth1 is lost: eth1 has lost its address", output)
                 self.assertIn(f"rail tcp/eth1 is back at 10.11.0.{node + 101}", output)
                 self.assertIn(f"rank {node} on n{node} has rail tcp/eth1 at 10.11.0.{node + 101}, port", output)
+
+    def test_address_changed_to_where_its_port_is_taken(self):
+        """By another program, which was there first: the rank takes another port and tells its peers."""
+        ports = []
+        def occupy():
+            ports.append(listening_port(self.lab, 1, 1))
+            other = subprocess.Popen([*self.lab.nsenter(1), sys.executable, "-c", OCCUPY, "10.11.0.102", str(ports[0])],
+                                     stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, text=True)
+            for end in (other.stdout.close, other.wait, other.kill):
+                self.addCleanup(end)
+            self.assertEqual(other.stdout.readline(), "taken\n")
+            self.ip(1, "addr del 10.11.0.2/24 dev eth1", "addr add 10.11.0.102/24 dev eth1")
+        output = self.carries_at_the_end(1, 1, [(0.5, occupy)])
+        self.assertIn("rank 1 on n1 has rail tcp/eth1 at 10.11.0.102, port", output)
+        self.assertNotIn(f"at 10.11.0.102, port {ports[0]} now", output)
 
     def test_made_anew_with_another_address(self):
         def plug():

@@ -1,9 +1,7 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""Rails break while the system refuses what it takes to bring them back, at the job's end, or while it is being ended."""
+"""Rails break while the system refuses what it takes to bring them back, and other jobs are in the way."""
 
-import os
-import signal
 import time
 import unittest
 
@@ -56,40 +54,6 @@ class FewDescriptors(MpiCase):
                          lambda: mpirun([few, program("counters"), "4"], 16, params))
         self.assertTrue(done.returncode == 0 and "passed" in done.stdout.splitlines(), done.stdout + done.stderr)
         self.nothing_carried(done)
-
-
-class TheEnd(FaultCase):
-    def test_with_a_rail_down(self):
-        self.survives([(0.5, self.lab.cut, 1)], seconds=2)
-
-    def test_with_a_silent_rail(self):
-        """Silent so shortly before that nobody knows it yet."""
-        self.survives([(1.97, self.lab.silence, 0)], seconds=2)
-
-    def ends_soon(self, job):
-        job.communicate(timeout=60)
-        self.assertNotEqual(job.returncode, 0)
-        deadline = time.monotonic() + 10
-        while self.lab.pids(program="survives") and time.monotonic() < deadline:
-            time.sleep(0.05)
-        self.assertEqual(self.lab.pids(program="survives"), [])
-
-    def test_abort_in_the_middle(self):
-        """Of a call, with one rail silent."""
-        job = self.start(program("survives"), 30, 8 * BYTES, coll_nezha_algorithm="ring")
-        self.await_line(job, "rails carry")
-        self.lab.silence(1)
-        os.kill(self.lab.pids(1, "survives")[0].pid, signal.SIGABRT)
-        self.ends_soon(job)
-
-    def test_terminated_with_all_rails_down(self):
-        job = self.start(program("survives"), 30, BYTES, coll_nezha_algorithm="ring")
-        self.await_line(job, "rails carry")
-        for rail in (0, 1):
-            self.lab.cut(rail)
-        time.sleep(0.5)
-        job.terminate()
-        self.ends_soon(job)
 
 
 class OthersOnThePorts(FaultCase):

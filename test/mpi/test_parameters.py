@@ -27,7 +27,8 @@ class Parameters(MpiCase):
         for name in ("bytes_sent", "bytes_received", "frames_sent", "frames_received", "busy", "share"):
             self.assertEqual([value > 0 for value in values[f"rail_{name}"]], [True, True], name)
         self.assertAlmostEqual(sum(values["rail_share"]), 65536, delta=4)
-        self.assertEqual(len(values["rail_retransmissions"]), 2)
+        for name in ("retransmissions", "suspicions", "failovers", "reconnections"):
+            self.assertEqual(len(values[f"rail_{name}"]), 2, name)
 
     def test_report(self):
         done = self.passes("counters", 3, "100", WAIT, params={**RAILS, "coll_nezha_report": "1"})
