@@ -7,6 +7,7 @@ import re
 import shutil
 
 from nezha_check.results import FAILED, PASSED, SKIPPED, Case
+from nezha_check.rpm_use import use_cases
 from nezha_check.run import read_log, run_logged
 from nezha_check.tree import MAKE_TIMEOUT, tarball_of
 
@@ -46,5 +47,7 @@ def rpm_cases(check):
         run_logged(["rpmlint", *made, *glob.glob(os.path.join(place, "SRPMS", "*.rpm"))], lint_log, MAKE_TIMEOUT)
         said = set(re.findall(r": [EW]: (\S+)", read_log(lint_log))) - NOT_MENDED
         cases.append(Case("RPM: rpmlint has nothing to say", FAILED if said else PASSED, " ".join(sorted(said)), lint_log))
+        test = os.path.join(check.top, "debian", "tests", "allreduce")
+        cases += use_cases(made, test, os.path.join(place, "used"), check.log("packages-rpm-use"))
         shutil.rmtree(place)
     return cases
