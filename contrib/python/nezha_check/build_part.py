@@ -10,7 +10,7 @@ import subprocess
 
 from nezha_check.results import FAILED, PASSED, SKIPPED, Case
 from nezha_check.run import read_log, run_tests
-from nezha_check.tree import build, build_for, build_test_programs, make, make_list, scripts_to_run
+from nezha_check.tree import build, build_test_programs, make, make_list, scripts_to_run
 from nezha_lab import openmpi
 
 SHARED_RUNTIME = re.compile(r"lib(stdc\+\+|gcc_s)\.so")
@@ -100,9 +100,7 @@ def run_build(check):
     """Builds everything; the other parts use what this one leaves in the build directory."""
     cases = [build(check, "default", check.build_dir)]
     if cases[0].outcome == PASSED:
-        # Not optimised where only some parts are wanted: that would take longer than it saves.
-        cases.append(build_for(check, "default", check.build_dir, check.only, "CXXFLAGS=-O0 -g1") if check.only
-                     else build_test_programs(check, "default", check.build_dir))
+        cases.append(build_test_programs(check, "default", check.build_dir))
         cases.append(warnings(check))
         cases.extend(component_cases(check))
         cases.append(kernels_case(check))
