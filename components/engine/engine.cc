@@ -102,7 +102,11 @@ Team* Engine::create_team(const nezha_team_spec_t& spec) {
   Lock lock(mutex_);
   std::vector<Peer*> peers;
   for (int rank = 0; rank < spec.size; ++rank) peers.push_back(reinterpret_cast<Peer*>(spec.peers[rank]));
-  if (!descriptors_suffice(lock, spec.name, peers)) return nullptr;
+  if (const Notices shortage = descriptors_lacking(spec.name, peers); !shortage.empty()) {
+    lock.unlock();
+    help(shortage);
+    return nullptr;
+  }
   start_service();
   workers_.start(core_);
   Team* team = core_.create_team(spec.name, spec.rank, std::move(peers));  // the last that may throw
@@ -111,18 +115,15 @@ Team* Engine::create_team(const nezha_team_spec_t& spec) {
   return team;
 }
 
-/// Otherwise it is the host that would run short of them, sooner or later, and end the job.
-bool Engine::descriptors_suffice(Lock& lock, const std::string& name, std::span<Peer* const> peers) {
+/// Without a team it is the host that would run short of them, sooner or later, and end the job.
+Notices Engine::descriptors_lacking(const std::string& name, std::span<Peer* const> peers) {
   const std::size_t lanes = core_.lanes_to_come(peers);
-  if (lanes == 0) return true;
+  if (lanes == 0) return {};
   const Descriptors have = descriptors();
   const std::size_t needed = have.used + lanes + descriptors_of_host(peers.size());
-  if (needed <= have.limit) return true;
+  if (needed <= have.limit) return {};
   core_.admit_wanted_only();
-  lock.unlock();
-  help({{"too few descriptors", {name, core_.self().node, std::to_string(lanes), std::to_string(needed)}}});
-  lock.lock();
-  return false;
+  return {{"too few descriptors", {name, core_.self().node, std::to_string(lanes), std::to_string(needed)}}};
 }
 
 void Engine::destroy_team(Team& team) {

@@ -71,7 +71,8 @@ class Engine {
   void count(std::size_t bytes, Nanoseconds took);
   void open_trace(Notices& notices);
   void write_trace(Lock& lock);
-  bool descriptors_suffice(Lock& lock, const std::string& name, std::span<Peer* const> peers);
+  /// What is to be said when a team of these peers cannot be had; empty: they suffice.
+  Notices descriptors_lacking(const std::string& name, std::span<Peer* const> peers);
   void await_wiring(Lock& lock, const Team& team);
   void show_notices(Lock& lock);
   void help(const Notices& notices) const;
