@@ -102,6 +102,7 @@ void Core::peer_rail(Trunk& trunk, const RailNotice& notice, std::uint64_t order
 }
 
 void Core::take_news() {
+  const bool answers = peers_.size() <= kMostAnswers;
   for (const auto& [peer, notice] : news_) {
     std::vector<RailAddress>& rails = peer->address.rails;
     if (notice.rail >= rails.size()) rails.resize(notice.rail + 1U);
@@ -115,7 +116,7 @@ void Core::take_news() {
     if (moved) log_.line(1, "%s has rail %s at %s now", peer->label().c_str(), rail.label().c_str(), where(notice).c_str());
     wire_up(*peer, true);
     for (const Wire& wire : peer->wires)
-      if (wire.rails.remote == notice.rail && peers_.size() <= kMostAnswers) announce(wire.rails.local);
+      if (answers && wire.rails.remote == notice.rail) announce(wire.rails.local);
     wiring_.peer_rail_back(*peer, notice.rail, clock_.now());
   }
   news_.clear();

@@ -51,14 +51,6 @@ void EarlyStore::keep(const std::byte* buffer) { find(buffer)->state = State::wa
 
 void EarlyStore::drop(const std::byte* buffer) { free(*find(buffer)); }
 
-void EarlyStore::forget(TeamId team) {
-  for (Slot& slot : slots_) {
-    if (slot.state == State::idle || slot.header.team != team) continue;
-    uncount(slot);
-    if (slot.state == State::waiting) release(slot);
-  }
-}
-
 void EarlyStore::uncount(Slot& slot) {
   if (slot.counted) used_ -= slot.header.length;
   slot.counted = false;

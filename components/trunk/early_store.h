@@ -30,16 +30,12 @@ class EarlyStore {
   /// store.
   template <typename Use>
   void take(TeamId team, OpNumber op, Use use) {
-    for (Slot& slot : slots_) {
-      if (slot.state == State::idle || slot.header.team != team || slot.header.op != op) continue;
-      uncount(slot);
-      if (slot.state != State::waiting) continue;
-      use(slot.header, slot.data);
-      release(slot);
-    }
+    give([=](const PieceHeader& piece) { return piece.team == team && piece.op == op; }, use);
   }
   /// Frees what waits for a team that is gone; what is arriving for it counts no more.
-  void forget(TeamId team);
+  void forget(TeamId team) {
+    give([=](const PieceHeader& piece) { return piece.team == team; }, [](const PieceHeader&, const std::byte*) {});
+  }
   bool empty() const { return used_ == 0; }
 
  private:
@@ -53,6 +49,16 @@ class EarlyStore {
     std::vector<std::byte> own;  ///< where `data` lies when there was no room in the ring
   };
 
+  template <typename Chosen, typename Use>
+  void give(Chosen chosen, Use use) {
+    for (Slot& slot : slots_) {
+      if (slot.state == State::idle || !chosen(slot.header)) continue;
+      uncount(slot);
+      if (slot.state != State::waiting) continue;
+      use(slot.header, slot.data);
+      release(slot);
+    }
+  }
   Slot& idle_slot(bool for_own);
   Slot* find(const std::byte* buffer);
   Slot* twin(std::uint64_t id, bool counted);

@@ -33,10 +33,15 @@ void Trunk::add_lane(std::uint8_t local_rail, std::uint8_t remote_rail, RailLoad
   if (rail.weight > 0) strategy_ = &weighted();
 }
 
-bool Trunk::knows_lane(std::uint8_t local_rail, std::uint8_t remote_rail) const {
-  return std::any_of(lanes_.begin(), lanes_.end(), [&](const LaneState& state) {
+std::size_t Trunk::place_of(std::uint8_t local_rail, std::uint8_t remote_rail) const {
+  const auto found = std::find_if(lanes_.begin(), lanes_.end(), [&](const LaneState& state) {
     return state.local_rail == local_rail && state.remote_rail == remote_rail;
   });
+  return static_cast<std::size_t>(found - lanes_.begin());
+}
+
+bool Trunk::knows_lane(std::uint8_t local_rail, std::uint8_t remote_rail) const {
+  return place_of(local_rail, remote_rail) != lanes_.size();
 }
 
 std::size_t Trunk::lanes_up() const {
@@ -51,17 +56,16 @@ double Trunk::rate() const {
 }
 
 void Trunk::lane_up(Lane& lane) {
-  for (LaneState& state : lanes_) {
-    if (state.local_rail != lane.spec().local_rail || state.remote_rail != lane.spec().remote_rail) continue;
-    if (state.lane != nullptr) close_lane(state, {Code::io, "a new connection takes its place"});
-    state.lane = &lane;
-    if (state.was_up) state.rail->reconnections += 1;
-    state.was_up = true;
-    state.rate /= kProbation;
-    for (LaneState& each : lanes_) each.given = 0;  // shares count anew
-    state.rail->lanes_up += 1;
-    return;
-  }
+  const std::size_t place = place_of(lane.spec().local_rail, lane.spec().remote_rail);
+  if (place == lanes_.size()) return;
+  LaneState& state = lanes_[place];
+  if (state.lane != nullptr) close_lane(state, {Code::io, "a new connection takes its place"});
+  state.lane = &lane;
+  if (state.was_up) state.rail->reconnections += 1;
+  state.was_up = true;
+  state.rate /= kProbation;
+  for (LaneState& each : lanes_) each.given = 0;  // shares count anew
+  state.rail->lanes_up += 1;
 }
 
 void Trunk::tell_rail(const RailNotice& notice) { encode_notice(notice, add_control(Control::rail_at).header); }

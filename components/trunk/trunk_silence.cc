@@ -56,11 +56,10 @@ void Trunk::listen(Nanoseconds now) {
 }
 
 bool Trunk::wants_lane(std::uint8_t local_rail, std::uint8_t remote_rail) const {
-  for (const LaneState& state : lanes_) {
-    if (state.local_rail != local_rail || state.remote_rail != remote_rail) continue;
-    return state.lane == nullptr || (state.silence.suspicious() && state.silence.goes_on(state.lane->pulse()));
-  }
-  return false;
+  const std::size_t place = place_of(local_rail, remote_rail);
+  if (place == lanes_.size()) return false;
+  const LaneState& state = lanes_[place];
+  return state.lane == nullptr || (state.silence.suspicious() && state.silence.goes_on(state.lane->pulse()));
 }
 
 /// A lane in the middle of a frame may get the rest out much later, when the piece has long arrived by another way.
