@@ -6,6 +6,7 @@ import subprocess
 import time
 
 from nezha_lab import limit, network
+from nezha_lab.spec import divided
 
 from .calls import NEARLY
 
@@ -65,8 +66,7 @@ def _one(job, shaper, rate, usual, after):
 def many(lab, job, size_bytes, count, say):
     """Rounds with both changes each. The lab's rail has the same rate on all nodes, which it has again afterwards."""
     whole = lab.spec.rates[0][_RAIL]
-    number = "".join(letter for letter in whole if not letter.isalpha())
-    half = f"{float(number) / 2:g}{whole[len(number):]}"
+    half = divided(whole, 2)
     limits = {rate: limit.allreduce_seconds(size_bytes, [[*own[:_RAIL], rate, *own[_RAIL + 1:]] for own in lab.spec.rates])
               for rate in (whole, half)}
     results = []

@@ -35,6 +35,12 @@ def bits_per_second(rate):
     return float(number) * _UNITS[unit]
 
 
+def divided(rate, by):
+    """A part of a rate, as text in the same unit."""
+    number, unit = _RATE.fullmatch(rate).groups()
+    return f"{float(number) / by:g}{unit}"
+
+
 def _index(what, value, prefix, count):
     text = str(value)
     digits = text[len(prefix):] if text.startswith(prefix) else text
