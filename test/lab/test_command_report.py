@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """nezha report: what it makes of a trace and of a bench file; and a trace that a real job wrote."""
 
+import contextlib
+import io
 import json
 import os
 import re
@@ -16,7 +18,7 @@ from test_bench_summary import LIMITS, measured, rounds
 from nezha_bench import document, summary
 from nezha_bench.competitors import Effort, Launcher, Programs
 from nezha_bench.cases import PRESETS
-from nezha_command import trace_file, trace_story
+from nezha_command import cli, report, trace_file, trace_story
 from nezha_command.errors import CommandError
 
 SWITCH = 8  # calls of the ring after which the mesh is chosen
@@ -34,6 +36,23 @@ def lines():
     yield '{"kind":"traffic","t":150.000,"sent":[600000,0],"received":[1,2]}'
     yield EVENT
     yield '{"kind":"calls","t":200.000,"class":16,"calls":60,"us":410.000,"least_us":390.000,"way":"mesh","sent":[300000,100000]}'
+
+
+class Pipes(unittest.TestCase):
+    """What is no regular file is neither waited for nor replaced."""
+
+    def test_they_are_refused(self):
+        with tempfile.TemporaryDirectory() as directory:
+            pipe = os.path.join(directory, "pipe")
+            os.mkfifo(pipe)
+            with self.assertRaisesRegex(CommandError, "pipe cannot be read: it is no regular file"):
+                report.read(pipe)
+            for words in (["report", "file", "--output", pipe], ["report", "file", "--output", "/dev/null"], ["bench", "--json", pipe],
+                          ["bench", "--picture", pipe], ["tune", pipe]):
+                with self.subTest(words=words), contextlib.redirect_stderr(io.StringIO()) as said, self.assertRaises(SystemExit):
+                    cli.build_parser().parse_args(words)
+                self.assertIn("it is no regular file", said.getvalue())
+            self.assertEqual(os.listdir(directory), ["pipe"])
 
 
 class Files(unittest.TestCase):

@@ -5,12 +5,13 @@ import json
 import os
 import tempfile
 import unittest
+from unittest import mock
 
 from bench_case import BUILD, TOP, program
 from command_case import CommandCase, plain
 from lab_case import make_lab
 
-from nezha_command import installed, table_file
+from nezha_command import cli, installed, table_file, tune
 from nezha_command.errors import CommandError
 from nezha_command.sweep import Sweep, Way
 
@@ -66,6 +67,15 @@ class File(CommandCase):
             table_file.add(self.path, 2, 2, {1024: [(MESH, 1e-4)]})
         with open(self.path, encoding="utf-8") as file:
             self.assertEqual(file.read(), '{"module": "tuned"}')
+
+    def test_what_is_no_table_is_told_before_anything_is_measured(self):
+        self.write('{"module": "tuned"}')
+        options = cli.build_parser().parse_args(["tune", self.path])
+        options.mpirun = []
+        with (mock.patch("nezha_command.sweep.Sweep") as measured, mock.patch("nezha_command.cluster.Cluster"),
+              self.assertRaisesRegex(CommandError, "is no table, and stays as it is")):
+            tune.run(options)
+        measured.assert_not_called()
 
     def test_what_would_be_refused_is_not_written(self):
         with self.assertRaisesRegex(CommandError, "stays as it is, for the component would refuse"):

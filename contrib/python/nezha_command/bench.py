@@ -3,6 +3,7 @@
 
 import dataclasses
 
+from nezha_bench.files import replaceable
 from nezha_lab.leaving import EXIT_INTERRUPTED
 
 from .cluster_options import add_sizes, effort_of, launch_options
@@ -26,8 +27,8 @@ def add(verbs):
     add_sizes(parser)
     parser.add_argument("--time", type=float, default=0.25, metavar="SECONDS", help="per size and launch; default 0.25")
     parser.add_argument("--rounds", type=int, default=9, metavar="N", help="default 9")
-    parser.add_argument("--json", metavar="FILE", help="everything, with the raw values of every round; for nezha report")
-    parser.add_argument("--picture", metavar="FILE", help="a .png or .svg")
+    parser.add_argument("--json", type=replaceable, metavar="FILE", help="everything, with the raw values of every round; for nezha report")
+    parser.add_argument("--picture", type=replaceable, metavar="FILE", help="a .png or .svg")
     parser.set_defaults(run=run)
 
 

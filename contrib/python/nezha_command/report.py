@@ -5,6 +5,8 @@ import datetime
 import json
 import os
 
+from nezha_bench.files import replaceable
+
 from . import installed, trace_file
 from .errors import GOOD, CommandError
 
@@ -23,7 +25,7 @@ Exit status: 0, or 3 when a file cannot be read."""
 def add(verbs):
     parser = verbs.add_parser("report", help="a page with pictures, from a job's trace and from the bench", description=_ABOUT)
     parser.add_argument("files", nargs="+", metavar="FILE", help="traces and bench files, in any order")
-    parser.add_argument("--output", "-o", default="nezha-report.html", metavar="FILE", help="default nezha-report.html")
+    parser.add_argument("--output", "-o", type=replaceable, default="nezha-report.html", metavar="FILE", help="default nezha-report.html")
     parser.set_defaults(run=run)
 
 
@@ -51,6 +53,8 @@ def run(options):
 
 def read(path):
     """('trace', Trace) or ('bench', document)."""
+    if os.path.exists(path) and not os.path.isfile(path):  # a pipe can be read only once, and waits for its other end
+        raise CommandError(f"{path} cannot be read: it is no regular file")
     try:
         with open(path, encoding="utf-8", errors="replace") as file:
             first = file.readline()

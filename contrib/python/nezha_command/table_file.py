@@ -11,6 +11,11 @@ from .errors import CommandError
 _MOST_MEASURED = 8
 
 
+def check(path):
+    """Raises CommandError where add() could not add to what is there."""
+    _read(path)
+
+
 def add(path, ranks, nodes, results):
     """Replaces what the file says of these sizes in communicators of that shape, or makes a new file. results: {size: [(way,
     seconds)]}, the chosen way first. In one step; a file that the component would refuse is neither read nor left."""

@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """nezha tune: measures every way at every size on the user's nodes and keeps the fastest ones in a table."""
 
+from nezha_bench.files import replaceable
+
 from . import ask, table, terminal
 from .cluster_options import launch_options
 from .errors import GOOD, CommandError
@@ -23,7 +25,7 @@ _WAYS = "single_step,doubling,mesh,halving,ring,incumbent"
 def add(verbs):
     parser = verbs.add_parser("tune", help="measure every way at every size, and keep the fastest in a table", description=_ABOUT)
     launch_options(parser)
-    parser.add_argument("file", metavar="FILE", help="made, or added to")
+    parser.add_argument("file", type=replaceable, metavar="FILE", help="made, or added to")
     parser.add_argument("--sizes", default="4:16M", metavar="LIST",
                         help="powers of two, as 4,1K,64M or 4:64M; each stands for all up to twice as much; default 4:16M")
     parser.add_argument("--ways", default=_WAYS, metavar="LIST",
@@ -43,6 +45,7 @@ def run(options):
     for name, value in (("rounds", options.rounds), ("time", options.time)):
         if value <= 0:
             raise CommandError(f"--{name} {value:g}: more than 0 is allowed")
+    table_file.check(options.file)  # before the time is spent
     try:
         sizes = _sizes(options.sizes)
         ways = [_way(word, sweep) for word in options.ways.split(",")]
