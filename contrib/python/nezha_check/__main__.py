@@ -50,8 +50,8 @@ PARTS = {
     "programs": ("other people's programs, with and without the component", scripted("programs"), QUICK),
     "lab": ("the emulated cluster and the bench", scripted("lab"), QUICK),
     "ompi5": ("unit, mpi and lab on Open MPI 5.0, in a Debian 13; 8 minutes, so with --long only", run_ompi5, LONG),
-    "packages": ("Debian's packages built, used and purged in a Debian 12 and 13, and RPMs built; with --long only", run_packages,
-                 LONG),
+    "packages": ("packages built, used and purged: Debian's in a Debian 12 and 13, RPMs over this system; with --long only",
+                 run_packages, LONG),
     "sanitizers": ("address, undefined behaviour and thread sanitizer", run_sanitizers, NORMAL),
     "fuzz": ("fuzz targets", run_fuzz, QUICK),
 }

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The part "packages": .deb and .rpm are built of the tarball as their users build them, and those of Debian are used.
+"""The part "packages": .deb and .rpm are built of the tarball as their users build them, and used.
 
 Each Debian is made twice of one that is clean: in one the packages are built, into the other they are installed.
 """
