@@ -69,13 +69,17 @@ def make(check, build_dir, log_name, *arguments, env=None):
 # Variables of make for the tests' own code: to optimise it would take longer than it saves.
 UNOPTIMIZED = ("CXXFLAGS=-O0 -g1",)
 
+# Whose test programs a part runs beside its own: the developer's guide, whose commands are tested, has the simulator's.
+ALSO_NEEDED = {"lab": ("sim",)}
+
 
 def build_test_programs(check, name, build_dir):
     """Compiles the test programs of a build directory without running them, all or those of check.only; the simulator is
     optimised like the engine."""
     status, log = make(check, build_dir, f"build-{name}-sim", "libnezha_sim.la")
     if status == 0 and check.only:
-        return build_for(check, name, build_dir, check.only, *UNOPTIMIZED)
+        folders = {*check.only, *(folder for part in check.only for folder in ALSO_NEEDED.get(part, ()))}
+        return build_for(check, name, build_dir, sorted(folders), *UNOPTIMIZED)
     if status == 0:
         status, log = make(check, build_dir, f"build-{name}-tests", "check", "TESTS=", *UNOPTIMIZED)
     return Case(f"build {name} tests", PASSED if status == 0 else FAILED, "" if status == 0 else "make failed", log)
