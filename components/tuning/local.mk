@@ -10,8 +10,11 @@ engine_sources += \
 	%D%/table_file.cc %D%/table_file.h \
 	%D%/table_reader.cc
 
-gtest_programs += test/unit/test_tuning test/unit/test_table_file test/unit/test_recall
-test_unit_test_tuning_SOURCES = test/unit/test_tuning.cc
+gtest_programs += test/unit/test_tuning test/unit/test_tuning_changes test/unit/test_candidates test/unit/test_table_file \
+	test/unit/test_recall
+test_unit_test_tuning_SOURCES = test/unit/test_tuning.cc test/unit/table_ranks.h
+test_unit_test_tuning_changes_SOURCES = test/unit/test_tuning_changes.cc test/unit/table_ranks.h
+test_unit_test_candidates_SOURCES = test/unit/test_candidates.cc test/unit/table_ranks.h
 test_unit_test_table_file_SOURCES = test/unit/test_table_file.cc
 test_unit_test_table_file_CPPFLAGS = $(AM_CPPFLAGS) -DNEZHA_TEST_TABLES='"$(abs_top_srcdir)/test/tables"'
 test_unit_test_recall_SOURCES = test/unit/test_recall.cc

@@ -1,0 +1,60 @@
+// SPDX-License-Identifier: BSD-3-Clause
+/// What is tried at each size, and how it travels.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+
+#include "table_ranks.h"
+
+namespace nezha {
+namespace {
+
+TEST(Candidates, AreWhatCanCarryTheWholeClass) {
+  for (int ranks = 2; ranks < 70; ranks += 3)
+    for (std::size_t size_class = 0; size_class < kSizeClasses - 1; ++size_class)
+      for (const bool reproducible : {false, true}) {
+        Terms terms = learning(ranks);
+        terms.plan.reproducible = reproducible;
+        const std::vector<Candidate> found = candidates(size_class, terms);
+        ASSERT_FALSE(found.empty());
+        ASSERT_LE(found.size(), kMostCandidates);
+        for (std::size_t i = 0; i < found.size(); ++i) {
+          EXPECT_TRUE(possible(found[i], size_class, terms)) << ranks << " ranks, class " << size_class;
+          EXPECT_EQ(std::count(found.begin(), found.end(), found[i]), 1);
+        }
+      }
+}
+
+TEST(Candidates, WhatIsHopelessIsNotTried) {
+  const auto holds = [](const std::vector<Candidate>& all, AlgorithmChoice one) {
+    return std::any_of(all.begin(), all.end(), [&](const Candidate& c) { return c.algorithm == one; });
+  };
+  EXPECT_FALSE(holds(candidates(2, learning(16)), AlgorithmChoice::ring));         // 30 hops for 4 bytes
+  EXPECT_FALSE(holds(candidates(13, learning(64)), AlgorithmChoice::single_step)); // 63 vectors
+  EXPECT_TRUE(holds(candidates(24, learning(16)), AlgorithmChoice::ring));
+}
+
+TEST(Candidates, OneRailIsOneWhereThereAreSeveralAndVectorsAreSplit) {
+  const auto narrow = [](std::size_t size_class, bool rails, int ranks = 4) {
+    Terms terms = learning(ranks);
+    terms.rails = rails;
+    const std::vector<Candidate> all = candidates(size_class, terms);
+    return std::count_if(all.begin(), all.end(), [](const Candidate& c) { return c.one_rail; });
+  };
+  EXPECT_GT(narrow(18, true), 0);
+  EXPECT_EQ(narrow(18, false), 0);
+  EXPECT_EQ(narrow(10, true), 0);
+  EXPECT_EQ(narrow(18, true, 64), 0) << "a block is too small to be split";
+}
+
+TEST(Candidate, TravelsAsOneWord) {
+  for (const Candidate& one : {Candidate{AlgorithmChoice::ring, 65536}, Candidate{}, Candidate{AlgorithmChoice::ring, 0, true}, Candidate{AlgorithmChoice::mesh, ~0u}})
+    EXPECT_EQ(decode_candidate(encode(one)), one);
+  EXPECT_EQ(decode_candidate(kNoWord), std::nullopt);
+  EXPECT_EQ(decode_candidate(0), std::nullopt);
+  EXPECT_EQ(decode_candidate(std::uint64_t{200} << 32), std::nullopt);
+  EXPECT_EQ(decode_candidate(std::uint64_t{0x201} << 32), std::nullopt);
+}
+
+}  // namespace
+}  // namespace nezha

@@ -1,0 +1,109 @@
+// SPDX-License-Identifier: BSD-3-Clause
+/// A table that has found the fastest way looks again: when it has reason to, when it is asked, and no more often.
+#include <gtest/gtest.h>
+
+#include <random>
+
+#include "table_ranks.h"
+
+namespace nezha {
+namespace {
+
+TEST(Table, EqualsDoNotTakeTurns) {
+  for (unsigned seed = 1; seed <= 20; ++seed) {
+    Ranks ranks(learning());
+    std::mt19937 random(seed);
+    std::uniform_real_distribution<double> noise(0.97, 1.03);
+    const Ranks::Duration time = [&](const Candidate&, int) { return 500 * noise(random); };
+    ranks.calls(30, kSize, time);
+    Candidate chosen = ranks.chosen(kSize);
+    int changes = 0;
+    for (int i = 0; i < 20000; ++i) {
+      ranks.call(kSize, time);
+      changes += ranks.chosen(kSize) == chosen ? 0 : 1;
+      chosen = ranks.chosen(kSize);
+    }
+    EXPECT_LE(changes, 1) << "seed " << seed;
+  }
+}
+
+TEST(Table, FollowsAChange) {
+  Ranks ranks(learning());
+  ASSERT_EQ(ranks.calls(200, kSize, times({{AlgorithmChoice::mesh, 400}})).algorithm, AlgorithmChoice::mesh);
+  const auto after = times({{AlgorithmChoice::mesh, 1500}, {AlgorithmChoice::ring, 700}});
+  EXPECT_EQ(ranks.calls(600, kSize, after).algorithm, AlgorithmChoice::ring);
+}
+
+/// A change after a long time of calm: looks have become rare, but levels still tell.
+TEST(Table, FollowsALateChange) {
+  Ranks ranks(learning());
+  ranks.calls(50000, kSize, times({{AlgorithmChoice::mesh, 400}}));
+  const auto after = times({{AlgorithmChoice::mesh, 1500}, {AlgorithmChoice::ring, 700}});
+  EXPECT_EQ(ranks.calls(2500, kSize, after).algorithm, AlgorithmChoice::ring);
+}
+
+TEST(Table, WhatBecomesFasterByItselfIsNoReasonToLook) {
+  Ranks ranks(learning());
+  double factor = 3;
+  const auto usual = times({{AlgorithmChoice::doubling, 70}, {AlgorithmChoice::mesh, 80}});
+  const Ranks::Duration time = [&](const Candidate& way, int rank) { return factor * usual(way, rank); };
+  ranks.calls(300, 8, time);
+  factor = 1;
+  for (int i = 0; i < 700; ++i) ASSERT_EQ(ranks.call(8, time).algorithm, AlgorithmChoice::doubling) << i;
+}
+
+TEST(Table, AnyRankMayAskForALook) {
+  Ranks ranks(learning());
+  const auto before = times({{AlgorithmChoice::mesh, 400}, {AlgorithmChoice::ring, 700}});
+  ranks.calls(300, kSize, before);
+  // The mesh is as it was, the ring has become faster: nobody's times tell.
+  const auto after = times({{AlgorithmChoice::mesh, 400}, {AlgorithmChoice::ring, 300}});
+  ranks.at(2).ask_for_look();
+  EXPECT_EQ(ranks.calls(300, kSize, after).algorithm, AlgorithmChoice::ring);
+}
+
+TEST(Table, OneWhoAsksOnceGetsOneLook) {
+  Ranks ranks(learning());
+  const auto time = times({{AlgorithmChoice::mesh, 400}, {AlgorithmChoice::ring, 700}});
+  ranks.calls(300, kSize, time);
+  ranks.at(2).ask_for_look();
+  ranks.calls(600, kSize, time);
+  std::size_t others = 0;
+  for (int i = 0; i < 3000; ++i) others += ranks.call(kSize, time).algorithm == AlgorithmChoice::mesh ? 0 : 1;
+  EXPECT_LE(others, 12U);
+}
+
+TEST(Table, WhatIsAskedInTheMiddleOfARoundIsNotForgotten) {
+  Ranks ranks(learning());
+  const auto before = times({{AlgorithmChoice::mesh, 400}, {AlgorithmChoice::ring, 700}});
+  ranks.calls(2, kSize, before);
+  ranks.at(2).ask_for_look();
+  ranks.calls(30, kSize, before);
+  const auto after = times({{AlgorithmChoice::mesh, 400}, {AlgorithmChoice::ring, 300}});
+  EXPECT_EQ(ranks.calls(600, kSize, after).algorithm, AlgorithmChoice::ring);
+}
+
+/// As where a rail comes and goes all the time.
+TEST(Table, LooksDoNotFollowOneAnotherHoweverOftenARankAsks) {
+  Ranks ranks(learning());
+  const auto time = times({{AlgorithmChoice::mesh, 400}, {AlgorithmChoice::ring, 700}});
+  double all = 0;
+  for (int i = 0; i < 3000; ++i) {
+    ranks.at(1).ask_for_look();
+    all += time(ranks.call(kSize, time), 0);
+  }
+  EXPECT_LT(all, 1.06 * 3000 * 400);
+}
+
+TEST(Table, TheIncumbentIsLeftAloneOnceARankAsks) {
+  Ranks ranks(learning());
+  const auto time = times({{AlgorithmChoice::incumbent, 100}});
+  ASSERT_EQ(ranks.calls(40, kSize, time).algorithm, AlgorithmChoice::incumbent);
+  ranks.at(3).ask_to_bar_incumbent();
+  ranks.calls(300, kSize, time);
+  for (int i = 0; i < 3000; ++i) ASSERT_NE(ranks.call(kSize, time).algorithm, AlgorithmChoice::incumbent);
+  for (int i = 0; i < 100; ++i) ASSERT_NE(ranks.call(3 * kSize, time).algorithm, AlgorithmChoice::incumbent);
+}
+
+}  // namespace
+}  // namespace nezha
