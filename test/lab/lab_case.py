@@ -79,6 +79,15 @@ def heed_ctrl_c():
     signal.signal(signal.SIGINT, signal.SIG_DFL)
 
 
+def script(directory, name, text):
+    """The path of a shell's script in the place of a program."""
+    path = os.path.join(directory, name)
+    with open(path, "w", encoding="ascii") as file:
+        file.write(f"#!/bin/sh\n{text}\n")
+    os.chmod(path, 0o755)
+    return path
+
+
 def lab_processes():
     """Every process that was started with the tests' state directory: keepers, nodes, and what runs in them."""
     wanted = f"{state.DIRECTORY_VARIABLE}={STATE_DIR}".encode()

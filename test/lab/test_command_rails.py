@@ -10,7 +10,7 @@ import unittest
 from unittest import mock
 
 from command_case import COMMAND, COMPONENT, CommandCase, plain
-from lab_case import make_lab
+from lab_case import make_lab, script
 
 from nezha_command import fleet, launch
 
@@ -46,10 +46,7 @@ class Here(CommandCase):
     def test_a_launcher_that_does_not_end(self):
         """It is ended when all have answered, and not complained about."""
         with tempfile.TemporaryDirectory() as place:
-            launcher = os.path.join(place, "launcher")
-            with open(launcher, "w", encoding="ascii") as file:
-                file.write('#!/bin/sh\n"$@"\nexec sleep 600\n')
-            os.chmod(launcher, 0o755)
+            launcher = script(place, "launcher", '"$@"; exec sleep 600')
             with mock.patch.multiple(fleet, _ENOUGH=0.1), mock.patch.multiple(launch, COMMAND=COMMAND):
                 answers = fleet.ask(argparse.Namespace(launcher=launcher), ["rails"], seconds=100)
         self.assertEqual((len(answers.by_node), answers.complaint), (1, ""))

@@ -13,7 +13,7 @@ import unittest
 from unittest import mock
 
 from lab_case import (DATAGRAMS, LAB_COMMAND, PYTHON_DIR, delivered, eventually, heed_ctrl_c, lab_processes, make_lab,
-                      run_lab)
+                      run_lab, script)
 from nezha_lab import Lab, congestion, processes, state
 
 # A lab with a sleeping process in each node; prints the lab's name and stays.
@@ -171,10 +171,7 @@ class BringUpFails(LifeCase):
     def test_nothing_stays(self):
         """tc fails after nodes and switches are there."""
         with tempfile.TemporaryDirectory() as directory:
-            fake = os.path.join(directory, "tc")
-            with open(fake, "w", encoding="ascii") as file:
-                file.write("#!/bin/sh\necho no buckets today >&2\nexit 1\n")
-            os.chmod(fake, 0o755)
+            script(directory, "tc", "echo no buckets today >&2; exit 1")
             path = f"{directory}:{os.environ['PATH']}"
             done = run_lab("up", "never-up", env={**os.environ, "PATH": path})
         self.assertEqual(done.returncode, 1)
