@@ -252,6 +252,8 @@ void TcpLane::close() {
 
 /// After fork() a child may hold the socket too: without the explicit steps epoll would go on reporting it here, and
 /// the peer would not learn of the end.
+/// The kernel sends on what is queued, nearly always in vain, and its FIN until the peer has that. A reset in the place of
+/// both is sent once: where it is lost, a peer with nothing under way would go on believing in the lane.
 void TcpLane::detach() {
   state_ = State::closed;
   reader_.stop();
