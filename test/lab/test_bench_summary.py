@@ -11,6 +11,7 @@ import unittest
 from unittest import mock
 
 from bench_case import launch, measured
+from lab_case import script
 from nezha_bench import (carried, choices, cli, demo, document, instructions, memory, picture, progress, stats, story, summary,
                          table)
 from nezha_bench.cases import PRESETS, Case, presets
@@ -161,10 +162,7 @@ class Instructions(unittest.TestCase):
         words = instructions.wrapped(["--mca", "a", "b", "/program", "-s", "4096"], "/program")
         self.assertEqual(words[:3] + words[-3:], ["--mca", "a", "b", "/program", "-s", "4096"])
         with tempfile.TemporaryDirectory() as place:
-            path = os.path.join(place, "valgrind")
-            with open(path, "w", encoding="ascii") as file:
-                file.write('#!/bin/sh\necho under "$@"\n')
-            os.chmod(path, 0o755)
+            script(place, "valgrind", 'echo under "$@"')
             for rank, expected in (("0", r"under --tool=callgrind .* echo hello\n"), ("1", r"hello\n")):
                 env = {"PATH": f"{place}:{os.environ['PATH']}", "OMPI_COMM_WORLD_RANK": rank}
                 command = instructions.wrapped(["echo", "hello"], "echo")
