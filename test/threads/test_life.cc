@@ -123,6 +123,18 @@ TEST(Engine, GoesWhileOthersStay) {
   sum_up(ranks, pair, 100000);
 }
 
+/// Its service thread sleeps without end then.
+TEST(Engine, EndsWhenNothingIsDue) {
+  Ranks ranks(2, {{"single_node", "2"}});
+  {
+    Team team(ranks, "both");
+    ASSERT_TRUE(team.start());
+    sum_up(ranks, team, 100000);
+  }
+  std::this_thread::sleep_for(milliseconds(300));
+  for (int rank = 0; rank < ranks.size(); ++rank) ranks.at(rank).destroy();
+}
+
 TEST(Engine, GoneInTheMiddleOfACall) {
   Ranks ranks(3, {{"single_node", "1"}, {"timeout", "1"}});
   Team team(ranks, "everybody");

@@ -120,6 +120,24 @@ TEST_F(TcpPair, ARecordedHandshakeCannotBeReplayed) {
   EXPECT_TRUE(b.logged("it does not know the job's secret"));
 }
 
+/// Else what another process once answered could be said again to this one.
+TEST_F(TcpPair, NoTwoGreetingsAreAlike) {
+  const auto greeting = [&] {
+    Trap trap;
+    connect(0, trap.address);
+    Fd from_a;
+    EXPECT_TRUE(drive([&] { return bool(from_a = trap.accept()); }, a));
+    Stranger other(std::move(from_a));
+    std::vector<std::byte> said;
+    bool over = false;
+    EXPECT_TRUE(drive([&] { return !(said = other.hear(over)).empty(); }, a));
+    return said;
+  };
+  const std::vector<std::byte> first = greeting();
+  EXPECT_EQ(first.size(), kHelloSize);
+  EXPECT_NE(first, greeting());
+}
+
 TEST_F(TcpPair, SilentConnectionsGoAtTheDeadline) {
   Stranger silent(b.transport->rails()[0]);
   Stranger half(b.transport->rails()[0]);
