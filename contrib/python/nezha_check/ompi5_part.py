@@ -2,6 +2,7 @@
 """The part "ompi5": the tarball is built in a Debian 13, with its Open MPI 5.0, and the same tests run there."""
 
 import os
+import shutil
 
 from nezha_check.debian import Debian, why_not
 from nezha_check.results import FAILED, PASSED, SKIPPED, Case
@@ -23,6 +24,8 @@ def prepare(check, debian):
     status, make_log = make(check, check.build_dir, "ompi5-dist", "dist")
     if status != 0:
         return Case("make dist", FAILED, f"exit status {status}", make_log)
+    # A tarball's files may be older than what an earlier one was built to: make would not see what has changed.
+    shutil.rmtree(debian.root + BUILD, ignore_errors=True)
     if not debian.unpack(tarball_of(check), SOURCES, log):
         return Case("unpacking the tarball", FAILED, log=log)
     if debian.run([f"{SOURCES}/contrib/install-packages", "tests"], log, TIMEOUT) != 0:
