@@ -77,9 +77,10 @@ TEST_F(SilenceTest, AMistakeMakesMorePatient) {
 class TrunkSilence : public TrunkPair {
  protected:
   /// A sends; one lane of it takes the piece, and its far end says nothing from then on.
-  void send_into_silence(std::size_t lanes) {
+  void send_into_silence(std::size_t lanes, std::size_t bytes = 64, double nominal = 0) {
     open(lanes);
-    source = pattern(64);
+    for (RailLoad& load : a->loads) load.nominal = nominal;
+    source = pattern(bytes);
     send(source);
     silent = a->lanes[0]->frames.empty() ? 1 : 0;
     other = 1 - silent;
@@ -108,6 +109,16 @@ TEST_F(TrunkSilence, PiecesOfASuspectGoElsewhereWhileItStaysOpen) {
   carry_all();  // both, the late one too
   EXPECT_TRUE(delivered(source));
   EXPECT_EQ(b->receiver.total, source.size());
+}
+
+/// An answer cannot come before what was asked has left, and a slow lane takes long for that.
+TEST_F(TrunkSilence, IsNoneWhileWhatWasSentIsStillLeaving) {
+  constexpr double kSlow = 8000.0 / (200 * kMillisecond);
+  send_into_silence(2, 8000, kSlow);
+  listen(190 * kMillisecond);
+  EXPECT_TRUE(a->receiver.suspected.empty());
+  listen(60 * kMillisecond);
+  EXPECT_EQ(a->receiver.suspected, std::vector<int>{static_cast<int>(silent)});
 }
 
 TEST_F(TrunkSilence, AnotherLaneIsOfUseOnlyAsLongAsOneSaysNothing) {
