@@ -10,7 +10,7 @@ import subprocess
 
 from nezha_check.results import FAILED, PASSED, SKIPPED, Case
 from nezha_check.run import read_log, run_tests
-from nezha_check.tree import build, build_test_programs, make, make_list, scripts_to_run
+from nezha_check.tree import build, build_test_programs, make, make_list, scripts_to_run, test_build_logs
 from nezha_lab import openmpi
 
 SHARED_RUNTIME = re.compile(r"lib(stdc\+\+|gcc_s)\.so")
@@ -28,8 +28,8 @@ def output_of(*command, env=None):
 def warnings(check):
     """Compiler warnings of the builds just made."""
     log = os.path.join(check.build_dir, "build.log")
-    tests_log = check.log("build-default-tests")
-    found = [line for file in (log, tests_log) for line in read_log(file).splitlines() if "warning:" in line]
+    logs = [log, *filter(os.path.exists, test_build_logs(check, "default"))]  # where one failed there is no next one
+    found = [line for file in logs for line in read_log(file).splitlines() if "warning:" in line]
     return judged("compiles without a warning", "; ".join(found[:3]), log)
 
 

@@ -34,6 +34,10 @@ class Check:
     def log(self, name):
         return os.path.join(self.build_dir, "logs", f"{name}.log")
 
+    def test_log(self, label, name):
+        """Of the test `name`, a path; `label` tells apart where it runs more than once."""
+        return self.log(f"{label.strip().replace(' ', '-')}{name.replace('/', '-')}")
+
     def script_env(self, build_dir, **more):
         """The environment of a test: where the build is, where the component is, where our Python modules are."""
         env = dict(os.environ, NEZHA_BUILD_DIR=build_dir, NEZHA_COMPONENT_DIR=os.path.join(build_dir, "component"),
@@ -77,12 +81,23 @@ ALSO_NEEDED = {"lab": ("sim",)}
 def build_test_programs(check, name, build_dir):
     """Compiles the test programs of a build directory without running them, all or those of check.only; the simulator is
     optimised like the engine."""
-    status, log = make(check, build_dir, f"build-{name}-sim", "libnezha_sim.la")
-    if status == 0 and check.only:
+    simulator = _made(check, name, build_dir, "sim", "libnezha_sim.la")
+    if simulator.outcome == FAILED:
+        return simulator
+    if check.only:
         folders = {*check.only, *(folder for part in check.only for folder in ALSO_NEEDED.get(part, ()))}
         return build_for(check, name, build_dir, sorted(folders), *LITTLE_OPTIMIZED)
-    if status == 0:
-        status, log = make(check, build_dir, f"build-{name}-tests", "check", "TESTS=", *LITTLE_OPTIMIZED)
+    return _made(check, name, build_dir, "tests", "check", "TESTS=", *LITTLE_OPTIMIZED)
+
+
+def test_build_logs(check, name):
+    """What build_test_programs() writes to, in turn."""
+    return [check.log(f"build-{name}-{what}") for what in ("sim", "tests")]
+
+
+def _made(check, name, build_dir, what, *arguments):
+    """The one case of a make for tests."""
+    status, log = make(check, build_dir, f"build-{name}-{what}", *arguments)
     return Case(f"build {name} tests", PASSED if status == 0 else FAILED, "" if status == 0 else "make failed", log)
 
 
@@ -101,8 +116,7 @@ def make_list(build_dir, what, folder):
 def build_for(check, name, build_dir, folders, *variables):
     """Compiles what the tests of these folders need, and no more, and installs the component. `variables`: of make."""
     programs = [program for folder in folders for program in make_list(build_dir, "programs", folder)]
-    status, log = make(check, build_dir, f"build-{name}-tests", "install-component", *variables, *programs)
-    return Case(f"build {name} tests", PASSED if status == 0 else FAILED, "" if status == 0 else "make failed", log)
+    return _made(check, name, build_dir, "tests", "install-component", *variables, *programs)
 
 
 def programs_to_run(check, build_dir, folder, env=None, prefix=(), label=""):
@@ -111,7 +125,7 @@ def programs_to_run(check, build_dir, folder, env=None, prefix=(), label=""):
         return [sys.executable, os.path.join(check.top, name)] if name.endswith(".py") else [os.path.join(build_dir, name)]
 
     return [Test(f"{label}{name}", [*prefix, *command(name)],
-                 check.log(f"{label.strip().replace(' ', '-')}{name.replace('/', '-')}"), PROGRAM_TIMEOUT,
+                 check.test_log(label, name), PROGRAM_TIMEOUT,
                  check.script_env(build_dir, **(env or {})), build_dir)
             for name in make_list(build_dir, "tests", folder)]
 
@@ -124,9 +138,8 @@ def scripts_to_run(check, build_dir, folder, env=None, prefix=(), label="", want
         text = read_log(path)
         if wanted(text):
             name = os.path.relpath(path, check.top)
-            log = check.log(f"{label.strip().replace(' ', '-')}{name.replace('/', '-')}")
             command = [*prefix, sys.executable, *([unittest_runner] if "unittest.main()" in text else []), path]
             timeout = LONG_SCRIPT_TIMEOUT if check.long else SCRIPT_TIMEOUT
-            tests.append(Test(f"{label}{name}", command, log, timeout,
+            tests.append(Test(f"{label}{name}", command, check.test_log(label, name), timeout,
                               check.script_env(build_dir, **(env or {})), check.top, folder in SECOND_CHANCE))
     return tests
