@@ -2,17 +2,16 @@
 #include "engine/trace.h"
 
 #include <fcntl.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <cerrno>
 #include <cstdarg>
 #include <cstdio>
-#include <cstring>
 #include <utility>
 
 #include "tuning/candidates.h"
+#include "util/file.h"
 #include "util/text.h"
 
 namespace nezha {
@@ -24,24 +23,16 @@ constexpr std::size_t kMost = 32u << 20;  ///< bytes of a file
 
 double microseconds(Nanoseconds time) { return static_cast<double>(time) / static_cast<double>(kMicrosecond); }
 
-Status make(const std::string& path, Fd& file) {
-  // Without O_NONBLOCK a pipe would wait for a reader, and the job with it; with it, one that has no reader is ENXIO.
-  Fd made(::open(path.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NONBLOCK, 0666));
-  struct stat about {};
-  if (made ? fstat(made.get(), &about) != 0 : errno != ENXIO)
-    return {Code::io, path + " cannot be written: " + std::strerror(errno)};
-  if (!S_ISREG(about.st_mode)) return {Code::io, path + " is no regular file"};
-  file = std::move(made);
-  return {};
-}
-
 }  // namespace
 
 std::unique_ptr<Trace> Trace::open(const std::string& path, std::string_view node, const Clock& clock,
                                    const std::deque<RailLoad>& loads, const std::vector<RailAddress>& rails,
                                    Status& why) {
   Fd file;
-  if (why = make(path, file); !why.ok()) return nullptr;
+  if (const Status opened = open_regular(path, O_WRONLY | O_CREAT | O_TRUNC, "cannot be written", file); !opened.ok()) {
+    why = {Code::io, path + " " + opened.text()};
+    return nullptr;
+  }
   std::unique_ptr<Trace> trace(new Trace(std::move(file), clock, loads, rails));
   trace->line(R"({"kind":"start","format":1,"version":"%s","node":%s,"tick_ms":%d})", NEZHA_VERSION,
               json_text(node).c_str(), static_cast<int>(kTraceTick / kMillisecond));

@@ -35,8 +35,8 @@ class Trace final : public LaneWatcher {
  public:
   using Bytes = std::array<std::uint64_t, kMaxRails>;
 
-  /// Null, and `why` set, when the file cannot be made, or something else than a file has that name. `clock`, `loads` and `rails` outlive
-  /// the trace; rails may be added to both.
+  /// Null, and `why` set, when the file cannot be made, or something else than a file has that name. `clock`, `loads` and
+  /// `rails` outlive the trace; rails may be added to both.
   static std::unique_ptr<Trace> open(const std::string& path, std::string_view node, const Clock& clock,
                                      const std::deque<RailLoad>& loads, const std::vector<RailAddress>& rails,
                                      Status& why);

@@ -12,8 +12,8 @@
 #include <cstdlib>
 #include <memory>
 #include <system_error>
+#include <utility>
 
-#include "util/fd.h"
 #include "util/random.h"
 
 namespace nezha {
@@ -62,12 +62,19 @@ Status parse(std::string_view text, FilePath& path) {
   return {};
 }
 
-Status read_file(const FilePath& path, std::size_t most, std::string& contents) {
-  // Without O_NONBLOCK a pipe would wait for its other end.
-  const Fd file(open(path.text.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
-  struct stat about;
-  if (!file || fstat(file.get(), &about) != 0) return trouble("cannot be opened");
+Status open_regular(const std::string& path, int flags, const char* what, Fd& file) {
+  // Without O_NONBLOCK a pipe would wait for its other end; to write to one that has no reader is ENXIO with it.
+  Fd opened(open(path.c_str(), flags | O_CLOEXEC | O_NONBLOCK, 0666));
+  struct stat about {};
+  if (opened ? fstat(opened.get(), &about) != 0 : errno != ENXIO) return trouble(what);
   if (!S_ISREG(about.st_mode)) return {Code::io, "is no regular file"};
+  file = std::move(opened);
+  return {};
+}
+
+Status read_file(const FilePath& path, std::size_t most, std::string& contents) {
+  Fd file;
+  if (Status status = open_regular(path.text, O_RDONLY, "cannot be opened", file); !status.ok()) return status;
   std::string read_so_far;
   char part[16 * 1024];
   for (;;) {

@@ -6,6 +6,7 @@
 #include <string>
 #include <string_view>
 
+#include "util/fd.h"
 #include "util/status.h"
 
 namespace nezha {
@@ -20,6 +21,10 @@ struct FilePath {
 
 /// Any text without control characters that a path may have by its length.
 Status parse(std::string_view text, FilePath& path);
+
+/// Opens what has to be a regular file with open()'s `flags`, close-on-exec, and does not wait where it is a pipe. A file that
+/// is made gets the permissions that the umask leaves. The reason of a failure begins with `what`. Code::absent: there is none.
+Status open_regular(const std::string& path, int flags, const char* what, Fd& file);
 
 /// The contents of a regular file of at most `most` bytes. Code::absent: there is no such file.
 Status read_file(const FilePath& path, std::size_t most, std::string& contents);
