@@ -148,7 +148,7 @@ class Trunk final : public LaneEvents {
 
   LaneState& state_of(Lane& lane);
   /// Of the lane between these rails; lanes_.size() when there is to be none.
-  std::size_t place_of(std::uint8_t local_rail, std::uint8_t remote_rail) const;
+  std::size_t index_between(std::uint8_t local_rail, std::uint8_t remote_rail) const;
   void suspect(LaneState& state, Nanoseconds now);
   void forgive(LaneState& state, Nanoseconds now);
   void close_lane(LaneState& state, const Status& why);

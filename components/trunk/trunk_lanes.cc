@@ -33,7 +33,7 @@ void Trunk::add_lane(std::uint8_t local_rail, std::uint8_t remote_rail, RailLoad
   if (rail.weight > 0) strategy_ = &weighted();
 }
 
-std::size_t Trunk::place_of(std::uint8_t local_rail, std::uint8_t remote_rail) const {
+std::size_t Trunk::index_between(std::uint8_t local_rail, std::uint8_t remote_rail) const {
   const auto found = std::find_if(lanes_.begin(), lanes_.end(), [&](const LaneState& state) {
     return state.local_rail == local_rail && state.remote_rail == remote_rail;
   });
@@ -41,7 +41,7 @@ std::size_t Trunk::place_of(std::uint8_t local_rail, std::uint8_t remote_rail) c
 }
 
 bool Trunk::knows_lane(std::uint8_t local_rail, std::uint8_t remote_rail) const {
-  return place_of(local_rail, remote_rail) != lanes_.size();
+  return index_between(local_rail, remote_rail) != lanes_.size();
 }
 
 std::size_t Trunk::lanes_up() const {
@@ -56,9 +56,9 @@ double Trunk::rate() const {
 }
 
 void Trunk::lane_up(Lane& lane) {
-  const std::size_t place = place_of(lane.spec().local_rail, lane.spec().remote_rail);
-  if (place == lanes_.size()) return;
-  LaneState& state = lanes_[place];
+  const std::size_t index = index_between(lane.spec().local_rail, lane.spec().remote_rail);
+  if (index == lanes_.size()) return;
+  LaneState& state = lanes_[index];
   if (state.lane != nullptr) close_lane(state, {Code::io, "a new connection takes its place"});
   state.lane = &lane;
   if (state.was_up) state.rail->reconnections += 1;

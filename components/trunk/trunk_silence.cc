@@ -56,9 +56,9 @@ void Trunk::listen(Nanoseconds now) {
 }
 
 bool Trunk::wants_lane(std::uint8_t local_rail, std::uint8_t remote_rail) const {
-  const std::size_t place = place_of(local_rail, remote_rail);
-  if (place == lanes_.size()) return false;
-  const LaneState& state = lanes_[place];
+  const std::size_t index = index_between(local_rail, remote_rail);
+  if (index == lanes_.size()) return false;
+  const LaneState& state = lanes_[index];
   return state.lane == nullptr || (state.silence.suspicious() && state.silence.goes_on(state.lane->pulse()));
 }
 
