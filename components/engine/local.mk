@@ -25,7 +25,8 @@ engine_sources += \
 	%D%/worker_thread.cc %D%/worker_thread.h \
 	%D%/workers.cc %D%/workers.h
 
-gtest_programs += test/unit/test_core test/unit/test_plan test/unit/test_secret test/unit/test_trace test/unit/test_wiring test/unit/test_workers
+gtest_programs += test/unit/test_core test/unit/test_plan test/unit/test_secret test/unit/test_trace test/unit/test_wiring \
+	test/unit/test_workers
 test_unit_test_core_SOURCES = test/unit/test_core.cc test/unit/trunk_pair.h
 test_unit_test_secret_SOURCES = test/unit/test_secret.cc
 test_unit_test_trace_SOURCES = test/unit/test_trace.cc

@@ -122,6 +122,25 @@ bool test_settles(MPI_Comm comm, double seconds) {
 
 void test_settle(MPI_Comm comm) { test_that(test_settles(comm, 20.0), "rails did not take over within 20 s"); }
 
+void test_settle_and_say(MPI_Comm comm) {
+  test_settle(comm);
+  printf("calls go over rails on rank %d\n", test_rank);
+  fflush(stdout);
+}
+
+int test_until_error(MPI_Comm comm, int* data, int count, double* took) {
+  double deadline = MPI_Wtime() + 60.0;
+  int rc = MPI_SUCCESS;
+  while (MPI_SUCCESS == rc && MPI_Wtime() < deadline) {
+    double before = MPI_Wtime();
+    rc = MPI_Allreduce(MPI_IN_PLACE, data, count, MPI_INT, MPI_SUM, comm);
+    usleep(1000);
+    *took = MPI_Wtime() - before;
+  }
+  test_that(MPI_SUCCESS != rc, "no call failed within a minute");
+  return rc;
+}
+
 bool test_is_long(void) { return NULL != getenv("NEZHA_LONG"); }
 
 unsigned test_number(unsigned seed, unsigned rank, size_t index) {

@@ -38,6 +38,13 @@ void test_settle(MPI_Comm comm);
 /// The same with another patience, and false instead of a complaint.
 bool test_settles(MPI_Comm comm, double seconds);
 
+/// test_settle(), after which this rank says that "calls go over rails": for whoever breaks rails from then on.
+void test_settle_and_say(MPI_Comm comm);
+
+/// Calls allreduce on `count` ints of `data` until a call fails, and complains if none does within a minute. Returns what
+/// that call returned; `*took` are its seconds.
+int test_until_error(MPI_Comm comm, int* data, int count, double* took);
+
 /// Whether the program was asked for the longer form of its test.
 bool test_is_long(void);
 

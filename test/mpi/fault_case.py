@@ -43,6 +43,11 @@ class FaultCase(unittest.TestCase):
             times -= text in line
         return lines
 
+    def on_all_rails(self, fault, *where):
+        """`fault`: of the lab, such as cut."""
+        for rail in range(RAILS):
+            fault(rail, *where)
+
     def survives(self, faults, seconds=4, size=BYTES, more=(), **params):
         """Runs while `faults` (seconds, function, arguments) happen; the output when it has passed. more: the program's
         further arguments."""

@@ -8,7 +8,7 @@ import signal
 import time
 import unittest
 
-from fault_case import BYTES, NODES, RAILS, FaultCase
+from fault_case import BYTES, NODES, FaultCase
 from mpi_case import program
 from nezha_lab import openmpi
 
@@ -44,8 +44,7 @@ class Ends(Ending):
     def test_terminated_with_all_rails_down(self):
         job = self.start(program("survives"), 30, BYTES, coll_nezha_algorithm="ring")
         self.await_line(job, "rails carry")
-        for rail in (0, 1):
-            self.lab.cut(rail)
+        self.on_all_rails(self.lab.cut)
         time.sleep(0.5)
         job.terminate()
         self.ends_soon(job, "survives")
@@ -74,15 +73,11 @@ class Aborts(Ending):
 
 
 class Errors(Ending):
-    def cut(self):
-        for rail in range(RAILS):
-            self.lab.cut(rail)
-
     def test_that_is_fatal(self):
         """As errors are unless the program says otherwise."""
         job = self.start(program("aborts"), coll_nezha_timeout=1)
         self.await_line(job, "calls go over rails", NODES)
-        self.cut()
+        self.on_all_rails(self.lab.cut)
         output = self.ends_soon(job, "aborts")
         self.assertIn("no sign of life from rank", output)
         self.assertIn("MPI_ERRORS_ARE_FATAL", output)
@@ -90,7 +85,7 @@ class Errors(Ending):
     def goes_on(self, *arguments):
         job = self.start(program("goes_on"), *arguments, coll_nezha_timeout=1)
         self.await_line(job, "calls go over rails", NODES)
-        self.cut()
+        self.on_all_rails(self.lab.cut)
         return job
 
     def passes(self, job):
@@ -103,8 +98,7 @@ class Errors(Ending):
     def test_after_which_rails_come_back(self):
         job = self.goes_on("waits")
         self.await_line(job, "waits for rails", NODES)
-        for rail in range(RAILS):
-            self.lab.heal(rail)
+        self.on_all_rails(self.lab.heal)
         self.passes(job)
 
 

@@ -8,7 +8,7 @@ import signal
 import tempfile
 import unittest
 
-from fault_case import NODES, RAILS, FaultCase
+from fault_case import NODES, FaultCase
 from mpi_case import program
 from nezha_command import trace_file
 from nezha_lab import openmpi
@@ -99,20 +99,14 @@ class Errors(FaultCase):
         return " ".join("".join(lines).split())
 
     def test_no_rail_is_left(self):
-        def cut():
-            for rail in range(RAILS):
-                self.lab.cut(rail)
-        output = self.fails(cut, NODES)
+        output = self.fails(lambda: self.on_all_rails(self.lab.cut), NODES)
         last = "(eth. has no carrier|the rail is lost)"
         self.assertRegex(output, r"no sign of life from rank . on n. on any rail for coll_nezha_timeout = 2 s, seen from n. "
                          rf"\(tcp/eth0 - tcp/eth0: [^;]*{last}; tcp/eth1 - tcp/eth1: [^;]*{last}\)")
 
     def test_silence_on_all_rails_of_one_node(self):
         """The others are told by who gives up first; the silent node comes to it by itself."""
-        def silence():
-            for rail in range(RAILS):
-                self.lab.silence(rail, 1)
-        self.fails(silence, NODES)
+        self.fails(lambda: self.on_all_rails(self.lab.silence, 1), NODES)
 
     def test_process_stopped(self):
         output = self.fails(lambda: os.kill(self.lab.pids(1, "until_error")[0].pid, signal.SIGSTOP), NODES - 1)

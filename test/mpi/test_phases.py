@@ -81,8 +81,7 @@ class End(Phased):
                 self.go("init")
                 self.go("first")
                 self.reach("last")
-                for rail in range(RAILS):
-                    self.lab.halfopen(rail, 0, 1)
+                self.on_all_rails(self.lab.halfopen, 0, 1)
                 self.go("last")
                 self.await_line(self.job, "rank 0 has done its last call, all are right")
                 self.lab.healopen(back, 0, 1)

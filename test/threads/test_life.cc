@@ -4,10 +4,10 @@
 
 #include <array>
 #include <chrono>
-#include <filesystem>
 #include <string_view>
 #include <thread>
 
+#include "../unit/open_descriptors.h"
 #include "kinds.h"
 
 namespace nezha::test {
@@ -29,11 +29,6 @@ void sum_up(Ranks& ranks, Team& team, std::size_t bytes, int late = -1) {
     EXPECT_EQ(team.allreduce(rank, make_call(sum, count, vector.data(), vector.data())), NEZHA_OK);
     EXPECT_TRUE(vector == expected) << "on rank " << rank;
   });
-}
-
-std::size_t open_descriptors() {
-  const std::filesystem::directory_iterator all("/proc/self/fd");
-  return static_cast<std::size_t>(std::distance(begin(all), end(all)));
 }
 
 class Late : public testing::TestWithParam<const char*> {};
@@ -79,7 +74,7 @@ TEST(Window, SmallestWithLargeVectors) {
 TEST(Teams, ComeAndGo) {
   Ranks ranks(3, {{"single_node", "2"}});
   const int times = slowed_down() ? 30 : 200;
-  std::size_t descriptors = 0;
+  std::ptrdiff_t descriptors = 0;
   for (int i = 0; i < times; ++i) {
     Team team(ranks, "number " + std::to_string(i));
     ASSERT_TRUE(team.start());

@@ -3,8 +3,8 @@
 #include <sys/resource.h>
 
 #include <algorithm>
-#include <filesystem>
 
+#include "open_descriptors.h"
 #include "rail/tcp/proof.h"
 #include "tcp_pair.h"
 
@@ -12,11 +12,6 @@ namespace nezha::test {
 namespace {
 
 Hello hello_of(ProcessId from, ProcessId to) { return {from, to, 0, 0, true, {}}; }
-
-std::ptrdiff_t open_descriptors() {
-  const std::filesystem::directory_iterator all("/proc/self/fd");
-  return std::distance(begin(all), end(all));
-}
 
 TEST_F(TcpPair, AdmitsLanesOnEveryRail) {
   ASSERT_TRUE(join(0));

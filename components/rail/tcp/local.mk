@@ -17,7 +17,7 @@ engine_sources += \
 
 gtest_programs += test/unit/test_tcp_admission test/unit/test_tcp_announcement test/unit/test_tcp_discover \
 	test/unit/test_tcp_lane test/unit/test_tcp_lane_cut test/unit/test_tcp_lane_memory test/unit/test_tcp_lane_worker
-test_unit_test_tcp_admission_SOURCES = test/unit/test_tcp_admission.cc test/unit/tcp_pair.h
+test_unit_test_tcp_admission_SOURCES = test/unit/test_tcp_admission.cc test/unit/open_descriptors.h test/unit/tcp_pair.h
 test_unit_test_tcp_announcement_SOURCES = test/unit/test_tcp_announcement.cc
 test_unit_test_tcp_discover_SOURCES = test/unit/test_tcp_discover.cc
 test_unit_test_tcp_lane_SOURCES = test/unit/test_tcp_lane.cc test/unit/tcp_pair.h test/unit/random_bytes.h
