@@ -5,8 +5,13 @@ import argparse
 import os
 
 
+def is_no_file(path):
+    """Whether a pipe, a device or a directory has that name."""
+    return os.path.exists(path) and not os.path.isfile(path)
+
+
 def replaceable(path):
     """For argparse: a file that is to be made or replaced. A device would be replaced, too, and a pipe wait for its reader."""
-    if os.path.exists(path) and not os.path.isfile(path):
+    if is_no_file(path):
         raise argparse.ArgumentTypeError(f"'{path}': it is no regular file")
     return path

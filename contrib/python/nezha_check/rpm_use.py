@@ -4,6 +4,7 @@
 That is done in a namespace in which all that is written stays in memory, so the machine itself never has them.
 """
 
+import functools
 import os
 import re
 import shutil
@@ -85,5 +86,10 @@ def is_here(need):
     if python:
         return sys.version_info >= (int(python[1]), int(python[2]))
     library = re.match(r"(lib|ld-)[^()\s]+\.so[^()\s]*", need)
-    listed = subprocess.run(["/sbin/ldconfig", "-p"], capture_output=True, text=True, check=False).stdout
-    return bool(library) and f"\t{library[0]} " in listed
+    return bool(library) and f"\t{library[0]} " in libraries()
+
+
+@functools.cache
+def libraries():
+    """What the dynamic linker knows, as ldconfig lists it."""
+    return subprocess.run(["/sbin/ldconfig", "-p"], capture_output=True, text=True, check=False).stdout

@@ -5,7 +5,7 @@ import datetime
 import json
 import os
 
-from nezha_bench.files import replaceable
+from nezha_bench.files import is_no_file, replaceable
 
 from . import installed, trace_file
 from .errors import GOOD, CommandError
@@ -53,7 +53,7 @@ def run(options):
 
 def read(path):
     """('trace', Trace) or ('bench', document)."""
-    if os.path.exists(path) and not os.path.isfile(path):  # a pipe can be read only once, and waits for its other end
+    if is_no_file(path):  # a pipe can be read only once, and waits for its other end
         raise CommandError(f"{path} cannot be read: it is no regular file")
     try:
         with open(path, encoding="utf-8", errors="replace") as file:

@@ -24,6 +24,5 @@ def _steps(count):
 
 def pairs(count):
     """(pairs that are tried, all pairs) of that many nodes."""
-    every = count * (count - 1) // 2
-    nodes = range(count)
-    return (every if count <= MOST + 1 else count * len(tried_by(nodes, 0)) // 2), every
+    each = len(tried_by(range(count), 0)) if count else 0  # all try as many, and each pair is tried from both ends
+    return count * each // 2, count * (count - 1) // 2
