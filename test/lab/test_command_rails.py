@@ -12,7 +12,7 @@ from unittest import mock
 from command_case import COMMAND, COMPONENT, CommandCase, plain
 from lab_case import make_lab, script
 
-from nezha_command import fleet, launch
+from nezha_command import fleet, job, launch
 
 NODES = ("n0", "n1", "n2")
 ALL = ("--host", ",".join(NODES))
@@ -52,6 +52,36 @@ class Here(CommandCase):
         self.assertEqual((len(answers.by_node), answers.complaint), (1, ""))
 
 
+class InAJob(unittest.TestCase):
+    """What launchers tell a process."""
+
+    def told(self, **variables):
+        with mock.patch.dict(os.environ, variables, clear=True):
+            return job.is_first(), job.local_size(), job.size()
+
+    def test_no_launcher(self):
+        self.assertEqual(self.told(), (True, 1, 1))
+
+    def test_mpirun(self):
+        self.assertEqual(self.told(OMPI_COMM_WORLD_LOCAL_RANK="1", OMPI_COMM_WORLD_LOCAL_SIZE="3", OMPI_COMM_WORLD_SIZE="7"),
+                         (False, 3, 7))
+
+    def test_srun(self):
+        sizes = {"SLURM_STEP_TASKS_PER_NODE": "2(x2),4,1(x3)", "SLURM_STEP_NUM_TASKS": "11", "SLURM_LOCALID": "0"}
+        self.assertEqual([self.told(SLURM_NODEID=str(node), **sizes) for node in range(6)],
+                         [(True, size, 11) for size in (2, 2, 4, 1, 1, 1)])
+
+    def test_mpirun_by_srun(self):
+        """The daemon of mpirun's was a task of Slurm's, of which there was one a node."""
+        self.assertEqual(self.told(SLURM_STEP_TASKS_PER_NODE="1(x2)", SLURM_STEP_NUM_TASKS="2", SLURM_LOCALID="0", SLURM_NODEID="1",
+                                   OMPI_COMM_WORLD_LOCAL_RANK="2", OMPI_COMM_WORLD_LOCAL_SIZE="4", OMPI_COMM_WORLD_SIZE="8"),
+                         (False, 4, 8))
+
+    def test_an_allocation(self):
+        """Its own shell is no task."""
+        self.assertEqual(self.told(SLURM_NTASKS="8", SLURM_TASKS_PER_NODE="4(x2)", SLURM_NNODES="2"), (True, 1, 1))
+
+
 class Lab(CommandCase):
     @classmethod
     def setUpClass(cls):
@@ -79,6 +109,11 @@ class Lab(CommandCase):
                              "eth1")
         self.assertEqual([plain(line) for line in text.splitlines()[1:]],
                          ["n0 tcp/eth1 10.11.0.1/24 ? used", "n1 tcp/eth1 10.11.0.2/24 ? used"])
+
+    def test_not_as_many_processes_on_each_node(self):
+        """Two nodes of three processes are all that there are."""
+        text = self.nezha_in(self.lab, "rails", "--", "-np", "3", "--host", "n0:2,n1:1")
+        self.assertEqual(set(re.findall(r"(?m)^n\d", text)), {"n0", "n1"})
 
     def test_inherited_from_open_mpi(self):
         """What the job's own TCP was told counts where the rails were not named."""

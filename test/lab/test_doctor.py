@@ -2,6 +2,8 @@
 """nezha doctor on emulated nodes that were broken on purpose: each time it names what is wrong, and nothing else."""
 
 import os
+import re
+import socket
 import tempfile
 import unittest
 
@@ -127,7 +129,7 @@ class OneSubnet(Doctor):
 class Here(CommandCase):
     def test_this_node(self):
         env = {**os.environ, "OMPI_MCA_coll_nezha_single_node": "2"}
-        self.assertRegex(self.nezha("doctor", env=env), "^1 node, 2 rails\n")
+        self.assertRegex(self.nezha("doctor", env=env), f"^node {re.escape(socket.gethostname())} alone, 2 rails\n")
 
     def test_for_people(self):
         env = {**os.environ, "OMPI_MCA_coll_nezha_enable": "0"}

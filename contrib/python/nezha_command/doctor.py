@@ -83,7 +83,7 @@ def summary(cluster):
     lanes, nodes = len(cluster.lanes()), len(cluster.facts)
     count = sum(len(node["rails"]) for node in cluster.facts.values())
     tried, pairs = _pairs(cluster)
-    text = f"{nodes} node{'s' if nodes > 1 else ''}, {count} rails"
+    text = f"{nodes} nodes, {count} rails" if nodes > 1 else f"node {next(iter(cluster.facts))} alone, {count} rails"
     if lanes and tried == pairs:
         return f"{text}, {lanes} lanes between them"
     if lanes:

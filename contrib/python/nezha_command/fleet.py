@@ -22,18 +22,31 @@ Answers = collections.namedtuple("Answers", "by_node complaint")
 def ask(options, question, seconds=60, tries=3):
     """{node: answer} of `question` (words for nezha on-node). A launcher now and then mixes what it passes on: the answers
     of several tries are put together. Raises CommandError when there is none at all."""
-    answers, expected = {}, 0
+    messages = {}
     for _ in range(tries):
-        found, started, complaint = _try(options, question, seconds)
-        answers.update(found)
-        expected = max(expected, started)
-        if answers and len(answers) >= expected:
+        found, complaint = _try(options, question, seconds)
+        messages.update(found)
+        if _is_all(messages):
             break
-    if not answers:
+    if not messages:
         raise CommandError(f"no node has answered: {complaint or 'the launcher started nothing'}")
-    if len(answers) < expected:
-        complaint = f"{len(answers)} of {expected} nodes have answered. {complaint}"
-    return Answers(dict(sorted(answers.items(), key=lambda item: _by_number(item[0]))), complaint)
+    nodes = sorted(messages, key=_by_number)
+    if not _is_all(messages):
+        here, whole = _processes(messages)
+        complaint = f"only {', '.join(nodes)} with {here} of {whole} processes have answered. {complaint}"
+    return Answers({node: messages[node]["answer"] for node in nodes}, complaint)
+
+
+def _processes(messages):
+    """(how many processes the nodes have that have answered, how many there are)"""
+    return sum(message["here"] for message in messages.values()), max(message["all"] for message in messages.values())
+
+
+def _is_all(messages):
+    if not messages:
+        return False
+    here, whole = _processes(messages)
+    return here >= whole
 
 
 def _by_number(name):
@@ -43,8 +56,8 @@ def _by_number(name):
 
 
 def _try(options, question, seconds):
-    """({node: answer}, how many processes there were, what the launcher complained about)"""
-    box, found, sizes = letters.Box(), {}, [0]
+    """({node: message}, what the launcher complained about)"""
+    box, found = letters.Box(), {}
     with tempfile.TemporaryFile("w+", errors="replace") as errors:
         job = subprocess.Popen([*launch.words(options), launch.COMMAND, "on-node", *question], env=launch.environment(),
                                stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=errors, text=True, errors="replace",
@@ -56,9 +69,8 @@ def _try(options, question, seconds):
                 letter = box.take(line)
                 if letter:
                     node, _, message = letter
-                    found[node] = message["answer"]
-                    sizes.append(message["nodes"])
-                    if len(found) == max(sizes):
+                    found[node] = message
+                    if _is_all(found):
                         timer.cancel()
                         timer = _end_after(_ENOUGH, job, over)
             job.wait()
@@ -69,7 +81,7 @@ def _try(options, question, seconds):
         words = " ".join(errors.read().split())[-_WORDS:]
     if expired.is_set():
         words = f"the launcher did not end within {seconds} s. {words}"
-    return found, max(sizes), words if job.returncode != 0 and not over.is_set() else ""
+    return found, words if job.returncode != 0 and not over.is_set() else ""
 
 
 def _end_after(seconds, job, event):

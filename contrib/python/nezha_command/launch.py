@@ -6,7 +6,7 @@ import shlex
 import shutil
 import sys
 
-from . import node, ompi
+from . import job, ompi
 from .errors import CommandError
 
 COMMAND = os.path.realpath(sys.argv[0])
@@ -27,7 +27,7 @@ def is_local(options):
 
 def is_silent(options):
     """Started by a launcher without being told of nodes, each process looks at its own; one on each node speaks."""
-    return is_local(options) and not node.is_first()
+    return is_local(options) and not job.is_first()
 
 
 def words(options):

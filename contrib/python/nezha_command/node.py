@@ -1,33 +1,11 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """nezha on-node: what a launcher starts on each node, one process of which answers there."""
 
-import os
 import socket
 
 from nezha_doctor import facts, probe
 
-from . import ask, installed, letters, ompi, packed
-
-# By launcher: the process's number on its node, how many nodes there are, and where that is not told, how many processes.
-_LOCAL = ("OMPI_COMM_WORLD_LOCAL_RANK", "SLURM_LOCALID", "PMI_LOCAL_RANK", "MPI_LOCALRANKID")
-_SIZE = ("OMPI_COMM_WORLD_SIZE", "SLURM_NTASKS", "PMI_SIZE")
-_LOCAL_SIZE = ("OMPI_COMM_WORLD_LOCAL_SIZE", "PMI_LOCAL_SIZE", "MPI_LOCALNRANKS")
-
-
-def _first(names, default):
-    found = [os.environ[name] for name in names if os.environ.get(name, "").isdigit()]
-    return int(found[0]) if found else default
-
-
-def is_first():
-    """Whether this process is the one that speaks for its node."""
-    return _first(_LOCAL, 0) == 0
-
-
-def nodes():
-    """How many nodes there are, if all have as many processes as this one."""
-    return max(1, _first(_SIZE, 1) // max(1, _first(_LOCAL_SIZE, 1)))
-
+from . import ask, installed, job, letters, ompi, packed
 
 def rails():
     return {"nezha": installed.VERSION, **ask.rails(ompi.rail_parameters())}
@@ -50,6 +28,7 @@ def add(verbs):
 
 
 def run(options):
-    if is_first():
-        letters.send(socket.gethostname(), 0, {"nodes": nodes(), "answer": QUESTIONS[options.question](*options.with_what)})
+    if job.is_first():
+        letters.send(socket.gethostname(), 0, {"here": job.local_size(), "all": job.size(),
+                                               "answer": QUESTIONS[options.question](*options.with_what)})
     return 0

@@ -7,7 +7,7 @@ import platform
 import socket
 import struct
 
-from nezha_command import ask, installed, ompi
+from nezha_command import ask, installed, job, ompi
 
 # Each is asked for by name; what this kernel does not have is left out.
 _SETTINGS = ("net.core.rmem_max", "net.core.wmem_max", "net.ipv4.tcp_rmem", "net.ipv4.tcp_wmem",
@@ -27,7 +27,7 @@ def gather():
     return {"nezha": installed.VERSION, "parameters": parameters, **found,
             "ompi": {"version": ompi.version(), "built_for": installed.OMPI_VERSION, "component_found": ompi.component_found()},
             "machine": {"kernel": platform.release(), "cores": len(os.sched_getaffinity(0)), "load": os.getloadavg()[0],
-                        "ranks": int(os.environ.get("OMPI_COMM_WORLD_LOCAL_SIZE", "1"))},
+                        "ranks": job.local_size()},
             "settings": {name: value for name in _SETTINGS if (value := setting(name)) is not None},
             "interfaces": {name: interface(name) for name in names}}
 
