@@ -109,6 +109,11 @@ class Letters(unittest.TestCase):
                 found[letter[0]] = letter[2]
         self.assertEqual(found, {"n0": first, "n1": second})
 
+    def test_lines_that_srun_does_not_cut(self):
+        """Of more than 1 KiB it makes two, between which others' may come."""
+        lines = self.lines("n" * 255, {"a": "x" * 30000})
+        self.assertLess(max(map(len, lines)), 1024)
+
     def test_a_line_that_was_cut_is_missing(self):
         lines = self.lines("n0", {"a": "x" * 3000})
         box = letters.Box()

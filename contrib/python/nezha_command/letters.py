@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Messages of processes whose outputs a launcher mixes: JSON in short numbered lines, whole or not at all.
 
-A launcher passes on what it reads, at most some KiB at once, so a line of one process may be cut by another's. What does
-not come together again is missing, and the reader can tell.
+A launcher passes on what it reads, at most some KiB at once (srun 1 KiB), so a line of one process may be cut by another's.
+What does not come together again is missing, and the reader can tell.
 """
 
 import json
@@ -11,7 +11,7 @@ import re
 import time
 
 _MARK = "~nezha"
-_PART = 1024
+_PART = 700  # with a long name of the sender's too less than srun's 1 KiB
 _PAUSE = 0.002  # so that the launcher reads each line by itself
 _LINE = re.compile(rf"{_MARK} (\S+) (\d+) (\d+)/(\d+) (\d+) (.*)")
 
