@@ -120,10 +120,6 @@ class Guides(CommandCase):
         for path in re.findall(r"\b((?:components|test|contrib)/[\w./-]*\w)", prose):
             self.assertTrue(os.path.exists(os.path.join(TOP, path)) or f"+++ b/{path}" in examples, path)
 
-    def test_scripts_for_slurm(self):
-        for block in blocks("users-guide.md", "bash"):
-            subprocess.run(["bash", "-n"], input=block, text=True, check=True)
-
     def test_parameters_that_are_named_exist(self):
         known = self.ask_parameters()
         for guide in sorted(os.listdir(GUIDES)):
