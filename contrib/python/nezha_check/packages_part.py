@@ -18,8 +18,8 @@ SUITES = {"bookworm": "Debian 12", "trixie": "Debian 13"}
 SOURCES = "/packages/nezha"  # in there; dpkg-buildpackage leaves the packages beside it
 USER = "somebody"
 NAMES = ("nezha", "openmpi-nezha", "nezha-doc")
-# What the lab wants beside what the packages depend on.
-LAB = ["iproute2", "nftables", "procps", "util-linux"]
+# What the lab and the demonstration want beside what the packages depend on.
+LAB = ["iproute2", "nftables", "procps", "util-linux", "python3-matplotlib", "python3-rich"]
 TIMEOUT = 1800
 
 # All that is there, but for what changes by itself and where the packages are tried from.
@@ -113,6 +113,12 @@ def use_steps(steps, check, packages):
         cat run
         grep -q 'tcp/eth0 *rank 0' run
         grep -q 'tcp/eth1 *rank 0' run""", user=USER)
+    steps.shell("the demonstration, on what is installed", """
+        cd
+        mkdir -p demo/contrib/programs
+        ln -sf /usr/libexec/nezha/nezha_allreduce_bench demo/contrib/programs
+        ln -sfn "$(dirname "$(dpkg -L openmpi-nezha | grep '/mca_coll_nezha[.]so$')")" demo/component
+        PYTHONPATH=/usr/share/nezha/python python3 -m nezha_bench.demo --build demo""", user=USER)
     steps.shell("they are purged", f"apt-get -y -qq purge {' '.join(NAMES)}")
     steps.step("purging leaves nothing", nothing_left, "see the end of the log")
 
