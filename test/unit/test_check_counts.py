@@ -6,7 +6,7 @@ import os
 import sys
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..", "contrib", "python"))
-from nezha_check.formats import read_cases  # noqa: E402
+from nezha_check.formats import TAP_UNSTEADY, read_cases  # noqa: E402
 from nezha_check.results import failures_of_skips, with_second_chance  # noqa: E402
 
 GTEST = """[==========] Running 3 tests from 1 test suite.
@@ -74,9 +74,12 @@ def chance(what, first, again, outcomes, unsteady):
 
 def main():
     strict = failures_of_skips(read_cases("program", 0, "1..2\nok 1\nok 2 # SKIP no root\n"))
+    told = read_cases("program", 0, f"1..2\nok 1 - a\n{TAP_UNSTEADY}lost\nok 2 - b\n")
     results = [sample(*entry) for entry in SAMPLES] + [chance(*entry) for entry in CHANCES] + [
         ("a skip that counts as a failure",
-         [case.outcome for case in strict] == ["passed", "failed"] and "no root" in strict[1].reason, strict)]
+         [case.outcome for case in strict] == ["passed", "failed"] and "no root" in strict[1].reason, strict),
+        ("what another check says that passed only when run again",
+         [(case.outcome, case.unsteady, case.reason) for case in told] == [("passed", True, "lost"), ("passed", False, "")], told)]
     print(f"1..{len(results)}")
     for number, (what, right, cases) in enumerate(results, 1):
         print(f"{'ok' if right else 'not ok'} {number} - {what}")

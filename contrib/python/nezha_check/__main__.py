@@ -2,6 +2,8 @@
 """The command line of contrib/check: runs the parts, times them, and sums up."""
 
 import argparse
+import collections.abc
+import dataclasses
 import fcntl
 import os
 import resource
@@ -9,13 +11,15 @@ import signal
 import sys
 import time
 
+from nezha_check.background import Background
 from nezha_check.build_part import run_build
-from nezha_check.fuzz_part import run_fuzz
-from nezha_check.ompi5_part import run_ompi5
+from nezha_check.formats import TAP_UNSTEADY
+from nezha_check.fuzz_part import prepare_fuzz, run_fuzz
+from nezha_check.ompi5_part import prepare_ompi5, run_ompi5
 from nezha_check.packages_part import run_packages
 from nezha_check.results import FAILED, PASSED, SKIPPED, count, failures_of_skips, in_words
 from nezha_check.run import Test, run_test, run_tests
-from nezha_check.sanitizer_part import run_sanitizers
+from nezha_check.sanitizer_part import prepare_sanitizers, run_sanitizers
 from nezha_check.tree import PROGRAM_TIMEOUT, Check, programs_to_run, scripts_to_run
 
 
@@ -36,31 +40,40 @@ def run_sim(check):
     return compiled("sim")(check) + scripted("sim")(check)
 
 
-# From which length of a check on a part is in it.
 QUICK, NORMAL, LONG = range(3)
 
-# name: (what it is, how it runs, from which length on)
+
+@dataclasses.dataclass(frozen=True)
+class Part:
+    """`run` takes the Check, and behind it what `prepare`, if there is one, has returned in the background."""
+
+    what: str
+    run: collections.abc.Callable
+    least: int = QUICK  # from which length of a check on it is in it
+    prepare: collections.abc.Callable = None
+
+
 PARTS = {
-    "build": ("configure, make, install, distcheck", run_build, QUICK),
-    "layers": ("who may include whom", run_layers, QUICK),
-    "unit": ("unit tests of each layer", compiled("unit"), QUICK),
-    "sim": ("whole engines on simulated rails, with faults, on a virtual clock", run_sim, QUICK),
-    "threads": ("ranks as threads over loopback", compiled("threads"), QUICK),
-    "mpi": ("mpirun on this host", scripted("mpi"), QUICK),
-    "programs": ("other people's programs, with and without the component", scripted("programs"), QUICK),
-    "lab": ("the emulated cluster and the bench", scripted("lab"), QUICK),
-    "ompi5": ("unit, mpi and lab on Open MPI 5.0, in a Debian 13; 8 minutes, so with --long only", run_ompi5, LONG),
-    "packages": ("packages built, used and purged: Debian's in a Debian 12 and 13, RPMs over this system; with --long only",
-                 run_packages, LONG),
-    "sanitizers": ("address, undefined behaviour and thread sanitizer", run_sanitizers, NORMAL),
-    "fuzz": ("fuzz targets", run_fuzz, QUICK),
+    "build": Part("configure, make, install, distcheck", run_build),
+    "layers": Part("who may include whom", run_layers),
+    "unit": Part("unit tests of each layer", compiled("unit")),
+    "sim": Part("whole engines on simulated rails, with faults, on a virtual clock", run_sim),
+    "threads": Part("ranks as threads over loopback", compiled("threads")),
+    "mpi": Part("mpirun on this host", scripted("mpi")),
+    "programs": Part("other people's programs, with and without the component", scripted("programs")),
+    "lab": Part("the emulated cluster and the bench", scripted("lab")),
+    "ompi5": Part("mpi and lab on Open MPI 5.0, in a Debian 13", run_ompi5, NORMAL, prepare_ompi5),
+    "packages": Part("packages built, used and purged: Debian's in a Debian 12 and 13, RPMs over this system; with --long only",
+                     run_packages, LONG),
+    "sanitizers": Part("address, undefined behaviour and thread sanitizer", run_sanitizers, NORMAL, prepare_sanitizers),
+    "fuzz": Part("fuzz targets", run_fuzz, QUICK, prepare_fuzz),
 }
 OWN_BUILDS = {"layers", "sanitizers", "fuzz"}  # these use nothing of what "build" leaves
 WHOLE_IN_CI = {"build", "mpi", "programs", "lab", "fuzz"}  # where CI is set nothing of these is skipped; mpi uses the lab too
 
 
 def options():
-    lines = "\n".join(f"  {name:<11} {what}" for name, (what, _, _) in PARTS.items())
+    lines = "\n".join(f"  {name:<11} {part.what}" for name, part in PARTS.items())
     parser = argparse.ArgumentParser(
         prog="contrib/check", formatter_class=argparse.RawDescriptionHelpFormatter,
         description="Builds Nezha in build/check (or NEZHA_BUILD_DIR) and runs all of its tests.",
@@ -70,22 +83,26 @@ def options():
     parser.add_argument("--only", metavar="PART", action="append", choices=PARTS,
                         help="run this part only, after the build if it needs one; may be repeated")
     parser.add_argument("--jobs", type=int, default=len(os.sched_getaffinity(0)), help="how much runs at once")
+    parser.add_argument("--prepare", action="store_true",
+                        help="make what the parts need that use the build, and run no test of theirs")
     length = parser.add_mutually_exclusive_group()
     length.add_argument("--quick", action="store_true",
-                        help="no distcheck, no sanitizers, short fuzzing and simulation")
+                        help="no distcheck, Open MPI 5.0 or sanitizers, short fuzzing and simulation")
     length.add_argument("--long", action="store_true", help="5 minutes of fuzzing per target, a million simulated "
-                        "operations, mutations, Open MPI 5.0, packages, and the long form of other tests that have one")
+                        "operations, mutations, packages, and the long form of other tests that have one")
     parser.add_argument("--tap", action="store_true", help="list all cases at the end, in the Test Anything Protocol")
     parser.add_argument("--tree", default=os.getcwd(), help=argparse.SUPPRESS)
     return parser.parse_args()
 
 
 def wanted_parts(given):
+    if given.prepare:
+        return ["build"]
     if given.only:
         needed = set(given.only) if OWN_BUILDS.issuperset(given.only) else {"build", *given.only}
         return [name for name in PARTS if name in needed]
     length = QUICK if given.quick else LONG if given.long else NORMAL
-    return [name for name, (_, _, least) in PARTS.items() if least <= length]
+    return [name for name, part in PARTS.items() if part.least <= length]
 
 
 def processor_time():
@@ -94,12 +111,12 @@ def processor_time():
     return used.ru_utime + used.ru_stime
 
 
-def run_part(check, name):
+def run_part(check, name, background):
     """Runs one part, says how long it took, and returns its cases."""
-    what, run, _ = PARTS[name]
-    print(f"== {name}: {what}", flush=True)
+    part = PARTS[name]
+    print(f"== {name}: {part.what}", flush=True)
     started, used = time.monotonic(), processor_time()
-    cases = run(check)
+    cases = part.run(check, background.result(name)) if part.prepare else part.run(check)
     if os.environ.get("CI") and name in WHOLE_IN_CI:
         cases = failures_of_skips(cases)
     for case in cases:
@@ -108,6 +125,19 @@ def run_part(check, name):
     print(f"== {name}: {result}, {time.monotonic() - started:.0f} s, {processor_time() - used:.0f} s of processor time\n",
           flush=True)
     return cases
+
+
+def run_parts(check, names, background):
+    """Runs these parts and returns their cases. What is made in the background begins behind the build, which leaves no
+    processor idle."""
+    cases, rest = [], list(names)
+    if rest[0] == "build":
+        cases += run_part(check, rest.pop(0), background)
+        if any(case.outcome == FAILED for case in cases[:2]):
+            print("Nothing else can run without the build.")
+            return cases
+    background.start({name: PARTS[name].prepare for name in rest if PARTS[name].prepare})
+    return cases + [case for name in rest for case in run_part(check, name, background)]
 
 
 def report(cases):
@@ -129,6 +159,8 @@ def print_tap(cases):
         print(f"{'not ok' if case.outcome == FAILED else 'ok'} {number} - {case.name.replace('#', '')}{skip}")
         if case.outcome == FAILED:
             print(f"# {case.reason} [{case.log}]")
+        elif case.unsteady:
+            print(f"{TAP_UNSTEADY}{case.reason}")
 
 
 def interrupted(number, frame):
@@ -148,12 +180,8 @@ def main():
             fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
             sys.exit(f"contrib/check: another check is running in {build_dir}; name another directory by NEZHA_BUILD_DIR")
-        cases = []
-        for name in wanted_parts(given):
-            cases += run_part(check, name)
-            if name == "build" and any(case.outcome == FAILED for case in cases[:2]):
-                print("Nothing else can run without the build.")
-                break
+        with Background(check) as background:
+            cases = run_parts(check, wanted_parts(given), background)
         report(cases)
         if given.tap:
             print_tap(cases)

@@ -15,6 +15,7 @@ GTEST_BANNER = "[==========] "
 TAP_PLAN = re.compile(r"^1\.\.(\d+)\s*(?:#\s*skip\S*\s*(.*))?$", re.IGNORECASE)
 TAP_CASE = re.compile(r"^(not )?ok\b\s*(\d+)?\s*(?:- )?([^#]*)(?:#\s*(skip|todo)\S*\s*(.*))?$", re.IGNORECASE)
 TAP_SKIP = re.compile(r"^skip ([^:]+): (.*)$")
+TAP_UNSTEADY = "# passed only when run again: "  # behind a case that contrib/check --tap tells so
 TAP = re.compile(r"^(1\.\.\d|(not )?ok\b|skip [^:]+: )", re.MULTILINE)
 
 
@@ -53,6 +54,8 @@ def tap_cases(output):
             cases.append(Case(name.strip() or f"case {number}", outcome, reason or ""))
         elif skipped:
             cases.append(Case(skipped[1], SKIPPED, skipped[2]))
+        elif line.startswith(TAP_UNSTEADY) and cases and cases[-1].outcome == PASSED:
+            cases[-1].unsteady, cases[-1].reason = True, line.removeprefix(TAP_UNSTEADY)
         elif line.startswith("#") and cases and cases[-1].outcome == FAILED and len(cases[-1].reason) < 300:
             cases[-1].reason += line[1:]
         elif line.startswith("Bail out!"):

@@ -1,24 +1,33 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The part "ompi5": the tarball is built in a Debian 13, with its Open MPI 5.0, and the same tests run there."""
+"""The part "ompi5": the tarball is built in a Debian 13, with its Open MPI 5.0, and the same tests of mpi and lab run there."""
 
 import os
 import shutil
 
 from nezha_check.debian import Debian, why_not
 from nezha_check.results import FAILED, PASSED, SKIPPED, Case
-from nezha_check.run import Test, run_test
+from nezha_check.run import Test, run_logged, run_test
 from nezha_check.tree import make, tarball_of
 
 SUITE = "trixie"
 SOURCES, BUILD = "/src", "/build"  # in there
-PARTS = ("unit", "mpi", "lab")
+PARTS = ("mpi", "lab")
+LONG_PARTS = ("unit", "sim", "threads", *PARTS)
 TIMEOUT = 3600  # what it takes on a busy machine is no failure
 
 
-def prepare(check, debian):
-    """Makes the other Debian, or brings it up to date: what is wrong with that, as a case; None if nothing."""
+def command(check, debian, *options):
+    """The argv that checks the sources in there."""
+    only = [word for part in (LONG_PARTS if check.long else PARTS) for word in ("--only", part)]
+    return debian.command(
+        ["python3", "-m", "nezha_check", "--tree", SOURCES, "--jobs", str(check.jobs), *only, "--quick", *options],
+        PYTHONPATH=f"{SOURCES}/contrib/python", PYTHONDONTWRITEBYTECODE="1", NEZHA_BUILD_DIR=BUILD)
+
+
+def brought_up(check, debian):
+    """Makes the other Debian where it is not there, and brings the tarball: what is wrong with that, as a case; None if
+    nothing."""
     log = check.log("ompi5-debian")
-    print(f"  {debian.root}, log {log}", flush=True)
     if not debian.make(log):
         return Case(f"debootstrap {SUITE}", SKIPPED, f"debootstrap failed, see {log}")
     status, make_log = make(check, check.build_dir, "ompi5-dist", "dist")
@@ -33,17 +42,20 @@ def prepare(check, debian):
     return None
 
 
-def run_ompi5(check):
+def prepare_ompi5(check):
+    """The other Debian with all that is to run compiled, or the case that says why there is none."""
     reason = why_not()
     if reason:
-        return [Case("Open MPI 5.0", SKIPPED, reason)]
+        return Case("Open MPI 5.0", SKIPPED, reason)
     debian = Debian(os.path.join(check.build_dir, SUITE), SUITE)
-    wrong = prepare(check, debian)
-    if wrong:
-        return [wrong]
-    only = [word for part in PARTS for word in ("--only", part)]
-    command = debian.command(
-        ["python3", "-m", "nezha_check", "--tree", SOURCES, "--tap", "--jobs", str(check.jobs), *only, "--quick"],
-        PYTHONPATH=f"{SOURCES}/contrib/python", PYTHONDONTWRITEBYTECODE="1", NEZHA_BUILD_DIR=BUILD)
-    cases = run_test(Test("Debian 13", command, check.log("ompi5"), TIMEOUT))
+    wrong = brought_up(check, debian)
+    if not wrong:  # what does not compile is told when the tests are to run
+        run_logged(command(check, debian, "--prepare"), check.log("ompi5-build"), TIMEOUT)
+    return wrong or debian
+
+
+def run_ompi5(check, made):
+    if isinstance(made, Case):
+        return [made]
+    cases = run_test(Test("Debian 13", command(check, made, "--tap"), check.log("ompi5"), TIMEOUT))
     return [Case("the tarball is unpacked in a Debian 13", PASSED), *cases]

@@ -6,6 +6,7 @@ import dataclasses
 import os
 import signal
 import subprocess
+import threading
 import time
 
 from nezha_check.formats import read_cases
@@ -26,6 +27,7 @@ class Test:
 
 
 running = set()  # children that have not ended, for end_all()
+ending = threading.Event()  # whether nothing may be begun any more
 
 
 def run_logged(command, log, timeout, env=None, cwd=None, append=False):
@@ -33,6 +35,8 @@ def run_logged(command, log, timeout, env=None, cwd=None, append=False):
 
     The command gets a process group of its own, so that whatever it started can be ended with it.
     """
+    if ending.is_set():
+        raise KeyboardInterrupt
     os.makedirs(os.path.dirname(log), exist_ok=True)
     with open(log, "ab" if append else "wb") as output:
         child = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=output, stderr=subprocess.STDOUT,
@@ -62,7 +66,8 @@ def end_group(child):
 
 
 def end_all():
-    """Asks all children to end: for Ctrl-C, which does not reach their process groups."""
+    """Asks all children to end, and sees to it that none begins: for Ctrl-C, which does not reach their process groups."""
+    ending.set()
     for child in list(running):
         try:
             os.killpg(child.pid, signal.SIGTERM)

@@ -75,10 +75,15 @@ def prepared(check, kind):
                                             lambda text: runs_under(kind, text))
 
 
-def run_sanitizers(check):
+def prepare_sanitizers(check):
     cases, tests = [], []
     for kind in FOLDERS:
         built, found = prepared(check, kind)
         cases += built
         tests += found
+    return cases, tests
+
+
+def run_sanitizers(check, made):
+    cases, tests = made
     return cases + run_tests(tests, check.jobs)
