@@ -32,16 +32,13 @@ Nanoseconds queue_time(const LaneState& state) {
 }  // namespace
 
 void Trunk::listen(Nanoseconds now) {
-  bool any = false;
   bool anyone_speaks = false;
   for (LaneState& state : lanes_) {
     if (state.lane == nullptr) continue;
     const bool waits = state.fill != 0 || state.suspect;
     state.silence.look(waits ? state.lane->pulse() : LanePulse{}, queue_time(state), now);
-    any = any || waits;
     if (!state.silence.suspicious() && !state.suspect) anyone_speaks = true;
   }
-  if (!any) return;
   for (LaneState& state : lanes_) {
     if (state.lane == nullptr) continue;
     if (state.suspect && state.silence.lasted() == 0) {

@@ -1,78 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// A far end that stops answering: suspected, which costs nothing but its pieces sent twice; forgiven or given up.
-#include "trunk/silence.h"
 #include "trunk_pair.h"
 
 namespace nezha::test {
 namespace {
 
 constexpr Nanoseconds kLook = 4 * kMillisecond;
-
-class SilenceTest : public testing::Test {
- protected:
-  void look(Nanoseconds time, LanePulse pulse) {
-    for (const Nanoseconds end = now + time; now < end;) {
-      now += kLook;
-      pulse.heard += kLook;
-      silence.look(pulse, expected, now);
-    }
-  }
-
-  Nanoseconds now = kSecond;
-  Nanoseconds expected = 0;
-  Silence silence;
-};
-
-TEST_F(SilenceTest, IsSuspiciousAfterItsFloor) {
-  look(20 * kMillisecond, {.delivered = 7, .in_flight = 100});
-  EXPECT_FALSE(silence.suspicious());
-  look(20 * kMillisecond, {.delivered = 7, .in_flight = 100});
-  EXPECT_TRUE(silence.suspicious());
-}
-
-TEST_F(SilenceTest, IsNoneWhileAnythingIsAnswered) {
-  for (std::uint64_t i = 0; i < 100; ++i) look(20 * kMillisecond, {.delivered = i, .in_flight = 100});
-  EXPECT_FALSE(silence.suspicious());
-}
-
-TEST_F(SilenceTest, IsNoneWhileTheFarEndHoldsBack) {
-  look(100 * kMillisecond, {.delivered = 7, .in_flight = 0});
-  EXPECT_FALSE(silence.suspicious());
-  look(20 * kMillisecond, {.delivered = 7, .in_flight = 100});
-  EXPECT_FALSE(silence.suspicious());
-}
-
-TEST_F(SilenceTest, WaitsAsLongAsTheQueueTakes) {
-  expected = 300 * kMillisecond;
-  look(300 * kMillisecond, {.delivered = 7, .in_flight = 100});
-  EXPECT_FALSE(silence.suspicious());
-  look(50 * kMillisecond, {.delivered = 7, .in_flight = 100});
-  EXPECT_TRUE(silence.suspicious());
-}
-
-TEST_F(SilenceTest, TimeThatNobodyLookedDoesNotCount) {
-  silence.look({.delivered = 7, .in_flight = 100}, 0, now);
-  silence.look({.delivered = 7, .in_flight = 100, .heard = 3 * kSecond}, 0, now + 3 * kSecond);
-  EXPECT_FALSE(silence.suspicious());
-}
-
-TEST_F(SilenceTest, IsHopelessOnlyWhenNothingAtAllIsHeard) {
-  look(2 * kSecond, {.delivered = 7, .in_flight = 100});
-  EXPECT_TRUE(silence.hopeless(kSecond));
-  silence.look({.delivered = 7, .in_flight = 100, .heard = 0}, 0, now + kLook);
-  EXPECT_TRUE(silence.suspicious());
-  EXPECT_FALSE(silence.hopeless(kSecond));
-}
-
-TEST_F(SilenceTest, AMistakeMakesMorePatient) {
-  look(40 * kMillisecond, {.delivered = 7, .in_flight = 100});
-  EXPECT_TRUE(silence.suspicious());
-  silence.forgive(now);
-  look(40 * kMillisecond, {.delivered = 8, .in_flight = 100});
-  EXPECT_FALSE(silence.suspicious());
-  look(40 * kMillisecond, {.delivered = 8, .in_flight = 100});
-  EXPECT_TRUE(silence.suspicious());
-}
 
 class TrunkSilence : public TrunkPair {
  protected:
@@ -119,6 +52,23 @@ TEST_F(TrunkSilence, IsNoneWhileWhatWasSentIsStillLeaving) {
   EXPECT_TRUE(a->receiver.suspected.empty());
   listen(60 * kMillisecond);
   EXPECT_EQ(a->receiver.suspected, std::vector<int>{static_cast<int>(silent)});
+}
+
+TEST_F(TrunkSilence, AFarEndThatHoldsBackIsNoSuspect) {
+  send_into_silence(2);
+  listen(28 * kMillisecond);
+  EXPECT_TRUE(a->receiver.suspected.empty());
+  a->lanes[silent]->beat.in_flight = 0;  // at the last moment
+  listen(100 * kMillisecond);
+  EXPECT_TRUE(a->receiver.suspected.empty());
+}
+
+/// A pulse is a system call, and most lanes of a large job have nothing under way.
+TEST_F(TrunkSilence, OnlyLanesWithSomethingUnderWayAreAsked) {
+  send_into_silence(2);
+  listen(20 * kMillisecond);
+  EXPECT_EQ(a->lanes[silent]->asked, 5);
+  EXPECT_EQ(a->lanes[other]->asked, 0);
 }
 
 TEST_F(TrunkSilence, AnotherLaneIsOfUseOnlyAsLongAsOneSaysNothing) {

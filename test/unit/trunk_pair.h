@@ -64,7 +64,7 @@ class HandLane final : public Lane {
   }
   void redirect(std::size_t index) override { redirected.push_back(index); places.segments[index].data = nullptr; }
   std::size_t fill() override { return beat.in_flight; }
-  LanePulse pulse() override { return beat; }
+  LanePulse pulse() override { return ++asked, beat; }
   Nanoseconds min_rtt() override { return 0; }
   double rate() override { return speed; }
   void close() override { dead = true; }
@@ -81,6 +81,7 @@ class HandLane final : public Lane {
   bool stuck = false;  ///< frames are taken only partly
   bool dead = false;
   int owned = 0;
+  int asked = 0;       ///< for its pulse
   SentFrame partial;
   std::vector<Gather> rest;
   std::deque<SentFrame> frames;  ///< handed over

@@ -1,0 +1,94 @@
+// SPDX-License-Identifier: BSD-3-Clause
+/// How the silence of one lane's far end is judged from its pulse.
+#include "trunk/silence.h"
+
+#include <gtest/gtest.h>
+
+namespace nezha::test {
+namespace {
+
+constexpr Nanoseconds kLook = 4 * kMillisecond;
+
+class SilenceTest : public testing::Test {
+ protected:
+  void look(Nanoseconds time, LanePulse pulse) {
+    for (const Nanoseconds end = now + time; now < end;) {
+      now += kLook;
+      pulse.heard += kLook;
+      silence.look(pulse, expected, now);
+    }
+  }
+
+  Nanoseconds now = kSecond;
+  Nanoseconds expected = 0;
+  Silence silence;
+};
+
+TEST_F(SilenceTest, IsSuspiciousAfterItsFloor) {
+  look(20 * kMillisecond, {.delivered = 7, .in_flight = 100});
+  EXPECT_FALSE(silence.suspicious());
+  look(20 * kMillisecond, {.delivered = 7, .in_flight = 100});
+  EXPECT_TRUE(silence.suspicious());
+}
+
+TEST_F(SilenceTest, IsNoneWhileAnythingIsAnswered) {
+  for (std::uint64_t i = 0; i < 100; ++i) look(20 * kMillisecond, {.delivered = i, .in_flight = 100});
+  EXPECT_FALSE(silence.suspicious());
+}
+
+TEST_F(SilenceTest, IsNoneWhileTheFarEndHoldsBack) {
+  look(100 * kMillisecond, {.delivered = 7, .in_flight = 0});
+  EXPECT_FALSE(silence.suspicious());
+  look(20 * kMillisecond, {.delivered = 7, .in_flight = 100});
+  EXPECT_FALSE(silence.suspicious());
+}
+
+/// What waits for its window asks for no answer, and no acknowledgement has to say so.
+TEST_F(SilenceTest, EndsAtOnceWhenTheFarEndHoldsBack) {
+  look(40 * kMillisecond, {.delivered = 7, .in_flight = 100});
+  EXPECT_TRUE(silence.suspicious());
+  look(kLook, {.delivered = 7, .in_flight = 0});
+  EXPECT_EQ(silence.lasted(), 0);
+}
+
+TEST_F(SilenceTest, WaitsAsLongAsTheQueueTakes) {
+  expected = 300 * kMillisecond;
+  look(300 * kMillisecond, {.delivered = 7, .in_flight = 100});
+  EXPECT_FALSE(silence.suspicious());
+  look(50 * kMillisecond, {.delivered = 7, .in_flight = 100});
+  EXPECT_TRUE(silence.suspicious());
+}
+
+TEST_F(SilenceTest, WaitsAsLongAsAnAnswerUsuallyTakes) {
+  look(60 * kMillisecond, {.delivered = 7, .in_flight = 100, .rtt = 50 * kMillisecond});
+  EXPECT_FALSE(silence.suspicious());
+  look(40 * kMillisecond, {.delivered = 7, .in_flight = 100, .rtt = 50 * kMillisecond});
+  EXPECT_TRUE(silence.suspicious());
+}
+
+TEST_F(SilenceTest, TimeThatNobodyLookedDoesNotCount) {
+  silence.look({.delivered = 7, .in_flight = 100}, 0, now);
+  silence.look({.delivered = 7, .in_flight = 100, .heard = 3 * kSecond}, 0, now + 3 * kSecond);
+  EXPECT_FALSE(silence.suspicious());
+}
+
+TEST_F(SilenceTest, IsHopelessOnlyWhenNothingAtAllIsHeard) {
+  look(2 * kSecond, {.delivered = 7, .in_flight = 100});
+  EXPECT_TRUE(silence.hopeless(kSecond));
+  silence.look({.delivered = 7, .in_flight = 100, .heard = 0}, 0, now + kLook);
+  EXPECT_TRUE(silence.suspicious());
+  EXPECT_FALSE(silence.hopeless(kSecond));
+}
+
+TEST_F(SilenceTest, AMistakeMakesMorePatient) {
+  look(40 * kMillisecond, {.delivered = 7, .in_flight = 100});
+  EXPECT_TRUE(silence.suspicious());
+  silence.forgive(now);
+  look(40 * kMillisecond, {.delivered = 8, .in_flight = 100});
+  EXPECT_FALSE(silence.suspicious());
+  look(40 * kMillisecond, {.delivered = 8, .in_flight = 100});
+  EXPECT_TRUE(silence.suspicious());
+}
+
+}  // namespace
+}  // namespace nezha::test
