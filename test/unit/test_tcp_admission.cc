@@ -6,7 +6,7 @@
 
 #include "open_descriptors.h"
 #include "rail/tcp/proof.h"
-#include "tcp_pair.h"
+#include "tcp_through.h"
 
 namespace nezha::test {
 namespace {

@@ -6,23 +6,18 @@
 
 #include "rail/frame.h"
 #include "random_bytes.h"
-#include "tcp_pair.h"
+#include "tcp_through.h"
 
 namespace nezha::test {
 namespace {
 
-/// A lane whose bytes pass through the test.
-class TcpCutTest : public TcpPair {
+class TcpCutTest : public TcpThrough {
  protected:
-  void SetUp() override {
-    Trap trap;
-    connect(0, trap.address);
-    Fd from_a;
-    ASSERT_TRUE(drive([&] { return bool(from_a = trap.accept()); }, a, b));
-    middle = std::make_unique<InTheMiddle>(std::move(from_a), b.transport->rails()[0]);
-    ASSERT_TRUE(drive([&] { return middle->carry(), a.lanes.size() == 1 && b.lanes.size() == 1; }, a, b));
+  void reset() {
+    const linger at_once{1, 0};
+    setsockopt(middle->to_one().fd(), SOL_SOCKET, SO_LINGER, &at_once, sizeof at_once);
+    middle.reset();
   }
-  std::unique_ptr<InTheMiddle> middle;
 };
 
 TEST_F(TcpCutTest, ACutConnectionIsDownOnBothSides) {
@@ -41,11 +36,19 @@ TEST_F(TcpCutTest, ACutConnectionIsDownOnBothSides) {
 }
 
 TEST_F(TcpCutTest, AResetIsSaidToBeOne) {
-  const linger reset{1, 0};
-  setsockopt(middle->to_one().fd(), SOL_SOCKET, SO_LINGER, &reset, sizeof reset);
-  middle.reset();
+  reset();
   ASSERT_TRUE(drive([&] { return !a.logs[0]->downs.empty(); }, a));
   EXPECT_NE(a.logs[0]->downs[0].find("receiving: Connection reset by peer"), std::string::npos) << a.logs[0]->downs[0];
+}
+
+/// Who sends takes the error away: afterwards the socket only says that it is closed.
+TEST_F(TcpCutTest, AResetThatASendMeetsIsSaidToBeOne) {
+  reset();
+  Lane::Sent sent = Lane::Sent::whole;
+  for (int i = 0; i < 5000 && (sent = a.lanes[0]->send(Bytes(10), {})) == Lane::Sent::whole; ++i) poll(nullptr, 0, 1);
+  EXPECT_EQ(sent, Lane::Sent::down) << "its trunk sends elsewhere at once";
+  ASSERT_TRUE(drive([&] { return !a.logs[0]->downs.empty(); }, a));
+  EXPECT_NE(a.logs[0]->downs[0].find("sending: Connection reset by peer"), std::string::npos) << a.logs[0]->downs[0];
 }
 
 TEST_F(TcpCutTest, ABadFrameClosesThatLane) {

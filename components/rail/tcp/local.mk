@@ -16,14 +16,19 @@ engine_sources += \
 	%D%/tcp_transport.cc %D%/tcp_transport.h
 
 gtest_programs += test/unit/test_tcp_admission test/unit/test_tcp_announcement test/unit/test_tcp_discover \
-	test/unit/test_tcp_lane test/unit/test_tcp_lane_cut test/unit/test_tcp_lane_memory test/unit/test_tcp_lane_worker
-test_unit_test_tcp_admission_SOURCES = test/unit/test_tcp_admission.cc test/unit/open_descriptors.h test/unit/tcp_pair.h
+	test/unit/test_tcp_lane test/unit/test_tcp_lane_cut test/unit/test_tcp_lane_memory test/unit/test_tcp_lane_pulse \
+	test/unit/test_tcp_lane_worker
+test_unit_test_tcp_admission_SOURCES = \
+	test/unit/test_tcp_admission.cc test/unit/open_descriptors.h test/unit/tcp_through.h test/unit/tcp_pair.h
 test_unit_test_tcp_announcement_SOURCES = test/unit/test_tcp_announcement.cc
 test_unit_test_tcp_discover_SOURCES = test/unit/test_tcp_discover.cc
 test_unit_test_tcp_lane_SOURCES = test/unit/test_tcp_lane.cc test/unit/tcp_pair.h test/unit/random_bytes.h
-test_unit_test_tcp_lane_cut_SOURCES = test/unit/test_tcp_lane_cut.cc test/unit/tcp_pair.h test/unit/random_bytes.h
+test_unit_test_tcp_lane_cut_SOURCES = \
+	test/unit/test_tcp_lane_cut.cc test/unit/tcp_through.h test/unit/tcp_pair.h test/unit/random_bytes.h
 test_unit_test_tcp_lane_memory_SOURCES = \
 	test/unit/test_tcp_lane_memory.cc test/unit/tcp_pair.h test/unit/random_bytes.h \
 	test/unit/count_allocations.cc test/unit/count_allocations.h
+test_unit_test_tcp_lane_pulse_SOURCES = \
+	test/unit/test_tcp_lane_pulse.cc test/unit/tcp_through.h test/unit/tcp_pair.h test/unit/random_bytes.h
 test_unit_test_tcp_lane_worker_SOURCES = \
 	test/unit/test_tcp_lane_worker.cc test/unit/tcp_pair.h test/unit/random_bytes.h
