@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-/// What a process's peers may cost, and who is told of it.
+/// What a process's peers may cost, when their team may begin, and who is told of what.
 #include <gtest/gtest.h>
 
 #include "engine/core.h"
@@ -83,6 +83,35 @@ class OneOfAJob : public testing::Test {
   test::HandLane lane{{2, 0, 0, false, 1}};  ///< outlives the core, which closes it
   Core core;
 };
+
+/// A team of this process, which is rank 0, and one other.
+class Agreed : public OneOfAJob {
+ protected:
+  /// What they come to when the other has nothing against it.
+  nezha_team_state_t agree() {
+    core.step(clock.now());
+    std::array<std::uint64_t, NEZHA_VOTE_WORDS> words{};
+    core.vote(*team, words);
+    return core.decide(*team, words);
+  }
+  void add_pair() {
+    add_peer(1);
+    team = core.create_team("both", 0, {nullptr, latest});
+  }
+
+  Team* team = nullptr;
+};
+
+/// Else the first call would wait for the lane, and in vain for one that does not come back, while the incumbent might do.
+TEST_F(Agreed, WhereAPairHasJustLostItsLaneNotToBegin) {
+  add_pair();
+  core.lane_up(lane);
+  latest->trunk->lane_down(lane, {Code::io, "gone"});
+  EXPECT_EQ(agree(), NEZHA_TEAM_WIRING);
+  EXPECT_EQ(agree(), NEZHA_TEAM_WIRING) << "it is not declined either: the lane may come back";
+  core.lane_up(lane);
+  EXPECT_EQ(agree(), NEZHA_TEAM_READY);
+}
 
 class Memory : public OneOfAJob {};
 
