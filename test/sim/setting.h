@@ -53,6 +53,7 @@ struct Setting {
   std::vector<std::vector<Nanoseconds>> late;      ///< by rank and port: when it has a carrier for the first time
   FaultRates faults;
   Nanoseconds longest_thought = 0;  ///< between two calls of a thread
+  bool may_fail = false;            ///< calls may, although all ranks live
 
   /// A rail, or a process, may be missing for longer than a team waits for it.
   bool may_decline() const;

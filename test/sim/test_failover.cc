@@ -179,6 +179,23 @@ TEST(AllRails, OfANodeThatIsGivenUpSoonerThanItsLanes) {
   EXPECT_EQ(story.failed, 3U);
 }
 
+/// All others hear everybody, and would wait for ever for what these two cannot give them: they are told.
+TEST(AllRails, OfOnePairFailTheWholeTeam) {
+  for (const AlgorithmChoice algorithm : {AlgorithmChoice::ring, AlgorithmChoice::mesh, AlgorithmChoice::halving}) {
+    Scenario scenario;
+    scenario.timeout = 2;
+    scenario.algorithm = algorithm;
+    const Story story = play(scenario, {{1, kMillisecond, [](World& world) {
+                                           world.setting().may_fail = true;
+                                           for (std::size_t port = 0; port < 2; ++port)
+                                             world.faults().silence_between(0, 1, port, Way::both, kForEver);
+                                         }}});
+    EXPECT_EQ(story.failure, "");
+    EXPECT_EQ(story.failed, 4U) << "every rank gets an error";
+    EXPECT_LT(story.took[1], 4 * kSecond);
+  }
+}
+
 /// Once more, in the middle of the wait for the first.
 TEST(AllRails, OfTwoDeadProcesses) {
   Scenario scenario;

@@ -212,7 +212,7 @@ void World::call_failed(std::size_t call, const std::string& error, Nanoseconds 
   last_done_ = network_.now();
   const std::string what = "call " + std::to_string(call) + " has failed";
   talk(what + ": " + error);
-  if (!has_dead(program_.calls[call].team)) return fail(what + " although all its ranks live: " + error);
+  if (!setting_.may_fail && !has_dead(program_.calls[call].team)) return fail(what + " although all its ranks live: " + error);
   const Nanoseconds waited = network_.now() - std::max(began, died_);
   if (waited > setting_.config.timeout * kSecond + kLate) fail(what + ", but only after " + std::to_string(waited) + " ns");
 }

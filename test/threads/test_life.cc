@@ -2,6 +2,7 @@
 /// Ranks and teams that come late, come and go, or are gone.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <array>
 #include <chrono>
 #include <string_view>
@@ -29,6 +30,12 @@ void sum_up(Ranks& ranks, Team& team, std::size_t bytes, int late = -1) {
     EXPECT_EQ(team.allreduce(rank, make_call(sum, count, vector.data(), vector.data())), NEZHA_OK);
     EXPECT_TRUE(vector == expected) << "on rank " << rank;
   });
+}
+
+/// How often it has given up.
+std::ptrdiff_t failures(const Rank& rank) {
+  const std::vector<std::string> lines = rank.lines();
+  return std::count_if(lines.begin(), lines.end(), [](const std::string& line) { return line.find(" has failed: ") != std::string::npos; });
 }
 
 class Late : public testing::TestWithParam<const char*> {};
@@ -130,6 +137,25 @@ TEST(Engine, EndsWhenNothingIsDue) {
   for (int rank = 0; rank < ranks.size(); ++rank) ranks.at(rank).destroy();
 }
 
+/// No frame is left that could carry the acknowledgement of the last one.
+TEST(Engine, AcknowledgesWhileTheApplicationComputes) {
+  Ranks ranks(2, {{"single_node", "1"}, {"algorithm", "doubling"}});
+  Team team(ranks, "both");
+  ASSERT_TRUE(team.start());
+  const auto frames = [&] {
+    std::uint64_t sent = 0;
+    for (int rank = 0; rank < ranks.size(); ++rank)
+      for (const nezha_rail_stats_t& rail : ranks.at(rank).rails()) sent += rail.frames_sent;
+    return sent;
+  };
+  sum_up(ranks, team, 64);
+  std::this_thread::sleep_for(milliseconds(300));
+  const std::uint64_t before = frames();
+  sum_up(ranks, team, 64);
+  for (int i = 0; i < 1000 && frames() < before + 3; ++i) std::this_thread::sleep_for(milliseconds(10));
+  EXPECT_GE(frames(), before + 3) << "one from each rank, and whoever got the later one answers";
+}
+
 TEST(Engine, GoneInTheMiddleOfACall) {
   Ranks ranks(3, {{"single_node", "1"}, {"timeout", "1"}});
   Team team(ranks, "everybody");
@@ -150,7 +176,8 @@ TEST(Engine, GoneInTheMiddleOfACall) {
     std::array<char, 256> story{};
     nezha_team_error(team.handle(rank), story.data(), story.size());
     EXPECT_NE(std::string_view(story.data()).find("rank 2 on here"), std::string_view::npos) << story.data();
-    EXPECT_EQ(call(rank), NEZHA_ERR_FAILED) << "and again, at once";
+    EXPECT_EQ(call(rank), NEZHA_ERR_FAILED) << "and again";
+    EXPECT_EQ(failures(ranks.at(rank)), 1) << "at once: nobody was waited for once more";
   });
 }
 
