@@ -63,5 +63,20 @@ TEST_F(TcpLinks, AreLookedAtAgainWhenThatWasNotPossible) {
   EXPECT_TRUE(drive([&] { return a->logged("rail tcp/nz0 is lost: nz0 has lost its address"); }, *a));
 }
 
+/// The error of a call that gave up names the last thing that each lane has heard.
+TEST_F(TcpLinks, WhoTriesOverALostRailHearsWhatIsWrong) {
+  ASSERT_TRUE(set_address(2));
+  ASSERT_TRUE(drive([&] { return a->logged("is lost"); }, *a));
+  a->transport->connect({22, 0, 0, false}, 0, a->transport->rails()[0], clock.now() + kSecond);
+  ASSERT_TRUE(drive([&] { return !a->failures.empty(); }, *a));
+  EXPECT_NE(a->failures[0].find("the rail is lost: nz0 has lost its address"), std::string::npos) << a->failures[0];
+  ASSERT_TRUE(set_address(1));
+  ASSERT_TRUE(drive([&] { return a->logged("is back at 10.77.0.1"); }, *a));
+  a->known = 22;
+  a->transport->connect({22, 0, 0, false}, 0, RailAddress{"tcp", "nobody", 4, {10, 77, 0, 1}, 8, 1, 0}, clock.now() + kSecond);
+  ASSERT_TRUE(drive([&] { return a->failures.size() == 2; }, *a));
+  EXPECT_EQ(a->failures[1].find("the rail is lost"), std::string::npos) << a->failures[1];
+}
+
 }  // namespace
 }  // namespace nezha::test

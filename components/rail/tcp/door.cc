@@ -131,7 +131,8 @@ void Door::connect(const LaneSpec& spec, std::size_t local, const RailAddress& r
   const auto fail = [&](const Status& why) {
     failures_.push_back({spec, connect_error(local, peer, why)});
   };
-  if (!rails_[local].up) return fail({Code::io, "the rail is lost"});
+  if (const std::string& trouble = rails_[local].trouble; !trouble.empty())
+    return fail({Code::no_rail, "the rail is lost: " + trouble});
   const Interface& interface = rails_[local].interface;
   if (remote.family != interface.family) return fail({Code::bad_peer, "one side is IPv4 and the other IPv6"});
   Fd fd;

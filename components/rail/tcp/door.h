@@ -70,7 +70,7 @@ class Door {
     Listeners listeners;
     std::uint8_t number = 0;       ///< among the process's rails
     std::uint32_t index = 0;       ///< the kernel's number of the device when the listeners were opened; 0 = not known
-    bool up = true;                ///< link and address are there
+    std::string trouble;           ///< why it cannot be used; empty: link and address are there
     bool shares_subnet = false;    ///< with another rail of this process, over IPv4
     std::size_t pending = 0;       ///< handshakes of connections that came in
     Nanoseconds paused_until = 0;  ///< 0: accepting

@@ -57,6 +57,7 @@ void Door::follow_name(std::size_t rail, const SystemInterface& device) {
 Door::Link Door::look_at(std::size_t rail, std::span<const SystemInterface> present, std::span<const Interface> fit) {
   Rail& mine = rails_[rail];
   if (mine.interface.device == "lo") return {};
+  const bool was_up = mine.trouble.empty();
   const SystemInterface* device = device_of(mine, present);
   if (device != nullptr) follow_name(rail, *device);
   const Interface now = now_of(device, mine.interface, fit);
@@ -65,22 +66,22 @@ Door::Link Door::look_at(std::size_t rail, std::span<const SystemInterface> pres
   Link link;
   link.why = trouble_of(device, now);
   if (link.why.empty() && another) {
-    if (mine.up) link.lost = true, link.why = now.device + (moved ? " has another address now" : " is another one now");
+    if (was_up) link.lost = true, link.why = now.device + (moved ? " has another address now" : " is another one now");
     if (const Status status = reopen(rail, now); status.ok())
       mine.index = device->index;
     else
       link.why = status.text();
   } else {
-    link.lost = mine.up && !link.why.empty();
+    link.lost = was_up && !link.why.empty();
   }
   const bool up = device != nullptr && trouble_of(device, mine.interface).empty() && mine.index == device->index;
-  link.back = up && (!mine.up || another);
-  if (up != mine.up || another) {
+  link.back = up && (!was_up || another);
+  if (up != was_up || another) {
     const std::string what = up ? "is back at " + address_text(mine.interface.family, mine.interface.address)
                                 : "is lost: " + link.why;
     log_.line(1, "rail %s %s", addresses_[rail].label().c_str(), what.c_str());
   }
-  mine.up = up;
+  mine.trouble = up ? std::string() : link.why;
   return link;
 }
 
