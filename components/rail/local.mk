@@ -7,5 +7,5 @@ engine_sources += \
 	%D%/rail.h
 
 gtest_programs += test/unit/test_frame test/unit/test_pairing
-test_unit_test_frame_SOURCES = test/unit/test_frame.cc
+test_unit_test_frame_SOURCES = test/unit/test_frame.cc test/unit/no_lane.h
 test_unit_test_pairing_SOURCES = test/unit/test_pairing.cc

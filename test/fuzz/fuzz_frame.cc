@@ -12,6 +12,7 @@
 #include "rail/frame.h"
 #include "rail/frame_reader.h"
 
+#include "../unit/no_lane.h"
 #include "require.h"
 
 namespace {
@@ -39,19 +40,6 @@ class Input {
 
 struct Frame {
   Bytes header, payload;
-};
-
-class NoLane final : public Lane {
- public:
-  NoLane() : Lane({}) {}
-  Sent send(std::span<const std::byte>, std::span<const Gather>) override { return Sent::down; }
-  bool busy() const override { return false; }
-  void own_rest() override {}
-  void redirect(std::size_t) override {}
-  std::size_t fill() override { return 0; }
-  Nanoseconds min_rtt() override { return 0; }
-  double rate() override { return 0; }
-  void close() override {}
 };
 
 /// Gives every segment memory of exactly its size, so that the sanitizer sees a byte too much.
@@ -142,7 +130,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   std::vector<Frame> good;
   const Bytes stream = stream_of(input, good);
 
-  static NoLane lane;
+  static test::NoLane lane;
   static Bytes bin(64 * 1024);
   FrameReader reader({2048, 4096, 256}, bin);
   Checker checker(good, cut);

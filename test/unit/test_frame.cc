@@ -7,6 +7,7 @@
 #include <cstring>
 #include <random>
 
+#include "no_lane.h"
 #include "rail/frame_reader.h"
 
 namespace nezha {
@@ -77,19 +78,6 @@ TEST(Frame, SizesBeyondTheLimitsAreRefusedWithAText) {
   EXPECT_NE(read_envelope(wire.data(), envelope).text().find("version 2"), std::string::npos);
 }
 
-class NoLane final : public Lane {
- public:
-  NoLane() : Lane({}) {}
-  Sent send(std::span<const std::byte>, std::span<const Gather>) override { return Sent::down; }
-  bool busy() const override { return false; }
-  void own_rest() override {}
-  void redirect(std::size_t) override {}
-  std::size_t fill() override { return 0; }
-  Nanoseconds min_rtt() override { return 0; }
-  double rate() override { return 0; }
-  void close() override {}
-};
-
 /// Lays each payload out in random places, some of them the bin, and keeps what arrived.
 class Keeper final : public LaneEvents {
  public:
@@ -139,7 +127,7 @@ std::size_t scatter(const Bytes& wire, std::size_t at, std::size_t most, std::sp
 TEST(FrameReader, FramesSurviveEverySplit) {
   Random random(42);
   Bytes bin(1000);
-  NoLane lane;
+  test::NoLane lane;
   for (int round = 0; round < 60; ++round) {
     FrameReader reader({2048, 4096, 100}, std::span(bin).first(200 + random() % 800));
     Keeper keeper(random);
@@ -173,7 +161,7 @@ TEST(FrameReader, FramesSurviveEverySplit) {
 TEST(FrameReader, LargePayloadsAreReadToTheirPlacesWithAShortTail) {
   Random random(1);
   Bytes bin(65536);
-  NoLane lane;
+  test::NoLane lane;
   FrameReader reader({16384, 16384, 256}, bin);
   Keeper keeper(random);
   const Bytes wire = wire_of({Bytes(40), Bytes(100000)});
