@@ -17,6 +17,7 @@ struct Call {
   std::size_t element = 0;  ///< bytes of one
   std::size_t chunk = 0;    ///< bytes, a multiple of element: the same on all ranks
   bool one_rail = false;    ///< what is sent keeps to the best rail
+  RailSet rails = 0;        ///< or to these of this process, as long as any of them is up
   Reducer reducer;
 
   std::size_t bytes() const { return count * element; }

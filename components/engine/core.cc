@@ -144,7 +144,7 @@ void Core::vote(Team& team, std::array<std::uint64_t, NEZHA_VOTE_WORDS>& words) 
   TeamId fresh = 0;
   if (!random_id(fresh).ok()) failed = true;
   if (team.rank() == 0) {
-    team.offer(tables_.rows(team.shape()));
+    team.offer(tables_.rows(team.shape(), rails_of_first(team)));
     tables_.complain(notices_);
   }
   team.vote(words, Plan::from(config_), fresh, ready, failed);
@@ -160,6 +160,7 @@ nezha_team_state_t Core::decide(Team& team, const std::array<std::uint64_t, NEZH
             after == NEZHA_TEAM_READY ? "ready" : "declined");
   if (after == NEZHA_TEAM_READY) {
     ready_[team.id()] = &team;
+    team.table().name_rails(rails_of_first(team));
     if (!team.rows_due()) compare_rows(team, {});
   }
   if (after == NEZHA_TEAM_DECLINED)

@@ -54,6 +54,9 @@ class Core final : public PieceReceiver, public Admission {
   bool wired(const Team& team) const;
   void vote(Team& team, std::array<std::uint64_t, NEZHA_VOTE_WORDS>& words);
   nezha_team_state_t decide(Team& team, const std::array<std::uint64_t, NEZHA_VOTE_WORDS>& words);
+  /// The rails of this process that are, to the team, those of its rank 0: on that node the ones of the same names, elsewhere
+  /// the ones that have lanes to them.
+  RailSet rails_here(const Team& team, RailSet rails) const;
   /// The operation that hands out what rank 0 knows is over.
   void take_rows(Team& team);
   /// The job is about to end, everywhere: lanes that are lost are no news.
@@ -118,6 +121,7 @@ class Core final : public PieceReceiver, public Admission {
   Nanoseconds wiring_patience() const;
   void all_are_there(Team& team);
   void keep_table(const Team& team);
+  RailNames rails_of_first(const Team& team) const;
   void compare_rows(const Team& team, std::span<const std::uint64_t> rows);
   void lanes_changed(const Peer& peer, bool lost);
   void connect(const Peer& peer, const Wire& wire, Nanoseconds deadline);

@@ -6,7 +6,35 @@
 
 namespace nezha {
 
-static_assert(kMostRails == kMaxRails);
+static_assert(kMostRails == kMaxRails && kMaxRails <= 8 * sizeof(RailSet));
+
+namespace {
+
+RailNames names_of(std::span<const RailAddress> rails) {
+  RailNames names;
+  for (const RailAddress& rail : rails) names.push_back(rail.label());
+  return names;
+}
+
+bool same_name(const RailAddress& a, const RailAddress& b) { return a.transport == b.transport && a.name == b.name; }
+
+}  // namespace
+
+RailNames Core::rails_of_first(const Team& team) const {
+  return names_of(team.rank() == 0 ? self_.rails : team.peers().front()->address.rails);
+}
+
+RailSet Core::rails_here(const Team& team, RailSet rails) const {
+  if (team.rank() == 0 || rails == 0) return rails;
+  const Peer& first = *team.peers().front();
+  RailSet here = 0;
+  for (std::size_t rail = 0; first.same_node && rail < self_.rails.size(); ++rail)
+    for (std::size_t other = 0; other < first.address.rails.size(); ++other)
+      if (has(rails, other) && same_name(self_.rails[rail], first.address.rails[other])) here |= only(rail);
+  for (const Wire& wire : first.wires)
+    if (!first.same_node && has(rails, wire.rails.remote)) here |= only(wire.rails.local);
+  return here;
+}
 
 void Core::take_rows(Team& team) {
   Table::Recalled recalled;
@@ -20,21 +48,23 @@ void Core::take_rows(Team& team) {
                         {tables_.path().text, team.name(), std::to_string(recalled.left_out), recalled.example,
                          team.plan().reproducible ? "reproducible allows only ring, mesh and single_step"
                                                   : "it cannot carry vectors of all these sizes"}});
+  const Lacking lacking = tables_.lacking(team.shape(), rails_of_first(team));
+  if (lacking.classes != 0 && team.plan().algorithm == AlgorithmChoice::automatic)
+    notices_.push_back({"table partly used", {tables_.path().text, team.name(), std::to_string(lacking.classes), lacking.example,
+                                              "the node of the communicator's rank 0 has no such rail"}});
 }
 
 /// A rank that was given a file with other contents is to know that they do not count. One without a file is not.
 void Core::compare_rows(const Team& team, std::span<const std::uint64_t> rows) {
   if (team.rank() == 0) return;
-  const std::vector<std::uint64_t> own = tables_.rows(team.shape());
+  const std::vector<std::uint64_t> own = tables_.rows(team.shape(), rails_of_first(team));
   if (!own.empty() && !std::equal(own.begin(), own.end(), rows.begin(), rows.end()))
     notices_.push_back({"parameters differ", {team.name(), std::to_string(team.rank())}});
 }
 
 void Core::keep_table(const Team& team) {
   if (!tables_.saves()) return;
-  std::vector<std::string> names;
-  for (const RailAddress& rail : self_.rails) names.push_back(rail.label());
-  tables_.keep(team.shape(), team.table(), names);
+  tables_.keep(team.shape(), team.table(), names_of(self_.rails));
 }
 
 void Core::save_tables() {

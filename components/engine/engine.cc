@@ -200,6 +200,7 @@ int Engine::allreduce(Team& team, const nezha_allreduce_t& what) {
   call.count = what.count;
   call.element = what.element;
   call.one_rail = way.one_rail;
+  call.rails = core_.rails_here(team, way.rails);
   call.chunk = team.plan().chunk_for(way, bytes, what.element, team.size());
   call.reducer = {find_kernel(what.type, what.op), host_.reduce, host_.ctx, what.reduce_ctx, what.element};
   const bool by_rail = trace_ || (team.table().measures() && core_.saves_tables());
@@ -212,7 +213,7 @@ int Engine::allreduce(Team& team, const nezha_allreduce_t& what) {
     Trace::Bytes carried = by_rail ? core_.sent() : Trace::Bytes{};
     for (std::size_t rail = 0; rail < carried.size(); ++rail) carried[rail] -= before[rail];
     team.table().took(took, carried);
-    if (trace_) trace_->call(start, bytes, team.size(), way, carried);
+    if (trace_) trace_->call(start, bytes, team.size(), way, team.table().rails(), carried);
   }
   if (core_.has_notices()) show_notices(lock);
   return team.error().empty() ? NEZHA_OK : NEZHA_ERR_FAILED;
@@ -235,7 +236,7 @@ void Engine::incumbent_done(Team& team) {
   if (team.incumbent_since == 0) return;
   Lock lock(mutex_);
   if (team.table().measures()) team.table().took(clock_.now() - team.incumbent_since);
-  if (trace_) trace_->call(team.incumbent_since, team.incumbent_bytes, team.size(), {}, {});
+  if (trace_) trace_->call(team.incumbent_since, team.incumbent_bytes, team.size(), {}, {}, {});
   team.incumbent_since = 0;
 }
 

@@ -14,7 +14,7 @@ Status read(const FilePath& path, TableFile& file) {
   return parse_table(text, file);
 }
 
-std::vector<RailShare> shares(std::span<const std::uint64_t> carried, std::span<const std::string> rails) {
+std::vector<RailShare> shares(std::span<const std::uint64_t> carried, const RailNames& rails) {
   std::uint64_t all = 0;
   for (const std::uint64_t bytes : carried) all += bytes;
   std::vector<RailShare> shares;
@@ -37,14 +37,14 @@ bool is_known(const SizeClass& one) {
   }
 }
 
-Rule rule_of(const SizeClass& one, std::size_t size_class, std::span<const std::string> rails) {
+Rule rule_of(const SizeClass& one, std::size_t size_class, const RailNames& own) {
   Rule rule;
   rule.first = rule.last = size_class;
   rule.chosen = one.chosen();
   rule.calls = one.calls();
   for (std::size_t i = 0; i < one.candidates().size(); ++i)
     if (one.measured(i) <= kMostTime) rule.measured.push_back({one.candidates()[i], one.measured(i)});
-  rule.shares = shares(one.carried(), rails);
+  rule.shares = shares(one.carried(), own);
   return rule;
 }
 
@@ -53,14 +53,14 @@ Rule rule_of(const SizeClass& one, std::size_t size_class, std::span<const std::
 TableFiles::TableFiles(FilePath load, FilePath save, std::string node)
     : load_(std::move(load)), save_(std::move(save)), node_(std::move(node)) {}
 
-std::vector<std::uint64_t> TableFiles::rows(const Shape& shape) {
+std::vector<std::uint64_t> TableFiles::rows(const Shape& shape, const RailNames& rails) {
   if (load_.empty()) return {};
   if (!loaded_) {
     loaded_.emplace();
     trouble_ = read(load_, *loaded_);
     if (trouble_.code() == Code::absent && load_ == save_) trouble_ = {};  // the first job of several
   }
-  return rows_of(*loaded_, shape);
+  return rows_of(*loaded_, shape, rails);
 }
 
 void TableFiles::complain(Notices& notices) {
@@ -68,14 +68,14 @@ void TableFiles::complain(Notices& notices) {
     notices.push_back({"table refused", {load_.text, node_, trouble.text()}});
 }
 
-void TableFiles::keep(const Shape& shape, const Table& table, std::span<const std::string> rails) {
+void TableFiles::keep(const Shape& shape, const Table& table, const RailNames& own) {
   for (std::size_t i = 0; i < kSizeClasses; ++i) {
     const SizeClass* one = table.size_class(i);
     if (one == nullptr || !is_known(*one)) continue;
     // Of several communicators of one shape the one that has called more knows more.
     const ShapeRules* before = learned_.find(shape);
     const Rule* known = before == nullptr ? nullptr : find_rule(*before, i);
-    if (known == nullptr || known->calls <= one->calls()) learned_.keep(shape, rule_of(*one, i, rails));
+    if (known == nullptr || known->calls <= one->calls()) learned_.keep(shape, rule_of(*one, i, own), table.rails());
   }
 }
 
@@ -86,7 +86,9 @@ Status TableFiles::merge() const {
   if (!status.ok() && status.code() != Code::absent)
     return {status.code(), "what is there cannot be read as a table: " + status.text()};
   for (const ShapeRules& shape : learned_.shapes)
-    for (const Rule& rule : shape.rules) file.keep({shape.ranks.least, shape.nodes.least}, rule);
+    for (const Rule& rule : shape.rules)
+      if (!file.keep({shape.ranks.least, shape.nodes.least}, rule, learned_.rails))
+        return {Code::internal, "it would name more than " + std::to_string(kMostRails) + " rails"};
   const std::string text = write_table(file);
   TableFile again;
   if (const Status sound = parse_table(text, again); !sound.ok())

@@ -23,14 +23,16 @@ class TableFiles {
   TableFiles(FilePath load, FilePath save, std::string node);
 
   const FilePath& path() const { return load_; }
-  /// What the file knows of teams of that shape, in the words of rows.h; none: nothing.
-  std::vector<std::uint64_t> rows(const Shape& shape);
+  /// What the file knows of teams of that shape, in the words of rows.h; none: nothing. `rails`: those of the team's rank 0.
+  std::vector<std::uint64_t> rows(const Shape& shape, const RailNames& rails);
+  /// After rows(): what they leave out for want of rails.
+  Lacking lacking(const Shape& shape, const RailNames& rails) const { return nezha::lacking(*loaded_, shape, rails); }
   /// Why the file cannot be used, once.
   void complain(Notices& notices);
 
   bool saves() const { return !save_.empty(); }
-  /// Keeps what a team has learned until save(). `rails`: their names, in the order of SizeClass::carried().
-  void keep(const Shape& shape, const Table& table, std::span<const std::string> rails);
+  /// Keeps what a team has learned until save(). `own`: this process's rails, in the order of SizeClass::carried().
+  void keep(const Shape& shape, const Table& table, const RailNames& own);
   /// Adds it to the file.
   void save(Notices& notices) const;
 

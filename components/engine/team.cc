@@ -145,7 +145,7 @@ void Team::start(const Call& call, AlgorithmChoice choice) {
   active_ = true;
   for (std::size_t peer = 0; peer < trunks_.size(); ++peer) {
     if (trunks_[peer] == nullptr) continue;
-    flows_[peer].open(id_, op_, call.element, call.one_rail);
+    flows_[peer].open(id_, op_, call.element, call.one_rail, call.rails);
     if (begun_by_[peer] >= op_) trunks_[peer]->began(flows_[peer]);
     trunks_[peer]->tell_begun(id_, op_, algorithm_->expected(static_cast<int>(peer), call));
   }

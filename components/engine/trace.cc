@@ -82,7 +82,8 @@ std::string Trace::list(const Bytes& bytes) const {
   return text + "]";
 }
 
-void Trace::call(Nanoseconds began, std::size_t bytes, int ranks, const Candidate& way, const Bytes& sent) {
+void Trace::call(Nanoseconds began, std::size_t bytes, int ranks, const Candidate& way, const RailNames& names,
+                 const Bytes& sent) {
   const Nanoseconds now = clock_.now(), took = now - began;
   const std::size_t index = size_class_of(bytes);
   Size& size = sizes_[index];
@@ -90,11 +91,12 @@ void Trace::call(Nanoseconds began, std::size_t bytes, int ranks, const Candidat
   size.calls += 1;
   if (size.calls <= kSingly) {
     line(R"({"kind":"call","t":%.3f,"ranks":%d,"bytes":%zu,"us":%.3f,"way":%s,"sent":%s})", milliseconds(began), ranks,
-         bytes, microseconds(took), json_text(text_of(way)).c_str(), list(sent).c_str());
+         bytes, microseconds(took), json_text(text_of(way, names)).c_str(), list(sent).c_str());
     return;
   }
   if (size.since != 0 && size.way != way) summarise(index, now);
   size.way = way;
+  if (size.since == 0) size.way_text = text_of(way, names);
   size.since += 1;
   size.time += took;
   size.least = size.since == 1 ? took : std::min(size.least, took);
@@ -106,7 +108,7 @@ void Trace::summarise(std::size_t index, Nanoseconds now) {
   line(R"({"kind":"calls","t":%.3f,"class":%zu,"calls":%llu,"us":%.3f,"least_us":%.3f,"way":%s,"sent":%s})",
        milliseconds(now), index, static_cast<unsigned long long>(size.since),
        microseconds(size.time) / static_cast<double>(size.since), microseconds(size.least),
-       json_text(text_of(size.way)).c_str(), list(size.sent).c_str());
+       json_text(size.way_text).c_str(), list(size.sent).c_str());
   const std::uint64_t calls = size.calls;
   size = Size{};
   size.calls = calls;

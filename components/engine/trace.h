@@ -44,8 +44,8 @@ class Trace final : public LaneWatcher {
   Trace(const Trace&) = delete;
   Trace& operator=(const Trace&) = delete;
 
-  /// A call that is over; `sent`: by each rail in it.
-  void call(Nanoseconds began, std::size_t bytes, int ranks, const Candidate& way, const Bytes& sent);
+  /// A call that is over; `names`: of the way's rails; `sent`: by each rail in it.
+  void call(Nanoseconds began, std::size_t bytes, int ranks, const Candidate& way, const RailNames& names, const Bytes& sent);
   void lane(std::string_view event, std::string_view label, std::string_view peer, std::string_view why) override;
   /// To be called often; writes down what came together since the last tick when one is over.
   void tick(Nanoseconds now);
@@ -61,6 +61,7 @@ class Trace final : public LaneWatcher {
     std::uint64_t since = 0;  ///< since the last tick, beyond those written singly
     Nanoseconds time = 0, least = 0;
     Candidate way;
+    std::string way_text;
     Bytes sent{};
   };
 

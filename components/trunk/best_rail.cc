@@ -10,8 +10,8 @@ namespace {
 
 class BestRail final : public Strategy {
  public:
-  LaneChoice choose(std::span<LaneState> lanes, std::size_t queued, Nanoseconds now) const override {
-    LaneState* home = home_lane(lanes);
+  LaneChoice choose(std::span<LaneState> lanes, RailSet rails, std::size_t queued, Nanoseconds now) const override {
+    LaneState* home = home_lane(lanes, rails);
     if (home == nullptr) return {};
     look_at_fill(*home, now);
     if (home->lane->busy() || home->fill >= fill_limit(*home)) return {};

@@ -32,11 +32,11 @@ bool calm(LaneState& lane, Nanoseconds now) {
 
 class EarliestFinish final : public Strategy {
  public:
-  LaneChoice choose(std::span<LaneState> lanes, std::size_t queued, Nanoseconds now) const override {
+  LaneChoice choose(std::span<LaneState> lanes, RailSet rails, std::size_t queued, Nanoseconds now) const override {
     // What is small goes where the peer's comes from: it carries the kernel's acknowledgement of that, otherwise a packet of
     // its own and half as dear as receiving.
     if (queued <= kSmall)
-      if (LaneState* lane = home_lane(lanes); lane != nullptr && calm(*lane, now)) return {lane, queued};
+      if (LaneState* lane = home_lane(lanes, rails); lane != nullptr && calm(*lane, now)) return {lane, queued};
     LaneState* best = nullptr;
     double best_finish = std::numeric_limits<double>::infinity();
     double later_finish = best_finish;  // of a lane that will take more when it has handed over what it holds
@@ -44,7 +44,7 @@ class EarliestFinish final : public Strategy {
     double total_fill = 0;
     const double unit = static_cast<double>(std::min(queued, kSmall));
     for (LaneState& lane : lanes) {
-      if (!lane.usable()) continue;
+      if (!lane.usable(rails)) continue;
       look_at_fill(lane, now);
       total_rate += pace(lane);
       total_fill += static_cast<double>(lane.fill);

@@ -13,11 +13,12 @@ bool less_urgent(const ReadyChunk& a, const ReadyChunk& b) {
 
 }  // namespace
 
-void Flow::open(TeamId team, OpNumber op, std::size_t element, bool one_rail) {
+void Flow::open(TeamId team, OpNumber op, std::size_t element, bool one_rail, RailSet rails) {
   team_ = team;
   op_ = op;
   element_ = element;
   one_rail_ = one_rail;
+  rails_ = rails;
   clear();
   begun = asked = false;
   charged = unacked = 0;

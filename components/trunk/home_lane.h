@@ -9,7 +9,8 @@
 namespace nezha {
 
 /// Both ends of a trunk, without a word between them, choose the same one: the first lane that is not clearly slower than the
-/// others, whose rates follow what they carry and change places all the time. Null: no lane is usable.
-LaneState* home_lane(std::span<LaneState> lanes);
+/// others, whose rates follow what they carry and change places all the time. `rails`: of whose lanes; 0 = of all. Null: none
+/// is usable.
+LaneState* home_lane(std::span<LaneState> lanes, RailSet rails);
 
 }  // namespace nezha

@@ -11,6 +11,7 @@
 #include "trunk/rail_load.h"
 #include "trunk/silence.h"
 #include "trunk/wire.h"
+#include "util/rail_set.h"
 
 namespace nezha {
 
@@ -39,6 +40,8 @@ struct LaneState {
 
   /// New bytes may go over it.
   bool usable() const { return lane != nullptr && !suspect; }
+  /// And such as keep to these rails.
+  bool usable(RailSet rails) const { return usable() && (rails == 0 || has(rails, local_rail)); }
 
   // Sending.
   std::size_t fill = 0;           ///< last known, plus what was handed over since

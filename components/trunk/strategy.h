@@ -17,8 +17,9 @@ struct LaneChoice {
 class Strategy {
  public:
   virtual ~Strategy() = default;
-  /// `queued`: all bytes waiting for this peer, > 0. The strategy asks rails for their fill as it needs.
-  virtual LaneChoice choose(std::span<LaneState> lanes, std::size_t queued, Nanoseconds now) const = 0;
+  /// `rails`: whose lanes there are to choose from; 0 = all. `queued`: all bytes waiting for this peer, > 0. The strategy asks
+  /// rails for their fill as it needs.
+  virtual LaneChoice choose(std::span<LaneState> lanes, RailSet rails, std::size_t queued, Nanoseconds now) const = 0;
 };
 
 /// Fills lanes so that all of them end together: the lane that would finish the bytes first takes the next piece, and

@@ -165,6 +165,7 @@ class Trunk final : public LaneEvents {
   std::size_t queued() const;
   bool held_back();
   const Strategy& strategy() const;
+  RailSet rails_wanted() const;
   bool send_frame(LaneState& state, std::size_t room);
   void add_replays(Frame& frame, std::size_t room);
   void add_flows(Frame& frame, std::size_t room);

@@ -63,6 +63,15 @@ const Strategy& Trunk::strategy() const {
   return one && !shares_fixed() ? best_rail() : *strategy_;
 }
 
+/// Certain rails only where all that is queued wants the same, and one of them has a lane that takes bytes; 0 = all.
+RailSet Trunk::rails_wanted() const {
+  if (flows_.empty() || flows_.front()->rails() == 0 || shares_fixed()) return 0;
+  const RailSet rails = flows_.front()->rails();
+  const bool all = std::all_of(flows_.begin(), flows_.end(), [&](const Flow* flow) { return flow->rails() == rails; });
+  const bool up = std::any_of(lanes_.begin(), lanes_.end(), [&](const LaneState& lane) { return lane.usable(rails); });
+  return all && up ? rails : 0;
+}
+
 void Trunk::pump() {
   if (pumping_) return;
   if (held_back()) return;
@@ -74,7 +83,7 @@ void Trunk::pump() {
       bytes = queued();
       if (bytes == 0) break;
     }
-    const LaneChoice choice = strategy().choose(lanes_, bytes, clock_.now());
+    const LaneChoice choice = strategy().choose(lanes_, rails_wanted(), bytes, clock_.now());
     if (choice.lane == nullptr || !send_frame(*choice.lane, choice.bytes)) break;
   }
   pumping_ = false;

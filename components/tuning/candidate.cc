@@ -11,26 +11,30 @@ namespace {
 constexpr std::array kNames = {"auto", "ring", "mesh", "single_step", "doubling", "halving", "incumbent"};
 static_assert(kNames.size() == static_cast<std::size_t>(AlgorithmChoice::incumbent) + 1);
 constexpr unsigned kChunkBits = 32, kAlgorithmBits = 8;
+constexpr unsigned kSetBits = 8 * sizeof(RailSet);
 
 }  // namespace
 
 std::uint64_t encode(const Candidate& candidate) {
-  const std::uint64_t rails = candidate.one_rail ? 1 : 0;
+  const std::uint64_t rails = std::uint64_t{candidate.one_rail} << kSetBits | candidate.rails;
   return (rails << kAlgorithmBits | static_cast<std::uint64_t>(candidate.algorithm)) << kChunkBits | candidate.chunk;
 }
 
 std::optional<Candidate> decode_candidate(std::uint64_t word) {
   const std::uint64_t rails = word >> (kChunkBits + kAlgorithmBits);
   const std::uint64_t algorithm = word >> kChunkBits & ((1u << kAlgorithmBits) - 1);
-  if (algorithm == 0 || algorithm >= kNames.size() || rails > 1) return std::nullopt;
-  return Candidate{static_cast<AlgorithmChoice>(algorithm), static_cast<std::uint32_t>(word), rails == 1};
+  const bool one = rails >> kSetBits != 0;
+  const auto set = static_cast<RailSet>(rails);
+  if (algorithm == 0 || algorithm >= kNames.size() || rails >> kSetBits > 1 || (one && set != 0)) return std::nullopt;
+  return Candidate{static_cast<AlgorithmChoice>(algorithm), static_cast<std::uint32_t>(word), one, set};
 }
 
 const char* name_of(AlgorithmChoice algorithm) { return kNames[static_cast<std::size_t>(algorithm)]; }
 
-std::string text_of(const Candidate& candidate) {
+std::string text_of(const Candidate& candidate, const RailNames& names) {
   std::string text = name_of(candidate.algorithm);
   if (candidate.one_rail) text += " on one rail";
+  if (candidate.rails != 0) text += " on " + text_of(candidate.rails, names);
   if (candidate.chunk != 0) text += " in chunks of " + size_text(candidate.chunk);
   return text;
 }

@@ -6,6 +6,7 @@
 #include <optional>
 #include <string>
 
+#include "tuning/rail_names.h"
 #include "util/params.h"
 
 namespace nezha {
@@ -14,6 +15,7 @@ struct Candidate {
   AlgorithmChoice algorithm = AlgorithmChoice::incumbent;
   std::uint32_t chunk = 0;  ///< bytes; 0 = by the size of the vector
   bool one_rail = false;    ///< each sender keeps to its best rail as long as that lives
+  RailSet rails = 0;        ///< or to these as long as any of them lives; 0 = to none in particular
 
   bool operator==(const Candidate&) const = default;
 };
@@ -25,7 +27,7 @@ std::optional<Candidate> decode_candidate(std::uint64_t word);
 
 /// The algorithm's word as the parameter knows it.
 const char* name_of(AlgorithmChoice algorithm);
-/// "ring", "ring on one rail", "ring in chunks of 64k".
-std::string text_of(const Candidate& candidate);
+/// "ring", "ring on one rail", "ring on tcp/eth1", "ring in chunks of 64k". `names`: of its rails.
+std::string text_of(const Candidate& candidate, const RailNames& names);
 
 }  // namespace nezha

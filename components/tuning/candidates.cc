@@ -35,7 +35,8 @@ std::size_t size_class_of(std::size_t bytes) {
 
 bool possible(const Candidate& candidate, std::size_t size_class, const Terms& terms) {
   if (terms.plan.reproducible && !ring_order(candidate.algorithm)) return false;
-  if (candidate.one_rail && candidate.algorithm == AlgorithmChoice::incumbent) return false;
+  const bool keeps = candidate.one_rail || candidate.rails != 0;
+  if (keeps && candidate.algorithm == AlgorithmChoice::incumbent) return false;
   const std::size_t largest = (std::size_t{2} << size_class) - 1;
   switch (candidate.algorithm) {
     case AlgorithmChoice::single_step:

@@ -22,8 +22,14 @@ struct Known {
   std::vector<Measured> measured;
 };
 
-/// kRows words, or none when the file has nothing for that shape.
-std::vector<std::uint64_t> rows_of(const TableFile& file, const Shape& shape);
+/// kRows words, or none when the file has nothing for that shape. `rails`: those of rank 0. What names another is not in it.
+std::vector<std::uint64_t> rows_of(const TableFile& file, const Shape& shape, const RailNames& rails);
+/// How many size classes of that shape go by rails that rank 0 does not have.
+struct Lacking {
+  std::size_t classes = 0;
+  std::string example;
+};
+Lacking lacking(const TableFile& file, const Shape& shape, const RailNames& rails);
 /// `rows`: kRows words.
 std::optional<Known> known_of(std::span<const std::uint64_t> rows, std::size_t size_class);
 

@@ -58,7 +58,7 @@ Table::Recalled Table::recall(std::span<const std::uint64_t> rows) {
     if (!known) continue;
     if (!possible(known->chosen, index, terms_)) {
       if (recalled.left_out++ == 0)
-        recalled.example = text_of(known->chosen) + " from " + size_text(static_cast<long long>(std::size_t{1} << index)) + " bytes";
+        recalled.example = text_of(known->chosen, rails_) + " from " + size_text(static_cast<long long>(std::size_t{1} << index)) + " bytes";
       continue;
     }
     std::vector<Candidate> ways{known->chosen};
@@ -143,11 +143,11 @@ bool Table::agreed() {
 std::string Table::story() const {
   const SizeClass& one = *classes_[over_class_];
   std::string text = "from " + size_text(static_cast<long long>(std::size_t{1} << over_class_)) + " bytes: " +
-                     text_of(one.chosen()) + (changed_ ? ", a new choice" : ", kept") +
+                     text_of(one.chosen(), rails_) + (changed_ ? ", a new choice" : ", kept") +
                      (one.stage() == SizeClass::Stage::settled ? ", settled after " : " after ") +
                      std::to_string(one.calls()) + " calls (";
   for (std::size_t i = 0; i < one.candidates().size(); ++i)
-    text += (i == 0 ? "" : ", ") + text_of(one.candidates()[i]) + " " + time_text(one.measured(i));
+    text += (i == 0 ? "" : ", ") + text_of(one.candidates()[i], rails_) + " " + time_text(one.measured(i));
   return text + ")";
 }
 

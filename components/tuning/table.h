@@ -38,6 +38,9 @@ class Table {
     std::string example;       ///< of what was left out
   };
   Recalled recall(std::span<const std::uint64_t> rows);
+  /// Of the team's rank 0, by which ways name them.
+  void name_rails(RailNames names) { rails_ = std::move(names); }
+  const RailNames& rails() const { return rails_; }
 
   // ---- agreements: at the start of a call, on all ranks alike
   /// One is due before a call of `bytes` bytes in elements of `element`. To be asked again after each. Also before each
@@ -78,6 +81,7 @@ class Table {
   void apply_flags();
 
   Terms terms_;
+  RailNames rails_;
   std::array<std::unique_ptr<SizeClass>, kSizeClasses> classes_;
   bool barred_ = false;
 

@@ -20,24 +20,48 @@ void add_range(Json& object, const char* least, const char* most, const Range& r
   object.add(most, limit(range.most));
 }
 
-void add_way(Json& object, const Candidate& way) {
+void add_way(Json& object, const Candidate& way, const RailNames& names) {
   object.add("alg", Json::of(std::string(name_of(way.algorithm))));
   if (way.one_rail) object.add("rails", Json::of(std::string(kOneRailWord)));
+  if (way.rails != 0) {
+    Json& rails = object.add("rails", Json::list());
+    for (std::size_t rail = 0; rail < names.size(); ++rail)
+      if (has(way.rails, rail)) rails.items.push_back(Json::of(names[rail]));
+  }
   if (way.chunk != 0) object.add("chunk", Json::of(std::uint64_t{way.chunk}));
 }
 
-Json written(const Rule& rule) {
+bool names_rails(const TableFile& file) {
+  const auto rule_does = [](const Rule& rule) {
+    return rule.chosen.rails != 0 ||
+           std::any_of(rule.measured.begin(), rule.measured.end(), [](const Measured& each) { return each.way.rails != 0; });
+  };
+  return std::any_of(file.shapes.begin(), file.shapes.end(), [&](const ShapeRules& shape) {
+    return std::any_of(shape.rules.begin(), shape.rules.end(), rule_does);
+  });
+}
+
+/// Numbers the way's rails by their places in `to`, where those that are new come last. False when they are too many.
+bool take_names(Candidate& way, const RailNames& from, RailNames& to) {
+  for (std::size_t rail = 0; rail < from.size(); ++rail)
+    if (has(way.rails, rail) && std::find(to.begin(), to.end(), from[rail]) == to.end()) to.push_back(from[rail]);
+  const std::optional<RailSet> rails = to.size() > kMostRails ? std::nullopt : renumbered(way.rails, from, to);
+  way.rails = rails.value_or(0);
+  return rails.has_value();
+}
+
+Json written(const Rule& rule, const RailNames& names) {
   Json object = Json::object();
   object.add("msg_size_min", Json::of(first_byte(rule.first)));
   object.add("msg_size_max",
              rule.last == kSizeClasses - 1 ? Json::of(std::string(kNoLimitWord)) : Json::of(last_byte(rule.last)));
-  add_way(object, rule.chosen);
+  add_way(object, rule.chosen, names);
   if (rule.calls != 0) object.add("calls", Json::of(rule.calls));
   if (!rule.measured.empty()) {
     Json& list = object.add("measured", Json::list());
     for (const Measured& measured : rule.measured) {
       Json& one = list.items.emplace_back(Json::object());
-      add_way(one, measured.way);
+      add_way(one, measured.way, names);
       one.add("time_ns", Json::of(measured.time));
     }
   }
@@ -48,12 +72,12 @@ Json written(const Rule& rule) {
   return object;
 }
 
-Json written(const ShapeRules& shape) {
+Json written(const ShapeRules& shape, const RailNames& names) {
   Json object = Json::object();
   add_range(object, "comm_size_min", "comm_size_max", shape.ranks);
   add_range(object, "comm_nodes_min", "comm_nodes_max", shape.nodes);
   Json& rules = object.add("rules", Json::list());
-  for (const Rule& rule : shape.rules) rules.items.push_back(written(rule));
+  for (const Rule& rule : shape.rules) rules.items.push_back(written(rule, names));
   return object;
 }
 
@@ -65,7 +89,12 @@ const ShapeRules* TableFile::find(const Shape& shape) const {
   return found == shapes.end() ? nullptr : &*found;
 }
 
-void TableFile::keep(const Shape& shape, Rule rule) {
+bool TableFile::keep(const Shape& shape, Rule rule, const RailNames& names) {
+  RailNames all = rails;
+  bool room = take_names(rule.chosen, names, all);
+  for (Measured& measured : rule.measured) room = take_names(measured.way, names, all) && room;
+  if (!room) return false;
+  rails = std::move(all);
   const Range ranks{shape.ranks, shape.ranks}, nodes{shape.nodes, shape.nodes};
   auto at = std::find_if(shapes.begin(), shapes.end(), [&](const ShapeRules& each) { return each.has(shape); });
   if (at == shapes.end() || at->ranks != ranks || at->nodes != nodes) {
@@ -77,6 +106,7 @@ void TableFile::keep(const Shape& shape, Rule rule) {
   const auto before =
       std::find_if(at->rules.begin(), at->rules.end(), [&](const Rule& old) { return old.last >= rule.first; });
   at->rules.insert(before, std::move(rule));
+  return true;
 }
 
 const Rule* find_rule(const ShapeRules& rules, std::size_t size_class) {
@@ -88,11 +118,11 @@ const Rule* find_rule(const ShapeRules& rules, std::size_t size_class) {
 
 std::string write_table(const TableFile& file) {
   Json document = Json::object();
-  document.add("rule_file_version", Json::of(kTableVersion));
+  document.add("rule_file_version", Json::of(names_rails(file) ? kTableVersionOfRails : 1));
   document.add("module", Json::of(std::string(kTableModule)));
   document.add("nezha_version", Json::of(std::string(NEZHA_VERSION)));
   Json& shapes = document.add("collectives", Json::object()).add("allreduce", Json::list());
-  for (const ShapeRules& shape : file.shapes) shapes.items.push_back(written(shape));
+  for (const ShapeRules& shape : file.shapes) shapes.items.push_back(written(shape, file.rails));
   return write_json(document);
 }
 

@@ -15,11 +15,13 @@
 
 namespace nezha {
 
-constexpr std::uint64_t kTableVersion = 1;
+/// What parse_table takes, up to this version. Version 2 has ways that name rails; a file without them is of version 1.
+constexpr std::uint64_t kTableVersion = 2;
+constexpr std::uint64_t kTableVersionOfRails = 2;
 constexpr std::string_view kTableModule = "nezha";
 /// In the place of an upper limit.
 constexpr std::string_view kNoLimitWord = "inf";
-/// Which rails a way uses.
+/// Which rails a way uses, unless it names them.
 constexpr std::string_view kOneRailWord = "one", kAllRailsWord = "all";
 
 /// What a team must be like for a table to hold for it.
@@ -76,12 +78,14 @@ struct ShapeRules {
 struct TableFile {
   static constexpr std::size_t kMostBytes = 1024 * 1024;
 
+  RailNames rails;  ///< that ways name, kMostRails at most
   std::vector<ShapeRules> shapes;
 
   /// The rules for teams of that shape: those of the first entry that fits; null when none does.
   const ShapeRules* find(const Shape& shape) const;
-  /// Puts a rule for one size class of one shape in the place of what there was about these.
-  void keep(const Shape& shape, Rule rule);
+  /// Puts a rule for one size class of one shape in the place of what there was about these. `names`: of its ways' rails.
+  /// False, and nothing is changed: the file would name too many.
+  bool keep(const Shape& shape, Rule rule, const RailNames& names = {});
 
   bool operator==(const TableFile&) const = default;
 };

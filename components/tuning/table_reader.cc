@@ -38,8 +38,8 @@ class Reader {
     if (const Json* module = need(json, "module"); module != nullptr && text(*module, 256) != kTableModule)
       refuse(*module, "this is a file for " + in_quotes(module->text) + ", not for \"nezha\"");
     if (const Json* version = need(json, "rule_file_version"); version != nullptr)
-      if (const std::uint64_t number = whole(*version, 0, kAny); number != kTableVersion)
-        refuse(*version, "this is version " + std::to_string(number) + " of the format, known is " +
+      if (version_ = whole(*version, 0, kAny); version_ == 0 || version_ > kTableVersion)
+        refuse(*version, "this is version " + std::to_string(version_) + " of the format, known are 1 to " +
                              std::to_string(kTableVersion));
     keys(json, "a table", {"rule_file_version", "module", "nezha_version", "collectives"});
     if (const Json* version = json_of(json, "nezha_version")) text(*version, kMostVersion);
@@ -48,6 +48,7 @@ class Reader {
       if (const Json* shapes = need(*collectives, "allreduce"))
         each(*shapes, kMostShapes, [&](const Json& shape) { file.shapes.push_back(shape_rules(shape)); });
     }
+    file.rails = std::move(rails_);
     return file;
   }
 
@@ -90,9 +91,13 @@ class Reader {
     return {way, time == nullptr ? 0 : whole(*time, 0, kMostTime)};
   }
 
+  void rail_name(const std::string& name, const Place& place) {
+    if (name.empty() || name.size() > kMostRailName)
+      refuse(place, "a rail's name has 1 to " + std::to_string(kMostRailName) + " bytes");
+  }
+
   RailShare share(const Json::Member& member) {
-    if (member.key.empty() || member.key.size() > kMostRailName)
-      refuse(member.place, "a rail's name has 1 to " + std::to_string(kMostRailName) + " bytes");
+    rail_name(member.key, member.place);
     return {member.key, static_cast<std::uint32_t>(whole(member.value, 0, kWholeShare))};
   }
 
@@ -108,13 +113,42 @@ class Reader {
         way.algorithm = *found;
     }
     if (const Json* rails = json_of(json, "rails")) {
-      const std::string& word = text(*rails, 256);
-      if (word != kOneRailWord && word != kAllRailsWord) refuse(*rails, "rails takes one of one, all, not " + in_quotes(word));
-      way.one_rail = word == kOneRailWord;
+      if (rails->kind == Json::Kind::list) {
+        way.rails = named(*rails);
+      } else {
+        const std::string& word = text(*rails, 256);
+        if (word != kOneRailWord && word != kAllRailsWord)
+          refuse(*rails, "rails takes one of one, all, or a list of names, not " + in_quotes(word));
+        way.one_rail = word == kOneRailWord;
+      }
     }
     if (const Json* chunk = json_of(json, "chunk"))
       way.chunk = static_cast<std::uint32_t>(whole(*chunk, 0, kMostChunk));
     return way;
+  }
+
+  RailSet named(const Json& list) {
+    if (version_ < kTableVersionOfRails)
+      refuse(list, "rails are named from version " + std::to_string(kTableVersionOfRails) + " of the format on");
+    if (list.items.empty()) refuse(list, "rails names none");
+    RailSet rails = 0;
+    each(list, kMostRails, [&](const Json& name) {
+      const RailSet rail = rail_of(name);
+      if ((rails & rail) != 0) refuse(name, "the rail " + in_quotes(name.text) + " is there twice");
+      rails |= rail;
+    });
+    return rails;
+  }
+
+  /// A rail that is new gets the next number.
+  RailSet rail_of(const Json& json) {
+    const std::string& name = text(json, 256);
+    rail_name(name, json.place);
+    const auto known = static_cast<std::size_t>(std::find(rails_.begin(), rails_.end(), name) - rails_.begin());
+    if (known == kMostRails) refuse(json, "a table names " + std::to_string(kMostRails) + " rails at most");
+    if (!error_.ok()) return 0;
+    if (known == rails_.size()) rails_.push_back(name);
+    return only(known);
   }
 
   static std::string words() {
@@ -209,6 +243,8 @@ class Reader {
   }
 
   Status error_;
+  std::uint64_t version_ = 0;
+  RailNames rails_;  ///< so far
 };
 
 }  // namespace

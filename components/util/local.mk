@@ -12,6 +12,7 @@ engine_sources += \
 	%D%/log.cc %D%/log.h \
 	%D%/params.cc %D%/params.h \
 	%D%/port_range.cc %D%/port_range.h \
+	%D%/rail_set.h \
 	%D%/random.cc %D%/random.h \
 	%D%/share_list.cc %D%/share_list.h \
 	%D%/status.h \

@@ -159,11 +159,11 @@ int lanes(const char* mine, const char* theirs) {
 
 std::string limit(int number) { return number == nezha::Range::kNoLimit ? "inf" : std::to_string(number); }
 
-void print(const nezha::Rule& rule) {
+void print(const nezha::Rule& rule, const nezha::RailNames& names) {
   const bool endless = rule.last + 1 >= nezha::kSizeClasses;
   fact({"rule", std::to_string(rule.first == 0 ? 0 : std::size_t{1} << rule.first),
-        endless ? "inf" : std::to_string((std::size_t{2} << rule.last) - 1), text_of(rule.chosen), std::to_string(rule.calls)});
-  for (const nezha::Measured& way : rule.measured) fact({"measured", text_of(way.way), std::to_string(way.time)});
+        endless ? "inf" : std::to_string((std::size_t{2} << rule.last) - 1), text_of(rule.chosen, names), std::to_string(rule.calls)});
+  for (const nezha::Measured& way : rule.measured) fact({"measured", text_of(way.way, names), std::to_string(way.time)});
   for (const nezha::RailShare& share : rule.shares) fact({"share", share.rail, std::to_string(share.share)});
 }
 
@@ -184,7 +184,7 @@ int table(const char* path) {
   for (const nezha::ShapeRules& shape : table.shapes) {
     fact({"communicator", std::to_string(shape.ranks.least), limit(shape.ranks.most), std::to_string(shape.nodes.least),
           limit(shape.nodes.most)});
-    for (const nezha::Rule& rule : shape.rules) print(rule);
+    for (const nezha::Rule& rule : shape.rules) print(rule, table.rails);
   }
   return 0;
 }

@@ -62,7 +62,16 @@ class Table(CommandCase):
         self.assertIn("64K ring on one rail 446.0 us incumbent", plain(self.nezha("table", "show", path)))
         self.assertIn("ring ring on one rail", plain(self.nezha("table", "diff", LEARNED, path, status=1)))
         path = self.changed(('"alg": "ring",', '"alg": "ring", "rails": "two",'))
-        self.assertRegex(self.nezha("table", "check", path, status=1), 'line .*rails takes one of one, all, not "two"')
+        self.assertRegex(self.nezha("table", "check", path, status=1), 'line .*rails takes one of one, all, or a list of names, not "two"')
+
+    def test_named_rails(self):
+        named = ('"alg": "ring",', '"alg": "ring", "rails": ["tcp/eth1", "tcp/eth0"],')
+        self.assertRegex(self.nezha("table", "check", self.changed(named), status=1),
+                         "line .*rails are named from version 2 of the format on")
+        path = self.changed(named, ('"rule_file_version": 1', '"rule_file_version": 2'))
+        self.assertEqual(self.nezha("table", "check", path), f"{path} is sound\n")
+        self.assertIn("64K ring on tcp/eth1 and tcp/eth0 446.0 us incumbent", plain(self.nezha("table", "show", path)))
+        self.assertIn("ring ring on tcp/eth1 and tcp/eth0", plain(self.nezha("table", "diff", LEARNED, path, status=1)))
 
     def test_diff(self):
         path = self.changed(('"msg_size_min": 1048576,\n            "alg": "ring"', '"msg_size_min": 1048576,\n            "alg": "mesh"'))

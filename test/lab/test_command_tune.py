@@ -89,6 +89,50 @@ class File(CommandCase):
         sweep.run(3, lambda text: None)
         self.assertEqual(sweep.results()[65536], [(RING, 1.0), (Way("halving"), 1.6), (MESH, 3.0)])
 
+    def test_one_rail_is_measured_after_all_and_not_where_these_are_far_behind(self):
+        ways = [Way("ring", rail="tcp/eth1"), Way("halving", rail="tcp/eth1"), RING, Way("ring"), Way("halving")]
+        seconds = {("ring", ""): 1.0, ("halving", ""): 1.6, ("ring", "tcp/eth1"): 0.5}
+        sweep, launched = Sweep(None, ways, [65536], 0.1, ()), []
+
+        def launch(way, sizes):
+            launched.append(way)
+            sweep.times[65536][way].append(seconds[way.algorithm, way.rail])
+
+        sweep._launch = launch
+        sweep.run(1, lambda text: None)
+        self.assertEqual(launched, [RING, Way("ring"), Way("halving"), Way("ring", rail="tcp/eth1")])
+
+    def test_one_rail_is_kept_where_it_is_clearly_faster(self):
+        alone = Way("ring", rail="tcp/eth1")
+        for seconds, chosen in ((0.98, RING), (0.9, alone)):
+            sweep = Sweep(None, [MESH, RING, alone], [65536], 0.1, ())
+            sweep.times[65536] = {MESH: [2.0], RING: [1.0], alone: [seconds]}
+            ((first, _), *others) = sweep.results()[65536]
+            self.assertEqual(first, chosen)
+            self.assertEqual([way for way, _ in others], [alone if first is RING else RING, MESH])
+
+    def test_one_rail_in_the_file(self):
+        alone = Way("ring", 65536, "tcp/eth1")
+        self.assertIn(("coll_nezha_share", "eth1:1"), alone.parameters())
+        self.assertEqual(alone.text(), "ring on tcp/eth1 in chunks of 64k")
+        table_file.add(self.path, 4, 2, {1024: [(MESH, 1e-4), (alone, 2e-4)]})
+        with open(self.path, encoding="utf-8") as file:
+            self.assertEqual(json.load(file)["rule_file_version"], 2)
+        (rule,) = shapes(self.path)[0]["rules"]
+        self.assertEqual(rule["measured"][1], {"alg": "ring", "rails": ["tcp/eth1"], "chunk": 65536, "time_ns": 200000})
+        self.assertIn(f"mesh 100.0 us {alone.text()}", plain(self.nezha("table", "show", self.path)))
+
+    def test_each_rail_alone_unless_ways_are_given(self):
+        parse = cli.build_parser().parse_args
+        ways = [Way("ring"), Way("incumbent")]
+        usual = parse(["tune", self.path])
+        self.assertEqual(tune._by_rail(ways, ["tcp/a", "tcp/b"], usual), [*ways, Way("ring", rail="tcp/a"), Way("ring", rail="tcp/b")])
+        self.assertEqual(tune._by_rail(ways, ["tcp/a"], usual), ways)
+        fixed = parse(["tune", self.path, "--mca", "coll_nezha_share", "a:1"])
+        self.assertEqual(tune._by_rail(ways, ["tcp/a", "tcp/b"], fixed), ways)
+        given = parse(["tune", self.path, "--ways", "ring"])
+        self.assertEqual(tune._by_rail(ways, ["tcp/a", "tcp/b"], given), ways)
+
     def test_sizes_that_a_way_cannot_carry(self):
         self.assertTrue(Way("doubling").carries(16384))
         self.assertFalse(Way("doubling").carries(32768))
@@ -133,6 +177,18 @@ class Tune(CommandCase):
                 calls = [line for line in map(json.loads, file) if line["kind"] == "call" and line["bytes"] == 1 << 20]
             self.assertEqual([call["way"] for call in calls], ["mesh in chunks of 32k"] * 20, f"learn {learn}")
 
+    def test_a_job_keeps_to_the_rail_that_was_measured(self):
+        self.tune("--sizes", "1M", "--ways", "ring@tcp/eth1", *SHORT)
+        trace = os.path.join(os.path.dirname(self.path), "trace")
+        for learn in ("0", "1"):
+            self.nezha_runs("-s", "1M", "-x", "0", "-i", "20", coll_nezha_table=self.path, coll_nezha_learn=learn, coll_nezha_trace=trace)
+            with open(trace, encoding="utf-8") as file:
+                calls = [line for line in map(json.loads, file) if line["kind"] == "call" and line["bytes"] == 1 << 20]
+            self.assertEqual([call["way"] for call in calls], ["ring on tcp/eth1"] * 20, f"learn {learn}")
+            sent = [sum(call["sent"][rail] for call in calls) for rail in (0, 1)]
+            self.assertEqual(sent[0], 0, f"learn {learn}")
+            self.assertGreaterEqual(sent[1], 20 << 20, f"learn {learn}")
+
     def nezha_runs(self, *arguments, **parameters):
         settings = [word for name, value in parameters.items() for word in ("--mca", name, value)]
         done = self.lab.mpirun([*settings, self.program, *arguments], component_dir=os.path.join(BUILD, "component"), timeout=120)
@@ -147,7 +203,7 @@ class Tune(CommandCase):
         self.assertFalse(os.path.exists(self.path))
 
     def test_wrong_arguments(self):
-        for words in (("--sizes", "3000"), ("--ways", "rings"), ("--ways", "doubling:64k"), ("--ways", "ring:1m"), ("--rounds", "0"),
+        for words in (("--sizes", "3000"), ("--ways", "rings"), ("--ways", "doubling:64k"), ("--ways", "ring:1m"), ("--ways", "ring@"), ("--ways", "incumbent@tcp/eth1"), ("--ways", "ring@tcp/eth7"), ("--rounds", "0"),
                       ("--time", "0"), ("--sizes", "1M", "--ways", "doubling")):
             with self.subTest(words=words):
                 self.tune(*words, status=3)

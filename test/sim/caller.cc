@@ -113,6 +113,7 @@ void Caller::start() {
   what.count = call().count;
   what.element = call().element;
   what.one_rail = way.one_rail;
+  what.rails = process_.core().rails_here(team, call().team % 2 == 0 ? world_.setting().rails : way.rails);
   what.chunk = team.plan().chunk_for(way, call().bytes(), call().element, team.size());
   what.reducer = reducer_of(call());
   state_ = State::operating;

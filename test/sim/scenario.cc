@@ -18,6 +18,7 @@ Setting setting_of(const Scenario& scenario) {
   setting.config.timeout = scenario.timeout;
   setting.config.learn = scenario.learn;
   setting.config.mesh_block = scenario.bytes;
+  setting.rails = scenario.keeps_to;
   setting.longest_thought = scenario.thought;
   for (int rank = 0; rank < scenario.ranks; ++rank) {
     setting.nodes.push_back("n" + std::to_string(rank));

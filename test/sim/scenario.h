@@ -19,6 +19,7 @@ struct Scenario {
   AlgorithmChoice algorithm = AlgorithmChoice::ring;
   std::size_t bytes = 1024 * 1024;
   bool in_place = false;
+  RailSet keeps_to = 0;     ///< rails; 0 = all
   bool learn = false;       ///< where the algorithm is automatic
   std::size_t calls = 3;
   Nanoseconds thought = 0;  ///< at most, between two calls

@@ -50,6 +50,7 @@ Setting::Setting(std::uint64_t seed_, std::size_t calls) : seed(seed_), random(s
   draw_lateness();
   draw_config();
   draw_faults();
+  draw_rails();
 }
 
 void Setting::draw_network() {
@@ -152,10 +153,16 @@ void Setting::draw_faults() {
   faults.longest_pause = std::min(faults.longest_pause, kSecond);
 }
 
+/// From a source of their own, so that all else is as the seed had it before there was a choice of rails.
+void Setting::draw_rails() {
+  SimRandom source(seed ^ 0x7261696c73);
+  if (source.chance(0.4)) rails = static_cast<RailSet>(1 + source.below((std::uint64_t{1} << ports[0].size()) - 1));
+}
+
 std::string Setting::text() const {
   return std::to_string(shape.ranks) + " ranks, " + std::to_string(shape.threads) + " threads, " +
          std::to_string(ports[0].size()) + " rails on rank 0, algorithm " +
-         std::to_string(static_cast<int>(config.algorithm)) + ", chunk " + std::to_string(config.chunk) +
+         std::to_string(static_cast<int>(config.algorithm)) + ", rails " + std::to_string(rails) + ", chunk " + std::to_string(config.chunk) +
          ", window of rank 0 " + std::to_string(windows[0]) + ", send buffer " + std::to_string(network.send_buffer) +
          ", faults every " + std::to_string(faults.outage / kMicrosecond) + "/" +
          std::to_string(faults.break_lane / kMicrosecond) + "/" + std::to_string(faults.rate / kMicrosecond) + "/" +

@@ -52,6 +52,7 @@ struct Setting {
   std::vector<Nanoseconds> clocks;                 ///< what each process's clock shows beyond the network's
   std::vector<std::vector<Nanoseconds>> late;      ///< by rank and port: when it has a carrier for the first time
   FaultRates faults;
+  RailSet rails = 0;               ///< of rank 0, to which the calls of every second team keep; 0 = all
   Nanoseconds longest_thought = 0;  ///< between two calls of a thread
   bool may_fail = false;            ///< calls may, although all ranks live
 
@@ -64,6 +65,7 @@ struct Setting {
   void draw_lateness();
   void draw_config();
   void draw_faults();
+  void draw_rails();
 };
 
 }  // namespace nezha::test

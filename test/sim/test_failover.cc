@@ -80,6 +80,61 @@ INSTANTIATE_TEST_SUITE_P(Failover, EveryPhase,
                                           testing::Bool(), testing::Range<std::size_t>(0, kKinds.size())),
                          name_of);
 
+// ---- of the rails that a table says are to be used
+
+std::uint64_t sent_by(World& world, std::size_t rail) {
+  std::uint64_t bytes = 0;
+  for (int rank = 0; rank < ranks_of(world); ++rank) bytes += world.process(rank).core().loads()[rail].bytes_sent;
+  return bytes;
+}
+
+TEST(WantedRails, CarryEverythingAndTheOthersNothing) {
+  Scenario scenario;
+  scenario.rails = 3;
+  for (const RailSet wanted : {only(1), static_cast<RailSet>(only(0) | only(2))}) {
+    scenario.keeps_to = wanted;
+    std::array<std::uint64_t, 3> before{}, after{};
+    const auto look = [](std::array<std::uint64_t, 3>& into) {
+      return [&into](World& world) {
+        for (std::size_t rail = 0; rail < 3; ++rail) into[rail] = sent_by(world, rail);
+      };
+    };
+    EXPECT_EQ(play(scenario, {{1, 0, look(before)}, {2, 0, look(after)}}).failure, "");
+    for (std::size_t rail = 0; rail < 3; ++rail) EXPECT_EQ(after[rail] - before[rail] > scenario.bytes / 2, has(wanted, rail)) << rail;
+  }
+}
+
+TEST(WantedRails, AreDoneWithoutWhenTheyAreLost) {
+  for (const auto algorithm : {AlgorithmChoice::ring, AlgorithmChoice::mesh}) {
+    Scenario scenario;
+    scenario.algorithm = algorithm;
+    scenario.keeps_to = only(0);
+    scenario.calls = 8;
+    const Nanoseconds calm = play(scenario, {}).took[1];
+    for (const auto& [name, lose] : kKinds) {
+      for (const double phase : {0.1, 0.6}) {
+        const Story story = play(scenario, {{1, static_cast<Nanoseconds>(phase * static_cast<double>(calm)), lose}});
+        EXPECT_EQ(story.failure, "") << name << " at " << phase;
+        EXPECT_LT(story.took[1], 2 * calm + 100 * kMillisecond) << name << " at " << phase;
+        EXPECT_LT(story.took[7], 2 * calm) << name << " at " << phase << ": nobody waits for what is known to be lost";
+      }
+    }
+  }
+}
+
+TEST(WantedRails, AreUsedAgainWhenTheyAreBack) {
+  Scenario scenario;
+  scenario.keeps_to = only(0);
+  scenario.calls = 4;
+  scenario.thought = 10 * kSecond;
+  std::uint64_t before = 0, after = 0;
+  const Story story = play(scenario, {{1, kMillisecond, [](World& world) { world.faults().outage(1, 0, 50 * kMillisecond); }},
+                                      {3, 0, [&](World& world) { before = sent_by(world, 1); }},
+                                      {3, 20 * kMillisecond, [&](World& world) { after = sent_by(world, 1); }}});
+  EXPECT_EQ(story.failure, "");
+  EXPECT_LT(after - before, scenario.bytes / 16);
+}
+
 // ---- several at once
 
 TEST(Failover, ThreeOfFourRailsDieAtOnce) {

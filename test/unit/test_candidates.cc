@@ -48,12 +48,14 @@ TEST(Candidates, OneRailIsOneWhereThereAreSeveralAndVectorsAreSplit) {
 }
 
 TEST(Candidate, TravelsAsOneWord) {
-  for (const Candidate& one : {Candidate{AlgorithmChoice::ring, 65536}, Candidate{}, Candidate{AlgorithmChoice::ring, 0, true}, Candidate{AlgorithmChoice::mesh, ~0u}})
+  for (const Candidate& one : {Candidate{AlgorithmChoice::ring, 65536}, Candidate{}, Candidate{AlgorithmChoice::ring, 0, true}, Candidate{AlgorithmChoice::mesh, ~0u},
+                               Candidate{AlgorithmChoice::ring, 1, false, 0xffff}, Candidate{AlgorithmChoice::incumbent, ~0u, true}})
     EXPECT_EQ(decode_candidate(encode(one)), one);
   EXPECT_EQ(decode_candidate(kNoWord), std::nullopt);
   EXPECT_EQ(decode_candidate(0), std::nullopt);
   EXPECT_EQ(decode_candidate(std::uint64_t{200} << 32), std::nullopt);
-  EXPECT_EQ(decode_candidate(std::uint64_t{0x201} << 32), std::nullopt);
+  EXPECT_EQ(decode_candidate(std::uint64_t{0x2000001} << 32), std::nullopt);
+  EXPECT_EQ(decode_candidate(std::uint64_t{0x1000101} << 32), std::nullopt) << "the best rail, and a certain one";
 }
 
 }  // namespace

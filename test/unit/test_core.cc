@@ -64,12 +64,13 @@ class OneOfAJob : public testing::Test {
   }
 
   /// Another one, with so many rails, on a node of its own or on this one.
-  void add_peer(std::size_t rails, bool same_node = false) {
+  void add_peer(std::size_t rails, bool same_node = false) { add_peer(some_rails(rails), same_node); }
+  void add_peer(std::vector<RailAddress> rails, bool same_node) {
     Address address;
     address.id = ++peers + 1;
     address.job_rank = static_cast<std::uint32_t>(peers);
     address.node = "there";
-    address.rails = some_rails(rails);
+    address.rails = std::move(rails);
     Status why;
     latest = core.add_peer(encode_address(address), same_node, why);
     ASSERT_NE(latest, nullptr) << why.text();
@@ -111,6 +112,40 @@ TEST_F(Agreed, WhereAPairHasJustLostItsLaneNotToBegin) {
   EXPECT_EQ(agree(), NEZHA_TEAM_WIRING) << "it is not declined either: the lane may come back";
   core.lane_up(lane);
   EXPECT_EQ(agree(), NEZHA_TEAM_READY);
+}
+
+class WantedRails : public OneOfAJob {
+ protected:
+  WantedRails() : OneOfAJob(5) {}
+
+  /// What rank 0's `rails` are here, where it has ours the other way round, under these names.
+  RailSet here(RailSet rails, const std::string& first, const std::string& second, bool same_node) {
+    std::vector<RailAddress> theirs = some_rails(2);
+    std::swap(theirs[0], theirs[1]);
+    theirs[0].name = first;
+    theirs[1].name = second;
+    add_peer(theirs, same_node);
+    return core.rails_here(*core.create_team("team", 1, {latest, nullptr}), rails);
+  }
+};
+
+TEST_F(WantedRails, OfAnotherNodeAreThoseThatAreConnectedToThem) {
+  EXPECT_EQ(here(only(0), "ib0", "eth1", false), only(1));
+  EXPECT_EQ(here(only(1), "ib0", "eth1", false), only(0));
+  EXPECT_EQ(here(only(0) | only(1), "ib0", "eth1", false), only(0) | only(1));
+  EXPECT_EQ(here(only(5), "ib0", "eth1", false), 0);
+  EXPECT_EQ(here(0, "ib0", "eth1", false), 0);
+}
+
+TEST_F(WantedRails, OfTheSameNodeAreThoseOfTheSameNames) {
+  EXPECT_EQ(here(only(0), "eth1", "eth0", true), only(1));
+  EXPECT_EQ(here(only(1), "eth1", "eth0", true), only(0)) << "though there is one lane between the two, on other rails maybe";
+  EXPECT_EQ(here(only(0), "ib0", "eth0", true), 0);
+}
+
+TEST_F(WantedRails, OfRank0AreItsOwn) {
+  add_peer(2);
+  EXPECT_EQ(core.rails_here(*core.create_team("team", 0, {nullptr, latest}), only(1)), only(1));
 }
 
 class Memory : public OneOfAJob {};

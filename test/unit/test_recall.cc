@@ -55,8 +55,8 @@ TEST(Rows, CarryWhatTheFileKnowsOfTheShape) {
   known.chosen.chunk = 4096;
   known.measured = {{known.chosen, 5}, {{AlgorithmChoice::incumbent}, 70}};
   const TableFile some = file({known, rule(20, kSizeClasses - 1, AlgorithmChoice::ring)});
-  EXPECT_TRUE(rows_of(some, {5, 4}).empty());
-  const std::vector<std::uint64_t> rows = rows_of(some, kShape);
+  EXPECT_TRUE(rows_of(some, {5, 4}, {}).empty());
+  const std::vector<std::uint64_t> rows = rows_of(some, kShape, {});
   ASSERT_EQ(rows.size(), kRows);
   for (std::size_t i = 0; i < kSizeClasses; ++i) {
     const std::optional<Known> row = known_of(rows, i);
@@ -75,12 +75,55 @@ TEST(Rows, OfNonsenseAreNothing) {
   for (std::size_t i = 0; i < kSizeClasses; ++i) EXPECT_FALSE(known_of(rows, i).has_value());
 }
 
+TEST(Rows, NumberRailsAsRank0HasThem) {
+  const RailNames own = {"tcp/a", "tcp/b", "tcp/c"};
+  Rule known = rule(kClass, kClass, AlgorithmChoice::ring);
+  known.chosen.rails = only(0) | only(1);
+  known.measured = {{known.chosen, 5}, {{AlgorithmChoice::mesh, 0, false, only(2)}, 6}, {{AlgorithmChoice::mesh}, 7}};
+  TableFile some = file({known});
+  some.rails = {"tcp/c", "tcp/b", "tcp/elsewhere"};
+  const std::optional<Known> row = known_of(rows_of(some, kShape, own), kClass);
+  ASSERT_TRUE(row.has_value());
+  EXPECT_EQ(row->chosen.rails, only(2) | only(1));
+  ASSERT_EQ(row->measured.size(), 2u) << "what goes by a rail that is not here tells nothing";
+  EXPECT_EQ(row->measured[1], (Measured{{AlgorithmChoice::mesh}, 7}));
+  EXPECT_EQ(lacking(some, kShape, own).classes, 0u);
+}
+
+TEST(Rows, LeaveOutWhatGoesByRailsThatRank0DoesNotHave) {
+  Rule first = rule(3, kClass, AlgorithmChoice::mesh), second = rule(kClass + 1, kClass + 1, AlgorithmChoice::ring);
+  first.chosen.rails = only(0) | only(1);
+  TableFile some = file({first, second});
+  some.rails = {"tcp/a", "tcp/b"};
+  const std::vector<std::uint64_t> rows = rows_of(some, kShape, {"tcp/b"});
+  EXPECT_FALSE(known_of(rows, kClass).has_value());
+  EXPECT_TRUE(known_of(rows, kClass + 1).has_value());
+  const Lacking without = lacking(some, kShape, {"tcp/b"});
+  EXPECT_EQ(without.classes, kClass - 2);
+  EXPECT_EQ(without.example, "mesh on tcp/a and tcp/b from 8 bytes");
+}
+
+TEST(Recall, AWayByCertainRailsIsTheOneThatIsUsed) {
+  Rule known = rule(kClass, kClass, AlgorithmChoice::ring);
+  known.chosen.rails = only(1);
+  TableFile some = file({known, rule(20, 20, AlgorithmChoice::incumbent)});
+  some.shapes[0].rules[1].chosen.rails = only(0);
+  some.rails = {"tcp/a", "tcp/b"};
+  Table table;
+  table.begin(terms(false));
+  table.name_rails(some.rails);
+  const Table::Recalled recalled = table.recall(rows_of(some, kShape, some.rails));
+  EXPECT_EQ(table.next(kSize, 4), (Candidate{AlgorithmChoice::ring, 0, false, only(1)}));
+  EXPECT_EQ(recalled.left_out, 1u) << "rails are nothing that the incumbent can be told";
+  EXPECT_EQ(recalled.example, "incumbent on tcp/a from 1m bytes");
+}
+
 TEST(Recall, AKnownClassIsSettledAndTriesNothing) {
   Rule known = rule(kClass, kClass, AlgorithmChoice::mesh);
   known.measured = {{known.chosen, 1000}, {{AlgorithmChoice::ring}, 9000}};
   Table table;
   table.begin(terms(true));
-  const Table::Recalled recalled = table.recall(rows_of(file({known}), kShape));
+  const Table::Recalled recalled = table.recall(rows_of(file({known}), kShape, {}));
   EXPECT_EQ(recalled.classes, 1u);
   EXPECT_EQ(recalled.left_out, 0u);
   EXPECT_EQ(table.size_class(kClass)->stage(), SizeClass::Stage::settled);
@@ -99,7 +142,7 @@ TEST(Recall, ALookRefinesWhatIsKnown) {
   Rule known = rule(kClass, kClass, AlgorithmChoice::mesh);
   Table table;
   table.begin(terms(true));
-  table.recall(rows_of(file({known}), kShape));
+  table.recall(rows_of(file({known}), kShape, {}));
   std::vector<AlgorithmChoice> carried;
   for (int i = 0; i < 2000; ++i) {
     while (table.agreement_due(kSize, 4)) agree(table);
@@ -113,7 +156,7 @@ TEST(Recall, ALookRefinesWhatIsKnown) {
 TEST(Recall, WithoutLearningItIsFrozen) {
   Table table;
   table.begin(terms(false));
-  table.recall(rows_of(file({rule(kClass, kClass, AlgorithmChoice::incumbent)}), kShape));
+  table.recall(rows_of(file({rule(kClass, kClass, AlgorithmChoice::incumbent)}), kShape, {}));
   EXPECT_EQ(calls(table, 3000, kSize), std::vector<AlgorithmChoice>(3000, AlgorithmChoice::incumbent));
   EXPECT_EQ(table.size_class(kClass)->calls(), 3000u);
   EXPECT_EQ(table.next(2 * kSize, 4).algorithm, terms(false).plan.choose(2 * kSize, 4, kShape.ranks))
@@ -129,7 +172,7 @@ TEST(Recall, ReproducibleAllowsOnlyTheRingsOrder) {
     const Table::Recalled recalled = table.recall(
         rows_of(file({rule(4, 4, AlgorithmChoice::doubling), rule(kClass, kClass, AlgorithmChoice::incumbent),
                       rule(20, 20, AlgorithmChoice::mesh)}),
-                kShape));
+                kShape, {}));
     EXPECT_EQ(recalled.classes, 1u);
     EXPECT_EQ(recalled.left_out, 2u);
     EXPECT_EQ(recalled.example, "doubling from 16 bytes");
@@ -144,7 +187,7 @@ TEST(Recall, WhatASizeCannotHaveIsLeftOut) {
   Table table;
   table.begin(terms(true));
   const Table::Recalled recalled =
-      table.recall(rows_of(file({rule(0, kSizeClasses - 1, AlgorithmChoice::single_step)}), kShape));
+      table.recall(rows_of(file({rule(0, kSizeClasses - 1, AlgorithmChoice::single_step)}), kShape, {}));
   EXPECT_EQ(recalled.classes, 15u) << "up to 32 KiB";
   EXPECT_EQ(recalled.left_out, kSizeClasses - 15);
   EXPECT_EQ(recalled.example, "single_step from 32k bytes");
@@ -156,7 +199,7 @@ TEST(Recall, AFixedAlgorithmCountsBeforeTheFile) {
   Table table;
   table.begin(fixed);
   const Table::Recalled recalled =
-      table.recall(rows_of(file({rule(0, kSizeClasses - 1, AlgorithmChoice::mesh)}), kShape));
+      table.recall(rows_of(file({rule(0, kSizeClasses - 1, AlgorithmChoice::mesh)}), kShape, {}));
   EXPECT_EQ(recalled.classes + recalled.left_out, 0u);
   EXPECT_EQ(table.next(kSize, 4).algorithm, AlgorithmChoice::ring);
 }

@@ -35,11 +35,22 @@ class StrategyTest : public testing::Test {
 
 class EarliestFinishTest : public StrategyTest {
  protected:
-  LaneChoice choose(std::size_t queued = kMuch) { return earliest_finish().choose(lanes, queued, now); }
+  LaneChoice choose(std::size_t queued = kMuch) { return earliest_finish().choose(lanes, 0, queued, now); }
 
   LaneState& fast = lanes[0];
   LaneState& other = lanes[1];
 };
+
+TEST_F(EarliestFinishTest, ChoosesFromTheLanesOfCertainRails) {
+  lanes[1].local_rail = 1;
+  load(other, fill_limit(other) / 2);
+  EXPECT_EQ(earliest_finish().choose(lanes, 0, kMuch, now).lane, &fast);
+  for (const std::size_t queued : {std::size_t{64}, kSmall + 1, kMuch})
+    EXPECT_EQ(earliest_finish().choose(lanes, only(1), queued, now).lane, &other) << queued;
+  EXPECT_EQ(earliest_finish().choose(lanes, only(0) | only(1), kMuch, now).lane, &fast);
+  other.suspect = true;
+  EXPECT_EQ(earliest_finish().choose(lanes, only(1), kMuch, now).lane, nullptr);
+}
 
 class WeightedTest : public StrategyTest {
  protected:
@@ -48,7 +59,7 @@ class WeightedTest : public StrategyTest {
     rails[1].weight = 1;
   }
 
-  LaneChoice choose(std::size_t queued = kMuch) { return weighted().choose(lanes, queued, now); }
+  LaneChoice choose(std::size_t queued = kMuch) { return weighted().choose(lanes, 0, queued, now); }
 
   /// Hands over what is chosen, again and again, all of which has left at once. Returns bytes by lane.
   std::array<std::size_t, 2> carry(int frames) {
@@ -169,7 +180,7 @@ TEST_F(WeightedTest, WhatALaneGotTooMuchOfIsMadeUpFor) {
 
 class BestRailTest : public EarliestFinishTest {
  protected:
-  LaneChoice choose(std::size_t queued = kMuch) { return best_rail().choose(lanes, queued, now); }
+  LaneChoice choose(std::size_t queued = kMuch) { return best_rail().choose(lanes, 0, queued, now); }
 };
 
 TEST_F(BestRailTest, KeepsToTheFastestLane) {

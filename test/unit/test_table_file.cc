@@ -61,6 +61,59 @@ TEST(TableFile, ThatWasWrittenReadsTheSame) {
   EXPECT_EQ(write_table(parsed(text)), text);
 }
 
+const RailNames kNames = {"tcp/eth0", "tcp/eth1", "tcp/ib0"};
+
+TEST(TableFile, ThatNamesRailsReadsTheSameAndIsOfVersion2) {
+  TableFile file;
+  Rule rule = one_class(16, AlgorithmChoice::ring);
+  EXPECT_TRUE(file.keep({4, 4}, rule, kNames));
+  EXPECT_NE(write_table(file).find("\"rule_file_version\": 1"), std::string::npos) << "as who knows no version 2 can read it";
+  rule.chosen.rails = only(2);
+  rule.measured = {{rule.chosen, 5}, {{AlgorithmChoice::mesh, 0, false, only(2) | only(0)}, 6}};
+  EXPECT_TRUE(file.keep({4, 4}, rule, kNames));
+  EXPECT_EQ(file.rails, (RailNames{"tcp/ib0", "tcp/eth0"})) << "those that are used, in their order";
+  const std::string text = write_table(file);
+  EXPECT_EQ(parsed(text), file) << text;
+  EXPECT_NE(text.find("\"rule_file_version\": 2"), std::string::npos);
+  const Rule& kept = *find_rule(*file.find({4, 4}), 16);
+  EXPECT_EQ(text_of(kept.chosen, file.rails), "ring on tcp/ib0");
+  EXPECT_EQ(text_of(kept.measured[1].way, file.rails), "mesh on tcp/ib0 and tcp/eth0");
+}
+
+TEST(TableFile, ThatWouldNameTooManyRailsKeepsWhatItHas) {
+  TableFile file;
+  Rule rule = one_class(3, AlgorithmChoice::ring);
+  rule.chosen.rails = only(0);
+  RailNames names(1);
+  for (std::size_t i = 0; i < kMostRails; ++i) {
+    names[0] = "tcp/eth" + std::to_string(i);
+    rule.first = rule.last = i;
+    EXPECT_TRUE(file.keep({2, 2}, rule, names));
+  }
+  const TableFile before = file;
+  names[0] = "tcp/one-more";
+  EXPECT_FALSE(file.keep({2, 2}, rule, names));
+  EXPECT_EQ(file, before);
+}
+
+TEST(TableFile, RailsThatAreNotSoundAreRefused) {
+  const auto complaint = [](const std::string& rails, int version = 2) {
+    return refused("{\"module\": \"nezha\", \"rule_file_version\": " + std::to_string(version) +
+                   ", \"collectives\": {\"allreduce\": [{\"rules\": [\n{\"alg\": \"ring\", \"rails\": " + rails + "}]}]}}");
+  };
+  EXPECT_EQ(complaint("[\"tcp/eth0\"]", 1), "line 2, column 26: rails are named from version 2 of the format on");
+  EXPECT_EQ(complaint("[]"), "line 2, column 26: rails names none");
+  EXPECT_EQ(complaint("[7]"), "line 2, column 27: a text of at most 256 bytes is needed");
+  EXPECT_EQ(complaint("[\"\"]"), "line 2, column 27: a rail's name has 1 to 47 bytes");
+  EXPECT_EQ(complaint("[\"" + std::string(48, 'x') + "\"]"), "line 2, column 27: a rail's name has 1 to 47 bytes");
+  EXPECT_EQ(complaint("[\"a\", \"b\", \"a\"]"), "line 2, column 37: the rail \"a\" is there twice");
+  std::string many = "\"x\"";
+  for (char letter = 'a'; letter < 'q'; ++letter) many += std::string(",\"") + letter + "\"";
+  EXPECT_EQ(complaint("[" + many + "]"), "line 2, column 26: the list has more than 16 entries");
+  EXPECT_EQ(complaint("[\"z\"]}, {\"alg\": \"ring\", \"rails\": [" + many.substr(4) + "]"),
+            "line 2, column 120: a table names 16 rails at most");
+}
+
 TEST(TableFile, TheExampleOfTheManualIsOne) {
   std::ifstream in(NEZHA_TEST_TABLES "/learned.json");
   std::stringstream text;
@@ -110,8 +163,8 @@ TEST(TableFile, WhatIsLearnedTakesThePlaceOfWhatWasKnown) {
 TEST(TableFile, AFileForSomethingElseIsRefused) {
   EXPECT_EQ(refused(R"({"$schema": "x", "rule_file_version": 3, "module": "tuned", "collectives": {}})"),
             "line 1, column 52: this is a file for \"tuned\", not for \"nezha\"");
-  EXPECT_EQ(refused(R"({"rule_file_version": 2, "module": "nezha", "more": 1, "collectives": {}})"),
-            "line 1, column 23: this is version 2 of the format, known is 1");
+  EXPECT_EQ(refused(R"({"rule_file_version": 3, "module": "nezha", "more": 1, "collectives": {}})"),
+            "line 1, column 23: this is version 3 of the format, known are 1 to 2");
   EXPECT_EQ(refused("[1]"), "line 1, column 1: a table is an object");
   EXPECT_EQ(refused("{}"), "line 1, column 1: the key \"module\" is missing");
   EXPECT_EQ(refused(R"({"module": "nezha"})"), "line 1, column 1: the key \"rule_file_version\" is missing");
@@ -160,7 +213,7 @@ TEST(TableFile, ARuleThatIsNotSoundIsRefused) {
       {R"({"alg": "ring", "reqs": 8})", "16: a rule has no key \"reqs\""},
       {R"({"alg": 4})", "8: a text of at most 256 bytes is needed"},
       {R"({"alg": "auto"})", "8: alg takes one of ring, mesh, single_step, doubling, halving, incumbent, not \"auto\""},
-      {R"({"alg": "ring", "rails": "two"})", "25: rails takes one of one, all, not \"two\""},
+      {R"({"alg": "ring", "rails": "two"})", "25: rails takes one of one, all, or a list of names, not \"two\""},
       {R"({"alg": "ring", "chunk": 262145})", "25: a whole number from 0 to 262144 is needed"},
       {R"({"alg": "ring", "calls": 1.5})", "25: a whole number from 0 to 18446744073709551615 is needed"},
       {R"({"alg": "ring", "msg_size_min": 1000})", "32: msg_size_min is 0 or a power of two, not 1000"},

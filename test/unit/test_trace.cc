@@ -40,7 +40,7 @@ class TraceTest : public ::testing::Test {
     const Nanoseconds began = clock_.time;
     clock_.time += took;
     loads_[0].bytes_sent += bytes;
-    trace_->call(began, bytes, 4, way, {bytes});
+    trace_->call(began, bytes, 4, way, {}, {bytes});
   }
   std::vector<std::string> lines() {
     trace_->write(trace_->take());

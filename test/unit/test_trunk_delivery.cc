@@ -37,6 +37,38 @@ TEST_F(TrunkDelivery, AFlowOfOneRailKeepsToIt) {
   EXPECT_TRUE(delivered(source));
 }
 
+TEST_F(TrunkDelivery, AFlowOfCertainRailsKeepsToThemAsLongAsOneIsUp) {
+  open();
+  const Bytes source = pattern(300000);
+  const auto send_on_second = [&](OpNumber op) {
+    for (HandLane* lane : a->lanes) lane->frames.clear();
+    flow.open(1, op, 4, false, only(1));
+    flow.begun = true;
+    send(source);
+  };
+  send_on_second(1);
+  EXPECT_TRUE(a->lanes[0]->frames.empty());
+  EXPECT_FALSE(a->lanes[1]->frames.empty());
+  a->lanes[1]->frames.clear();  // they were on their way
+  a->lose(1), b->lose(1);
+  a->trunk.pump();
+  carry_all();
+  EXPECT_TRUE(delivered(source)) << "what was lost goes by the other";
+}
+
+TEST_F(TrunkDelivery, FlowsThatWantDifferentRailsHaveAll) {
+  open();
+  const Bytes source = pattern(1 << 20);
+  Flow other;
+  flow.open(1, 1, 4, false, only(1));
+  other.open(2, 1, 4);
+  flow.begun = other.begun = true;
+  a->trunk.send(flow, {.data = source.data(), .size = 1 << 20});
+  EXPECT_TRUE(a->lanes[0]->frames.empty());
+  a->trunk.send(other, {.data = source.data(), .size = 1 << 20});
+  EXPECT_FALSE(a->lanes[0]->frames.empty());
+}
+
 TEST_F(TrunkDelivery, ALaneThatIsBackHasToEarnItsShare) {
   open();
   const Bytes source = pattern(1 << 19);

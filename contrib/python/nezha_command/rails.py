@@ -3,6 +3,7 @@
 
 import json
 import socket
+import types
 
 from . import fleet, launch, node, terminal
 from .errors import FOUND, GOOD
@@ -42,6 +43,18 @@ def run(options):
         if complaint:
             terminal.say(f"The launcher said: {complaint}", "yellow")
     return FOUND if complaint or any(list(problems(answer)) for answer in answers.values()) else GOOD
+
+
+def common(options):
+    """The rails, as in "tcp/eth0", that every node of a job has under the same name; options as of cluster_options. One node
+    alone has none, since there is nothing to choose between its processes."""
+    words = [word for pair in options.nezha_mca for word in ("--mca", *pair)]
+    where = types.SimpleNamespace(launcher=None, hostfile=None, host=None, mpirun=[*words, *options.mpirun])
+    answers = list(fleet.ask(where, ["rails"]).by_node.values())
+    if len(answers) < 2:
+        return []
+    shared = set.intersection(*({rail["name"] for rail in answer["rails"]} for answer in answers))
+    return [rail["name"] for rail in answers[0]["rails"] if rail["name"] in shared]
 
 
 def problems(answer):

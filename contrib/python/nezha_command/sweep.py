@@ -18,17 +18,25 @@ _COPIED, _RESERVED = 32 << 10, 32 << 20
 LARGEST = {"single_step": _COPIED, "doubling": _COPIED, "mesh": _RESERVED, "halving": _RESERVED, "ring": None, INCUMBENT: None}
 # What is so much slower than the fastest after the first round is not measured again.
 _BEHIND = 1.5
+# One rail alone is kept only where it takes at most this part of the time of what leaves the choice to the senders, who can
+# follow what changes.
+_CLEARLY = 0.97
 
 
 @dataclasses.dataclass(frozen=True)
 class Way:
-    """A candidate of the table. chunk: bytes, 0 by the size of the vector."""
+    """A candidate of the table. chunk: bytes, 0 by the size of the vector; rail: "tcp/eth0" alone, "" the senders' choice."""
 
     algorithm: str
     chunk: int = 0
+    rail: str = ""
 
     def text(self):
-        return self.algorithm + (f" in chunks of {size_text(self.chunk).lower()}" if self.chunk else "")
+        on = f" on {self.rail}" if self.rail else ""
+        return self.algorithm + on + (f" in chunks of {size_text(self.chunk).lower()}" if self.chunk else "")
+
+    def on_any(self):
+        return dataclasses.replace(self, rail="")
 
     def carries(self, size):
         """A vector of any length in the size class that begins with `size`."""
@@ -36,7 +44,8 @@ class Way:
         return most is None or 2 * size - 1 <= most
 
     def parameters(self):
-        return [("coll_nezha_learn", "0"), ("coll_nezha_algorithm", self.algorithm), ("coll_nezha_chunk", str(self.chunk))]
+        share = [("coll_nezha_share", f"{self.rail.partition('/')[2]}:1")] if self.rail else []
+        return [("coll_nezha_learn", "0"), ("coll_nezha_algorithm", self.algorithm), ("coll_nezha_chunk", str(self.chunk)), *share]
 
 
 class _Launcher:
@@ -60,13 +69,14 @@ class Sweep:
 
     def __init__(self, cluster, ways, sizes, seconds, own):
         self._cluster, self._seconds, self._own = cluster, seconds, own
-        self.ways, self.sizes = list(ways), list(sizes)
+        self.ways, self.sizes = sorted(ways, key=lambda way: way.rail != ""), list(sizes)
         self.times = {size: {way: [] for way in ways if way.carries(size)} for size in sizes}
         self.ranks = self.nodes = 0
 
     def run(self, count, step):
         for number in range(count):
-            sequence = order(self.ways, number)
+            # In the first round one rail comes after all, for it is left out where that was far behind.
+            sequence = order(self.ways, number) if number else self.ways
             for at, way in enumerate(sequence, 1):
                 sizes = [size for size in self.sizes if way in self.times[size] and self._promising(size, way)]
                 if sizes:
@@ -86,9 +96,18 @@ class Sweep:
 
     def _promising(self, size, way):
         first = {other: times[0] for other, times in self.times[size].items() if times}
-        return way not in first or first[way] <= _BEHIND * min(first.values())
+        return all(first[seen] <= _BEHIND * min(first.values()) for seen in {way, way.on_any()} if seen in first)
 
     def results(self):
-        """{size: [(way, seconds)]}, the fastest first; of what was left out after the first round that one's time."""
-        return {size: sorted(((way, statistics.median(times)) for way, times in ways.items()), key=lambda entry: entry[1])
+        """{size: [(way, seconds)]}, the chosen one first, then by time; of what was left out after the first round that one's
+        time, of what was not measured nothing."""
+        return {size: _ranked([(way, statistics.median(times)) for way, times in ways.items() if times])
                 for size, ways in self.times.items()}
+
+
+def _ranked(measured):
+    measured.sort(key=lambda entry: entry[1])
+    on_any = [entry for entry in measured if not entry[0].rail]
+    if not on_any or measured[0][1] <= _CLEARLY * on_any[0][1]:
+        return measured
+    return [on_any[0], *(entry for entry in measured if entry is not on_any[0])]

@@ -9,6 +9,8 @@ from . import ask, installed
 from .errors import CommandError
 
 _MOST_MEASURED = 8
+# The version of the format from which on ways may name rails.
+_NAMES_RAILS = 2
 
 
 def check(path):
@@ -22,6 +24,8 @@ def add(path, ranks, nodes, results):
     document = _read(path)
     rules = _shape(document["collectives"]["allreduce"], ranks, nodes)["rules"]
     new = [_rule(size, measured) for size, measured in results.items()]
+    if any("rails" in way for rule in new for way in (rule, *rule["measured"])):
+        document["rule_file_version"] = _NAMES_RAILS
     sizes = {(rule["msg_size_min"], rule["msg_size_max"]) for rule in new}
     kept = [rule for rule in rules if (rule.get("msg_size_min", 0), rule.get("msg_size_max", "inf")) not in sizes]
     # Only the first rule that fits counts: those for one size class go before the ranges that others have.
@@ -64,7 +68,7 @@ def _insert(shapes, at, ranks, nodes, rules):
 
 
 def _way(way):
-    return {"alg": way.algorithm, **({"chunk": way.chunk} if way.chunk else {})}
+    return {"alg": way.algorithm, **({"rails": [way.rail]} if way.rail else {}), **({"chunk": way.chunk} if way.chunk else {})}
 
 
 def _rule(size, measured):

@@ -1,9 +1,11 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """nezha tune: measures every way at every size on the user's nodes and keeps the fastest ones in a table."""
 
+import dataclasses
+
 from nezha_bench.files import replaceable
 
-from . import ask, table, terminal
+from . import ask, rails, table, terminal
 from .cluster_options import launch_options
 from .errors import GOOD, CommandError
 
@@ -17,6 +19,7 @@ about other numbers of ranks and nodes, and about other sizes, stays. It is repl
   nezha table show table.json
 
 The nodes should have nothing else to do. After the first round what is far behind at a size is not measured there again.
+Where the nodes have several rails, each of them alone is measured too, and kept where it is clearly faster.
 Exit status: 0; 3 when a launch failed, or the rails did not carry what they should have."""
 
 _WAYS = "single_step,doubling,mesh,halving,ring,incumbent"
@@ -28,8 +31,9 @@ def add(verbs):
     parser.add_argument("file", type=replaceable, metavar="FILE", help="made, or added to")
     parser.add_argument("--sizes", default="4:16M", metavar="LIST",
                         help="powers of two, as 4,1K,64M or 4:64M; each stands for all up to twice as much; default 4:16M")
-    parser.add_argument("--ways", default=_WAYS, metavar="LIST",
-                        help=f"of {_WAYS.replace(',', ', ')}, and any but the first two and the last with a chunk, as in ring:64k; default all")
+    parser.add_argument("--ways", metavar="LIST",
+                        help=f"of {_WAYS.replace(',', ', ')}; any but the first two and the last with a chunk, as in ring:64k, and any "
+                        "but the last by one rail alone, as in ring:64k@tcp/eth1; default all, and all by each rail alone")
     parser.add_argument("--rounds", type=int, default=5, metavar="N", help="default 5")
     parser.add_argument("--time", type=float, default=0.1, metavar="SECONDS", help="per size and launch; default 0.1")
     parser.set_defaults(run=run)
@@ -48,15 +52,18 @@ def run(options):
     table_file.check(options.file)  # before the time is spent
     try:
         sizes = _sizes(options.sizes)
-        ways = [_way(word, sweep) for word in options.ways.split(",")]
-        found = sweep.Sweep(cluster.Cluster(options.mpirun), ways, sizes, options.time, options.nezha_mca)
+        ways = [_way(word, sweep) for word in (options.ways or _WAYS).split(",")]
         with terminal.Progress() as progress:
+            if not options.ways or any(way.rail for way in ways):
+                progress.step("asking the nodes for their rails")
+                ways = _by_rail(ways, rails.common(options), options)
+            found = sweep.Sweep(cluster.Cluster(options.mpirun), ways, sizes, options.time, options.nezha_mca)
             found.run(options.rounds, progress.step)
     except BenchError as error:
         raise CommandError(str(error)) from None
     lacking = [size for size, measured in found.results().items() if not measured]
     if lacking:
-        raise CommandError(f"no way of {options.ways} is possible for vectors of {lacking[0]} bytes")
+        raise CommandError(f"no way of {options.ways or _WAYS} is possible for vectors of {lacking[0]} bytes")
     table_file.add(options.file, found.ranks, found.nodes, found.results())
     table.show(ask.table(options.file))
     return GOOD
@@ -72,13 +79,28 @@ def _sizes(text):
     return sizes
 
 
+def _by_rail(ways, names, options):
+    """Adds what the user has left to us, or makes sure that every node has what he named."""
+    if options.ways:
+        for way in ways:
+            if way.rail and way.rail not in names:
+                raise CommandError(f"--ways {way.text()}: the rails that every node has are {', '.join(names) or 'none'}")
+        return ways
+    if len(names) < 2 or any(key == "coll_nezha_share" for key, _ in options.nezha_mca):
+        return ways
+    return [*ways, *(dataclasses.replace(way, rail=name) for way in ways if way.algorithm != "incumbent" for name in names)]
+
+
 def _way(word, sweep):
-    """'ring' or 'ring:64k'"""
+    """'ring', 'ring:64k', 'ring@tcp/eth1' or 'ring:64k@tcp/eth1'"""
     from nezha_bench.sizes import parse_size
-    name, colon, chunk = word.partition(":")
-    if name not in sweep.LARGEST or (colon and name in ("single_step", "doubling", sweep.INCUMBENT)):
-        raise CommandError(f"--ways {word}: {_WAYS.replace(',', ', ')} are allowed, and mesh, halving and ring with a chunk, as in ring:64k")
+    algorithm, at, rail = word.partition("@")
+    name, colon, chunk = algorithm.partition(":")
+    bad = (colon and name in ("single_step", "doubling", sweep.INCUMBENT)) or (at and (not rail or name == sweep.INCUMBENT))
+    if name not in sweep.LARGEST or bad:
+        raise CommandError(f"--ways {word}: {_WAYS.replace(',', ', ')} are allowed, mesh, halving and ring with a chunk, as in "
+                           "ring:64k, and all but incumbent by one rail, as in ring@tcp/eth1")
     size = parse_size(chunk) if colon else 0
     if size > 256 << 10:
         raise CommandError(f"--ways {word}: chunks have 256k at most")
-    return sweep.Way(name, size)
+    return sweep.Way(name, size, rail)
