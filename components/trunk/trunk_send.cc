@@ -96,7 +96,7 @@ bool Trunk::send_frame(LaneState& state, std::size_t room) {
   add_replays(frame, room);
   add_flows(frame, room);
   if (frame.pieces == 0) return false;
-  if (owed_pieces_ != 0) {
+  if (ack_rides()) {
     frame.header_size += encode_ack(frame.header.data() + frame.header_size, received_.ack());
     owed_pieces_ = owed_bytes_ = 0;
   }
