@@ -33,9 +33,10 @@ def run(lab, launcher, competitor, deadline_seconds, on_size=lambda size: None, 
     arguments, keywords = launcher.of(competitor)
     launch = Launch(competitor)
     read = OsuReader().read if launcher.programs.osu and competitor != GLOO else read_json_line
-    done = follow(lab, arguments, keywords, deadline_seconds, lambda line: _take(read(line), launch, on_size), watch)
+    wanted = launcher.effort.sizes
+    done = follow(lab, arguments, keywords, deadline_seconds, lambda line: _take(read(line), launch, wanted, on_size), watch)
     launch.seconds, launch.words = done.seconds, done.words
-    _check(launch, launcher.effort.sizes, done, arguments)
+    _check(launch, wanted, done, arguments)
     return launch
 
 
@@ -78,7 +79,8 @@ def follow(lab, arguments, keywords, deadline_seconds, take, watch=None):
         return Followed(job.returncode, expired.is_set(), seconds, errors.read())
 
 
-def _take(found, launch, on_size):
+def _take(found, launch, wanted, on_size):
+    """OSU's program also measures every power of two that lies between those that are wanted."""
     if found is None:
         return
     kind, members = found
@@ -86,8 +88,9 @@ def _take(found, launch, on_size):
         launch.header = {**members, **launch.header}  # OSU's comes in several lines, its name first
     else:
         size = members.pop("size")
-        launch.sizes[size] = members
-        on_size(size)
+        if size in wanted:
+            launch.sizes[size] = members
+            on_size(size)
 
 
 def _check(launch, sizes, done, arguments):
