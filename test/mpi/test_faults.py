@@ -4,6 +4,7 @@
 before. Open MPI's own traffic is on the management network, since it survives nothing."""
 
 import os
+import re
 import signal
 import tempfile
 import unittest
@@ -50,8 +51,10 @@ class Survives(FaultCase):
         most = next(row.split() for row in rows if row.split()[:1] == ["most"])
         self.assertTrue(all(int(count) > 0 for count in most[-3:]), f"suspect, failover, back: {most[-3:]}")
         events = [event for event in trace_file.read(trace.name).events if "eth1" in event.lane]
-        for wanted, why in (("suspect", "no answer for"), ("lost", "no answer from the other side"), ("up", "")):
-            self.assertTrue(any(event.event == wanted and why in event.why for event in events), f"{wanted}: {events}")
+        # Another rank may be the first to give a lane up, and tells rank 0, whose trace it is.
+        for wanted, why in (("suspect", "no answer for"), ("lost", "no answer from the other side|the other side has closed it"),
+                            ("up", "")):
+            self.assertTrue(any(event.event == wanted and re.search(why, event.why) for event in events), f"{wanted}: {events}")
 
     def test_short_silence_is_forgiven(self):
         """Several: a busy machine may lengthen one until the lane is given up."""
