@@ -14,8 +14,6 @@ namespace {
 using namespace nezha;
 using namespace nezha::test;
 
-constexpr Nanoseconds kForEver = 1000 * kSecond;
-
 struct Loss {
   const char* name;
   Nanoseconds limit;

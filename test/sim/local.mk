@@ -11,14 +11,21 @@ sim_world = \
 	%D%/storms.cc %D%/storms.h \
 	%D%/world.cc %D%/world.h \
 	test/unit/count_allocations.cc test/unit/count_allocations.h
+sim_scenario = %D%/scenario.cc %D%/scenario.h $(sim_world)
 test_sim_sim_run_SOURCES = %D%/sim_run.cc $(sim_world)
 test_sim_sim_run_LDADD = libnezha_sim.la libnezha_engine.la
-test_sim_failover_times_SOURCES = %D%/failover_times.cc %D%/scenario.cc %D%/scenario.h $(sim_world)
+test_sim_failover_times_SOURCES = %D%/failover_times.cc $(sim_scenario)
 test_sim_failover_times_LDADD = libnezha_sim.la libnezha_engine.la
 
-gtest_programs += %D%/test_failover
-test_sim_test_failover_SOURCES = %D%/test_failover.cc %D%/scenario.cc %D%/scenario.h $(sim_world)
+gtest_programs += %D%/test_failover %D%/test_false_alarms %D%/test_flapping %D%/test_learning
+test_sim_test_failover_SOURCES = %D%/test_failover.cc $(sim_scenario)
 test_sim_test_failover_LDADD = libnezha_sim.la $(LDADD)
+test_sim_test_false_alarms_SOURCES = %D%/test_false_alarms.cc $(sim_scenario)
+test_sim_test_false_alarms_LDADD = libnezha_sim.la $(LDADD)
+test_sim_test_flapping_SOURCES = %D%/test_flapping.cc $(sim_scenario)
+test_sim_test_flapping_LDADD = libnezha_sim.la $(LDADD)
+test_sim_test_learning_SOURCES = %D%/test_learning.cc $(sim_scenario)
+test_sim_test_learning_LDADD = libnezha_sim.la $(LDADD)
 
 # The simulator with one of the engine's sources changed: DIR/mutant.cc stands in for it. The linker finds what it defines
 # before it looks into the engine's library. Made by test/sim/mutants.py as `make DIR/mutant`.

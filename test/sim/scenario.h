@@ -35,6 +35,10 @@ struct Story {
   std::uint64_t lanes_lost = 0, suspicions = 0, failed = 0;
 };
 
+inline constexpr Nanoseconds kForEver = 1000 * kSecond;
+
+inline int ranks_of(World& world) { return world.setting().shape.ranks; }
+
 constexpr std::size_t kBeforeAllCalls = static_cast<std::size_t>(-1);
 
 /// Called `after` the beginning of call `call`, on its first rank; call 0 is the one that waits for the lanes. With

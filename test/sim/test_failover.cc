@@ -3,22 +3,18 @@
 /// nothing is written or read after its time (the world checks all that), and nobody waits longer than there is reason to.
 #include <gtest/gtest.h>
 
-#include <algorithm>
+#include <array>
 #include <cstdint>
-#include <numeric>
-#include <optional>
+#include <functional>
+#include <string>
 #include <tuple>
+#include <utility>
 #include <vector>
 
-#include "../unit/count_allocations.h"
 #include "scenario.h"
 
 namespace nezha::test {
 namespace {
-
-constexpr Nanoseconds kForEver = 1000 * kSecond;
-
-int ranks_of(World& world) { return world.setting().shape.ranks; }
 
 // ---- every algorithm, in place or not, at any moment, every kind of loss
 
@@ -292,142 +288,6 @@ TEST(Silence, ThatLastedLongerThanOneTryIsOverSoon) {
   EXPECT_EQ(brief.failure + longer.failure, "");
   EXPECT_EQ(brief.lanes_lost, 0U) << "the kernel's own try is enough";
   EXPECT_GT(longer.lanes_lost, 0U) << "others have taken their places";
-}
-
-// ---- no false alarms
-
-TEST(FalseAlarms, NoneUnderAPausedProcess) {
-  Scenario scenario;
-  scenario.calls = 6;
-  scenario.thought = 10 * kMillisecond;
-  std::vector<Happening> pauses;
-  for (std::size_t call = 1; call < scenario.calls; ++call)
-    pauses.push_back({call, kMillisecond, [call](World& world) {
-                        world.faults().pause(static_cast<int>(call) % ranks_of(world), 3 * kSecond);
-                      }});
-  const Story story = play(scenario, pauses);
-  EXPECT_EQ(story.failure, "");
-  EXPECT_EQ(story.lanes_lost, 0U);
-}
-
-TEST(FalseAlarms, NoneOnASlowRailWithAFullQueue) {
-  Scenario scenario;
-  const Story story = play(scenario, {{1, kMillisecond, [](World& world) { world.faults().rate(1, 0, 0.0005); }}});
-  EXPECT_EQ(story.failure, "");
-  EXPECT_EQ(story.lanes_lost, 0U);
-}
-
-TEST(FalseAlarms, NoneWhileTheApplicationComputes) {
-  Scenario scenario;
-  scenario.calls = 8;
-  scenario.thought = 60 * kSecond;
-  const Story story = play(scenario, {});
-  EXPECT_EQ(story.failure, "");
-  EXPECT_EQ(story.lanes_lost, 0U);
-  EXPECT_EQ(story.suspicions, 0U);
-}
-
-TEST(FalseAlarms, NoneWhenAClockJumps) {
-  Scenario scenario;
-  scenario.timeout = 5;
-  std::vector<Happening> jumps;
-  for (int i = 0; i < 10; ++i)
-    jumps.push_back({1, i * kMillisecond, [i](World& world) { world.faults().jump(i % 4, (kSecond / 10) << i); }});
-  const Story story = play(scenario, jumps);
-  EXPECT_EQ(story.failure, "");
-  EXPECT_EQ(story.lanes_lost, 0U);
-}
-
-// ---- what was learned
-
-/// The stages that rank 0's table goes through, by call; nothing for a call that the incumbent had.
-struct Learned {
-  std::vector<std::optional<SizeClass::Stage>> stages;
-  bool one_rail = false;  ///< is a candidate
-  bool looks(std::size_t from, std::size_t to) const {
-    return std::find(stages.begin() + static_cast<std::ptrdiff_t>(from), stages.begin() + static_cast<std::ptrdiff_t>(to),
-                     SizeClass::Stage::look) != stages.begin() + static_cast<std::ptrdiff_t>(to);
-  }
-  std::ptrdiff_t left(std::size_t from) const {
-    return std::count(stages.begin() + static_cast<std::ptrdiff_t>(from), stages.end(), std::nullopt);
-  }
-};
-
-Learned learn(Scenario scenario, std::vector<Happening> happenings) {
-  scenario.algorithm = AlgorithmChoice::automatic;
-  scenario.learn = true;
-  Learned learned;
-  learned.stages.resize(scenario.calls);
-  for (std::size_t call = 0; call < scenario.calls; ++call)
-    happenings.push_back({call, 0, [&learned, &scenario, call](World& world) {
-                            const SizeClass* one = world.process(0).team(0)->table().size_class(size_class_of(scenario.bytes));
-                            if (one == nullptr) return;  // it is late for its first call
-                            learned.stages[call] = one->stage();
-                            for (const Candidate& way : one->candidates()) learned.one_rail = learned.one_rail || way.one_rail;
-                          }});
-  EXPECT_EQ(play(scenario, happenings).failure, "");
-  return learned;
-}
-
-TEST(Learning, OneRailIsTriedWhereThereAreSeveral) {
-  Scenario scenario;
-  scenario.calls = 10;
-  EXPECT_TRUE(learn(scenario, {}).one_rail);
-  scenario.rails = 1;
-  EXPECT_FALSE(learn(scenario, {}).one_rail);
-}
-
-TEST(Learning, ALaneThatGoesOrComesHasTheTableLookAgain) {
-  Scenario scenario;
-  scenario.bytes = 4 * 1024;
-  scenario.calls = 1200;
-  const Learned calm = learn(scenario, {});
-  EXPECT_FALSE(calm.looks(100, 1200));
-  EXPECT_GT(calm.left(0), 0);
-  const Learned loses = learn(scenario, {{200, 0, [](World& world) { world.faults().outage(1, 1, kForEver); }}});
-  EXPECT_TRUE(loses.looks(200, 1200)) << "though small calls, on the first rail, take no longer";
-  EXPECT_EQ(loses.left(200), 0) << "the incumbent may run over what is lost";
-}
-
-// ---- coming and going
-
-/// Memory does not grow with the number of times that a rail went: by less than 1 KiB each time.
-TEST(Flapping, LeavesNothingBehind) {
-  Scenario scenario;
-  scenario.bytes = 128 * 1024;
-  scenario.calls = 600;
-  scenario.thought = kSecond;  // in which the rail comes back
-  std::vector<Happening> flaps;
-  for (std::size_t call = 1; call < scenario.calls; call += 5)
-    flaps.push_back({call, 0, [](World& world) { world.faults().outage(1, 0, 10 * kMillisecond); }});
-  std::size_t early = SIZE_MAX, late = SIZE_MAX;  // the least of twenty calls: when one begins, others may still have their vectors
-  const auto look = [&](std::size_t call, std::size_t& least) {
-    flaps.push_back({call, 0, [&least](World& world) { least = std::min(least, live_bytes() - world.observer().memory()); }});
-  };
-  for (std::size_t i = 0; i < 20; ++i) look(281 + i, early), look(576 + i, late);
-  const Story story = play(scenario, flaps);
-  EXPECT_EQ(story.failure, "");
-  EXPECT_GT(story.lanes_lost, 100U);
-  EXPECT_LT(late, early + 59 * 1024);
-}
-
-/// A rail that is there half of the time brings more than one that is not there at all.
-TEST(Flapping, CostsLessThanStayingOut) {
-  Scenario scenario;
-  scenario.calls = 60;
-  scenario.bytes = 256 * 1024;
-  scenario.rate = 0.0125;
-  constexpr Nanoseconds kHalf = 300 * kMillisecond;
-  const auto time = [&](const std::vector<Happening>& happenings) {
-    const Story story = play(scenario, happenings);
-    EXPECT_EQ(story.failure, "");
-    return std::accumulate(story.took.begin() + 1, story.took.end(), Nanoseconds{0});
-  };
-  const Nanoseconds out = time({{1, 0, [](World& world) { world.faults().outage(1, 0, kForEver); }}});
-  std::vector<Happening> flaps;
-  for (Nanoseconds when = 0; when < 10 * kSecond; when += 2 * kHalf)
-    flaps.push_back({1, when, [](World& world) { world.faults().outage(1, 0, kHalf); }});
-  EXPECT_LT(time(flaps), out);
 }
 
 }  // namespace

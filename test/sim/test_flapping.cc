@@ -1,0 +1,56 @@
+// SPDX-License-Identifier: BSD-3-Clause
+/// A rail that goes and comes again and again.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cstdint>
+#include <numeric>
+#include <vector>
+
+#include "../unit/count_allocations.h"
+#include "scenario.h"
+
+namespace nezha::test {
+namespace {
+
+/// Memory does not grow with the number of times that a rail went: by less than 1 KiB each time.
+TEST(Flapping, LeavesNothingBehind) {
+  Scenario scenario;
+  scenario.bytes = 128 * 1024;
+  scenario.calls = 600;
+  scenario.thought = kSecond;  // in which the rail comes back
+  std::vector<Happening> flaps;
+  for (std::size_t call = 1; call < scenario.calls; call += 5)
+    flaps.push_back({call, 0, [](World& world) { world.faults().outage(1, 0, 10 * kMillisecond); }});
+  std::size_t early = SIZE_MAX, late = SIZE_MAX;  // the least of twenty calls: when one begins, others may still have their vectors
+  const auto look = [&](std::size_t call, std::size_t& least) {
+    flaps.push_back({call, 0, [&least](World& world) { least = std::min(least, live_bytes() - world.observer().memory()); }});
+  };
+  for (std::size_t i = 0; i < 20; ++i) look(281 + i, early), look(576 + i, late);
+  const Story story = play(scenario, flaps);
+  EXPECT_EQ(story.failure, "");
+  EXPECT_GT(story.lanes_lost, 100U);
+  EXPECT_LT(late, early + 59 * 1024);
+}
+
+/// A rail that is there half of the time brings more than one that is not there at all.
+TEST(Flapping, CostsLessThanStayingOut) {
+  Scenario scenario;
+  scenario.calls = 60;
+  scenario.bytes = 256 * 1024;
+  scenario.rate = 0.0125;
+  constexpr Nanoseconds kHalf = 300 * kMillisecond;
+  const auto time = [&](const std::vector<Happening>& happenings) {
+    const Story story = play(scenario, happenings);
+    EXPECT_EQ(story.failure, "");
+    return std::accumulate(story.took.begin() + 1, story.took.end(), Nanoseconds{0});
+  };
+  const Nanoseconds out = time({{1, 0, [](World& world) { world.faults().outage(1, 0, kForEver); }}});
+  std::vector<Happening> flaps;
+  for (Nanoseconds when = 0; when < 10 * kSecond; when += 2 * kHalf)
+    flaps.push_back({1, when, [](World& world) { world.faults().outage(1, 0, kHalf); }});
+  EXPECT_LT(time(flaps), out);
+}
+
+}  // namespace
+}  // namespace nezha::test
