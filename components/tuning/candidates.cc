@@ -5,6 +5,7 @@
 #include <bit>
 
 #include "tuning/cost.h"
+#include "util/text.h"
 
 namespace nezha {
 namespace {
@@ -31,6 +32,10 @@ bool ring_order(AlgorithmChoice algorithm) {
 
 std::size_t size_class_of(std::size_t bytes) {
   return std::min<std::size_t>(static_cast<std::size_t>(std::bit_width(bytes)) - 1, kSizeClasses - 1);
+}
+
+std::string text_of(const Candidate& candidate, const RailNames& names, std::size_t size_class) {
+  return text_of(candidate, names) + " from " + size_text(static_cast<long long>(std::size_t{1} << size_class)) + " bytes";
 }
 
 bool possible(const Candidate& candidate, std::size_t size_class, const Terms& terms) {

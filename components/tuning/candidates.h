@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstddef>
+#include <string>
 #include <vector>
 
 #include "tuning/candidate.h"
@@ -13,6 +14,9 @@ namespace nezha {
 /// Class k holds vectors of 2^k to 2^(k+1) - 1 bytes.
 constexpr std::size_t kSizeClasses = 48;
 std::size_t size_class_of(std::size_t bytes);
+
+/// "ring on one rail from 64k bytes": as text_of(), and the class's smallest vector.
+std::string text_of(const Candidate& candidate, const RailNames& names, std::size_t size_class);
 
 /// What decides about the candidates beside the size.
 struct Terms {

@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "tuning/rows.h"
 
-#include "util/text.h"
-
 namespace nezha {
 namespace {
 
@@ -41,8 +39,7 @@ Lacking lacking(const TableFile& file, const Shape& shape, const RailNames& rail
   for (std::size_t size_class = 0; rules != nullptr && size_class < kSizeClasses; ++size_class) {
     const Rule* rule = find_rule(*rules, size_class);
     if (rule == nullptr || numbered(rule->chosen, file.rails, rails)) continue;
-    if (found.classes++ == 0)
-      found.example = text_of(rule->chosen, file.rails) + " from " + size_text(static_cast<long long>(std::size_t{1} << size_class)) + " bytes";
+    if (found.classes++ == 0) found.example = text_of(rule->chosen, file.rails, size_class);
   }
   return found;
 }

@@ -57,8 +57,7 @@ Table::Recalled Table::recall(std::span<const std::uint64_t> rows) {
     const std::optional<Known> known = known_of(rows, index);
     if (!known) continue;
     if (!possible(known->chosen, index, terms_)) {
-      if (recalled.left_out++ == 0)
-        recalled.example = text_of(known->chosen, rails_) + " from " + size_text(static_cast<long long>(std::size_t{1} << index)) + " bytes";
+      if (recalled.left_out++ == 0) recalled.example = text_of(known->chosen, rails_, index);
       continue;
     }
     std::vector<Candidate> ways{known->chosen};
