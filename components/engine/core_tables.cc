@@ -28,11 +28,14 @@ RailSet Core::rails_here(const Team& team, RailSet rails) const {
   if (team.rank() == 0 || rails == 0) return rails;
   const Peer& first = *team.peers().front();
   RailSet here = 0;
-  for (std::size_t rail = 0; first.same_node && rail < self_.rails.size(); ++rail)
+  if (!first.same_node) {
+    for (const Wire& wire : first.wires)
+      if (has(rails, wire.rails.remote)) here |= only(wire.rails.local);
+    return here;
+  }
+  for (std::size_t rail = 0; rail < self_.rails.size(); ++rail)
     for (std::size_t other = 0; other < first.address.rails.size(); ++other)
       if (has(rails, other) && same_name(self_.rails[rail], first.address.rails[other])) here |= only(rail);
-  for (const Wire& wire : first.wires)
-    if (!first.same_node && has(rails, wire.rails.remote)) here |= only(wire.rails.local);
   return here;
 }
 

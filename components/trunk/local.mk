@@ -22,8 +22,8 @@ engine_sources += \
 	%D%/weighted.cc \
 	%D%/wire.cc %D%/wire.h
 
-gtest_programs += test/unit/test_silence test/unit/test_strategy test/unit/test_rail_notice test/unit/test_trunk_delivery test/unit/test_trunk_memory test/unit/test_trunk_parts \
-	test/unit/test_trunk_silence test/unit/test_wire
+gtest_programs += test/unit/test_rail_notice test/unit/test_silence test/unit/test_strategy test/unit/test_trunk_delivery \
+	test/unit/test_trunk_memory test/unit/test_trunk_parts test/unit/test_trunk_silence test/unit/test_wire
 test_unit_test_rail_notice_SOURCES = test/unit/test_rail_notice.cc test/unit/trunk_pair.h
 test_unit_test_silence_SOURCES = test/unit/test_silence.cc
 test_unit_test_strategy_SOURCES = test/unit/test_strategy.cc test/unit/trunk_pair.h

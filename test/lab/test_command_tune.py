@@ -169,25 +169,24 @@ class Tune(CommandCase):
 
     def test_a_job_begins_with_it(self):
         """Without a table 1 MiB takes the ring."""
-        self.tune("--sizes", "1M", "--ways", "mesh:32k", *SHORT)
-        trace = os.path.join(os.path.dirname(self.path), "trace")
-        for learn in ("0", "1"):
-            self.nezha_runs("-s", "1M", "-x", "0", "-i", "20", coll_nezha_table=self.path, coll_nezha_learn=learn, coll_nezha_trace=trace)
-            with open(trace, encoding="utf-8") as file:
-                calls = [line for line in map(json.loads, file) if line["kind"] == "call" and line["bytes"] == 1 << 20]
+        for learn, calls in self.calls_by("mesh:32k"):
             self.assertEqual([call["way"] for call in calls], ["mesh in chunks of 32k"] * 20, f"learn {learn}")
 
     def test_a_job_keeps_to_the_rail_that_was_measured(self):
-        self.tune("--sizes", "1M", "--ways", "ring@tcp/eth1", *SHORT)
-        trace = os.path.join(os.path.dirname(self.path), "trace")
-        for learn in ("0", "1"):
-            self.nezha_runs("-s", "1M", "-x", "0", "-i", "20", coll_nezha_table=self.path, coll_nezha_learn=learn, coll_nezha_trace=trace)
-            with open(trace, encoding="utf-8") as file:
-                calls = [line for line in map(json.loads, file) if line["kind"] == "call" and line["bytes"] == 1 << 20]
+        for learn, calls in self.calls_by("ring@tcp/eth1"):
             self.assertEqual([call["way"] for call in calls], ["ring on tcp/eth1"] * 20, f"learn {learn}")
             sent = [sum(call["sent"][rail] for call in calls) for rail in (0, 1)]
             self.assertEqual(sent[0], 0, f"learn {learn}")
             self.assertGreaterEqual(sent[1], 20 << 20, f"learn {learn}")
+
+    def calls_by(self, way):
+        """Tunes 1 MiB with this way only. Then, without learning and with: (learn, a job's first 20 calls of that size)."""
+        self.tune("--sizes", "1M", "--ways", way, *SHORT)
+        trace = os.path.join(os.path.dirname(self.path), "trace")
+        for learn in ("0", "1"):
+            self.nezha_runs("-s", "1M", "-x", "0", "-i", "20", coll_nezha_table=self.path, coll_nezha_learn=learn, coll_nezha_trace=trace)
+            with open(trace, encoding="utf-8") as file:
+                yield learn, [line for line in map(json.loads, file) if line["kind"] == "call" and line["bytes"] == 1 << 20]
 
     def nezha_runs(self, *arguments, **parameters):
         settings = [word for name, value in parameters.items() for word in ("--mca", name, value)]
