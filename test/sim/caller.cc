@@ -169,8 +169,10 @@ void Caller::finish() {
   ++at_;
   next_call();
   if (done()) return;
-  const Nanoseconds longest = world_.setting().longest_thought;
-  SimRandom& random = world_.setting().random;
+  Setting& setting = world_.setting();
+  const bool thinks = setting.thinker < 0 || setting.thinker == process_.rank();
+  const Nanoseconds longest = thinks ? setting.longest_thought : 0;
+  SimRandom& random = setting.random;
   think(longest == 0 || random.chance(0.5) ? 0 : random.between(0, longest));
 }
 

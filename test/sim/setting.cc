@@ -51,6 +51,7 @@ Setting::Setting(std::uint64_t seed_, std::size_t calls) : seed(seed_), random(s
   draw_config();
   draw_faults();
   draw_rails();
+  draw_crowd();
 }
 
 void Setting::draw_network() {
@@ -157,6 +158,23 @@ void Setting::draw_faults() {
 void Setting::draw_rails() {
   SimRandom source(seed ^ 0x7261696c73);
   if (source.chance(0.4)) rails = static_cast<RailSet>(1 + source.below((std::uint64_t{1} << ports[0].size()) - 1));
+}
+
+/// Sometimes many threads, each with rings that expect too little to say by themselves that they have begun. One rank comes
+/// late to all of them: together they use up its window before any of them is sent whole, and only its answers help. From
+/// a source of their own too.
+void Setting::draw_crowd() {
+  SimRandom source(seed ^ 0x63726f7764);
+  if (shape.ranks == 2 || !source.chance(0.1)) return;
+  shape.threads = 16 + static_cast<int>(source.below(16));
+  shape.calls *= 4;
+  shape.repeats = false;
+  config.algorithm = AlgorithmChoice::ring;
+  const std::size_t window = draw_size(source, 700, 1024);
+  std::fill(windows.begin(), windows.end(), window);
+  shape.largest = window * 3 / 8;
+  longest_thought = draw_time(source, kMillisecond, 100 * kMillisecond);
+  thinker = static_cast<int>(source.below(static_cast<std::uint64_t>(shape.ranks)));
 }
 
 std::string Setting::text() const {

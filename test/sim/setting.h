@@ -54,6 +54,7 @@ struct Setting {
   FaultRates faults;
   RailSet rails = 0;               ///< of rank 0, to which the calls of every second team keep; 0 = all
   Nanoseconds longest_thought = 0;  ///< between two calls of a thread
+  int thinker = -1;                 ///< the only rank that thinks; -1: all do
   bool may_fail = false;            ///< calls may, although all ranks live
 
   /// A rail, or a process, may be missing for longer than a team waits for it.
@@ -66,6 +67,7 @@ struct Setting {
   void draw_config();
   void draw_faults();
   void draw_rails();
+  void draw_crowd();
 };
 
 }  // namespace nezha::test
