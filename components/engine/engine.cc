@@ -182,12 +182,9 @@ std::string Engine::error_of(const Team& team) {
 int Engine::allreduce(Team& team, const nezha_allreduce_t& what) {
   if (what.count == 0) return NEZHA_OK;
   Lock lock = enter();
-  if (!team.error().empty()) return NEZHA_ERR_FAILED;
   const std::size_t bytes = what.count * what.element;
-  while (team.must_agree(bytes, what.element)) {
-    agree(lock, team);
-    if (!team.error().empty()) return NEZHA_ERR_FAILED;
-  }
+  while (team.error().empty() && team.must_agree(bytes, what.element)) agree(lock, team);
+  if (!team.error().empty()) return NEZHA_ERR_FAILED;
   const Candidate way = team.table().next(bytes, what.element);
   if (way.algorithm == AlgorithmChoice::incumbent) {
     team.incumbent_since = team.table().measures() || trace_ ? clock_.now() : 0;

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <array>
+#include <barrier>
 #include <chrono>
 #include <string_view>
 #include <thread>
@@ -178,6 +179,23 @@ TEST(Engine, GoneInTheMiddleOfACall) {
     EXPECT_NE(std::string_view(story.data()).find("rank 2 on here"), std::string_view::npos) << story.data();
     EXPECT_EQ(call(rank), NEZHA_ERR_FAILED) << "and again";
     EXPECT_EQ(failures(ranks.at(rank)), 1) << "at once: nobody was waited for once more";
+  });
+}
+
+/// What is due is the meeting of the ranks before a timed call: it would be due again and again, since nothing was agreed.
+TEST(Engine, GoneBeforeAnAgreement) {
+  Ranks ranks(3, {{"single_node", "1"}, {"timeout", "1"}, {"learn", "1"}, {"reproducible", "1"}});
+  Team team(ranks, "everybody");
+  ASSERT_TRUE(team.start());
+  std::barrier done(3);
+  ranks.run([&](int rank) {
+    std::vector<std::byte> vector(100000);
+    const nezha_allreduce_t call = make_call(kind("int32_sum"), vector.size() / 4, vector.data(), vector.data());
+    EXPECT_EQ(team.allreduce(rank, call), NEZHA_OK);
+    done.arrive_and_wait();
+    if (rank == 2) return team.destroy(2), ranks.at(2).destroy();
+    EXPECT_EQ(team.allreduce(rank, call), NEZHA_ERR_FAILED);
+    EXPECT_EQ(failures(ranks.at(rank)), 1);
   });
 }
 
