@@ -4,11 +4,15 @@
 import io
 import os
 import re
+import shutil
 import subprocess
+import tempfile
 import types
 import unittest
 
 from bench_case import TOP, OnTheLab, program
+from documents import options
+from lab_case import script
 from nezha_bench import program_summary, program_table
 from nezha_bench.cases import PRESETS
 from nezha_bench.program import Run, failure
@@ -16,7 +20,7 @@ from nezha_bench.rounds import Measured
 from rich.console import Console
 
 PYTHON = "/usr/bin/python3"  # the one that the distribution's mpi4py belongs to
-TRAINING = os.path.join(TOP, "contrib", "programs", "training.py")
+PSEUDOPOTENTIAL = "/usr/share/espresso/pseudo/Si.pz-vbc.UPF"
 
 
 def run(who, call_us, rate, carried=None):
@@ -90,9 +94,16 @@ class Reading(unittest.TestCase):
 class Programs(OnTheLab):
     RAILS = ("--nodes", "2", "--rail", "400mbit", "--rail", "400mbit", "--rounds", "1")
 
+    def place(self):
+        place = tempfile.TemporaryDirectory()
+        self.addCleanup(place.cleanup)
+        return place.name
+
     def test_a_program_in_c(self):
-        done, found = self.bench(*self.RAILS, "--competitors", "nezha,ompi-all", "--component-dir", self.component_dir(),
-                                 "--program", program("nezha_allreduce_bench"), "--", "-s", "2M", "-x", "1", "-i", "20")
+        place = self.place()
+        script(place, "program", f'exec {program("nezha_allreduce_bench")} "$@"')
+        done, found = self.bench(*options("contrib/bench --program './program'"), *self.RAILS, "--competitors", "nezha,ompi-all",
+                                 "--component-dir", self.component_dir(), "--", "-s", "2M", "-x", "1", "-i", "20", cwd=place)
         self.assertIn(done.returncode, (0, 3), done.stderr)
         (one,) = found["programs"]
         self.assertEqual(list(one["summary"]["competitors"]), ["nezha", "ompi-all"])
@@ -107,14 +118,26 @@ class Programs(OnTheLab):
     def test_training(self):
         if subprocess.run([PYTHON, "-c", "import mpi4py, numpy"], capture_output=True, check=False).returncode != 0:
             self.skipTest("mpi4py and numpy are not installed")
-        done, found = self.bench(*self.RAILS, "--subject", "ompi-all", "--competitors", "ompi-all", "--program",
-                                 f"{PYTHON} {TRAINING} --divide 200 --iterations 9 --bucket 0.5", "--from", "0")
+        documented = options("contrib/bench --from")
+        ours, training = documented[:documented.index("--")], " ".join(documented[documented.index("--"):])
+        done, found = self.bench(*ours, *self.RAILS, "--subject", "ompi-all", "--competitors", "ompi-all", "--from", "0",
+                                 *training.replace("--seconds 75", "--divide 200 --iterations 9 --bucket 0.5").split(), cwd=TOP)
         self.assertEqual(done.returncode, 0, done.stderr)
         own = found["programs"][0]["rounds"][0]["ompi-all"]
         # 1.2 MB in all: the last two layers fit into a bucket, the one before is larger, all others fit again
         self.assertEqual({rank["all"]["calls"] for rank in own["ranks"]}, {9 * 3})
         self.assertEqual([number for _, number in own["marks"]], list(range(1, 10)))
         self.assertIn("iterations/s", done.stdout)
+
+    def test_quantum_espresso(self):
+        if shutil.which("pw.x") is None or not os.path.exists(PSEUDOPOTENTIAL):
+            self.skipTest(f"pw.x or {PSEUDOPOTENTIAL} is not installed")
+        place = self.place()  # it writes beside its input
+        shutil.copy(os.path.join(TOP, "test", "programs", "si.in"), place)
+        done, found = self.bench(*options("contrib/bench --program 'pw.x"), "--rounds", "1", "--competitors", "nezha",
+                                 "--component-dir", self.component_dir(), "--nodes", "2", cwd=place)
+        self.assertIn(done.returncode, (0, 3), done.stderr)
+        self.assertGreater(found["programs"][0]["rounds"][0]["nezha"]["ranks"][0]["all"]["calls"], 20)
 
     def test_a_program_that_fails(self):
         path = program("nezha_allreduce_bench")

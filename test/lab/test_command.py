@@ -3,7 +3,6 @@
 
 import argparse
 import os
-import re
 import shutil
 import subprocess
 import unittest
@@ -66,14 +65,6 @@ class Manual(unittest.TestCase):
             self.skipTest("there is no groff here")
         done = subprocess.run(["groff", "-man", "-Tutf8", "-ww", MANUAL], capture_output=True, text=True, check=True)
         self.assertEqual(done.stderr, "")
-
-    def test_examples_parse(self):
-        examples = re.search(r"(?s)\.SH EXAMPLES\n\.nf\n(.*?)\.fi", manual())[1].replace("\\-", "-").splitlines()
-        self.assertGreater(len(examples), 2)
-        for line in examples:
-            words = line.split()
-            self.assertEqual(words[0], "nezha")
-            cli.build_parser().parse_args(words[1:words.index("--") if "--" in words else None])
 
 
 class Completion(CommandCase):

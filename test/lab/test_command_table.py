@@ -8,6 +8,7 @@ import unittest
 
 from bench_case import TOP
 from command_case import CommandCase, plain
+from documents import manual_example
 
 LEARNED = os.path.join(TOP, "test", "tables", "learned.json")
 
@@ -41,6 +42,9 @@ class Table(CommandCase):
         self.assertEqual(found[0]["rules"][0]["measured"][1], {"way": "incumbent", "us": 702.0})
 
     def test_check(self):
+        """The file is the manual page's example."""
+        with open(LEARNED, encoding="utf-8") as file:
+            self.assertEqual(file.read(), manual_example("nezha-table.5"))
         self.assertEqual(self.nezha("table", "check", LEARNED), f"{LEARNED} is sound\n")
 
     def test_refused(self):

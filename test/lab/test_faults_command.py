@@ -9,6 +9,7 @@ import tempfile
 import unittest
 
 from bench_case import BUILD, TOP, program
+from documents import options
 from lab_case import make_lab
 from nezha_faults import rate, rounds, soak, table
 from nezha_faults.calls import Call
@@ -53,20 +54,22 @@ class Computed(unittest.TestCase):
 
 class Command(unittest.TestCase):
     def run_cases(self, *arguments):
-        """The cases of the JSON file. Results of all calls are checked by the program itself."""
+        """The cases of the JSON file. Results of all calls are checked by the program itself. Of competitors each would be
+        waited for until 20 s are over."""
         program("nezha_fault_bench")
         make_lab(self, nodes=1, rails=["none"]).down()
-        with tempfile.NamedTemporaryFile(suffix=".json") as file:
-            done = subprocess.run([sys.executable, os.path.join(TOP, "contrib", "faults"), "--build", BUILD, "--alone",
-                                   "--json", file.name, *arguments], capture_output=True, text=True, stdin=subprocess.DEVNULL)
+        with tempfile.TemporaryDirectory() as place:
+            words = arguments if "--json" in arguments else (*arguments, "--json", "faults.json")
+            done = subprocess.run([sys.executable, os.path.join(TOP, "contrib", "faults"), *words, "--build", BUILD, "--alone"],
+                                  cwd=place, capture_output=True, text=True, stdin=subprocess.DEVNULL, check=False)
             self.assertEqual(done.returncode, 0, done.stderr[-3000:])
             self.assertIn("median", done.stdout)
             print(done.stdout, file=sys.stderr)
-            with open(file.name, encoding="utf-8") as written:
+            with open(os.path.join(place, "faults.json"), encoding="utf-8") as written:
                 return json.load(written)["cases"]
 
     def test_losses(self):
-        cases = self.run_cases("--cases", "silent,carrier,three-of-four", "--rounds", "1")
+        cases = self.run_cases(*options("contrib/faults --json"), "--cases", "silent,carrier,three-of-four", "--rounds", "1")
         for case in ("silent", "carrier", "three-of-four"):
             self.assertEqual(len(cases[case]["rounds"]), 1)
 
@@ -75,12 +78,12 @@ class Command(unittest.TestCase):
         self.assertEqual([set(result) for result in found], [{"less", "more"}])
 
     def test_soak(self):
-        found = self.run_cases("--cases", "soak", "--soak-seconds", "600" if LONG else "20")["soak"]
+        found = self.run_cases(*options("contrib/faults --cases soak"), "--soak-seconds", "600" if LONG else "20")["soak"]
         self.assertGreater(found["faults"], 5)
         self.assertGreater(found["calls"], 20)
 
     def test_flood(self):
-        found = self.run_cases("--cases", "flood", "--rounds", "3", "--flood-rates", "1000")["flood"]["rates"][0]
+        found = self.run_cases(*options("contrib/faults --cases flood"), "--rounds", "3", "--flood-rates", "1000")["flood"]["rates"][0]
         self.assertGreater(found["held_off_per_second"], 100)
 
     def test_wrong_arguments(self):

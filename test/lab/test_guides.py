@@ -8,25 +8,14 @@ import subprocess
 import tempfile
 import unittest
 
-from bench_case import BUILD, TOP
+from bench_case import BUILD, HERE, TOP
 from command_case import COMMAND, COMPONENT, CommandCase
+from documents import BLOCK, GUIDES, blocks, indented, long_commands, manual_example
 from lab_case import make_lab
 
-GUIDES = os.path.join(TOP, "contrib", "doc")
 PROGRAM = os.path.join(BUILD, "contrib", "programs", "nezha_allreduce_bench")
-BLOCK = re.compile(r"^```(\w*)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
-
-
-def blocks(name, language):
-    """What stands between ``` marks in one language, in order."""
-    with open(os.path.join(GUIDES, name), encoding="utf-8") as file:
-        return [text for word, text in BLOCK.findall(file.read()) if word == language]
-
-
-def indented(name):
-    """The blocks of a file at the top that are four spaces in, without these."""
-    with open(os.path.join(TOP, name), encoding="utf-8") as file:
-        return [re.sub("^    ", "", block, flags=re.MULTILINE) for block in re.findall("(?:^    .*\n)+", file.read(), re.MULTILINE)]
+# What the examples that measure are given to take seconds.
+SHORTER = {"nezha bench": "--sizes 4K --rounds 1 --time 0.02", "nezha tune": "--sizes 256K --ways ring,incumbent --rounds 1 --time 0.02"}
 
 
 class Checkout(unittest.TestCase):
@@ -44,23 +33,19 @@ class Checkout(unittest.TestCase):
         self.assertEqual(done.returncode, 0, done.stdout[-1500:] + done.stderr[-1500:])
         self.assertRegex(done.stderr, r"tcp/eth0 +rank 0 [^#]*tcp/eth1 +rank 0 ")
 
-    def test_bench_and_faults_know_the_options(self):
-        """These commands take minutes, and are run by other tests in shorter forms."""
-        lines = [line for block in indented("README") for line in block.splitlines()
-                 if re.match(r"contrib/(bench|faults) ", line)]
-        self.assertGreater(len(lines), 4)
-        for line in lines:
-            words = line.partition(" #")[0].split()
-            known = subprocess.run([os.path.join(TOP, words[0]), "--help"], text=True, capture_output=True, check=True).stdout
-            for option in filter(re.compile("--").match, words):
-                self.assertRegex(known, rf"(?m)^  .*{option}\b", line)
+    def test_what_takes_minutes_is_run_in_a_shorter_form(self):
+        """contrib/bench and contrib/faults as they stand would take an hour: tests of theirs ask documents.py for these
+        commands, by how they begin, and add options that make them short."""
+        tests = "".join(path.read_text(encoding="utf-8") for path in sorted(pathlib.Path(HERE).glob("test_*.py")))
+        run = re.findall('"(contrib/(?:bench|faults) [^"]+)"', tests)
+        commands = long_commands()
+        self.assertGreater(len(commands), 8)
+        for command in commands:
+            self.assertTrue(command.startswith(tuple(run)), f"no test asks for {command}")
 
 
-class Guides(CommandCase):
-    @classmethod
-    def setUpClass(cls):
-        super().setUpClass()
-        cls.lab = make_lab(cls, nodes=2, rails=["none", "none"])
+class OnNodes(CommandCase):
+    """In a directory of node n0 with ./program and hosts."""
 
     def setUp(self):
         self.place = tempfile.mkdtemp()
@@ -70,6 +55,7 @@ class Guides(CommandCase):
 
     def write(self, name, text, mode=0o644):
         path = os.path.join(self.place, name)
+        os.makedirs(os.path.dirname(path), exist_ok=True)
         with open(path, "w", encoding="utf-8") as file:
             file.write(text)
         os.chmod(path, mode)
@@ -82,10 +68,17 @@ class Guides(CommandCase):
         settings = self.lab.mpi_environment(component_dir=COMPONENT)
         del settings["OMPI_MCA_coll_nezha_rail_include"], settings["OMPI_MCA_btl_tcp_if_include"]
         env = {**settings, "HOME": self.place, "PATH": os.path.dirname(COMMAND) + ":" + os.environ["PATH"]}
-        done = self.lab.exec(0, ["sh", "-euc", f"cd {self.place}\n{block}"], env=env, text=True, timeout=120,
+        done = self.lab.exec(0, ["sh", "-euc", f"cd {self.place}\n{block}"], env=env, text=True, timeout=300,
                              stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
         self.assertEqual(done.returncode, 0, f"{name}:\n{block}\n{done.stdout[-3000:]}")
         return done.stdout
+
+
+class Guides(OnNodes):
+    @classmethod
+    def setUpClass(cls):
+        super().setUpClass()
+        cls.lab = make_lab(cls, nodes=2, rails=["none", "none"])
 
     def test_readme_for_a_cluster(self):
         """But for building and installing; with a rank for each slot that there is."""
@@ -105,6 +98,16 @@ class Guides(CommandCase):
 
     def test_administrators_guide(self):
         self.assertIn("coll_nezha_port_range", self.run_blocks("administrators-guide.md"))
+
+    def test_administrators_files_and_settings(self):
+        """What it has Open MPI's file of parameters say is taken, and the kernel takes what it is to be told."""
+        (parameters,) = [block for block in blocks("administrators-guide.md", "text") if "coll_nezha_" in block]
+        (kernel,) = [block for block in blocks("administrators-guide.md", "text") if block.startswith("sysctl ")]
+        self.write(".openmpi/mca-params.conf", parameters)
+        output = self.run_block("administrators-guide.md", f"{kernel}\nompi_info --param coll nezha --level 9 --parsable")
+        self.assertIn("net.ipv4.conf.all.arp_ignore = 1\n", output)
+        for name, value in re.findall(r"(?m)^coll_(nezha_\w+) = (.*)$", parameters):
+            self.assertIn(f"mca:coll:nezha:param:coll_{name}:value:{value}\n", output.replace('"', ""))
 
     def test_developers_guide(self):
         """Its commands are for a checkout, and this build may lie elsewhere."""
@@ -132,6 +135,26 @@ class Guides(CommandCase):
         rows = subprocess.run([os.path.join(BUILD, "contrib", "programs", "parameters_page"), "--rows"], text=True,
                               capture_output=True, check=True).stdout
         return {line.split("\t")[0] for line in rows.splitlines()}
+
+
+class Manual(OnNodes):
+    @classmethod
+    def setUpClass(cls):
+        super().setUpClass()
+        cls.lab = make_lab(cls, nodes=4, rails=["100mbit", "100mbit"])
+
+    def test_examples(self):
+        """nezha(1)'s, one after the other; they would measure for many minutes, so sizes, ways and rounds are the fewest."""
+        self.write("hosts", "".join(f"n{node}\n" for node in range(4)))
+        lines = manual_example("nezha.1").splitlines()
+        self.assertGreater(len(lines), 6)
+        self.assertLessEqual(set(SHORTER), {" ".join(line.split()[:2]) for line in lines})
+        for beginning, shorter in SHORTER.items():
+            lines = [line.replace(" -- ", f" {shorter} -- ") if line.startswith(beginning) else line for line in lines]
+        output = self.run_block("nezha.1", "\n".join(["export OMPI_MCA_coll_nezha_rail_exclude=mgmt", *lines]))
+        self.assertRegex(output, r"(?m)^n3 +tcp/eth1 ")
+        self.assertIn("4 ranks on 4 nodes", output)
+        self.assertTrue(os.path.getsize(os.path.join(self.place, "report.html")))
 
 
 if __name__ == "__main__":

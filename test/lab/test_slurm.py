@@ -8,8 +8,9 @@ import tempfile
 import unittest
 
 from command_case import CommandCase
+from documents import blocks
 from slurm_case import Slurm
-from test_guides import PROGRAM, blocks
+from test_guides import PROGRAM
 
 NODES = 4  # as many as the guide asks for
 TWO_RAILS = r"tcp/eth0 +rank 0 [^#]*tcp/eth1 +rank 0 "

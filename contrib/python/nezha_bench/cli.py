@@ -27,7 +27,7 @@ result is checked.
   bench --quick --picture bench.png     fewer sizes, 5 rounds
   bench --cases 1+0.5,slow-node --sizes 1M,16M --json bench.json
   bench --nodes 2 --rail 1gbit --rail 200mbit --nezha-mca coll_nezha_share eth0:5,eth1:1
-  bench --unshaped --cores 'eth0=2;eth1=3' --sizes 256K:64M    what a thread per rail is worth, and where
+  bench --unshaped --cores 'eth0=0;eth1=1' --sizes 256K:64M    what a thread per rail is worth, and where
   bench --learning --sizes 4:16M                              what learning costs in the first 1000 calls, and gains
   bench --against ../before/build/default --sizes 4K,16M      two builds of Nezha, among the others
   bench --program 'pw.x -in si.in' --rounds 5                 a program as it is: its time, and that in MPI_Allreduce
