@@ -28,15 +28,18 @@ def read(path):
     return path.read_text(encoding="utf-8")
 
 
+def make(target, place):
+    """`make install` or `make uninstall` in `place` with a prefix of /usr; the directories of Open MPI are made up."""
+    directories = {"prefix": "/usr", "libexecdir": "/usr/libexec", "componentdir": "/usr/lib/component",
+                   "helptextdir": "/usr/share/openmpi", "docdir": "/usr/share/doc/nezha"}
+    words = [f"{name}={value}" for name, value in directories.items()]
+    done = subprocess.run(["make", "-C", BUILD, f"DESTDIR={place}", *words, target], capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stdout[-1000:] + done.stderr[-2000:]
+
+
 def installed():
-    """What make install would put where under a prefix of /usr; the directories of Open MPI are made up."""
     with tempfile.TemporaryDirectory() as place:
-        directories = {"prefix": "/usr", "libexecdir": "/usr/libexec", "componentdir": "/usr/lib/component",
-                       "helptextdir": "/usr/share/openmpi", "docdir": "/usr/share/doc/nezha"}
-        words = [f"{name}={value}" for name, value in directories.items()]
-        done = subprocess.run(["make", "-C", BUILD, f"DESTDIR={place}", *words, "install"], capture_output=True, text=True,
-                              check=False)
-        assert done.returncode == 0, done.stdout[-1000:] + done.stderr[-2000:]
+        make("install", place)
         return {os.path.relpath(os.path.join(folder, name), place)
                 for folder, _, names in os.walk(place) for name in names}
 
@@ -88,6 +91,12 @@ class Packaging(unittest.TestCase):
         files = installed()
         for package, what in debian_claims() + spec_claims():
             self.assertTrue(any(takers([(package, what)], path) for path in files), f"{package}: {what}")
+
+    def test_uninstall_leaves_no_directory_of_ours(self):
+        with tempfile.TemporaryDirectory() as place:
+            make("install", place)
+            make("uninstall", place)
+            self.assertEqual([folder for folder, _, _ in os.walk(place) if "nezha" in folder.removeprefix(place)], [])
 
     def test_debian_builds_with_what_a_build_needs(self):
         control = read(DEBIAN / "control")
