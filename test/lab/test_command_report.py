@@ -23,6 +23,7 @@ from nezha_command.errors import CommandError
 
 SWITCH = 8  # calls of the ring after which the mesh is chosen
 EVENT = '{"kind":"lane","t":130.000,"event":"lost","lane":"tcp/eth1 - tcp/eth1","peer":"rank 1 on n1","why":"no <carrier>"}'
+CALLS = '{"kind":"calls","t":200.000,"class":16,"calls":60,"us":410.000,"least_us":390.000,"way":"mesh","sent":[300000,100000]}'
 
 
 def lines():
@@ -35,7 +36,7 @@ def lines():
     yield '{"kind":"traffic","t":50.000,"sent":[600000,300000],"received":[1,2]}'
     yield '{"kind":"traffic","t":150.000,"sent":[600000,0],"received":[1,2]}'
     yield EVENT
-    yield '{"kind":"calls","t":200.000,"class":16,"calls":60,"us":410.000,"least_us":390.000,"way":"mesh","sent":[300000,100000]}'
+    yield CALLS
 
 
 class Pipes(unittest.TestCase):
@@ -91,6 +92,14 @@ class Reading(Files):
         step, seconds, rates = trace_story.traffic(trace_file.read(self.trace()))
         self.assertEqual((step, len(seconds)), (50.0, 4))
         self.assertEqual([[round(rate) for rate in rail] for rail in rates], [[96, 0, 96, 0], [48, 0, 0, 0]])
+
+    def test_the_end_of_a_job_is_no_loss(self):
+        """Others close their lanes before this process does."""
+        closed = EVENT.replace("no <carrier>", "the other side closed the connection")
+        for added, left in (([closed.replace("130.000", "201.000")] * 2, 1), ([closed.replace("130.000", "201.000"), EVENT], 3),
+                            ([closed.replace("130.000", "150.000"), next(lines()), CALLS.replace("200.000", "1200.000")], 2)):
+            trace = trace_file.read(self.file("end", "\n".join([*lines(), *added]) + "\n"))
+            self.assertEqual(len(trace_story.events(trace)), left, added)
 
     def test_a_rail_that_came_later(self):
         text = list(lines())
@@ -170,7 +179,7 @@ class Job(Files, CommandCase):
         self.assertEqual(large.way, "ring")
         self.assertAlmostEqual(sum(large.shares), 1.0)
         self.assertGreater(min(large.shares), 0.2)
-        self.assertEqual([event.event for event in found.events], ["up", "up"])
+        self.assertEqual([event.event for event in trace_story.events(found)], ["up", "up"])
         self.assertGreaterEqual(sum(sum(row.sent) for row in found.traffic), sum(sum(call.sent) for call in found.single))
         self.assertTrue(all(json.loads(line) for line in open(trace, encoding="utf-8")))
 

@@ -37,7 +37,7 @@ def write(page, trace, path):
 def _events(trace):
     """(number, Event): what happened to lanes once they were up, and each reason but the first."""
     seen, found = set(), []
-    for event in trace.events:
+    for event in trace_story.events(trace):
         first = event.event == "up" and (event.lane, event.peer) not in seen
         seen.add((event.lane, event.peer))
         if not (first and event.ms / 1e3 < _FIRST_SECONDS) and not first:

@@ -3,9 +3,13 @@
 
 import collections
 import dataclasses
+import re
 import statistics
 
 SETTLED = "the last quarter of its calls"
+# How much earlier than this process another one may come to its end.
+_END_MS = 1000
+_FAREWELLS = re.compile("the other side closed the connection|Connection reset by peer|Broken pipe")
 
 
 @dataclasses.dataclass
@@ -19,6 +23,15 @@ class Size:
     shares: list
     settled_after: int  # calls before the last change of the way
     points: list  # (number of the call, us, way), those that were written singly
+
+
+def events(trace):
+    """What happened to lanes, without the farewell: at a job's end others may close their lanes first."""
+    last_call = max((row.ms for row in (*trace.single, *trace.summed)), default=0)
+    found = list(trace.events)
+    while found and found[-1].event == "lost" and _FAREWELLS.search(found[-1].why) and found[-1].ms > last_call - _END_MS:
+        found.pop()
+    return found
 
 
 def sizes(trace):
