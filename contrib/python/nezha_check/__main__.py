@@ -13,6 +13,7 @@ import time
 
 from nezha_check.background import Background
 from nezha_check.build_part import run_build
+from nezha_check.dist_part import prepare_dist
 from nezha_check.formats import TAP_UNSTEADY
 from nezha_check.fuzz_part import prepare_fuzz, run_fuzz
 from nezha_check.ompi5_part import prepare_ompi5, run_ompi5
@@ -36,8 +37,14 @@ def scripted(folder):
     return lambda check: run_tests(scripts_to_run(check, check.build_dir, folder), check.jobs)
 
 
-def run_sim(check):
+def prepare_sim(check):
+    """All of it: these worlds have a clock of their own."""
     return compiled("sim")(check) + scripted("sim")(check)
+
+
+def told(check, cases):
+    """A part that the background has done whole."""
+    return cases
 
 
 QUICK, NORMAL, LONG = range(3)
@@ -45,7 +52,8 @@ QUICK, NORMAL, LONG = range(3)
 
 @dataclasses.dataclass(frozen=True)
 class Part:
-    """`run` takes the Check, and behind it what `prepare`, if there is one, has returned in the background."""
+    """`run` takes the Check, and behind it what `prepare`, if there is one, has returned in the background: what takes much
+    time and depends on none."""
 
     what: str
     run: collections.abc.Callable
@@ -54,15 +62,16 @@ class Part:
 
 
 PARTS = {
-    "build": Part("configure, make, install, distcheck", run_build),
+    "build": Part("configure, make, install", run_build),
     "layers": Part("who may include whom", run_layers),
     "unit": Part("unit tests of each layer", compiled("unit")),
-    "sim": Part("whole engines on simulated rails, with faults, on a virtual clock", run_sim),
     "threads": Part("ranks as threads over loopback", compiled("threads")),
     "mpi": Part("mpirun on this host", scripted("mpi")),
     "programs": Part("other people's programs, with and without the component", scripted("programs")),
     "lab": Part("the emulated cluster and the bench", scripted("lab")),
+    "sim": Part("whole engines on simulated rails, with faults, on a virtual clock", told, QUICK, prepare_sim),
     "ompi5": Part("mpi and lab on Open MPI 5.0, in a Debian 13", run_ompi5, NORMAL, prepare_ompi5),
+    "dist": Part("other configurations, the developer's examples, distcheck", told, NORMAL, prepare_dist),
     "packages": Part("packages built, used and purged: Debian's in a Debian 12 and 13, RPMs over this system; with --long only",
                      run_packages, LONG),
     "sanitizers": Part("address, undefined behaviour and thread sanitizer", run_sanitizers, NORMAL, prepare_sanitizers),
@@ -170,9 +179,8 @@ def interrupted(number, frame):
 def main():
     given = options()
     build_dir = os.path.abspath(os.environ.get("NEZHA_BUILD_DIR") or os.path.join(given.tree, "build", "check"))
-    distcheck = "build" in given.only if given.only else not given.quick
     only = () if "build" in (given.only or ("build",)) else tuple(given.only)
-    check = Check(given.tree, build_dir, max(1, given.jobs), given.quick, given.long, distcheck, only)
+    check = Check(given.tree, build_dir, max(1, given.jobs), given.quick, given.long, only)
     os.makedirs(build_dir, exist_ok=True)
     signal.signal(signal.SIGTERM, interrupted)
     with open(os.path.join(build_dir, ".lock"), "w", encoding="utf-8") as lock:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What parts have to make before they can run, made while the tests of others wait for networks."""
+"""What takes processors but no heed of time, done while the tests of others wait for networks."""
 
 import concurrent.futures
 import contextlib
@@ -15,12 +15,12 @@ def _yield_to_others():
 
 
 class Background:
-    """Runs `prepare(check)` for the parts that have one, one after the other, in a thread of its own. As a context it ends
-    what is under way where the block fails."""
+    """Runs `prepare(check)` for the parts that have one, in the order given, in threads of its own: two, since some of it
+    waits for a mirror of Debian. As a context it ends what is under way where the block fails."""
 
     def __init__(self, check):
         self._check = check
-        self._pool = concurrent.futures.ThreadPoolExecutor(1, initializer=_yield_to_others)
+        self._pool = concurrent.futures.ThreadPoolExecutor(2, initializer=_yield_to_others)
         self._results = {}
 
     def start(self, prepares):

@@ -9,8 +9,8 @@ import shutil
 import subprocess
 
 from nezha_check.results import FAILED, PASSED, SKIPPED, Case
-from nezha_check.run import read_log, run_tests
-from nezha_check.tree import build, build_test_programs, make, make_list, scripts_to_run, test_build_logs
+from nezha_check.run import read_log
+from nezha_check.tree import build, build_test_programs, make, make_list, test_build_logs
 from nezha_lab import openmpi
 
 SHARED_RUNTIME = re.compile(r"lib(stdc\+\+|gcc_s)\.so")
@@ -80,22 +80,6 @@ def uninstall_case(check):
     return judged("uninstall leaves nothing", " ".join(left))
 
 
-def distcheck_cases(check):
-    """The tarball builds, installs and uninstalls by itself, and lacks no file that the checkout has.
-
-    No tests are compiled there, and one is run: the other parts do that. That it has their sources too is looked up.
-    """
-    status, log = make(check, check.build_dir, "distcheck", "distcheck", "TESTS=test/layers_check.py", "check_PROGRAMS=",
-                       "DISTCHECK_CONFIGURE_FLAGS=CFLAGS=-O0 CXXFLAGS=-O0")
-    yield judged("make distcheck", "" if status == 0 else f"exit status {status}", log)
-    tracked = output_of("git", "-C", check.top, "ls-files").splitlines() if shutil.which("git") else []
-    tarballs = glob.glob(os.path.join(check.build_dir, "nezha-*.tar.gz"))
-    if tracked and tarballs:
-        packed = {name.partition("/")[2] for name in output_of("tar", "tf", tarballs[0]).splitlines()}
-        missing = [name for name in tracked if name not in packed and name != ".gitignore"]
-        yield judged("the tarball has every tracked file", " ".join(missing[:5]))
-
-
 def run_build(check):
     """Builds everything; the other parts use what this one leaves in the build directory."""
     cases = [build(check, "default", check.build_dir)]
@@ -106,7 +90,4 @@ def run_build(check):
         cases.append(kernels_case(check))
         cases.extend(googletest_cases(check))
         cases.append(uninstall_case(check))
-        if check.distcheck:
-            cases.extend(run_tests(scripts_to_run(check, check.build_dir, "build"), check.jobs))
-            cases.extend(distcheck_cases(check))
     return cases

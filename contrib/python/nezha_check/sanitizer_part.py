@@ -17,6 +17,7 @@ from nezha_check.tree import build, build_for, programs_to_run, scripts_to_run
 
 # Those that can live together share a build. The simulator and the unit tests have one thread each.
 FOLDERS = {"address-undefined": ("unit", "sim", "threads"), "thread": ("threads",)}
+TIMELESS, TIMED = ("sim",), ("unit", "threads")  # by whether their tests depend on a clock that is not their own
 PRELOAD = {"address-undefined": "libasan.so", "thread": "libtsan.so"}
 SYMBOLS = {"address-undefined": ("__asan_report", "__ubsan_handle"), "thread": ("__tsan_read",)}
 MARK = re.compile(r"^# sanitizers:(.*)$", re.MULTILINE)
@@ -54,34 +55,44 @@ def component_case(kind, build_dir):
     return Case(f"the component is built for the {kind} sanitizer", FAILED if missing else PASSED, " ".join(missing))
 
 
-def prepared(check, kind):
-    """Builds for one kind: the cases of that, and the tests to be run."""
+def built(check, kind):
+    """Builds for one kind what its tests need. Returns the cases of that."""
     build_dir = os.path.join(check.build_dir, kind)
     flags = "-O1 -g1"  # the tests' own code is not optimised: that would take longer than it saves
     cases = [build(check, kind, build_dir, f"--enable-sanitizer={kind}", f"CFLAGS={flags}", f"CXXFLAGS={flags}",
                    target="libnezha_engine.la libnezha_sim.la")]
     if cases[0].outcome == PASSED:
         cases.append(build_for(check, kind, build_dir, (*FOLDERS[kind], "mpi"), "CXXFLAGS=-O0 -g1"))
-    if cases[-1].outcome != PASSED:
-        return cases, []
-    cases.append(component_case(kind, build_dir))
-    label = f"{kind} sanitizer: "
+    if cases[-1].outcome == PASSED:
+        cases.append(component_case(kind, build_dir))
+    return cases
+
+
+def compiled_tests(check, kind, folders):
+    """The compiled tests of these folders that are to run under one kind."""
     env = dict(OPTIONS, NEZHA_SANITIZER=kind)
-    programs = [test for folder in FOLDERS[kind]
-                for test in programs_to_run(check, build_dir, folder, env, fixed_addresses(kind), label)
-                if not test.name.endswith(".py")]
-    env = dict(env, **OPTIONS_OF_RANKS, NEZHA_PRELOAD=preload_of(kind))
-    return cases, programs + scripts_to_run(check, build_dir, "mpi", env, fixed_addresses(kind), label,
-                                            lambda text: runs_under(kind, text))
+    return [test for folder in folders if folder in FOLDERS[kind]
+            for test in programs_to_run(check, os.path.join(check.build_dir, kind), folder, env, fixed_addresses(kind),
+                                        f"{kind} sanitizer: ")
+            if not test.name.endswith(".py")]
+
+
+def scripts(check, kind):
+    env = dict(OPTIONS, NEZHA_SANITIZER=kind, **OPTIONS_OF_RANKS, NEZHA_PRELOAD=preload_of(kind))
+    return scripts_to_run(check, os.path.join(check.build_dir, kind), "mpi", env, fixed_addresses(kind),
+                          f"{kind} sanitizer: ", lambda text: runs_under(kind, text))
 
 
 def prepare_sanitizers(check):
-    cases, tests = [], []
+    """Builds for each kind, runs the tests whose only clock is their own, and returns the cases of that and the other tests."""
+    cases, timeless, others = [], [], []
     for kind in FOLDERS:
-        built, found = prepared(check, kind)
-        cases += built
-        tests += found
-    return cases, tests
+        made = built(check, kind)
+        cases += made
+        if made[-1].outcome == PASSED:
+            timeless += compiled_tests(check, kind, TIMELESS)
+            others += compiled_tests(check, kind, TIMED) + scripts(check, kind)
+    return cases + run_tests(timeless, check.jobs), others
 
 
 def run_sanitizers(check, made):

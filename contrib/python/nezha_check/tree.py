@@ -11,8 +11,9 @@ from nezha_check.results import FAILED, PASSED, Case
 from nezha_check.run import Test, read_log, run_logged
 
 MAKE_TIMEOUT = 1800
-PROGRAM_TIMEOUT = 900
-SCRIPT_TIMEOUT = 900
+# Of a test; some are given only the time that others leave.
+PROGRAM_TIMEOUT = 1800
+SCRIPT_TIMEOUT = 1800
 LONG_SCRIPT_TIMEOUT = 4 * 3600
 # Where mpirun and real networks take part, whose rare accidents are not ours (Open MPI 4.1 loses help texts), a test that
 # fails runs once more; what passes then is listed as unsteady. Elsewhere each failure is final.
@@ -28,7 +29,6 @@ class Check:
     jobs: int
     quick: bool
     long: bool
-    distcheck: bool
     only: tuple = ()  # where test programs of these parts are all that is needed, their names
 
     def log(self, name):
