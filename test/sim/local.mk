@@ -10,7 +10,7 @@ sim_world = \
 	%D%/setting.cc %D%/setting.h \
 	%D%/storms.cc %D%/storms.h \
 	%D%/world.cc %D%/world.h \
-	test/unit/count_allocations.cc test/unit/count_allocations.h
+	test/unit/count_allocations.cc test/unit/count_allocations.h test/unit/slowed_down.h
 sim_scenario = %D%/scenario.cc %D%/scenario.h $(sim_world)
 test_sim_sim_run_SOURCES = %D%/sim_run.cc $(sim_world)
 test_sim_sim_run_LDADD = libnezha_sim.la libnezha_engine.la

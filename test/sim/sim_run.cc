@@ -14,14 +14,12 @@
 #include <string_view>
 
 #include "../unit/count_allocations.h"
+#include "../unit/slowed_down.h"
 #include "world.h"
 
 namespace {
 
 using namespace nezha::test;
-
-/// contrib/check says that by the environment.
-bool slowed_down() { return std::getenv("NEZHA_SANITIZER") != nullptr; }
 
 struct Options {
   Scope scope;

@@ -5,7 +5,6 @@
 
 #include <algorithm>
 #include <chrono>
-#include <cstdlib>
 #include <numeric>
 #include <thread>
 
@@ -19,8 +18,6 @@ std::vector<int> all_ranks(int size) {
 }
 
 }  // namespace
-
-bool slowed_down() { return std::getenv("NEZHA_SANITIZER") != nullptr; }
 
 // ---- Rank -----------------------------------------------------------------------------------------------------------
 

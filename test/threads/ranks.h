@@ -14,6 +14,7 @@
 #include <utility>
 #include <vector>
 
+#include "../unit/slowed_down.h"
 #include "nezha/nezha.h"
 
 namespace nezha::test {
@@ -144,8 +145,5 @@ class Team {
   std::vector<nezha_team_t*> handles_;
   OrAllreduce votes_;
 };
-
-/// True when a sanitizer slows everything down: tests then do less of the same.
-bool slowed_down();
 
 }  // namespace nezha::test
