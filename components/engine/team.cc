@@ -188,6 +188,7 @@ void Team::note_begun(int from, OpNumber op) {
   OpNumber& latest = begun_by_[static_cast<std::size_t>(from)];
   if (op <= latest) return;
   latest = op;
+  trunks_[static_cast<std::size_t>(from)]->ended_before(id_, op);
   if (op >= op_ && active_) trunks_[static_cast<std::size_t>(from)]->began(flows_[static_cast<std::size_t>(from)]);
 }
 

@@ -2,28 +2,27 @@
 #include "trunk/keep.h"
 
 #include <new>
+#include <utility>
 
 namespace nezha {
 
 std::byte* Keep::take(std::size_t size) {
   if (!memory_) memory_.reset(new (std::nothrow) std::byte[capacity_]);
+  if (!memory_ || size > capacity_) return nullptr;
   const std::size_t cost = (size + sizeof(Header) + kAlign - 1) / kAlign * kAlign;
-  if (!memory_ || cost > capacity_ - used_) return nullptr;
-  if (used_ == 0) head_ = tail_ = 0;
-  const std::size_t to_end = capacity_ - head_;
-  if (cost > to_end) {  // the end of the ring is too short: it becomes a block that is free already
-    if (to_end + cost > capacity_ - used_) return nullptr;
-    if (to_end != 0) {
-      *header_at(head_) = {to_end, 1};
-      used_ += to_end;
-    }
-    head_ = 0;
-  }
-  Header* header = header_at(head_);
+  std::size_t* at = room(cost);
+  if (at == nullptr) return nullptr;
+  Header* header = header_at(*at);
   *header = {cost, 0};
-  used_ += cost;
-  head_ += cost;
+  *at += cost;
   return reinterpret_cast<std::byte*>(header + 1);
+}
+
+std::size_t* Keep::room(std::size_t cost) {
+  if (end_ == 0 && tail_ >= cost) end_ = std::exchange(head_, 0);
+  if (end_ == 0) return capacity_ - head_ >= cost ? &head_ : nullptr;
+  if (tail_ - head_ >= cost) return &head_;
+  return capacity_ - end_ >= cost ? &end_ : nullptr;
 }
 
 void Keep::release(std::byte* block) {
@@ -32,12 +31,15 @@ void Keep::release(std::byte* block) {
 }
 
 void Keep::reclaim() {
-  while (used_ != 0) {
-    if (tail_ == capacity_) tail_ = 0;
+  while (true) {
+    if (end_ != 0 && tail_ == end_) tail_ = end_ = 0;
+    if (end_ == 0 && tail_ == head_) {
+      tail_ = head_ = 0;
+      return;
+    }
     const Header* oldest = header_at(tail_);
     if (oldest->free == 0) return;
     tail_ += oldest->cost;
-    used_ -= oldest->cost;
   }
 }
 

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// A trunk's own memory for bytes that must outlive their source until they are acknowledged: a ring of blocks, given
-/// back in any order, reused in the order of allocation. Not thread safe; nothing is allocated after the first use.
+/// back in any order, reused in the order of addresses. A block goes to the front as soon as there is room, so that few live
+/// blocks take turns in little memory, which stays in the processor's cache. Not thread safe; nothing is allocated after the
+/// first use.
 #pragma once
 
 #include <cstddef>
@@ -27,13 +29,15 @@ class Keep {
   static_assert(sizeof(Header) == kAlign);
 
   Header* header_at(std::size_t at) { return reinterpret_cast<Header*>(memory_.get() + at); }
+  /// `head_` or `end_`, behind which the next block of `cost` bytes begins; nullptr: neither has room.
+  std::size_t* room(std::size_t cost);
   void reclaim();
 
   const std::size_t capacity_;
   std::unique_ptr<std::byte[]> memory_;  ///< aligned for Header by operator new
-  std::size_t head_ = 0;                 ///< where the next block starts
-  std::size_t tail_ = 0;                 ///< the oldest block
-  std::size_t used_ = 0;
+  std::size_t tail_ = 0;                 ///< the oldest block: blocks lie in [tail_, head_), or, while end_ is not 0,
+  std::size_t head_ = 0;                 ///< in [tail_, end_) and [0, head_)
+  std::size_t end_ = 0;
 };
 
 }  // namespace nezha

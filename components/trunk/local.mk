@@ -10,6 +10,7 @@ engine_sources += \
 	%D%/keep.cc %D%/keep.h \
 	%D%/lane_limits.cc %D%/lane_limits.h \
 	%D%/lane_state.cc %D%/lane_state.h \
+	%D%/owed.h \
 	%D%/piece.h \
 	%D%/rail_load.cc %D%/rail_load.h \
 	%D%/rail_notice.cc %D%/rail_notice.h \

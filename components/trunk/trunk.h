@@ -19,6 +19,7 @@
 #include "trunk/hold.h"
 #include "trunk/keep.h"
 #include "trunk/lane_state.h"
+#include "trunk/owed.h"
 #include "trunk/rail_notice.h"
 #include "trunk/received_set.h"
 #include "trunk/sent_log.h"
@@ -116,6 +117,9 @@ class Trunk final : public LaneEvents {
   void superseded(Flow& flow, std::uint64_t offset, std::uint64_t size);
   /// The peer is known to have begun the flow's operation: the window does not count any more.
   void began(Flow& flow);
+  /// The peer is known to have begun `op` of the team. It has ended those before, for which it needed all that was sent for
+  /// them: so that is acknowledged.
+  void ended_before(TeamId team, OpNumber op);
   /// Ends the flow's operation here: afterwards nothing refers to the operation's memory. False when too much is
   /// still unacknowledged to be copied; to be called again after progress. The flow's queue must be empty.
   bool close_flow(Flow& flow);
@@ -124,7 +128,7 @@ class Trunk final : public LaneEvents {
   /// Sends the acks that are owed. True when there were any.
   bool send_acks();
   /// Something is outstanding: pieces of ours unacknowledged, or acks of ours not sent.
-  bool outstanding() const { return !log_.empty() || owed_pieces_ != 0; }
+  bool outstanding() const { return !log_.empty() || owed_.pieces() != 0; }
 
   // ---- receiving (trunk_receive.cc)
   /// An operation has begun here: delivers its early pieces and tells the peer if it asked.
@@ -163,7 +167,7 @@ class Trunk final : public LaneEvents {
   bool ack_rides() const { return owes(4); }
   /// A `part`th of what makes an ack due.
   bool owes(std::size_t part) const {
-    return owed_pieces_ >= kAckPieces / part || owed_bytes_ >= std::min<std::size_t>(kAckBytes, options_.keep / 4) / part;
+    return owed_.pieces() >= kAckPieces / part || owed_.bytes() >= std::min<std::size_t>(kAckBytes, options_.keep / 4) / part;
   }
 
   std::size_t sendable(const Flow& flow) const;
@@ -185,6 +189,7 @@ class Trunk final : public LaneEvents {
 
   bool take_ack(const AckRecord& ack);
   void acknowledged(SentPiece& piece);
+  void drop_acked();
   void own_if_busy(const SentPiece& piece);
   void withdraw(SentPiece& piece);
   bool keep_source(SentPiece& piece);
@@ -230,8 +235,7 @@ class Trunk final : public LaneEvents {
   EarlyStore early_;
   std::vector<Want> wants_;
   GoneTeams gone_;
-  std::size_t owed_pieces_ = 0;   ///< arrived since our last ack
-  std::size_t owed_bytes_ = 0;
+  Owed owed_;
 };
 
 }  // namespace nezha

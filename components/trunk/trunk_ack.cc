@@ -38,8 +38,20 @@ bool Trunk::take_ack(const AckRecord& ack) {
       if (id >= log_.oldest()) acknowledged(log_.at(id));
     }
   }
-  while (!log_.empty() && log_.at(log_.oldest()).acked) log_.pop();
+  drop_acked();
   return true;
+}
+
+void Trunk::drop_acked() {
+  while (!log_.empty() && log_.at(log_.oldest()).acked) log_.pop();
+}
+
+void Trunk::ended_before(TeamId team, OpNumber op) {
+  for (std::uint64_t id = log_.oldest(); id != log_.next(); ++id) {
+    SentPiece& piece = log_.at(id);
+    if (!piece.header.control && piece.header.team == team && piece.header.op < op) acknowledged(piece);
+  }
+  drop_acked();
 }
 
 void Trunk::superseded(Flow& flow, std::uint64_t offset, std::uint64_t size) {
@@ -83,6 +95,7 @@ void Trunk::withdraw(SentPiece& piece) {
   piece.header.checked = false;
   piece.header.step = static_cast<std::uint16_t>(Control::withdrawn);
   piece.header.length = 0;
+  owed_.at_least(1);  // the piece does not say any more what has arrived
 }
 
 void Trunk::abort_flow(Flow& flow) {

@@ -91,8 +91,7 @@ Status Trunk::frame_ends(Lane& lane) {
 Status Trunk::complete(LaneState& state, std::size_t index) {
   const PieceHeader& piece = state.records.pieces[index];
   const Placement place = state.places[index];
-  ++owed_pieces_;
-  owed_bytes_ += piece.length;
+  owed_.add(piece);
   if (received_.contains(piece.id)) {
     if (place.kind == PlaceKind::early) early_.drop(place.where);
     return {};
@@ -183,7 +182,7 @@ Status Trunk::control_arrived(const PieceHeader& piece) {
       return {};
     }
     case Control::alive:
-      owed_pieces_ = std::max(owed_pieces_, kAckPieces);  // at once: who is busy all the time sends no ack on its own
+      owed_.at_least(kAckPieces);  // at once: who is busy all the time sends no ack on its own
       return {};
     case Control::withdrawn:
       return {};

@@ -98,7 +98,7 @@ bool Trunk::send_frame(LaneState& state, std::size_t room) {
   if (frame.pieces == 0) return false;
   if (ack_rides()) {
     frame.header_size += encode_ack(frame.header.data() + frame.header_size, received_.ack());
-    owed_pieces_ = owed_bytes_ = 0;
+    owed_.clear();
   }
   state.handed(clock_.now(), frame.header_size + frame.bytes);
   state.rail->frames_sent += 1;
@@ -179,6 +179,7 @@ bool Trunk::add_chunk(Frame& frame, Flow& flow, std::size_t room) {
     early_used_ += bytes;
   }
   flow.advance(static_cast<std::uint32_t>(bytes));
+  owed_.sent(piece.header);
   add_piece(frame, piece);
   return true;
 }
@@ -219,14 +220,14 @@ SentPiece& Trunk::send_control(Control control, TeamId team, OpNumber op, std::u
 }
 
 bool Trunk::send_acks() {
-  if (owed_pieces_ == 0) return false;
+  if (owed_.pieces() == 0) return false;
   LaneState* best = nullptr;
   for (LaneState& state : lanes_)
     if (state.usable() && !state.lane->busy() && (best == nullptr || state.fill < best->fill)) best = &state;
   if (best == nullptr) return false;
   std::array<std::byte, kAckRecord> record;
   encode_ack(record.data(), received_.ack());
-  owed_pieces_ = owed_bytes_ = 0;
+  owed_.clear();
   best->handed(clock_.now(), record.size());
   best->rail->frames_sent += 1;
   best->lane->send(record, {});

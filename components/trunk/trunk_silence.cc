@@ -124,7 +124,7 @@ void Trunk::take_back(const LaneState& state) {
     ++replays_;
   }
   if (replays_ != before) state.rail->failovers += 1;
-  if (received_.any()) owed_pieces_ = kAckPieces;
+  if (received_.any()) owed_.at_least(kAckPieces);
 }
 
 }  // namespace nezha

@@ -104,6 +104,33 @@ TEST_F(TrunkMemory, ASupersededPieceIsNotSentAgain) {
   EXPECT_FALSE(a->trunk.has_queued());
 }
 
+TEST_F(TrunkMemory, WhoHasBegunALaterOperationHasAllOfTheEarlierOnes) {
+  open(1);
+  const Bytes source = pattern(64);
+  send(source);
+  send(source, 64, true);
+  a->trunk.ended_before(2, 2);
+  a->trunk.ended_before(1, 1);
+  EXPECT_EQ(flow.unacked, 64u);
+  a->trunk.ended_before(1, 2);
+  EXPECT_EQ(flow.unacked, 0u);
+  EXPECT_FALSE(a->trunk.outstanding());
+  a->lose(0);
+  EXPECT_FALSE(a->trunk.has_queued());
+}
+
+TEST_F(TrunkMemory, ALaneInTheMiddleOfAPieceOfAnEarlierOperationReadsACopy) {
+  open(1);
+  a->lanes[0]->stuck = true;
+  Bytes source = pattern(5000);
+  const Bytes then = source;
+  send(source);
+  ASSERT_TRUE(a->lanes[0]->busy());
+  a->trunk.ended_before(1, 2);
+  EXPECT_EQ(a->lanes[0]->owned, 1);
+  carry_changed(source, then);
+}
+
 TEST_F(TrunkMemory, OtherBytesAreNotSuperseded) {
   open(1);
   const Bytes source = pattern(64);

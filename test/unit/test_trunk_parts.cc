@@ -12,6 +12,7 @@
 #include "trunk/flow.h"
 #include "trunk/keep.h"
 #include "trunk/lane_state.h"
+#include "trunk/owed.h"
 #include "trunk/received_set.h"
 #include "trunk/sent_log.h"
 
@@ -53,6 +54,32 @@ TEST(Keep, BlocksDoNotOverlapWhateverTheOrderOfReturn) {
   EXPECT_EQ(keep.take(1), nullptr);
 }
 
+TEST(Keep, FewBlocksTakeTurnsAtTheFront) {
+  Keep keep(64 * 1024);
+  std::byte* const first = keep.take(1000);
+  std::byte* older = first;
+  for (int i = 0; i < 1000; ++i) {
+    std::byte* newer = keep.take(1000);
+    ASSERT_NE(newer, nullptr);
+    ASSERT_LT(newer, first + 3000) << i;
+    keep.release(older);
+    older = newer;
+  }
+}
+
+TEST(Keep, WhatLiesBehindALateBlockIsOfUseAllTheSame) {
+  Keep keep(4096);
+  std::byte* early = keep.take(1008);
+  std::byte* late = keep.take(1008);
+  keep.release(early);
+  ASSERT_NE(early = keep.take(496), nullptr);  // at the front
+  EXPECT_LT(early, late);
+  EXPECT_GT(keep.take(2032), late);  // up to the end
+  EXPECT_EQ(keep.take(512), nullptr);
+  EXPECT_NE(keep.take(496), nullptr);
+  EXPECT_EQ(keep.take(0), nullptr);
+}
+
 PieceHeader piece(std::uint64_t id, TeamId team, OpNumber op, std::uint32_t length) {
   PieceHeader header;
   header.id = id;
@@ -60,6 +87,48 @@ PieceHeader piece(std::uint64_t id, TeamId team, OpNumber op, std::uint32_t leng
   header.op = op;
   header.length = length;
   return header;
+}
+
+TEST(Owed, ALaterOperationOfTheSameTeamAcknowledges) {
+  Owed owed;
+  owed.add(piece(1, 5, 1, 100));
+  owed.add(piece(2, 5, 2, 100));
+  EXPECT_EQ(owed.pieces(), 2u);
+  EXPECT_EQ(owed.bytes(), 200u);
+  owed.sent(piece(1, 5, 1, 100));
+  owed.sent(piece(2, 6, 3, 100));  // another team
+  EXPECT_EQ(owed.pieces(), 2u);
+  owed.sent(piece(3, 5, 2, 100));  // the peer was ahead
+  EXPECT_EQ(owed.pieces(), 1u);
+  EXPECT_EQ(owed.bytes(), 100u);
+  owed.sent(piece(3, 5, 3, 100));
+  EXPECT_EQ(owed.pieces(), 0u);
+  EXPECT_EQ(owed.bytes(), 0u);
+}
+
+TEST(Owed, OnlyARecordAcknowledgesWhatIsNotOfOneTeam) {
+  for (const bool control : {false, true}) {
+    for (const bool first : {false, true}) {
+      Owed owed;
+      PieceHeader other = piece(1, control ? 5 : 6, 1, control ? 0 : 100);
+      other.control = control;
+      if (first) owed.add(other);
+      owed.add(piece(2, 5, 1, 100));
+      if (!first) owed.add(other);
+      owed.add(piece(3, 5, 1, 100));
+      owed.sent(piece(1, 5, 2, 100));
+      EXPECT_EQ(owed.pieces(), 3u) << control << first;
+      owed.clear();
+      owed.add(piece(4, 5, 2, 100));
+      owed.sent(piece(2, 5, 3, 100));
+      EXPECT_EQ(owed.pieces(), 0u);
+    }
+  }
+  Owed owed;
+  owed.add(piece(1, 5, 1, 100));
+  owed.at_least(8);
+  owed.sent(piece(1, 5, 2, 100));
+  EXPECT_EQ(owed.pieces(), 8u);
 }
 
 TEST(EarlyStore, KeepsWithinTheWindow) {

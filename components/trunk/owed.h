@@ -1,0 +1,55 @@
+// SPDX-License-Identifier: BSD-3-Clause
+/// What a trunk has received and not acknowledged yet: by a record, or by a piece of ours that says as much.
+#pragma once
+
+#include <algorithm>
+#include <cstddef>
+
+#include "trunk/piece.h"
+
+namespace nezha {
+
+class Owed {
+ public:
+  void add(const PieceHeader& piece) {
+    if (all_.pieces == 0) team_ = piece.team;
+    if (piece.control || piece.team != team_) team_ = kNone;
+    if (piece.op > op_) {
+      op_ = piece.op;
+      latest_ = {};
+    }
+    all_.count(piece);
+    if (piece.op == op_) latest_.count(piece);
+  }
+  /// It counts as so many pieces, and only a record will do.
+  void at_least(std::size_t pieces) {
+    all_.pieces = std::max(all_.pieces, pieces);
+    team_ = kNone;
+  }
+  void clear() { *this = {}; }
+  /// This piece is on its way to the peer. It acknowledges what came for earlier operations of its team.
+  void sent(const PieceHeader& piece) {
+    if (piece.team != team_) return;
+    if (piece.op > op_) clear();
+    if (piece.op == op_) all_ = latest_;
+  }
+
+  std::size_t pieces() const { return all_.pieces; }
+  std::size_t bytes() const { return all_.bytes; }
+
+ private:
+  struct Sum {
+    std::size_t pieces = 0, bytes = 0;
+    void count(const PieceHeader& piece) {
+      ++pieces;
+      bytes += piece.length;
+    }
+  };
+  static constexpr TeamId kNone = 0;  ///< of several teams, or of none
+
+  Sum all_, latest_;     ///< the latter for operation op_ only: a peer may be ahead
+  TeamId team_ = kNone;  ///< of all of it
+  OpNumber op_ = 0;      ///< the latest of it
+};
+
+}  // namespace nezha
