@@ -5,7 +5,8 @@
 ///
 /// The lower half's sum is always the left operand, so all ranks get the same bits; they are not those of the ring.
 /// On the wire, step 0 is the pairing, 1..k the exchanges, k+1 the result for the position that paired up. Each step's
-/// value is sent from a place of its own: it may still be queued when the partner's has been added to the result.
+/// value is sent from a place of its own: it may still be queued when the partner's has been added to the result. These
+/// places stay as they are until the operation ends, so what is sent need not be copied before it leaves.
 #include <bit>
 #include <cstring>
 #include <vector>
@@ -104,8 +105,7 @@ class Doubling final : public Algorithm {
     team().send(to, {.data = own_slot(step),
                      .size = static_cast<std::uint32_t>(call_.bytes()),
                      .step = static_cast<std::uint16_t>(step),
-                     .hops = 1,
-                     .copied = true});
+                     .hops = 1});
   }
 
   Call call_;
