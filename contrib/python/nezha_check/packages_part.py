@@ -1,11 +1,13 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """The part "packages": .deb and .rpm are built of the tarball as their users build them, and used.
 
-Each Debian is made twice of one that is clean: in one the packages are built, into the other they are installed.
+Each Debian is copied from one that is clean: in one copy the packages are built, into another they are installed, and in a
+third somebody begins with the sources as README says.
 """
 
 import glob
 import os
+import re
 import shutil
 
 from nezha_check.debian import Debian, why_not
@@ -50,13 +52,19 @@ class Steps:
         self.run(name, ["sh", "-ec", script], **options)
 
 
+def guides_commands(check):
+    """How the administrator's guide has .deb built, and installed, in the unpacked tarball."""
+    guide = read_log(os.path.join(check.top, "contrib", "doc", "administrators-guide.md"))
+    return (re.search(rf"(?m)^({command} .*?)(?: +#|$)", guide)[1] for command in ("dpkg-buildpackage", "apt-get install"))
+
+
 def build_steps(steps, check):
     """The packages, built as an ordinary user would. The tests of `make check` are other parts' affair."""
-    debian = steps.debian
+    debian, (build, _) = steps.debian, guides_commands(check)
     steps.step("the tarball is unpacked", lambda: debian.unpack(tarball_of(check), SOURCES, steps.log))
     steps.shell("build dependencies", f"apt-get -qq update; apt-get -y -qq --no-install-recommends build-dep {SOURCES}; "
                 f"useradd --create-home --user-group {USER}; chown -R {USER}: {os.path.dirname(SOURCES)}")
-    steps.shell("the packages are built", f"cd {SOURCES}; dpkg-buildpackage --no-sign", user=USER,
+    steps.shell("the packages are built", f"cd {SOURCES}; {build}", user=USER,
                 DEB_BUILD_OPTIONS=f"nocheck parallel={check.jobs}")
     steps.shell("lintian is installed", "apt-get -y -qq --no-install-recommends install lintian")
     steps.shell("lintian has nothing to say", f"lintian --fail-on error,warning {SOURCES}/../nezha_*.changes", user=USER)
@@ -76,7 +84,7 @@ def listing(debian, log):
 
 def use_steps(steps, check, packages):
     """Installed where nothing of a build is, used by a new user over two rails, and purged."""
-    debian = steps.debian
+    debian, (_, install) = steps.debian, guides_commands(check)
     place = os.path.dirname(SOURCES)
     here = " ".join(f"{place}/{os.path.basename(package)}" for package in packages)
     before, after = check.log(f"packages-{debian.suite}-before"), check.log(f"packages-{debian.suite}-after")
@@ -101,7 +109,8 @@ def use_steps(steps, check, packages):
         apt-get -y -qq --no-install-recommends install {' '.join(LAB)}
         useradd --create-home --user-group {USER}""")
     steps.step("its files are listed", lambda: listing_before.append(listing(debian, before)) or listing_before[0] is not None)
-    steps.shell("they are installed", f"apt-get -y -qq --no-install-recommends install {here}")
+    install = install.replace("apt-get", "apt-get -y -qq --no-install-recommends")
+    steps.shell("they are installed", f"cd {SOURCES}; {install} ../nezha-doc_*.deb")
     steps.run("their own test, as a new user", ["sh", f"{SOURCES}/debian/tests/allreduce"], user=USER)
     steps.shell("the command", "nezha --version; nezha rails; nezha doctor || test $? = 1; nezha report --help >/dev/null\n"
                 "for page in man1/nezha.1 man5/nezha-table.5 man7/nezha-parameters.7; do gzip -t /usr/share/man/$page.gz; done",
@@ -123,27 +132,51 @@ def use_steps(steps, check, packages):
     steps.step("purging leaves nothing", nothing_left, "see the end of the log")
 
 
+def newcomer_steps(steps, check):
+    """README's first command where nothing is installed, then what it says of a real cluster."""
+    readme = read_log(os.path.join(check.top, "README"))
+    first = re.search(r"(?m)^    (contrib/demo) ", readme)[1]
+    install = re.search(r"(?m)^    (\./configure .*make install) ", readme)[1]
+    steps.step("the sources are unpacked", lambda: steps.debian.unpack(tarball_of(check), SOURCES, steps.log))
+    steps.shell(first, f"cd {SOURCES}; {first}")
+    steps.shell(install, f"cd {SOURCES}; {install}")
+    steps.shell("the command finds the component", "ompi_info | grep 'coll: nezha'; nezha rails; nezha doctor || test $? = 1")
+    steps.shell("mpirun finds the component", f"""
+        cd {SOURCES}
+        contrib/lab with --nodes 2 --rail none --rail none -- --mca coll_nezha_report 1 \\
+            /usr/local/libexec/nezha/nezha_allreduce_bench -s 4,1M >run 2>&1 || {{ cat run; false; }}
+        grep 'tcp/eth1 *rank 0' run""")
+    steps.shell("make uninstall leaves nothing", f"""
+        cd {SOURCES}
+        make uninstall
+        left=$(find / -xdev '(' -path /proc -o -path /sys -o -path /packages -o -path /mnt ')' -prune -o -name '*nezha*' -print)
+        echo "left behind: $left"
+        test -z "$left" """)
+
+
 def debian_cases(check, suite):
     title, log = SUITES[suite], check.log(f"packages-{suite}")
-    places = {name: os.path.join(check.build_dir, f"{name}-{suite}") for name in ("clean", "builder", "user")}
-    print(f"  {title}: {places['builder']} and {places['user']}, log {log}", flush=True)
+    places = {name: os.path.join(check.build_dir, f"{name}-{suite}") for name in ("clean", "builder", "user", "newcomer")}
+    print(f"  {title}: {places['builder']}, {places['user']} and {places['newcomer']}, log {log}", flush=True)
     clean = Debian(places["clean"], suite)
     run_logged(["true"], log, TIMEOUT)  # empties it
     if not clean.make(log):
         return [Case(f"debootstrap {suite}", SKIPPED, f"debootstrap failed, see {log}")]
-    builder, user = (clean.copy(places[name], log) for name in ("builder", "user"))
-    if not (builder and user):
+    builder, user, newcomer = (clean.copy(places[name], log) for name in ("builder", "user", "newcomer"))
+    if not (builder and user and newcomer):
         return [Case(f"{title}: copies", FAILED, "cp failed", log)]
     building = Steps(title, builder, log)
     build_steps(building, check)
-    if building.failed():
-        return building.cases
     using = Steps(title, user, log)
-    use_steps(using, check, paths(builder))
-    if not using.failed():
-        for debian in (builder, user):
-            debian.remove()
-    return building.cases + using.cases
+    if not building.failed():
+        use_steps(using, check, paths(builder))
+    beginning = Steps(f"{title}, from the sources", newcomer, log)
+    newcomer_steps(beginning, check)
+    done = (building, using, beginning)
+    if not any(steps.failed() for steps in done):
+        for steps in done:
+            steps.debian.remove()
+    return [case for steps in done for case in steps.cases]
 
 
 def run_packages(check):
