@@ -43,9 +43,10 @@ std::uint64_t Core::gave_up(const Team& team, int whom) {
 void Core::give_up(Team& team, int lost) {
   const Peer& peer = *team.peers()[static_cast<std::size_t>(lost)];
   std::string lanes;
-  for (const Wire& wire : peer.wires)
-    lanes += (lanes.empty() ? "" : "; ") + wire.label + ": " +
-             (wire.last_error.ok() ? "no answer" : wire.last_error.text());
+  for (const Wire& wire : peer.wires) {
+    const std::string trouble = wire.trouble();
+    lanes += (lanes.empty() ? "" : "; ") + wire.label + ": " + (trouble.empty() ? "no answer" : trouble);
+  }
   fail(team, gave_up(team, lost),
        "no sign of life from " + peer.label() + " on any rail for coll_nezha_timeout = " +
            std::to_string(config_.timeout) + " s, seen from " + self_.node + " (" + lanes + ")");

@@ -34,10 +34,16 @@ struct Wire {
   Nanoseconds up_since = 0;
   unsigned tries = 0;  ///< since it was last up for a while
   Nanoseconds next_try = 0;
-  Status last_error;
+  Status lost_for;    ///< why it was lost; ok: it is up, or never was
+  Status last_error;  ///< why it has not come up since, or a suspect's successor has not
 
   /// It has a lane.
   bool there() const { return state == State::up || state == State::suspect || state == State::knocking; }
+  /// Why it is of no use, as far as is known: what it was lost for comes first, whatever tries to bring it back found later.
+  std::string trouble() const {
+    const bool said = last_error.text().find(lost_for.text()) != std::string::npos;
+    return said ? last_error.text() : lost_for.text() + (last_error.ok() ? "" : ", then " + last_error.text());
+  }
 };
 
 /// A short sample of the lanes to a peer, so that first shares are measured ones.

@@ -99,7 +99,8 @@ void Wiring::settle(Peer& peer) {
   peer.settled = true;
   for (const Wire& wire : peer.wires) {
     if (wire.there()) continue;
-    const std::string why = wire.last_error.ok() ? "no connection came in" : wire.last_error.text();
+    const std::string trouble = wire.trouble();
+    const std::string why = trouble.empty() ? "no connection came in" : trouble;
     log_.line(1, "lane %s to %s is left out: %s", wire.label.c_str(), peer.label().c_str(), why.c_str());
     notices_.push_back({"lane left out", {wire.label, peer.label(), why}});
   }
@@ -155,6 +156,7 @@ void Wiring::lane_up(Peer& peer, RailPair rails, Nanoseconds now) {
   if (wire->was_up) try_others(rails.local, now);
   wire->was_up = wire->promising = true;
   wire->up_since = now;
+  wire->lost_for = wire->last_error = {};
   peer.settled = peer.settled || std::all_of(peer.wires.begin(), peer.wires.end(),
                                              [](const Wire& w) { return w.there(); });
   log_.line(2, "lane %s to %s is up", wire->label.c_str(), peer.label().c_str());
@@ -203,7 +205,8 @@ void Wiring::lane_forgiven(Peer& peer, RailPair rails) {
 
 void Wiring::lane_lost(Peer& peer, RailPair rails, const Status& why, Nanoseconds now) {
   Wire* wire = wire_of(peer, rails);
-  wire->last_error = why;
+  wire->lost_for = why;
+  wire->last_error = {};
   if (now - wire->up_since > kSteady) wire->tries = 0;
   try_again(peer, *wire, Wire::State::idle, now);
   // Who closes a lane between two frames has its reason and tells it; most often it has come to its end.

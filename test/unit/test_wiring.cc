@@ -167,6 +167,23 @@ TEST_F(WiringTest, EachTransitionIsLoggedAndWatchedOnceWithItsCause) {
   wiring_.tell(nullptr);
 }
 
+/// The error of a call that gave up says it of each lane.
+TEST_F(WiringTest, WhatALaneWasLostForComesBeforeWhatTriesHaveFound) {
+  const Wire& wire = peers_[0].wires[1];
+  all_up();
+  EXPECT_EQ(wire.trouble(), "");
+  lose(1);
+  EXPECT_EQ(wire.trouble(), "gone");
+  tries(1, kSecond);
+  EXPECT_EQ(wire.trouble(), "gone, then no");
+  wiring_.rail_back(1, false, clock_.now());
+  while (tried_.empty()) clock_.advance(kMillisecond), wiring_.step(clock_.now());
+  wiring_.lane_failed(peers_[0], {1, 1}, {Code::no_rail, "the rail is gone again"}, clock_.now());
+  EXPECT_EQ(wire.trouble(), "the rail is gone again") << "which says it all";
+  wiring_.lane_up(peers_[0], {1, 1}, clock_.now());
+  EXPECT_EQ(wire.trouble(), "") << "that is over";
+}
+
 /// Else all processes of a node would come at once, again and again.
 TEST_F(WiringTest, TriesOfDifferentLanesAreSpread) {
   constexpr Nanoseconds kLongest = 100 * kMillisecond;
