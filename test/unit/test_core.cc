@@ -207,6 +207,18 @@ TEST_F(Announced, InAnswerToAPeersRailThatIsBackUnlessTooManyWould) {
   EXPECT_EQ(words.announced.size(), 1u);
 }
 
+/// Lanes overtake one another.
+TEST_F(Announced, OfTwoNoticesOfARailTheLaterOne) {
+  add_peer(2);
+  const RailNotice before = notice_of(1, latest->address.rails[1]);
+  RailNotice now = before;
+  now.port = 77;
+  core.peer_rail(*latest->trunk, now, 2);
+  core.peer_rail(*latest->trunk, before, 1);
+  core.progress(Watch::all);
+  EXPECT_EQ(latest->address.rails[1].port, 77);
+}
+
 /// The link was lost at this end only.
 TEST_F(Announced, ARailThatIsBackToWhoConnectsToIt) {
   add_peer(2);  // rank 1

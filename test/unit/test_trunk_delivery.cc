@@ -298,6 +298,20 @@ TEST_F(TrunkDelivery, GivenUpInTheMiddleOfAFrameTheSourceIsFree) {
   EXPECT_TRUE(delivered(then));
 }
 
+TEST_F(TrunkDelivery, GivenUpInTheMiddleOfAFrameItsPlaceIsFree) {
+  open(1);
+  const Bytes source = pattern(64);
+  send(source);
+  begin(*b, 0, a->lanes[0]->frames.front());
+  Flow own;  // what b sends in the same operation
+  own.open(1, 1, 4);
+  b->trunk.abort_flow(own);
+  EXPECT_EQ(b->lanes[0]->redirected, std::vector<std::size_t>{0});
+  end(*b, 0);
+  EXPECT_TRUE(status.ok());
+  EXPECT_TRUE(b->receiver.arrivals.empty());
+}
+
 TEST_F(TrunkDelivery, BadFramesAreRefused) {
   open(1);
   const Bytes source = pattern(64);

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// The source outlives its need, and not longer; early pieces stay within their window.
+#include "trunk/wire.h"
 #include "trunk_pair.h"
 
 namespace nezha::test {
@@ -218,6 +219,31 @@ TEST_F(TrunkMemory, TheWindowIsSharedByAllFlows) {
   EXPECT_TRUE(flow.empty());
   EXPECT_TRUE(other.empty());
   EXPECT_EQ(b->receiver.total, 8000u);
+}
+
+TEST_F(TrunkMemory, SoManyQuestionsForWindowAreRememberedUntilTheirTeamIsGone) {
+  open(1);
+  b->receiver.begun = 0;
+  PieceHeader want;
+  want.team = 1;
+  want.control = true;
+  want.step = static_cast<std::uint16_t>(Control::want);
+  const auto ask = [&] {
+    want.id += 1;
+    want.op = want.id;
+    SentFrame frame{Bytes(kPieceRecord), {}};
+    encode_piece(frame.header.data(), want);
+    begin(*b, 0, frame);
+    end(*b, 0);
+    return status.ok();
+  };
+  while (want.id < 10000 && ask()) continue;
+  EXPECT_EQ(want.id, 4097u);
+  EXPECT_EQ(status.code(), Code::bad_wire);
+  b->trunk.forget_team(1);
+  for (int i = 0; i < 5000; ++i) ASSERT_TRUE(ask()) << "overtaken by the end of its team";
+  want.team = 2;
+  EXPECT_TRUE(ask());
 }
 
 TEST_F(TrunkMemory, APeerThatExceedsItsWindowLosesTheLane) {
