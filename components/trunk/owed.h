@@ -13,7 +13,7 @@ class Owed {
  public:
   void add(const PieceHeader& piece) {
     if (all_.pieces == 0) team_ = piece.team;
-    if (piece.control || piece.team != team_) team_ = kNone;
+    if (piece.control || piece.team != team_) by_record_ = true;
     if (piece.op > op_) {
       op_ = piece.op;
       latest_ = {};
@@ -24,13 +24,18 @@ class Owed {
   /// It counts as so many pieces, and only a record will do.
   void at_least(std::size_t pieces) {
     all_.pieces = std::max(all_.pieces, pieces);
-    team_ = kNone;
+    by_record_ = true;
   }
-  void clear() { *this = {}; }
+  /// A record is on its way. `named_all`: it had room for all that has arrived. Else what it left out will be acknowledged with
+  /// the pieces that are missing below, for which only a record will do.
+  void recorded(bool named_all) {
+    *this = {};
+    by_record_ = !named_all;
+  }
   /// This piece is on its way to the peer. It acknowledges what came for earlier operations of its team.
   void sent(const PieceHeader& piece) {
-    if (piece.team != team_) return;
-    if (piece.op > op_) clear();
+    if (by_record_ || piece.team != team_) return;
+    if (piece.op > op_) *this = {};
     if (piece.op == op_) all_ = latest_;
   }
 
@@ -45,11 +50,11 @@ class Owed {
       bytes += piece.length;
     }
   };
-  static constexpr TeamId kNone = 0;  ///< of several teams, or of none
 
-  Sum all_, latest_;     ///< the latter for operation op_ only: a peer may be ahead
-  TeamId team_ = kNone;  ///< of all of it
-  OpNumber op_ = 0;      ///< the latest of it
+  Sum all_, latest_;        ///< the latter for operation op_ only: a peer may be ahead
+  TeamId team_ = 0;         ///< of all of it, unless by_record_
+  OpNumber op_ = 0;         ///< the latest of it
+  bool by_record_ = false;  ///< no piece of ours acknowledges it
 };
 
 }  // namespace nezha

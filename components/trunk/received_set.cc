@@ -1,10 +1,13 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "trunk/received_set.h"
 
+#include <algorithm>
+
 namespace nezha {
 
 void ReceivedSet::add(std::uint64_t id) {
   if (id < below_) return;
+  highest_ = std::max(highest_, id);
   words_[id / 64 % words_.size()] |= std::uint64_t{1} << (id % 64);
   while (bit(below_)) {
     words_[below_ / 64 % words_.size()] &= ~(std::uint64_t{1} << (below_ % 64));

@@ -20,12 +20,15 @@ class ReceivedSet {
   /// `id` must be acceptable.
   void add(std::uint64_t id);
   AckRecord ack() const;
+  /// Whether it has room for all ids that have arrived above the first one that is missing.
+  bool ack_names_all() const { return highest_ < below_ + 64 * AckRecord().bits.size(); }
   bool any() const { return below_ != 1 || words_ != decltype(words_){}; }
 
  private:
   bool bit(std::uint64_t id) const { return (words_[id / 64 % words_.size()] >> (id % 64) & 1) != 0; }
 
-  std::uint64_t below_ = 1;  ///< all ids below have arrived
+  std::uint64_t below_ = 1;    ///< all ids below have arrived
+  std::uint64_t highest_ = 0;  ///< that has arrived
   std::array<std::uint64_t, kIdWindow / 64> words_{};  ///< ring of bits for [below_, below_ + kIdWindow)
 };
 

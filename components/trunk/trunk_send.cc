@@ -98,7 +98,7 @@ bool Trunk::send_frame(LaneState& state, std::size_t room) {
   if (frame.pieces == 0) return false;
   if (ack_rides()) {
     frame.header_size += encode_ack(frame.header.data() + frame.header_size, received_.ack());
-    owed_.clear();
+    owed_.recorded(received_.ack_names_all());
   }
   state.handed(clock_.now(), frame.header_size + frame.bytes);
   state.rail->frames_sent += 1;
@@ -227,7 +227,7 @@ bool Trunk::send_acks() {
   if (best == nullptr) return false;
   std::array<std::byte, kAckRecord> record;
   encode_ack(record.data(), received_.ack());
-  owed_.clear();
+  owed_.recorded(received_.ack_names_all());
   best->handed(clock_.now(), record.size());
   best->rail->frames_sent += 1;
   best->lane->send(record, {});

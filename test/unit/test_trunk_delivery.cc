@@ -261,6 +261,33 @@ TEST_F(TrunkDelivery, AcksThatDiedWithTheirLaneAreOwedAgain) {
   EXPECT_FALSE(a->trunk.outstanding());
 }
 
+/// The first piece of an operation is late, and one of the next operation so far ahead of it that no ack can name it. When the
+/// late one has come, a piece of the answer says so of it, and of it alone.
+TEST_F(TrunkDelivery, WhatAnAckCannotNameIsOwedStill) {
+  open(1);
+  const Bytes source = pattern(4);
+  for (int i = 0; i < 200; ++i) send(source);
+  Flow next, answer;
+  next.open(1, 2, 4);
+  answer.open(1, 2, 4);
+  answer.begun = true;
+  a->trunk.send(next, {.data = source.data(), .offset = 0, .size = 4});
+  const SentFrame late = a->lanes[0]->frames.front();
+  a->lanes[0]->frames.pop_front();
+  while (carry(*a, *b, 0)) continue;
+  ASSERT_TRUE(b->trunk.send_acks());
+  EXPECT_FALSE(b->trunk.send_acks()) << "once is enough";
+  begin(*b, 0, late);
+  end(*b, 0);
+  b->receiver.begun = 2;
+  b->trunk.op_begun(1, 2);
+  b->trunk.send(answer, {.data = source.data(), .offset = 0, .size = 4});
+  while (carry(*b, *a, 0)) continue;
+  a->trunk.ended_before(1, 2);
+  settle();
+  EXPECT_FALSE(a->trunk.outstanding());
+}
+
 TEST_F(TrunkDelivery, WhatIsGivenUpLeavesNoHoleInTheIds) {
   open(1);
   const Bytes source = pattern(64);

@@ -118,7 +118,7 @@ TEST(Owed, OnlyARecordAcknowledgesWhatIsNotOfOneTeam) {
       owed.add(piece(3, 5, 1, 100));
       owed.sent(piece(1, 5, 2, 100));
       EXPECT_EQ(owed.pieces(), 3u) << control << first;
-      owed.clear();
+      owed.recorded(true);
       owed.add(piece(4, 5, 2, 100));
       owed.sent(piece(2, 5, 3, 100));
       EXPECT_EQ(owed.pieces(), 0u);
@@ -129,6 +129,28 @@ TEST(Owed, OnlyARecordAcknowledgesWhatIsNotOfOneTeam) {
   owed.at_least(8);
   owed.sent(piece(1, 5, 2, 100));
   EXPECT_EQ(owed.pieces(), 8u);
+}
+
+TEST(Owed, WhatARecordLeavesOutIsForTheNextOne) {
+  Owed owed;
+  owed.add(piece(300, 5, 2, 100));
+  owed.recorded(false);
+  EXPECT_EQ(owed.pieces(), 0u) << "nothing can be said before something is missing no more";
+  owed.add(piece(1, 5, 1, 100));
+  owed.sent(piece(1, 5, 2, 100));
+  EXPECT_EQ(owed.pieces(), 1u);
+}
+
+TEST(ReceivedSet, TellsWhetherItsAckNamesAll) {
+  constexpr std::uint64_t kNamed = 64 * AckRecord().bits.size();
+  ReceivedSet set;
+  EXPECT_TRUE(set.ack_names_all());
+  set.add(kNamed);
+  EXPECT_TRUE(set.ack_names_all());
+  set.add(kNamed + 1);
+  EXPECT_FALSE(set.ack_names_all());
+  set.add(1);
+  EXPECT_TRUE(set.ack_names_all());
 }
 
 TEST(EarlyStore, KeepsWithinTheWindow) {
