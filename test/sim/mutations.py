@@ -18,7 +18,7 @@ MUTATIONS = [
     ("no replay of what a dead lane had", TRUNK + "trunk_silence.cc", [
         ("if (piece.lane != index || piece.acked) continue;", "continue;")]),
     ("acks for which no lane is free are forgotten", TRUNK + "trunk_send.cc", [
-        ("if (best == nullptr) return false;", "if (best == nullptr) return owed_.clear(), false;")]),
+        ("if (best == nullptr) return false;", "if (best == nullptr) return owed_.recorded(true), false;")]),
     # The source outlives its need.
     ("a lane in the middle of an acknowledged piece keeps reading its source", TRUNK + "trunk_ack.cc", [
         ("state.lane->busy()) state.lane->own_rest();", "state.lane->busy()) return;")]),
