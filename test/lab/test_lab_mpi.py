@@ -163,7 +163,7 @@ class Ends(MpiCase):
         first = self.lab.popen(["sleep", "1000"])
         second = self.lab.popen(["sleep", "1000"])
         self.assertTrue(eventually(lambda: len(self.lab.pids(program="sleep")) == 2 * NODES))
-        self.assertEqual(len(first.pids("sleep")), NODES)
+        self.assertTrue(eventually(lambda: len(first.pids("sleep")) == NODES), first.pids("sleep"))
         first.end()
         self.assertEqual(sorted(second.pids("sleep")), sorted(row.pid for row in self.lab.pids(program="sleep")))
         second.end()
