@@ -5,7 +5,6 @@ import glob
 import os
 import platform
 import re
-import shutil
 import subprocess
 
 from nezha_check.results import FAILED, PASSED, SKIPPED, Case
