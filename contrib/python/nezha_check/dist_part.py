@@ -3,9 +3,8 @@
 
 import os
 import shutil
-import subprocess
 
-from nezha_check.build_part import judged
+from nezha_check.build_part import judged, output_of
 from nezha_check.run import run_tests
 from nezha_check.tree import make, scripts_to_run
 
@@ -27,10 +26,6 @@ def distcheck_cases(check):
         packed = {name.partition("/")[2] for name in output_of("tar", "tf", tarball).splitlines()}
         missing = [name for name in tracked if name not in packed and name != ".gitignore"]
         yield judged("the tarball has every tracked file", " ".join(missing[:5]))
-
-
-def output_of(*command):
-    return subprocess.run(command, capture_output=True, text=True, check=False).stdout
 
 
 def prepare_dist(check):
