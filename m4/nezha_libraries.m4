@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 
 # NEZHA_LIBRARIES
-# libcrypto, hwloc, libmnl and nlohmann-json are needed; googletest only by the unit tests, Gloo only by the bench.
+# libcrypto, hwloc, libmnl and nlohmann-json are needed; googletest only by the unit tests.
 AC_DEFUN([NEZHA_LIBRARIES], [
   AS_IF([test -z "$PKG_CONFIG" || ! "$PKG_CONFIG" --version >/dev/null 2>&1],
     [AC_MSG_ERROR([pkg-config was not found: install pkg-config (pkgconf)])])
@@ -18,7 +18,11 @@ AC_DEFUN([NEZHA_LIBRARIES], [
     [nezha_have_gtest="no, install libgtest-dev (gtest-devel) to have them"
      AC_MSG_NOTICE([googletest was not found: the unit tests are left out])])
   AM_CONDITIONAL([HAVE_GTEST], [test "$nezha_have_gtest" = yes])
+])
 
+# NEZHA_GLOO
+# Only the bench uses it.
+AC_DEFUN([NEZHA_GLOO], [
   AC_LANG_PUSH([C++])
   nezha_save_CXXFLAGS=$CXXFLAGS
   nezha_save_LIBS=$LIBS
