@@ -12,10 +12,10 @@ noinst_LTLIBRARIES += libnezha_kernels_avx2.la libnezha_kernels_avx512.la
 engine_libadd += libnezha_kernels_avx2.la libnezha_kernels_avx512.la
 libnezha_kernels_avx2_la_SOURCES = %D%/kernels.cc %D%/kernels.h
 libnezha_kernels_avx2_la_CPPFLAGS = $(AM_CPPFLAGS) -DNEZHA_KERNEL_LEVEL=avx2
-libnezha_kernels_avx2_la_CXXFLAGS = $(AM_CXXFLAGS) -mavx2
+libnezha_kernels_avx2_la_CXXFLAGS = $(own_cxxflags) -mavx2
 libnezha_kernels_avx512_la_SOURCES = %D%/kernels.cc %D%/kernels.h
 libnezha_kernels_avx512_la_CPPFLAGS = $(AM_CPPFLAGS) -DNEZHA_KERNEL_LEVEL=avx512
-libnezha_kernels_avx512_la_CXXFLAGS = $(AM_CXXFLAGS) -mavx512f -mavx512bw -mavx512dq -mavx512vl
+libnezha_kernels_avx512_la_CXXFLAGS = $(own_cxxflags) -mavx512f -mavx512bw -mavx512dq -mavx512vl
 endif
 
 gtest_programs += test/unit/test_reduce

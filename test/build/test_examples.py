@@ -34,7 +34,7 @@ class Examples(unittest.TestCase):
             cls.must(["patch", "--batch", "--forward", "-p1", "-i", EXAMPLES / f"{name}.patch"], cls.tree)
         cls.must([cls.tree / "autogen.sh"], cls.tree)
         cls.must([cls.tree / "configure", "--disable-dependency-tracking", "CFLAGS=-O0", "CXXFLAGS=-O0"], cls.build)
-        cls.words = cls.must(["make", f"-j{len(os.sched_getaffinity(0))}", *PROGRAMS], cls.build)
+        cls.words = cls.must(["make", f"-j{len(os.sched_getaffinity(0))}", "PRECOMPILED=standard", *PROGRAMS], cls.build)
 
     @staticmethod
     def must(command, cwd):

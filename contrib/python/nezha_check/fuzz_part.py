@@ -83,7 +83,7 @@ def prepare_fuzz(check):
         return Case("fuzz targets", SKIPPED, "clang is not installed")
     build_dir = directory(check)
     built = build(check, "fuzz", build_dir, "--enable-sanitizer=fuzzer", "CC=clang", "CXX=clang++", "CFLAGS=-O1 -g",
-                  "CXXFLAGS=-O1 -g", target="libnezha_engine.la")
+                  "CXXFLAGS=-O1 -g", target="PRECOMPILED=standard libnezha_engine.la")
     if built.outcome == PASSED:
         make(check, build_dir, "build-fuzz-targets", "--keep-going", *map(target_of, sources_of(check)))
     return built

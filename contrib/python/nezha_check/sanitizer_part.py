@@ -60,9 +60,10 @@ def built(check, kind):
     build_dir = os.path.join(check.build_dir, kind)
     flags = "-O1 -g1"  # the tests' own code is not optimised: that would take longer than it saves
     cases = [build(check, kind, build_dir, f"--enable-sanitizer={kind}", f"CFLAGS={flags}", f"CXXFLAGS={flags}",
-                   target="libnezha_engine.la libnezha_sim.la")]
+                   target="PRECOMPILED=standard libnezha_engine.la libnezha_sim.la")]
     if cases[0].outcome == PASSED:
-        cases.append(build_for(check, kind, build_dir, (*FOLDERS[kind], "mpi"), "CXXFLAGS=-O0 -g1"))
+        cases.append(build_for(check, kind, build_dir, (*FOLDERS[kind], "mpi"), "CXXFLAGS=-O0 -g1",
+                               "PRECOMPILED=googletest"))
     if cases[-1].outcome == PASSED:
         cases.append(component_case(kind, build_dir))
     return cases
