@@ -67,10 +67,9 @@ void Engine::serve_until_stop() {
     if (callers_drive_ && !asked) continue;
     core_.step(clock_.now());
     if (trace_) trace_->tick(clock_.now());
-    const bool woken = asked && core_.progress(Watch::rare);  // a doze ends here only, else each payload would wake us again
     const bool moved = core_.progress(ticking_ || core_.wiring() ? Watch::all : Watch::rare);
     const bool outstanding = core_.settle();
-    ticking_ = outstanding || called || moved || woken;
+    ticking_ = outstanding || called || moved;
   }
 }
 

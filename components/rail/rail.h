@@ -206,8 +206,8 @@ class Transport {
   virtual void connect(const LaneSpec& spec, std::size_t local, const RailAddress& remote, Nanoseconds deadline) = 0;
   /// Moves what can be moved now and reports it through the events; never blocks. True when anything happened.
   virtual bool progress(Watch watch) = 0;
-  /// Until the next progress() Watch::rare looks at payload as well, once: the process is about to sleep, and a peer may
-  /// have to hear that its pieces arrived.
+  /// Until the next progress(), whatever that looks at, payload counts as rare too: the process is about to sleep, and a
+  /// peer may have to hear that its pieces arrived. No longer, or each payload of calls that follow would wake somebody.
   virtual void doze() {}
   /// Large frames of its rail `rail` may be left to `worker` from here on: Lane::send then answers partly. A transport
   /// whose frames cost the processor nothing has no use for it.

@@ -151,16 +151,40 @@ TEST_F(TcpLaneTest, FramesInFrontOfTheEndArrive) {
   EXPECT_EQ(receiver->frames.size(), 5U);
 }
 
-TEST_F(TcpLaneTest, TheServiceThreadsWatchSeesOnlyTheEnd) {
-  const auto polls_readable = [this] {
-    pollfd fd{b.transport->wait_fd(Watch::rare), POLLIN, 0};
-    return poll(&fd, 1, 50) == 1;
-  };
+/// What the service thread watches polls readable.
+bool wakes(const Side& side) {
+  pollfd fd{side.transport->wait_fd(Watch::rare), POLLIN, 0};
+  return poll(&fd, 1, 50) == 1;
+}
+
+TEST_F(TcpLaneTest, ADozeIsEndedByPayload) {
+  b.transport->doze();
   send(*from, {}, Bytes(100));
-  EXPECT_FALSE(polls_readable());
+  EXPECT_TRUE(wakes(b));
+  EXPECT_TRUE(b.transport->progress(Watch::rare));
+  EXPECT_EQ(receiver->frames.size(), 1U);
+  send(*from, {}, Bytes(100));
+  EXPECT_FALSE(wakes(b));
+}
+
+/// Else each payload of a busy program that was idle once would wake its service thread.
+TEST_F(TcpLaneTest, ADozeIsEndedByWhoeverLooks) {
+  for (const Watch watch : {Watch::all, Watch::rare}) {
+    b.transport->doze();
+    b.transport->progress(watch);
+    send(*from, {}, Bytes(100));
+    EXPECT_FALSE(wakes(b));
+    ASSERT_TRUE(drive([&] { return !receiver->frames.empty(); }, b));
+    receiver->frames.clear();
+  }
+}
+
+TEST_F(TcpLaneTest, TheServiceThreadsWatchSeesOnlyTheEnd) {
+  send(*from, {}, Bytes(100));
+  EXPECT_FALSE(wakes(b));
   EXPECT_FALSE(b.transport->progress(Watch::rare));
   from->close();
-  EXPECT_TRUE(polls_readable());
+  EXPECT_TRUE(wakes(b));
   for (int i = 0; i < 10 && receiver->downs.empty(); ++i) b.transport->progress(Watch::rare);
   EXPECT_EQ(receiver->downs.size(), 1U);
   EXPECT_EQ(receiver->frames.size(), 1U) << "what had arrived before is not lost";

@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <utility>
 
 #include "rail/tcp/tcp.h"
 
@@ -90,7 +91,7 @@ bool TcpTransport::watch_payload(int operation, std::uint32_t events) {
   return epoll_ctl(shop_.rare.get(), operation, shop_.all.get(), &event) == 0;
 }
 
-void TcpTransport::doze() { watch_payload(EPOLL_CTL_MOD, EPOLLIN); }
+void TcpTransport::doze() { dozing_ = watch_payload(EPOLL_CTL_MOD, EPOLLIN); }
 
 bool TcpTransport::progress(Watch watch) {
   bool any = report_broken();
@@ -119,6 +120,7 @@ bool TcpTransport::progress(Watch watch) {
   any |= door_.progress(door_ready);
   any |= report_broken();
   forgotten_.clear();
+  if (std::exchange(dozing_, false) && !woken) watch_payload(EPOLL_CTL_MOD, 0);
   return woken ? progress(Watch::all) || any : any;
 }
 

@@ -52,6 +52,7 @@ class TcpTransport final : public Transport, private Door::Host {
   LaneShop shop_;
   Door door_;
   LinkWatch links_;
+  bool dozing_ = false;
   Nanoseconds look_again_ = 0;  ///< at the links, since it was not possible before; 0 = no need
   std::vector<std::unique_ptr<TcpLane>> lanes_;
   std::vector<std::unique_ptr<TcpLane>> forgotten_;
