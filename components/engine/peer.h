@@ -47,7 +47,7 @@ struct Wire {
 };
 
 /// A short sample of the lanes to a peer, so that first shares are measured ones.
-enum class Sample { none, running, done };
+enum class Sample { none, running, leaving, done };
 
 struct Peer {
   Address address;
@@ -63,7 +63,8 @@ struct Peer {
   bool settled = false;            ///< every wire is up, or has been waited for long enough
   Sample sample = Sample::none;
   Flow sample_flow;
-  Nanoseconds sample_deadline = 0;
+  std::size_t sample_chunks = 0;   ///< that were put into it
+  Nanoseconds sample_began = 0;
 
   /// It has, or had, a lane.
   bool was_up() const { return std::any_of(wires.begin(), wires.end(), [](const Wire& wire) { return wire.was_up; }); }

@@ -7,32 +7,52 @@ namespace nezha {
 namespace {
 
 constexpr std::size_t kChunk = 64 * 1024;
-constexpr std::size_t kChunksPerLane = 8;  ///< four times what a burst of a shaped link hides
+constexpr std::size_t kChunksPerLane = 8;    ///< queued at most: several times what a lane may hold
+constexpr std::size_t kMostPerLane = 256;    ///< 16 MiB: a fast lane is measured after some milliseconds' worth
+constexpr double kEven = 0.5;                ///< a new connection that has lost packets may be slow for a while
+constexpr Nanoseconds kUnevenPatience = 100 * kMillisecond;
+constexpr std::size_t kLittle = 64 * 1024;   ///< of the sample left in the lanes' queues, in front of the first call's bytes
 
 const std::array<std::byte, kChunk> zeros{};
 
 void start(Peer& peer, Nanoseconds now) {
   peer.sample = Sample::running;
-  peer.sample_deadline = now + kSamplePatience;
+  peer.sample_began = now;
   peer.sample_flow.open(kNobody, 0, 1);
   peer.trunk->began(peer.sample_flow);
-  for (std::size_t i = 0; i < kChunksPerLane * peer.trunk->lanes_up(); ++i)
-    peer.trunk->send(peer.sample_flow, {.data = zeros.data(), .offset = i * kChunk, .size = kChunk});
+}
+
+/// Queues so much that no lane runs empty. False when there has been enough.
+bool refill(Peer& peer) {
+  const std::size_t lanes = peer.trunk->lanes_up();
+  if (peer.sample_chunks >= kMostPerLane * lanes) return false;
+  for (std::size_t queued = peer.sample_flow.queued() / kChunk; queued < kChunksPerLane * lanes; ++queued)
+    peer.trunk->send(peer.sample_flow, {.data = zeros.data(), .offset = peer.sample_chunks++ * kChunk, .size = kChunk});
+  return true;
+}
+
+/// Each lane was measured, or nothing more is to be expected.
+bool enough(const Peer& peer, Nanoseconds now) {
+  const double evenness = peer.trunk->evenness();
+  return evenness >= kEven || now - peer.sample_began >= (evenness > 0 ? kUnevenPatience : kSamplePatience);
 }
 
 }  // namespace
 
 void step_sample(Peer& peer, Nanoseconds now) {
   if (peer.sample == Sample::done) return;
-  if (peer.trunk->lanes_up() < 2) {
-    peer.sample = Sample::done;  // nothing to share
+  if (peer.trunk->lanes_up() < 2 || peer.trunk->shares_fixed()) {
+    peer.sample = Sample::done;  // nothing to find out
     return;
   }
   if (peer.sample == Sample::none) start(peer, now);
-  peer.trunk->pump();
-  const bool over = peer.sample_flow.empty() && peer.sample_flow.unacked == 0;
-  if (!over && now < peer.sample_deadline) return;
-  peer.trunk->abort_flow(peer.sample_flow);
+  if (peer.sample == Sample::running) {
+    peer.trunk->pump();
+    if (!enough(peer, now) && (refill(peer) || !peer.sample_flow.empty() || peer.sample_flow.unacked != 0)) return;
+    peer.trunk->abort_flow(peer.sample_flow);
+    peer.sample = Sample::leaving;
+  }
+  if (peer.trunk->under_way() > kLittle && now - peer.sample_began < kSamplePatience) return;
   peer.sample = Sample::done;
 }
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-/// The short sample at first use: some bytes that nobody needs go over all lanes to the ring's next member, so that the
-/// trunk knows the rails' rates before the first vector is split (NewMadeleine samples its networks likewise).
+/// The short sample at first use: bytes that nobody needs go over all lanes to the ring's next member until each lane
+/// was measured, so that the trunk knows the rails' rates before the first vector is split (NewMadeleine samples its networks
+/// likewise).
 #pragma once
 
 #include "engine/peer.h"
@@ -10,8 +11,8 @@ namespace nezha {
 /// Pieces of this team go into the bin at the receiver.
 constexpr TeamId kNobody = 0;
 
-/// The longest that a sample takes.
-constexpr Nanoseconds kSamplePatience = 100 * kMillisecond;
+/// The longest that a sample takes: a connection that has lost the end of its first packets waits 200 ms before it goes on.
+constexpr Nanoseconds kSamplePatience = 300 * kMillisecond;
 
 /// Starts, continues or ends the sample of a settled peer.
 void step_sample(Peer& peer, Nanoseconds now);

@@ -79,8 +79,9 @@ bool Engine::nap(Lock& lock, bool ticking) {
   std::array<pollfd, 8> fds;
   nfds_t count = 0;
   fds[count++] = {wake_fd_, POLLIN, 0};
+  const Watch watch = core_.wiring() ? Watch::all : Watch::rare;
   for (const auto& transport : core_.transports())
-    if (operations_ == 0 && count < fds.size()) fds[count++] = {transport->wait_fd(Watch::rare), POLLIN, 0};
+    if (operations_ == 0 && count < fds.size()) fds[count++] = {transport->wait_fd(watch), POLLIN, 0};
   const Nanoseconds now = clock_.now();
   const Nanoseconds due = operations_ == 0 && !callers_drive_ ? core_.next_due() : 0;
   if (operations_ == 0 && !ticking) core_.doze();  // what comes while the application computes is acknowledged too

@@ -147,9 +147,6 @@ class Lane {
   virtual std::size_t fill() = 0;
   /// Smallest round trip seen by the transport; 0 = unknown.
   virtual Nanoseconds min_rtt() = 0;
-  /// Bytes per nanosecond that the lane has delivered lately, as the transport sees it; when it had too little to send, not
-  /// less than before. 0 = unknown. Cheap: refreshed every few milliseconds at most.
-  virtual double rate() = 0;
   /// Whether the far end still answers. Cheap: refreshed every few milliseconds at most. A transport that cannot tell
   /// has nothing in flight.
   virtual LanePulse pulse() { return {}; }

@@ -19,8 +19,10 @@ std::size_t bytes_in(const LaneState& lane, Nanoseconds span) {
 
 }  // namespace
 
+double measured(const LaneState& lane) { return lane.rate.known() > 0 ? lane.rate.known() : lane.rail->shown; }
+
 double pace(const LaneState& lane) {
-  if (lane.rate > 0) return lane.rate;
+  if (const double rate = measured(lane); rate > 0) return rate;
   return lane.rail->nominal > 0 ? lane.rail->nominal : kUnknownRate;
 }
 

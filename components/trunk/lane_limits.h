@@ -11,8 +11,11 @@ namespace nezha {
 /// Not worth splitting: a frame costs as much as these bytes.
 constexpr std::size_t kSmall = 8 * 1024;
 
-/// Bytes per nanosecond: as learned, or what the link says of itself, or a guess.
+/// Bytes per nanosecond: as measured, or as another lane of its rail was, or what the link says of itself, or a guess.
 double pace(const LaneState& lane);
+
+/// The same, as far as it was measured; 0 = not yet.
+double measured(const LaneState& lane);
 
 /// How much a lane may hold. Kernel buffers hide a lane's state, so its queue is kept short: 2 ms of its own, and as much
 /// again since acknowledgements wait in the peer's queue behind what that sends; within bounds. The lane is up.

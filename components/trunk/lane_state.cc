@@ -4,34 +4,14 @@
 #include <algorithm>
 
 namespace nezha {
-namespace {
-
-constexpr Nanoseconds kLearn = 2 * kMillisecond;
-constexpr double kDown = 0.5;
-constexpr double kUp = 1.1;
-
-}  // namespace
 
 std::size_t LaneState::refresh(Nanoseconds now) {
   const std::size_t left = std::min(lane->fill(), fill);
   const std::size_t drained = fill - left;
   fill = left;
-  learn(now);
+  if (rate.looked(now, drained, fill) && !lane->spec().same_node) rail->shown = rate.known();
   if (fill == 0) std::erase(rail->loaded, this);
   return drained;
-}
-
-void LaneState::learn(Nanoseconds now) {
-  if (now - learned < kLearn) return;
-  learned = now;
-  const double seen = lane->rate();
-  if (seen <= 0) return;
-  if (rate == 0)
-    rate = seen;
-  else if (seen < rate)
-    rate += kDown * (seen - rate);
-  else
-    rate = std::min(seen, kUp * rate);
 }
 
 void LaneState::handed(Nanoseconds now, std::size_t bytes) {
@@ -47,6 +27,7 @@ void LaneState::forget_fill(Nanoseconds now) {
   rail->update(now, 0, fill);
   std::erase(rail->loaded, this);
   fill = 0;
+  rate.idle();
 }
 
 void LaneState::trust() {

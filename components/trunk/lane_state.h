@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "rail/rail.h"
+#include "trunk/lane_rate.h"
 #include "trunk/rail_load.h"
 #include "trunk/silence.h"
 #include "trunk/wire.h"
@@ -48,8 +49,7 @@ struct LaneState {
   Nanoseconds handed_at = 0;      ///< when that was
   std::uint32_t frames = 0;       ///< handed over; only the last one can be partly sent
   std::uint64_t given = 0;        ///< bytes handed over since the set of lanes last changed
-  double rate = 0;                ///< bytes per nanosecond; 0 = not known yet
-  Nanoseconds learned = 0;        ///< when the rate was last looked at
+  LaneRate rate;
 
   // Receiving: the frame that is under way.
   bool receiving = false;
@@ -63,9 +63,6 @@ struct LaneState {
   std::size_t refresh(Nanoseconds now);
   /// A frame of `bytes` is being handed over.
   void handed(Nanoseconds now, std::size_t bytes);
-  /// Follows the transport's view of the lane's rate: down fast, up slowly, since a burst that a shaped link lets through
-  /// looks like a fast link, while too high a rate only lets the queue grow until it is found out.
-  void learn(Nanoseconds now);
   /// What it holds counts as gone from here on.
   void forget_fill(Nanoseconds now);
   /// Ends a suspicion, if there is one.

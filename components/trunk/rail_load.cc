@@ -26,7 +26,7 @@ void RailLoad::update(Nanoseconds now, std::size_t added, std::size_t drained) {
 
 double RailLoad::rate() const {
   double sum = 0;
-  for (const LaneState* lane : loaded) sum += lane->rate;
+  for (const LaneState* lane : loaded) sum += lane->rate.known();
   return sum;
 }
 

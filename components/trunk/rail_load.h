@@ -18,6 +18,7 @@ struct RailLoad {
   std::vector<LaneState*> loaded;  ///< lanes that have such bytes; room for all, so that it never grows while in use
   double weight = 0;     ///< the user's share for this rail; 0 = measured
   double nominal = 0;    ///< bytes per nanosecond from the link's speed; 0 = unknown
+  double shown = 0;      ///< what the last lane to another node that was measured brought; 0 = none was
 
   std::uint64_t bytes_sent = 0, bytes_received = 0;  ///< payload of pieces
   std::uint64_t frames_sent = 0, frames_received = 0;

@@ -1,16 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include <algorithm>
+#include <limits>
 
+#include "trunk/lane_limits.h"
 #include "trunk/trunk.h"
 
 namespace nezha {
-namespace {
-
-/// A lane that comes back is thought to be so much slower than it was until it has shown what it can.
-constexpr double kProbation = 8;
-
-}  // namespace
-
 Trunk::Trunk(ProcessId peer, const TrunkOptions& options, PieceReceiver& receiver, const Clock& clock, const Log& log)
     : peer_(peer),
       options_(options),
@@ -51,8 +46,24 @@ std::size_t Trunk::lanes_up() const {
 
 double Trunk::rate() const {
   double sum = 0;
-  for (const LaneState& state : lanes_) sum += state.lane != nullptr ? state.rate : 0;
+  for (const LaneState& state : lanes_) sum += state.lane != nullptr ? measured(state) : 0;
   return sum;
+}
+
+std::size_t Trunk::under_way() const {
+  std::size_t bytes = 0;
+  for (const LaneState& state : lanes_) bytes += state.fill;
+  return bytes;
+}
+
+double Trunk::evenness() const {
+  double least = std::numeric_limits<double>::infinity(), most = 0;
+  for (const LaneState& state : lanes_) {
+    if (state.lane == nullptr) continue;
+    least = std::min(least, state.rate.known());
+    most = std::max(most, state.rate.known());
+  }
+  return most > 0 ? least / most : 0;
 }
 
 void Trunk::lane_up(Lane& lane) {
@@ -63,7 +74,7 @@ void Trunk::lane_up(Lane& lane) {
   state.lane = &lane;
   if (state.was_up) state.rail->reconnections += 1;
   state.was_up = true;
-  state.rate /= kProbation;
+  state.rate.doubt();
   for (LaneState& each : lanes_) each.given = 0;  // shares count anew
   state.rail->lanes_up += 1;
 }

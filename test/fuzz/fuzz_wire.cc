@@ -51,7 +51,6 @@ struct DeafLane final : Lane {
   }
   std::size_t fill() override { return 0; }
   Nanoseconds min_rtt() override { return 0; }
-  double rate() override { return 0; }
   void close() override { closed = true; }
 
   ScatterList places;

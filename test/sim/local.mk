@@ -17,7 +17,7 @@ test_sim_sim_run_LDADD = libnezha_sim.la libnezha_engine.la
 test_sim_failover_times_SOURCES = %D%/failover_times.cc $(sim_scenario)
 test_sim_failover_times_LDADD = libnezha_sim.la libnezha_engine.la
 
-gtest_programs += %D%/test_failover %D%/test_false_alarms %D%/test_flapping %D%/test_learning
+gtest_programs += %D%/test_failover %D%/test_false_alarms %D%/test_flapping %D%/test_learning %D%/test_sampling
 test_sim_test_failover_SOURCES = %D%/test_failover.cc $(sim_scenario)
 test_sim_test_failover_LDADD = libnezha_sim.la $(LDADD)
 test_sim_test_false_alarms_SOURCES = %D%/test_false_alarms.cc $(sim_scenario)
@@ -26,6 +26,8 @@ test_sim_test_flapping_SOURCES = %D%/test_flapping.cc $(sim_scenario)
 test_sim_test_flapping_LDADD = libnezha_sim.la $(LDADD)
 test_sim_test_learning_SOURCES = %D%/test_learning.cc $(sim_scenario)
 test_sim_test_learning_LDADD = libnezha_sim.la $(LDADD)
+test_sim_test_sampling_SOURCES = %D%/test_sampling.cc $(sim_scenario)
+test_sim_test_sampling_LDADD = libnezha_sim.la $(LDADD)
 
 # The simulator with one of the engine's sources changed: DIR/mutant.cc stands in for it. The linker finds what it defines
 # before it looks into the engine's library. Made by test/sim/mutants.py as `make DIR/mutant`.

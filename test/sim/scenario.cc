@@ -30,7 +30,7 @@ Setting setting_of(const Scenario& scenario) {
       SimPortOptions port;
       port.name = "sim" + std::to_string(i);
       port.network = static_cast<std::uint8_t>(i);
-      port.rate = scenario.rate;
+      port.rate = i + 1 == scenario.rails && scenario.last_rate > 0 ? scenario.last_rate : scenario.rate;
       ports.push_back(port);
     }
   }

@@ -16,6 +16,7 @@ struct Scenario {
   int ranks = 4;
   std::size_t rails = 2;
   double rate = 0.125;  ///< bytes per nanosecond and rail
+  double last_rate = 0;  ///< of each rank's last rail; 0 = as the others
   AlgorithmChoice algorithm = AlgorithmChoice::ring;
   std::size_t bytes = 1024 * 1024;
   bool in_place = false;

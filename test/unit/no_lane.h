@@ -15,7 +15,6 @@ class NoLane final : public Lane {
   void redirect(std::size_t) override {}
   std::size_t fill() override { return 0; }
   Nanoseconds min_rtt() override { return 0; }
-  double rate() override { return 0; }
   void close() override {}
 };
 

@@ -17,7 +17,7 @@ class StrategyTest : public testing::Test {
     for (std::size_t i = 0; i < lanes.size(); ++i) {
       lanes[i].lane = &ends[i];
       lanes[i].rail = &rails[i];
-      lanes[i].rate = 0.1;
+      lanes[i].rate = LaneRate(0.1);
     }
   }
 
@@ -79,7 +79,7 @@ class WeightedTest : public StrategyTest {
 };
 
 TEST_F(EarliestFinishTest, TakesTheLaneThatEndsFirst) {
-  other.rate = 0.05;
+  other.rate = LaneRate(0.05);
   EXPECT_EQ(choose().lane, &fast);
   load(fast, 64 * 1024);
   EXPECT_EQ(choose().lane, &other);
@@ -93,7 +93,7 @@ TEST_F(EarliestFinishTest, GivesALaneNoMoreThanItsShareOfWhatIsLeft) {
 
 /// Both ends choose the same rail for what is small, though each sees rates of its own and has sent something else before.
 TEST_F(EarliestFinishTest, SmallThingsStayOnTheFirstOfLanesThatAreAboutAsFast) {
-  other.rate = 0.12;
+  other.rate = LaneRate(0.12);
   EXPECT_EQ(choose(kSmall).lane, &fast);
   load(fast, kSmall);
   EXPECT_EQ(choose(kSmall).lane, &fast);
@@ -101,9 +101,9 @@ TEST_F(EarliestFinishTest, SmallThingsStayOnTheFirstOfLanesThatAreAboutAsFast) {
 }
 
 TEST_F(EarliestFinishTest, SmallThingsLeaveALaneThatIsSlowOrFullOrNotThere) {
-  fast.rate = 0.06;
+  fast.rate = LaneRate(0.06);
   EXPECT_EQ(choose(64).lane, &other);
-  fast.rate = 0.1;
+  fast.rate = LaneRate(0.1);
   load(fast, 2 * kSmall + 1);
   EXPECT_EQ(choose(64).lane, &other);
   fast.forget_fill(now);
@@ -114,19 +114,19 @@ TEST_F(EarliestFinishTest, SmallThingsLeaveALaneThatIsSlowOrFullOrNotThere) {
 
 TEST_F(EarliestFinishTest, UsesASlowLaneThatEndsBeforeAFullOneIsEmpty) {
   load(fast, fill_limit(fast));
-  other.rate = 0.01;
+  other.rate = LaneRate(0.01);
   EXPECT_EQ(choose().lane, &other);
 }
 
 TEST_F(EarliestFinishTest, WaitsForAFullLaneThatEndsLongBeforeASlowOne) {
   load(fast, fill_limit(fast));
-  other.rate = 0.001;
+  other.rate = LaneRate(0.001);
   other.handed_at = now;
   EXPECT_EQ(choose().lane, nullptr);
 }
 
 TEST_F(EarliestFinishTest, TriesACrawlingLaneNowAndThen) {
-  other.rate = 0.001;
+  other.rate = LaneRate(0.001);
   other.handed_at = now;
   now += 500 * kMillisecond;
   load(fast, fill_limit(fast));
@@ -138,12 +138,12 @@ TEST_F(EarliestFinishTest, TriesACrawlingLaneNowAndThen) {
 }
 
 TEST_F(EarliestFinishTest, ASlowLaneHoldsNoMoreThanIsGoneInAFewMilliseconds) {
-  other.rate = 0.0125;
-  EXPECT_LE(fill_limit(other), static_cast<std::size_t>(5 * kMillisecond * other.rate));
+  other.rate = LaneRate(0.0125);
+  EXPECT_LE(fill_limit(other), static_cast<std::size_t>(5 * kMillisecond * other.rate.known()));
 }
 
 TEST_F(WeightedTest, SharesAreKept) {
-  light.rate = 1;  // however fast a lane is
+  light.rate = LaneRate(1);  // however fast a lane is
   const auto bytes = carry(1000);
   const auto longest = static_cast<double>(longest_piece(light));
   EXPECT_NEAR(static_cast<double>(bytes[0]), 9 * static_cast<double>(bytes[1]), 10 * longest);
@@ -184,9 +184,9 @@ class BestRailTest : public EarliestFinishTest {
 };
 
 TEST_F(BestRailTest, KeepsToTheFastestLane) {
-  other.rate = 2 * fast.rate;
+  other.rate = LaneRate(2 * fast.rate.known());
   EXPECT_EQ(choose().lane, &other);
-  other.rate = 1.1 * fast.rate;  // about as good: the first one
+  other.rate = LaneRate(1.1 * fast.rate.known());  // about as good: the first one
   EXPECT_EQ(choose().lane, &fast);
   EXPECT_EQ(choose(4096).bytes, 4096U);
 }

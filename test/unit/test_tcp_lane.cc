@@ -271,24 +271,5 @@ TEST_F(TcpLaneTest, KnowsItsRoundTrip) {
   EXPECT_EQ(from->min_rtt(), rtt);
 }
 
-TEST_F(TcpLaneTest, KnowsItsRate) {
-  const Bytes payload(kMaxFramePayload);
-  const auto carry = [&] {
-    receiver->frames.clear();
-    for (int i = 0; i < 4; ++i) {
-      send(*from, {}, payload);
-      ASSERT_TRUE(drive([&] { return !receiver->frames.empty() && !from->busy() && from->fill() == 0; }, a, b));
-    }
-    clock.advance(kSecond);
-  };
-  carry();
-  const double rate = from->rate();
-  EXPECT_GT(rate, 1e-5) << "bytes per nanosecond";
-  EXPECT_LT(rate, 100.0);
-  EXPECT_EQ(from->rate(), rate) << "the kernel is not asked again at once";
-  from->close();
-  EXPECT_EQ(from->rate(), rate) << "what was known last";
-}
-
 }  // namespace
 }  // namespace nezha::test

@@ -77,9 +77,7 @@ TEST_F(TrunkDelivery, ALaneThatIsBackHasToEarnItsShare) {
     for (const SentFrame& frame : a->lanes[lane]->frames) bytes += frame.payload.size();
     return bytes;
   };
-  for (HandLane* lane : a->lanes) lane->speed = 0.1;
-  send(pattern(1));
-  clock.advance(kSecond);
+  measure(0.1);
   send(source);
   EXPECT_GT(3 * carried(1), carried(0)) << "both are as fast";
   carry_all();

@@ -66,7 +66,6 @@ class HandLane final : public Lane {
   std::size_t fill() override { return beat.in_flight; }
   LanePulse pulse() override { return ++asked, beat; }
   Nanoseconds min_rtt() override { return 0; }
-  double rate() override { return speed; }
   void close() override { dead = true; }
 
   /// The lane reads what it has not read yet of its frame, now.
@@ -76,8 +75,14 @@ class HandLane final : public Lane {
     frames.push_back(std::move(partial));
   }
 
+  /// Bytes of the frames that have not arrived yet.
+  std::size_t given() const {
+    std::size_t bytes = 0;
+    for (const SentFrame& frame : frames) bytes += frame.header.size() + frame.payload.size();
+    return bytes;
+  }
+
   LanePulse beat;      ///< what it says of its far end
-  double speed = 0;    ///< what it says it has delivered, in bytes per nanosecond
   bool stuck = false;  ///< frames are taken only partly
   bool dead = false;
   int owned = 0;
@@ -221,6 +226,22 @@ class TrunkPair : public testing::Test {
       b->trunk.send_acks();
       carry_all();
     }
+  }
+  /// The lanes from a to b bring so many bytes per nanosecond, until that was seen.
+  void measure(double pace) {
+    const Bytes source(1 << 17);
+    const auto step = static_cast<std::size_t>(pace * kMillisecond);
+    for (std::size_t gone = 0; gone < 60 * step; gone += step) {
+      send(source), send(source);
+      clock.advance(kMillisecond);
+      for (std::size_t i = 0; i < a->lanes.size(); ++i) {
+        a->lanes[i]->beat.in_flight = a->lanes[i]->given() - std::min(a->lanes[i]->given(), gone);
+        a->loads[i].refresh(clock.now(), 0);
+      }
+    }
+    for (HandLane* lane : a->lanes) lane->beat.in_flight = 0;
+    carry_all();
+    settle();
   }
   void send(const Bytes& source, std::uint64_t offset = 0, bool copied = false) {
     a->trunk.send(flow, {.data = source.data(), .offset = offset, .size = static_cast<std::uint32_t>(source.size()), .copied = copied});

@@ -41,7 +41,6 @@ class SimLane final : public Lane, public SimStreamUser {
   void redirect(std::size_t index) override { reader_.redirect(index); }
   std::size_t fill() override;
   Nanoseconds min_rtt() override { return 2 * port_.options().delay; }
-  double rate() override { return port_.options().rate; }
   LanePulse pulse() override;
   void close() override;
 

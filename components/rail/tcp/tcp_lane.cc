@@ -207,11 +207,6 @@ Nanoseconds TcpLane::min_rtt() {
   return min_rtt_;
 }
 
-double TcpLane::rate() {
-  ask_info();
-  return rate_;
-}
-
 LanePulse TcpLane::pulse() {
   ask_info();
   return pulse_;
@@ -227,7 +222,6 @@ void TcpLane::ask_info() {
   socklen_t size = sizeof(info);
   if (getsockopt(fd_.get(), IPPROTO_TCP, TCP_INFO, &info, &size) != 0) return;
   if (knows(size, &tcp_info::tcpi_min_rtt) && info.tcpi_min_rtt != ~0U) min_rtt_ = info.tcpi_min_rtt * kMicrosecond;
-  if (knows(size, &tcp_info::tcpi_delivery_rate)) rate_ = static_cast<double>(info.tcpi_delivery_rate) / kSecond;
   pulse_ = knows(size, &tcp_info::tcpi_delivered) ? pulse_of(info) : LanePulse{};
 }
 

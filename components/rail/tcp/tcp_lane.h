@@ -58,7 +58,6 @@ class TcpLane final : public Lane {
   void redirect(std::size_t index) override { reader_.redirect(index); }
   std::size_t fill() override;
   Nanoseconds min_rtt() override;
-  double rate() override;
   LanePulse pulse() override;
   void close() override;
 
@@ -114,7 +113,6 @@ class TcpLane final : public Lane {
   RailWorker* away_ = nullptr;  ///< who has the frame, until errand_over()
 
   Nanoseconds min_rtt_ = 0;
-  double rate_ = 0;
   LanePulse pulse_;
   Nanoseconds info_due_ = 0;
   bool info_asked_ = false;
