@@ -31,6 +31,9 @@ bool refill(Peer& peer) {
   return true;
 }
 
+/// Something of it is still to be sent or to arrive.
+bool goes_on(Peer& peer) { return refill(peer) || !peer.sample_flow.empty() || peer.sample_flow.unacked != 0; }
+
 /// Each lane was measured, or nothing more is to be expected.
 bool enough(const Peer& peer, Nanoseconds now) {
   const double evenness = peer.trunk->evenness();
@@ -41,19 +44,16 @@ bool enough(const Peer& peer, Nanoseconds now) {
 
 void step_sample(Peer& peer, Nanoseconds now) {
   if (peer.sample == Sample::done) return;
-  if (peer.trunk->lanes_up() < 2 || peer.trunk->shares_fixed()) {
-    peer.sample = Sample::done;  // nothing to find out
-    return;
-  }
-  if (peer.sample == Sample::none) start(peer, now);
+  const bool needless = peer.trunk->lanes_up() < 2 || peer.trunk->shares_fixed();
+  if (peer.sample == Sample::none && !needless) start(peer, now);
   if (peer.sample == Sample::running) {
     peer.trunk->pump();
-    if (!enough(peer, now) && (refill(peer) || !peer.sample_flow.empty() || peer.sample_flow.unacked != 0)) return;
+    if (!needless && !enough(peer, now) && goes_on(peer)) return;
     peer.trunk->abort_flow(peer.sample_flow);
     peer.sample = Sample::leaving;
   }
-  if (peer.trunk->under_way() > kLittle && now - peer.sample_began < kSamplePatience) return;
-  peer.sample = Sample::done;
+  const bool leaving = peer.sample == Sample::leaving && peer.trunk->under_way() > kLittle;
+  if (!leaving || now - peer.sample_began >= kSamplePatience) peer.sample = Sample::done;
 }
 
 }  // namespace nezha
