@@ -30,6 +30,7 @@ constexpr double kMostMargin = 0.25;
 
 constexpr std::uint64_t kGroup = 8;  ///< calls whose smallest duration is a level
 constexpr double kDrift = 1.3;
+constexpr double kFlattered = 1.1;  ///< a level, the smallest of eight, beyond what trials took
 constexpr std::uint64_t kDriftRarer = 16;  ///< a drift may bring a look so many times sooner than patience would
 
 }  // namespace
@@ -137,7 +138,8 @@ std::size_t SizeClass::fastest(const Group& members) const {
   return found;
 }
 
-/// Takes each member's median, the lower of the two middle ones.
+/// Takes each member's median, the lower of the two middle ones. A trial of a few calls flatters what goes well at first
+/// only, as one rail does whose shape lets a burst through: where it is known what many calls took, no less is believed.
 void SizeClass::read(std::span<const std::uint64_t, kMostTrials> agreed) {
   for (std::size_t candidate = 0; candidate < candidates_.size(); ++candidate) {
     std::array<std::uint64_t, kMostTrials> own;
@@ -147,6 +149,7 @@ void SizeClass::read(std::span<const std::uint64_t, kMostTrials> agreed) {
     if (count == 0) continue;
     std::sort(own.begin(), own.begin() + static_cast<std::ptrdiff_t>(count));
     measured_[candidate] = own[(count - 1) / 2];
+    if (candidate == chosen_ && practised_ != kUnknown) measured_[candidate] = std::max(measured_[candidate], practised_);
   }
 }
 
@@ -197,6 +200,7 @@ bool SizeClass::decide(std::span<const std::uint64_t, kMostTrials> agreed) {
 
 void SizeClass::settle() {
   stage_ = Stage::settled;
+  practised_ = kUnknown;
   at_ = trials_ = 0;
   quiet_ = 0;
   level_ = group_ = kUnknown;
@@ -247,16 +251,16 @@ std::uint64_t SizeClass::take_level() {
 
 bool SizeClass::follow(std::uint64_t level) {
   if (level == kUnknown || stage_ != Stage::settled) return false;
-  const std::uint64_t before = usual_;
-  if (before == kUnknown) {
-    usual_ = level;
+  const std::uint64_t before = usual_ == kUnknown ? measured_[chosen_] : usual_;
+  const double change = static_cast<double>(level) / static_cast<double>(std::max<std::uint64_t>(before, 1));
+  if (before == kUnknown || change < (usual_ == kUnknown ? kFlattered : kDrift)) {
+    // Processes warm up; the others have become faster too.
+    if (usual_ == kUnknown || change < 1 / kDrift) usual_ = level;
     return false;
   }
-  const double change = static_cast<double>(level) / static_cast<double>(std::max<std::uint64_t>(before, 1));
-  if (change < 1 / kDrift) usual_ = level;  // as processes warm up; the others have become faster too
-  if (change < kDrift) return false;
   if (quiet_ < patience_ / kDriftRarer || quiet_ < paid_soon_) return false;
   usual_ = kUnknown;
+  practised_ = level;
   begin_look(true);
   return true;
 }

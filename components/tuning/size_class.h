@@ -63,7 +63,7 @@ class SizeClass {
   /// The smallest duration among the latest full group of calls of the chosen candidate, as the paper's timer averages
   /// over ten; kUnknown when there was none since the last time this was asked.
   std::uint64_t take_level();
-  /// The agreed level. True when it is so much higher than before that a look was begun.
+  /// The agreed level. True when it is so much higher than before, or than in the trials, that a look was begun.
   bool follow(std::uint64_t level);
   /// Never again: it may run over what is broken.
   void bar(AlgorithmChoice algorithm);
@@ -133,6 +133,7 @@ class SizeClass {
   std::uint64_t group_ = kUnknown;  ///< and of the one that is not full yet
   std::uint64_t grouped_ = 0;       ///< calls in it
   std::uint64_t usual_ = kUnknown;  ///< agreed level
+  std::uint64_t practised_ = kUnknown;  ///< the agreed level of the chosen one, where a look has begun because of it
 };
 
 const char* name_of(SizeClass::Stage stage);
