@@ -6,6 +6,7 @@
 #include "trunk/trunk.h"
 
 namespace nezha {
+
 Trunk::Trunk(ProcessId peer, const TrunkOptions& options, PieceReceiver& receiver, const Clock& clock, const Log& log)
     : peer_(peer),
       options_(options),

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """mpirun across the nodes: where ranks land, what each node sees, which NICs carry Open MPI's own traffic."""
 
+import contextlib
 import os
 import shutil
 import signal
@@ -123,17 +124,12 @@ class Rails(MpiCase):
 
 class Component(MpiCase):
     def environment(self, **options):
-        return [line for line in self.started("env", **options).stdout.split("\n") if line.startswith("OMPI_MCA_")]
-
-    def started(self, program, tries=3, **options):
-        """Open MPI 5's mpirun now and then does not start what it was given, and waits for ever: open-mpi/ompi issue 10586."""
-        while True:
-            try:
-                return self.lab.mpirun([program], np=4, timeout=20, **options)
-            except subprocess.TimeoutExpired:
-                tries -= 1
-                if tries == 0:
-                    raise
+        """Open MPI 5's mpirun now and then does not start what it was given, and waits for ever: three tries."""
+        for _ in range(3):
+            with contextlib.suppress(subprocess.TimeoutExpired):
+                done = self.lab.mpirun(["env"], np=4, timeout=20, **options)
+                return [line for line in done.stdout.split("\n") if line.startswith("OMPI_MCA_")]
+        self.fail("mpirun did not end in any of three tries")
 
     def test_directory_is_added_on_every_rank(self):
         with open(os.path.join(self.directory, "mca_coll_nezha.so"), "w", encoding="ascii"):

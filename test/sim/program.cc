@@ -6,6 +6,7 @@
 #include <bit>
 #include <cstring>
 #include <numeric>
+#include <span>
 
 namespace nezha::test {
 namespace {
@@ -32,9 +33,9 @@ void host_reduce(void*, void* reduce_ctx, const void* in, void* inout, std::size
   for (std::size_t i = 0; i < bytes; ++i) to[i] = static_cast<std::uint8_t>(from[i] + to[i]);
 }
 
-/// Elements after which a vector repeats itself, since to draw all of them takes longer than to add them up: a prime number, so
-/// that no chunk or block looks like its neighbour.
-constexpr std::size_t kDrawn = 1021;
+/// Bytes after which a vector repeats itself, since to draw all of them takes longer than to add them up: eight times a prime
+/// number, so that no chunk or block looks like its neighbour.
+constexpr std::size_t kDrawn = 8 * 1021;
 
 /// Fills what follows the first `drawn` bytes by repeating them.
 void repeat(Bytes& bytes, std::size_t drawn) {
@@ -43,15 +44,14 @@ void repeat(Bytes& bytes, std::size_t drawn) {
 }
 
 template <typename T>
-void fill_floats(Bytes& bytes, bool hostile, SimRandom& random) {
+void fill_floats(std::span<std::byte> bytes, bool hostile, SimRandom& random) {
   constexpr std::array<double, 10> kHostile{1e30, -1e30, 1e-42, -1e-42, 1.0, -0.0, 3e38, 1e-30, 16777217.0, 0.1};
-  for (std::size_t at = 0; at < std::min(bytes.size(), kDrawn * sizeof(T)); at += sizeof(T)) {
+  for (std::size_t at = 0; at < bytes.size(); at += sizeof(T)) {
     const std::uint64_t draw = random.next();
     T value = static_cast<T>(static_cast<std::int64_t>(draw % 17) - 8);
     if (hostile) value = static_cast<T>(kHostile[draw % kHostile.size()] * (1 + static_cast<double>(draw >> 32) * 0x1p-32));
     std::memcpy(bytes.data() + at, &value, sizeof(T));
   }
-  repeat(bytes, kDrawn * sizeof(T));
 }
 
 std::size_t draw_bytes(std::size_t largest, SimRandom& random) {
@@ -189,21 +189,22 @@ Reducer reducer_of(const CallSpec& call) {
 Bytes contribution(const CallSpec& call, int rank) {
   SimRandom random(call.seed + static_cast<std::uint64_t>(rank) * 0x9e3779b97f4a7c15);
   Bytes bytes(call.bytes());
+  const std::span<std::byte> drawn(bytes.data(), std::min(bytes.size(), kDrawn));
   switch (call.type) {
     case NEZHA_FLOAT:
     case NEZHA_COMPLEX_FLOAT:
-      fill_floats<float>(bytes, call.hostile, random);
+      fill_floats<float>(drawn, call.hostile, random);
       break;
     case NEZHA_DOUBLE:
-      fill_floats<double>(bytes, call.hostile, random);
+      fill_floats<double>(drawn, call.hostile, random);
       break;
     default:
-      for (std::size_t at = 0; at < std::min(bytes.size(), kDrawn * 8); at += 8) {
+      for (std::size_t at = 0; at < drawn.size(); at += 8) {
         const std::uint64_t value = random.next();
-        std::memcpy(bytes.data() + at, &value, std::min<std::size_t>(8, bytes.size() - at));
+        std::memcpy(drawn.data() + at, &value, std::min<std::size_t>(8, drawn.size() - at));
       }
-      repeat(bytes, kDrawn * 8);
   }
+  repeat(bytes, drawn.size());
   return bytes;
 }
 
