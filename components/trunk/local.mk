@@ -25,8 +25,8 @@ engine_sources += \
 	%D%/wire.cc %D%/wire.h
 
 gtest_programs += test/unit/test_lane_rate test/unit/test_rail_notice test/unit/test_silence test/unit/test_strategy \
-	test/unit/test_trunk_delivery test/unit/test_trunk_memory test/unit/test_trunk_parts test/unit/test_trunk_silence \
-	test/unit/test_trunk_window test/unit/test_wire
+	test/unit/test_trunk_delivery test/unit/test_trunk_memory test/unit/test_trunk_parts test/unit/test_trunk_sending \
+	test/unit/test_trunk_silence test/unit/test_trunk_window test/unit/test_wire
 test_unit_test_lane_rate_SOURCES = test/unit/test_lane_rate.cc
 test_unit_test_rail_notice_SOURCES = test/unit/test_rail_notice.cc test/unit/trunk_pair.h
 test_unit_test_silence_SOURCES = test/unit/test_silence.cc
@@ -34,6 +34,7 @@ test_unit_test_strategy_SOURCES = test/unit/test_strategy.cc test/unit/trunk_pai
 test_unit_test_trunk_delivery_SOURCES = test/unit/test_trunk_delivery.cc test/unit/trunk_pair.h
 test_unit_test_trunk_memory_SOURCES = test/unit/test_trunk_memory.cc test/unit/trunk_pair.h
 test_unit_test_trunk_parts_SOURCES = test/unit/test_trunk_parts.cc
+test_unit_test_trunk_sending_SOURCES = test/unit/test_trunk_sending.cc test/unit/trunk_pair.h
 test_unit_test_trunk_silence_SOURCES = test/unit/test_trunk_silence.cc test/unit/trunk_pair.h
 test_unit_test_trunk_window_SOURCES = test/unit/test_trunk_window.cc test/unit/trunk_pair.h
 test_unit_test_wire_SOURCES = test/unit/test_wire.cc
