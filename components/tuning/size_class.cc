@@ -9,9 +9,9 @@ namespace {
 
 constexpr double kFarBehind = 2.5;  ///< after one call each, a cold one
 constexpr double kNear = 1.5;       ///< worth another look
+constexpr double kPromising = 1.3;  ///< worth a trial at twice or half the size
 constexpr std::size_t kCompared = 3;
 constexpr std::size_t kAllCompared = 4;  ///< so few need no first round
-constexpr std::size_t kTimed = 2;        ///< calls of a burst, after one that is not
 constexpr unsigned kBurstsRecheck = 2;
 
 constexpr std::uint64_t kFirstPatience = 256;
@@ -35,24 +35,35 @@ constexpr std::uint64_t kDriftRarer = 16;  ///< a drift may bring a look so many
 
 }  // namespace
 
-SizeClass::SizeClass(std::vector<Candidate> candidates, bool known, bool learn)
+SizeClass::SizeClass(std::vector<Candidate> candidates, const Group& tried, bool learn)
     : candidates_(std::move(candidates)), patience_(kFirstPatience), margin_(kFirstMargin) {
   measured_.fill(kUnknown);
   stage_ = learn && candidates_.size() > 1 ? Stage::settled : Stage::fixed;
-  if (stage_ == Stage::fixed || known) return;
-  Group all{};
-  std::fill_n(all.begin(), candidates_.size(), true);
-  if (candidates_.size() > kAllCompared)
-    begin_first(all);
+  const auto count = static_cast<std::size_t>(std::count(tried.begin(), tried.end(), true));
+  if (stage_ == Stage::fixed || count == 0) return;
+  if (count > kAllCompared)
+    begin_first(tried);
   else
-    begin_round(Stage::compared, all, 1);
+    begin_round(Stage::compared, tried, 1);
 }
 
-bool SizeClass::alone() const { return trials_ <= kTimed + 1; }
-
-bool SizeClass::trial_next() const {
-  return trials_ != 0 && at_ < trials_ && trial_[at_].timed;
+bool SizeClass::has_chosen() const {
+  return stage_ != Stage::first && stage_ != Stage::compared && measured_[chosen_] != kUnknown;
 }
+
+SizeClass::Group SizeClass::promising(std::span<const Candidate> ways) const {
+  Group group{};
+  for (std::size_t way = 0; way < std::min(ways.size(), group.size()); ++way) {
+    const auto own = std::find(candidates_.begin(), candidates_.end(), ways[way]);
+    const std::uint64_t took = own == candidates_.end() ? kUnknown : measured_[static_cast<std::size_t>(own - candidates_.begin())];
+    group[way] = took == kUnknown || static_cast<double>(took) < kPromising * static_cast<double>(measured_[chosen_]);
+  }
+  return group;
+}
+
+bool SizeClass::alone() const { return trials_ <= std::size(kBurst); }
+
+bool SizeClass::meets_next() const { return trials_ != 0 && at_ < trials_ && trial_[at_].call == Call::met; }
 
 const Candidate& SizeClass::next() {
   ++calls_;
@@ -65,7 +76,7 @@ const Candidate& SizeClass::next() {
 void SizeClass::took(std::uint64_t duration) {
   if (trials_ != 0) {
     const Trial& trial = trial_[at_ - 1];
-    if (trial.timed && !barred_[trial.candidate]) durations_[at_ - 1] = duration;
+    if (trial.call != Call::cold && !barred_[trial.candidate]) durations_[at_ - 1] = duration;
     return;
   }
   group_ = std::min(group_, duration);
@@ -92,16 +103,16 @@ void SizeClass::clear_round(Stage stage, const Group& members) {
   at_ = trials_ = 0;
 }
 
-void SizeClass::add_trial(std::size_t candidate, bool timed) {
+void SizeClass::add_trial(std::size_t candidate, Call call) {
   if (members_[candidate] && !barred_[candidate] && trials_ < kMostTrials)
-    trial_[trials_++] = {static_cast<std::uint8_t>(candidate), timed};
+    trial_[trials_++] = {static_cast<std::uint8_t>(candidate), call};
 }
 
 /// A call each; all are as cold as one another, but for the one that comes first, which is the coldest.
 void SizeClass::begin_first(const Group& members) {
   clear_round(Stage::first, members);
-  add_trial(0, false);
-  for (std::size_t i = 0; i < candidates_.size(); ++i) add_trial(i, true);
+  add_trial(static_cast<std::size_t>(std::find(members.begin(), members.end(), true) - members.begin()), Call::cold);
+  for (std::size_t i = 0; i < candidates_.size(); ++i) add_trial(i, Call::met);
 }
 
 /// Bursts of calls for every member, forwards and backwards in turn, so that no one always follows the same other.
@@ -109,8 +120,7 @@ void SizeClass::begin_round(Stage stage, const Group& members, unsigned bursts) 
   clear_round(stage, members);
   for (unsigned burst = 0; burst < bursts; ++burst)
     for (std::size_t i = 0; i < candidates_.size(); ++i)
-      for (std::size_t call = 0; call <= kTimed; ++call)
-        add_trial(burst % 2 == 0 ? i : candidates_.size() - 1 - i, call != 0);
+      for (const Call call : kBurst) add_trial(burst % 2 == 0 ? i : candidates_.size() - 1 - i, call);
 }
 
 /// The chosen one, and up to `count` in all that are not slower than `factor` times the fastest.
@@ -224,7 +234,7 @@ std::uint64_t SizeClass::price(const Group& members) const {
   for (std::size_t i = 0; i < candidates_.size(); ++i) {
     if (!members[i] || barred_[i]) continue;
     const std::uint64_t more = measured_[i] == kUnknown || measured_[i] < own ? 0 : measured_[i] - own;
-    time += (kTimed + 1) * std::min(more, kMostDearer * own) + kTimed * kMeeting;
+    time += std::size(kBurst) * std::min(more, kMostDearer * own) + kMeeting;
   }
   return time;
 }

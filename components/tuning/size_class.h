@@ -2,7 +2,8 @@
 /// What a team learns about one size class: rounds of trials, and a decision at the end of each.
 ///
 /// A round gives each of its candidates a few calls in a row, of which the first is not timed: memory, caches and Open MPI's
-/// connections are cold then. Which candidate a call uses depends on the number of calls alone; a decision on the
+/// connections are cold then. Before the second one the ranks meet, so that it takes as long as the way does and not as long
+/// as the application keeps ranks apart; what another one takes longer than that does not count. Which candidate a call uses depends on the number of calls alone; a decision on the
 /// durations that the ranks agreed on. So all ranks go the same way without talking.
 ///
 /// first (left out where there are few) -> compared -> settled; from there now and then a look, and a recheck of what a look
@@ -37,14 +38,17 @@ class SizeClass {
     recheck    ///< the chosen one and the one that a look found faster
   };
 
-  /// The first candidate is used until something else is chosen. `known`: it was measured before, so that the class begins
-  /// settled.
-  SizeClass(std::vector<Candidate> candidates, bool known, bool learn);
+  /// Of the candidates, by their places.
+  using Group = std::array<bool, kMostCandidates>;
+
+  /// The first candidate is used until something else is chosen. `tried`: what the first rounds try; nothing where all was
+  /// measured before, so that the class begins settled.
+  SizeClass(std::vector<Candidate> candidates, const Group& tried, bool learn);
 
   /// What carries the next call, and counts it.
   const Candidate& next();
-  /// The next call is timed as a trial: its ranks have to begin it together.
-  bool trial_next() const;
+  /// The ranks have to begin the next call together.
+  bool meets_next() const;
   /// It took so long elsewhere.
   void recall(const Candidate& candidate, std::uint64_t duration);
   /// How long the call that next() was last asked for has taken here, in a unit that is the same for all of the class.
@@ -71,6 +75,11 @@ class SizeClass {
   Stage stage() const { return stage_; }
   const Candidate& chosen() const { return candidates_[chosen_]; }
   std::span<const Candidate> candidates() const { return candidates_; }
+  /// What is chosen was measured.
+  bool has_chosen() const;
+  /// Which of these a class beside this one should try, by what was measured here: what is not far behind the chosen
+  /// one, and what was never tried.
+  Group promising(std::span<const Candidate> ways) const;
   /// What the candidate took when it was last measured; kUnknown when it was not.
   std::uint64_t measured(std::size_t candidate) const { return measured_[candidate]; }
   std::size_t chosen_index() const { return chosen_; }
@@ -81,14 +90,15 @@ class SizeClass {
   std::span<const std::uint64_t, kMostRails> carried() const { return carried_; }
 
  private:
-  using Group = std::array<bool, kMostCandidates>;
+  enum class Call : std::uint8_t { cold, met, timed };  ///< not timed; timed after a meeting; timed
+  static constexpr std::array kBurst = {Call::cold, Call::met, Call::timed};
 
   void begin_round(Stage stage, const Group& members, unsigned bursts);
   void begin_first(const Group& members);
   void clear_round(Stage stage, const Group& members);
   /// The round has one burst.
   bool alone() const;
-  void add_trial(std::size_t candidate, bool timed);
+  void add_trial(std::size_t candidate, Call call);
   void begin_look(bool all);
   void settle();
   Group best(std::size_t count, double factor) const;
@@ -114,7 +124,7 @@ class SizeClass {
   Group members_{};
   struct Trial {
     std::uint8_t candidate;
-    bool timed;
+    Call call;
   };
   std::array<Trial, kMostTrials> trial_{};  ///< in the order of the calls
   std::array<std::uint64_t, kMostTrials> durations_;

@@ -2,6 +2,7 @@
 #include "tuning/table.h"
 
 #include <algorithm>
+#include <functional>
 #include <utility>
 
 #include "util/text.h"
@@ -40,14 +41,31 @@ void Table::begin(const Terms& terms) {
   interval_ = kFirstInterval;
 }
 
-void Table::make_class(std::size_t index, std::vector<Candidate> ways, bool known) {
-  classes_[index] = std::make_unique<SizeClass>(std::move(ways), known, terms_.plan.learn);
+void Table::make_class(std::size_t index, std::vector<Candidate> ways, const SizeClass::Group& tried) {
+  classes_[index] = std::make_unique<SizeClass>(std::move(ways), tried, terms_.plan.learn);
   if (barred_) classes_[index]->bar(AlgorithmChoice::incumbent);
+}
+
+/// What is far behind at half and at twice the size need not be tried at once. The first look, which is at all, puts it right
+/// where that was wrong.
+SizeClass::Group Table::promising(std::size_t index, std::span<const Candidate> ways) const {
+  SizeClass::Group group{};
+  for (const std::size_t neighbour : {index - 1, index + 1}) {
+    if (neighbour >= kSizeClasses || !classes_[neighbour] || !classes_[neighbour]->has_chosen()) continue;
+    const SizeClass::Group there = classes_[neighbour]->promising(ways);
+    std::transform(group.begin(), group.end(), there.begin(), group.begin(), std::logical_or<>());
+  }
+  if (group == SizeClass::Group{}) std::fill_n(group.begin(), ways.size(), true);
+  return group;
 }
 
 SizeClass& Table::class_of(std::size_t bytes) {
   const std::size_t index = size_class_of(bytes);
-  if (!classes_[index]) make_class(index, candidates(index, terms_), false);
+  if (!classes_[index]) {
+    std::vector<Candidate> ways = candidates(index, terms_);
+    const SizeClass::Group tried = promising(index, ways);
+    make_class(index, std::move(ways), tried);
+  }
   return *classes_[index];
 }
 
@@ -63,7 +81,7 @@ Table::Recalled Table::recall(std::span<const std::uint64_t> rows) {
     std::vector<Candidate> ways{known->chosen};
     for (const Candidate& way : candidates(index, terms_))
       if (way != known->chosen && ways.size() < kMostCandidates) ways.push_back(way);
-    make_class(index, std::move(ways), true);
+    make_class(index, std::move(ways), {});
     for (const Measured& measured : known->measured) classes_[index]->recall(measured.way, measured.time);
     ++recalled.classes;
   }
@@ -84,7 +102,7 @@ bool Table::agreement_due(std::size_t bytes, std::size_t element) {
     return true;
   }
   about_ = weight_ >= interval_ ? About::levels : About::meeting;
-  return about_ == About::levels || (mine.trial_next() && !met_);
+  return about_ == About::levels || (mine.meets_next() && !met_);
 }
 
 std::span<std::uint64_t, Table::kWords> Table::words() {

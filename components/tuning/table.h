@@ -76,7 +76,8 @@ class Table {
   bool chooses() const { return terms_.plan.algorithm == AlgorithmChoice::automatic; }
   bool learns(std::size_t bytes, std::size_t element) const;
   SizeClass& class_of(std::size_t bytes);
-  void make_class(std::size_t index, std::vector<Candidate> ways, bool known);
+  void make_class(std::size_t index, std::vector<Candidate> ways, const SizeClass::Group& tried);
+  SizeClass::Group promising(std::size_t index, std::span<const Candidate> ways) const;
   bool all_say(std::size_t flag) const;
   void apply_flags();
 

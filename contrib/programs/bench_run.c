@@ -7,7 +7,7 @@
 #include <string.h>
 #include <time.h>
 
-enum { kLarge = 8192, kMostIterations = 100000, kFewestIterations = 3 };
+enum { kLarge = 8192, kMostIterations = 100000, kFewestIterations = 3, kFewestWarm = 20 };
 
 static double clock_seconds(clockid_t clock) {
   struct timespec t;
@@ -126,7 +126,7 @@ static long warm_and_plan(const struct bench_options* o, const struct bench_driv
     return o->iterations > 0 ? o->iterations : large ? 100 : 1000;
   }
   const double first = bench_warm(o, driver, buffers, bytes, 1);
-  const long more = o->warmup >= 0 ? o->warmup - 1 : clamp(0.2 * o->budget / first, 1, kMostIterations);
+  const long more = o->warmup >= 0 ? o->warmup - 1 : clamp(0.2 * o->budget / first, kFewestWarm - 1, kMostIterations);
   const double rest = more > 0 ? bench_warm(o, driver, buffers, bytes, more) / (double)more : first;
   *warmup = more > 0 ? more + 1 : 1;
   return o->iterations > 0 ? o->iterations : clamp(o->budget / rest, kFewestIterations, kMostIterations);
