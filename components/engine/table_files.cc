@@ -30,7 +30,7 @@ bool is_known(const SizeClass& one) {
     case SizeClass::Stage::fixed:
     case SizeClass::Stage::settled:
     case SizeClass::Stage::look:
-    case SizeClass::Stage::recheck:
+    case SizeClass::Stage::proof:
       return one.calls() != 0;
     default:
       return false;

@@ -12,7 +12,10 @@ constexpr double kNear = 1.5;       ///< worth another look
 constexpr double kPromising = 1.3;  ///< worth a trial at twice or half the size
 constexpr std::size_t kCompared = 3;
 constexpr std::size_t kAllCompared = 4;  ///< so few need no first round
-constexpr unsigned kBurstsRecheck = 2;
+/// A shape's burst, or what queues hold, lasts for some calls; as many more of a proof are timed.
+constexpr std::size_t kFewestProof = 2, kMostProof = 8;
+constexpr std::uint64_t kProofTime = 4'000'000;  ///< ns of each half, where that is not too few calls or too many
+static_assert(2 * kMostProof <= SizeClass::kMostTrials);
 
 constexpr std::uint64_t kFirstPatience = 256;
 constexpr std::uint64_t kMostPatience = 16384;
@@ -30,7 +33,6 @@ constexpr double kMostMargin = 0.25;
 
 constexpr std::uint64_t kGroup = 8;  ///< calls whose smallest duration is a level
 constexpr double kDrift = 1.3;
-constexpr double kFlattered = 1.1;  ///< a level, the smallest of eight, beyond what trials took
 constexpr std::uint64_t kDriftRarer = 16;  ///< a drift may bring a look so many times sooner than patience would
 
 }  // namespace
@@ -44,7 +46,7 @@ SizeClass::SizeClass(std::vector<Candidate> candidates, const Group& tried, bool
   if (count > kAllCompared)
     begin_first(tried);
   else
-    begin_round(Stage::compared, tried, 1);
+    begin_round(Stage::compared, tried);
 }
 
 bool SizeClass::has_chosen() const {
@@ -115,19 +117,26 @@ void SizeClass::begin_first(const Group& members) {
   for (std::size_t i = 0; i < candidates_.size(); ++i) add_trial(i, Call::met);
 }
 
-/// Bursts of calls for every member, forwards and backwards in turn, so that no one always follows the same other.
-void SizeClass::begin_round(Stage stage, const Group& members, unsigned bursts) {
+/// A burst of calls for every member.
+void SizeClass::begin_round(Stage stage, const Group& members) {
   clear_round(stage, members);
-  for (unsigned burst = 0; burst < bursts; ++burst)
-    for (std::size_t i = 0; i < candidates_.size(); ++i)
-      for (const Call call : kBurst) add_trial(burst % 2 == 0 ? i : candidates_.size() - 1 - i, call);
+  for (std::size_t i = 0; i < candidates_.size(); ++i)
+    for (const Call call : kBurst) add_trial(i, call);
+}
+
+void SizeClass::begin_proof(std::size_t candidate) {
+  Group one{};
+  one[candidate] = proved_[candidate] = true;
+  clear_round(Stage::proof, one);
+  const std::size_t half = std::clamp<std::size_t>(kProofTime / std::max<std::uint64_t>(measured_[candidate], 1), kFewestProof, kMostProof);
+  for (std::size_t i = 0; i < 2 * half; ++i) add_trial(candidate, i < half ? Call::cold : Call::timed);
 }
 
 /// The chosen one, and up to `count` in all that are not slower than `factor` times the fastest.
 SizeClass::Group SizeClass::best(std::size_t count, double factor) const {
   Group group{};
   group[chosen_] = true;
-  const double limit = static_cast<double>(measured_[fastest(members_)]) * factor;
+  const double limit = static_cast<double>(measured_[fastest()]) * factor;
   for (std::size_t chosen = 1; chosen < count; ++chosen) {
     std::size_t found = candidates_.size();
     for (std::size_t i = 0; i < candidates_.size(); ++i) {
@@ -140,16 +149,15 @@ SizeClass::Group SizeClass::best(std::size_t count, double factor) const {
   return group;
 }
 
-/// The member with the smallest measured duration; the chosen one when nothing was measured.
-std::size_t SizeClass::fastest(const Group& members) const {
+/// The one with the smallest measured duration; the chosen one when nothing was measured.
+std::size_t SizeClass::fastest() const {
   std::size_t found = chosen_;
   for (std::size_t i = 0; i < candidates_.size(); ++i)
-    if (members[i] && !barred_[i] && measured_[i] < measured_[found]) found = i;
+    if (!barred_[i] && measured_[i] < measured_[found]) found = i;
   return found;
 }
 
-/// Takes each member's median, the lower of the two middle ones. A trial of a few calls flatters what goes well at first
-/// only, as one rail does whose shape lets a burst through: where it is known what many calls took, no less is believed.
+/// Takes each member's median, the lower of the two middle ones.
 void SizeClass::read(std::span<const std::uint64_t, kMostTrials> agreed) {
   for (std::size_t candidate = 0; candidate < candidates_.size(); ++candidate) {
     std::array<std::uint64_t, kMostTrials> own;
@@ -159,7 +167,6 @@ void SizeClass::read(std::span<const std::uint64_t, kMostTrials> agreed) {
     if (count == 0) continue;
     std::sort(own.begin(), own.begin() + static_cast<std::ptrdiff_t>(count));
     measured_[candidate] = own[(count - 1) / 2];
-    if (candidate == chosen_ && practised_ != kUnknown) measured_[candidate] = std::max(measured_[candidate], practised_);
   }
 }
 
@@ -172,45 +179,49 @@ bool SizeClass::faster(std::size_t candidate, double margin) const {
 bool SizeClass::decide(std::span<const std::uint64_t, kMostTrials> agreed) {
   read(agreed);
   const std::size_t before = chosen_;
-  const std::size_t found = fastest(members_);
   switch (stage_) {
     case Stage::first:
-      if (faster(found, 1 - 1 / kFarBehind)) chosen_ = found;
-      begin_round(Stage::compared, best(kCompared, kFarBehind), 1);
+      if (faster(fastest(), 1 - 1 / kFarBehind)) chosen_ = fastest();
+      begin_round(Stage::compared, best(kCompared, kFarBehind));
       if (alone()) settle();  // nothing is near
       break;
     case Stage::compared:
-      if (faster(found, margin_)) chosen_ = found;
-      settle();
-      break;
     case Stage::look:
-      challenger_ = found;
-      if (!faster(found, margin_)) {
-        patience_ = std::min(patience_ * kPatienceGrows, kMostPatience);
-        settle();
-        break;
-      }
-      {
-        Group two{};
-        two[chosen_] = two[challenger_] = true;
-        begin_round(Stage::recheck, two, kBurstsRecheck);
-      }
-      break;
+      proved_.fill(false);
+      [[fallthrough]];
     default:
-      if (faster(found, margin_)) {
-        chosen_ = found;
-        margin_ = std::min(2 * margin_, kMostMargin);
-        patience_ = kFirstPatience;
-      }
-      settle();
+      choose_what_is_proved();
   }
   if (chosen_ != before) usual_ = kUnknown;
   return chosen_ != before;
 }
 
+/// The chosen one gives proof first, since all others are compared with it. Each does so at most once.
+void SizeClass::choose_what_is_proved() {
+  std::size_t best = fastest();
+  if (!faster(best, margin_)) best = chosen_;
+  if (!proved_[chosen_])
+    begin_proof(chosen_);
+  else if (!proved_[best])
+    begin_proof(best);
+  else
+    conclude(best);
+}
+
+void SizeClass::conclude(std::size_t best) {
+  if (looking_ && best == chosen_) {
+    patience_ = std::min(patience_ * kPatienceGrows, kMostPatience);
+  } else if (looking_) {
+    margin_ = std::min(2 * margin_, kMostMargin);
+    patience_ = kFirstPatience;
+  }
+  chosen_ = best;
+  settle();
+}
+
 void SizeClass::settle() {
   stage_ = Stage::settled;
-  practised_ = kUnknown;
+  looking_ = true;
   at_ = trials_ = 0;
   quiet_ = 0;
   level_ = group_ = kUnknown;
@@ -230,7 +241,7 @@ SizeClass::Group SizeClass::looked_at(bool all) const {
 std::uint64_t SizeClass::price(const Group& members) const {
   const std::uint64_t own = measured_[chosen_];
   if (own == kUnknown) return 0;
-  std::uint64_t time = kMeeting;
+  std::uint64_t time = 2 * kMeeting;  // agreements on trials, and on the proof of the chosen one
   for (std::size_t i = 0; i < candidates_.size(); ++i) {
     if (!members[i] || barred_[i]) continue;
     const std::uint64_t more = measured_[i] == kUnknown || measured_[i] < own ? 0 : measured_[i] - own;
@@ -251,7 +262,7 @@ void SizeClass::set_price() {
 void SizeClass::begin_look(bool all) {
   all = looks_++ % kLooksAtAll == 0 || all;
   asked_ = false;
-  begin_round(Stage::look, looked_at(all), 1);
+  begin_round(Stage::look, looked_at(all));
   if (alone()) settle();
 }
 
@@ -263,14 +274,13 @@ bool SizeClass::follow(std::uint64_t level) {
   if (level == kUnknown || stage_ != Stage::settled) return false;
   const std::uint64_t before = usual_ == kUnknown ? measured_[chosen_] : usual_;
   const double change = static_cast<double>(level) / static_cast<double>(std::max<std::uint64_t>(before, 1));
-  if (before == kUnknown || change < (usual_ == kUnknown ? kFlattered : kDrift)) {
+  if (before == kUnknown || change < kDrift) {
     // Processes warm up; the others have become faster too.
     if (usual_ == kUnknown || change < 1 / kDrift) usual_ = level;
     return false;
   }
   if (quiet_ < patience_ / kDriftRarer || quiet_ < paid_soon_) return false;
   usual_ = kUnknown;
-  practised_ = level;
   begin_look(true);
   return true;
 }
@@ -285,7 +295,7 @@ void SizeClass::bar(AlgorithmChoice algorithm) {
 }
 
 const char* name_of(SizeClass::Stage stage) {
-  constexpr std::array kNames = {"fixed", "first", "compared", "settled", "look", "recheck"};
+  constexpr std::array kNames = {"fixed", "first", "compared", "settled", "look", "proof"};
   return kNames[static_cast<std::size_t>(stage)];
 }
 

@@ -1,14 +1,16 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// What a team learns about one size class: rounds of trials, and a decision at the end of each.
 ///
-/// A round gives each of its candidates a few calls in a row, of which the first is not timed: memory, caches and Open MPI's
-/// connections are cold then. Before the second one the ranks meet, so that it takes as long as the way does and not as long
-/// as the application keeps ranks apart; what another one takes longer than that does not count. Which candidate a call uses depends on the number of calls alone; a decision on the
-/// durations that the ranks agreed on. So all ranks go the same way without talking.
+/// A round of trials gives each of its candidates a few calls in a row, of which the first is not timed: memory, caches and
+/// Open MPI's connections are cold then. Before the second one the ranks meet, so that it takes as long as the way does and
+/// not as long as the application keeps ranks apart; what another one takes longer than that does not count. Such trials
+/// flatter what goes well at first only, as one rail does whose shape lets a burst through, or connections whose queues are
+/// empty, and what comes first of all suffers. So the chosen one, and whoever is fastest by trials, give proof in many calls
+/// in a row, without meetings. Which candidate a call uses depends on the number of calls alone; a decision on the durations
+/// that the ranks agreed on. So all ranks go the same way without talking.
 ///
-/// first (left out where there are few) -> compared -> settled; from there now and then a look, and a recheck of what a look
-/// has found faster. A look comes when the calls since the last one have paid for what it should cost. Not thread safe.
-/// Allocates only when made.
+/// first (left out where there are few) -> compared -> proof -> settled; from there now and then look -> proof. A look comes
+/// when the calls since the last one have paid for what it should cost. Not thread safe. Allocates only when made.
 #pragma once
 
 #include <array>
@@ -35,7 +37,7 @@ class SizeClass {
     compared,  ///< the best few
     settled,   ///< the chosen one; no trials
     look,      ///< a few calls each for those that were near, or for all
-    recheck    ///< the chosen one and the one that a look found faster
+    proof      ///< many calls of one: the chosen one, or what trials say is fastest
   };
 
   /// Of the candidates, by their places.
@@ -67,7 +69,7 @@ class SizeClass {
   /// The smallest duration among the latest full group of calls of the chosen candidate, as the paper's timer averages
   /// over ten; kUnknown when there was none since the last time this was asked.
   std::uint64_t take_level();
-  /// The agreed level. True when it is so much higher than before, or than in the trials, that a look was begun.
+  /// The agreed level. True when it is so much higher than before that a look was begun.
   bool follow(std::uint64_t level);
   /// Never again: it may run over what is broken.
   void bar(AlgorithmChoice algorithm);
@@ -93,13 +95,16 @@ class SizeClass {
   enum class Call : std::uint8_t { cold, met, timed };  ///< not timed; timed after a meeting; timed
   static constexpr std::array kBurst = {Call::cold, Call::met, Call::timed};
 
-  void begin_round(Stage stage, const Group& members, unsigned bursts);
+  void begin_round(Stage stage, const Group& members);
   void begin_first(const Group& members);
   void clear_round(Stage stage, const Group& members);
   /// The round has one burst.
   bool alone() const;
   void add_trial(std::size_t candidate, Call call);
   void begin_look(bool all);
+  void choose_what_is_proved();
+  void begin_proof(std::size_t candidate);
+  void conclude(std::size_t best);
   void settle();
   Group best(std::size_t count, double factor) const;
   Group looked_at(bool all) const;
@@ -107,7 +112,7 @@ class SizeClass {
   void set_price();
   std::uint64_t until_look() const;
   void read(std::span<const std::uint64_t, kMostTrials> agreed);
-  std::size_t fastest(const Group& members) const;
+  std::size_t fastest() const;
   /// By more than that part, than the chosen one.
   bool faster(std::size_t candidate, double margin) const;
 
@@ -116,7 +121,6 @@ class SizeClass {
   Group barred_{};
   Stage stage_;
   std::size_t chosen_ = 0;
-  std::size_t challenger_ = 0;
   std::uint64_t calls_ = 0;
   std::array<std::uint64_t, kMostRails> carried_{};
 
@@ -131,6 +135,9 @@ class SizeClass {
   std::size_t trials_ = 0;
   std::size_t at_ = 0;
 
+  Group proved_{};        ///< since the latest trials
+  bool looking_ = false;  ///< it was settled before
+
   // Between rounds.
   std::uint64_t patience_;          ///< calls until the next look, at least
   std::uint64_t paid_ = 0;          ///< and until its price is a small part of theirs
@@ -143,7 +150,6 @@ class SizeClass {
   std::uint64_t group_ = kUnknown;  ///< and of the one that is not full yet
   std::uint64_t grouped_ = 0;       ///< calls in it
   std::uint64_t usual_ = kUnknown;  ///< agreed level
-  std::uint64_t practised_ = kUnknown;  ///< the agreed level of the chosen one, where a look has begun because of it
 };
 
 const char* name_of(SizeClass::Stage stage);

@@ -16,15 +16,10 @@ enum Flag : std::size_t { kCalm, kIncumbentAllowed, kFlags };
 /// An agreement costs about 100 us, so it may come once in so many calls, or once in so many bytes.
 constexpr std::uint64_t kFirstInterval = 256;
 constexpr std::uint64_t kMostInterval = 8192;
+constexpr std::uint64_t kApart = 2;  ///< times another rank's duration: the application keeps them apart
 constexpr std::size_t kWeighty = 8 * 1024;  ///< bytes that weigh as much as a call
 /// From here on time goes with bytes, and is put in proportion to the smallest vector of the class.
 constexpr std::size_t kProportional = 32 * 1024;
-
-/// Durations of trials count as their mean over the ranks: the last one to come into a call finds what it needs and is done
-/// first, the first one waits for all, and neither tells how good the way is.
-std::uint64_t summand(std::uint64_t duration) {
-  return duration == SizeClass::kUnknown ? 0 : std::max<std::uint64_t>(duration, 1);
-}
 
 std::string time_text(std::uint64_t duration) {
   return duration == SizeClass::kUnknown ? "not measured" : std::to_string(duration / kMicrosecond) + " us";
@@ -96,7 +91,7 @@ bool Table::agreement_due(std::size_t bytes, std::size_t element) {
   if (!learns(bytes, element)) return false;
   SizeClass& mine = class_of(bytes);
   if (mine.round_over()) {
-    about_ = About::round;
+    about_ = mine.stage() == SizeClass::Stage::proof ? About::proof : About::trials;
     over_ = &mine;
     over_class_ = size_class_of(bytes);
     return true;
@@ -105,13 +100,40 @@ bool Table::agreement_due(std::size_t bytes, std::size_t element) {
   return about_ == About::levels || (mine.meets_next() && !met_);
 }
 
+/// Durations of trials count as their mean over the ranks, which have met: the last one to come into a call finds what it
+/// needs and is done first, the first one waits for all, and neither tells how good the way is. Nobody has met in a proof:
+/// the least and the most say whether the ranks came apart, which would be the application's time.
+void Table::put_durations() {
+  constexpr std::size_t kTrials = SizeClass::kMostTrials;
+  const auto least = words_.begin() + kFlags, most = least + kTrials;
+  std::copy(over_->durations().begin(), over_->durations().end(), least);
+  for (std::size_t i = 0; i < kTrials; ++i) {
+    if (adds())
+      least[i] = least[i] == SizeClass::kUnknown ? 0 : std::max<std::uint64_t>(least[i], 1);
+    else if (least[i] != SizeClass::kUnknown)
+      most[i] = ~least[i];
+  }
+  if (adds()) std::fill(most, words_.end(), 0);
+}
+
+/// The first of the words become the agreed durations.
+void Table::take_durations() {
+  constexpr std::size_t kTrials = SizeClass::kMostTrials;
+  const auto least = words_.begin() + kFlags, most = least + kTrials;
+  for (std::size_t i = 0; i < kTrials; ++i) {
+    if (adds())
+      least[i] = least[i] == 0 ? SizeClass::kUnknown : least[i] / static_cast<std::uint64_t>(terms_.ranks);
+    else if (least[i] != SizeClass::kUnknown)
+      least[i] = least[i] < ~most[i] / kApart ? SizeClass::kUnknown : least[i] / 2 + ~most[i] / 2;
+  }
+}
+
 std::span<std::uint64_t, Table::kWords> Table::words() {
   words_.fill(SizeClass::kUnknown);
   words_[kCalm] = asks_ ? 0 : 1;
   words_[kIncumbentAllowed] = bars_ || barred_ ? 0 : 1;
-  if (about_ == About::round) {
-    std::fill(words_.begin() + kFlags, words_.end(), 0);
-    std::transform(over_->durations().begin(), over_->durations().end(), words_.begin() + kFlags, summand);
+  if (about_ == About::trials || about_ == About::proof) {
+    put_durations();
   } else if (about_ == About::levels) {
     for (std::size_t i = 0; i < kSizeClasses; ++i)
       if (classes_[i]) words_[kFlags + i] = classes_[i]->take_level();
@@ -139,10 +161,9 @@ void Table::apply_flags() {
 
 bool Table::agreed() {
   bool decided = false;
-  if (about_ == About::round) {
+  if (about_ == About::trials || about_ == About::proof) {
+    take_durations();
     const auto durations = std::span(words_).subspan<kFlags, SizeClass::kMostTrials>();
-    for (std::uint64_t& duration : durations)
-      duration = duration == 0 ? SizeClass::kUnknown : duration / static_cast<std::uint64_t>(terms_.ranks);
     changed_ = over_->decide(durations);
     decided = changed_ || over_->stage() == SizeClass::Stage::settled;
   } else if (about_ == About::levels) {

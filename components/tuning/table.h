@@ -23,9 +23,9 @@ namespace nezha {
 
 class Table {
  public:
-  /// Words of an agreement: two flags, then a level for each size class or a duration for each trial of one.
+  /// Words of an agreement: two flags, then a level for each size class or durations for each trial of one.
   static constexpr std::size_t kWords = 2 + kSizeClasses;
-  static_assert(SizeClass::kMostTrials <= kSizeClasses);
+  static_assert(2 * SizeClass::kMostTrials <= kSizeClasses);
 
   /// Forgets what there was: the team has agreed on these terms.
   void begin(const Terms& terms);
@@ -49,7 +49,7 @@ class Table {
   bool agreement_due(std::size_t bytes, std::size_t element);
   /// This rank's words; each to be replaced by the sum of all ranks' words when adds() says so, else by the smallest.
   std::span<std::uint64_t, kWords> words();
-  bool adds() const { return about_ == About::round; }
+  bool adds() const { return about_ == About::trials; }
   /// The words are those of all ranks now. True when something was decided.
   bool agreed();
   /// That decision, for the log.
@@ -78,6 +78,8 @@ class Table {
   SizeClass& class_of(std::size_t bytes);
   void make_class(std::size_t index, std::vector<Candidate> ways, const SizeClass::Group& tried);
   SizeClass::Group promising(std::size_t index, std::span<const Candidate> ways) const;
+  void put_durations();
+  void take_durations();
   bool all_say(std::size_t flag) const;
   void apply_flags();
 
@@ -93,7 +95,7 @@ class Table {
 
   // Agreements.
   std::array<std::uint64_t, kWords> words_{};
-  enum class About : std::uint8_t { levels, round, meeting };
+  enum class About : std::uint8_t { levels, trials, proof, meeting };
   About about_ = About::levels;
   bool met_ = false;              ///< the ranks have just come together
   SizeClass* over_ = nullptr;     ///< whose round is over

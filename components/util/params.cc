@@ -159,11 +159,11 @@ constexpr std::array kRows = {
         "With 1, equal calls give equal bits in every run with the same ranks on the same nodes: the choice of algorithm depends on "
         "nothing that was measured, and a communicator's first call waits for its lanes. With 0 only all ranks of one "
         "call are sure to have equal bits."),
-    row<&Config::learn>("learn", "0", {0, 1}, "0|1", 3, kDecides,
+    row<&Config::learn>("learn", "1", {0, 1}, "0|1", 3, kDecides,
         "With 1, each message size finds the way that is fastest for it while the program runs: algorithms, for large "
         "vectors on one rail too, and Open MPI's own allreduce are tried for a few calls each, and looked at again ever more rarely. "
         "Nothing is tried where algorithm names one; with reproducible only what has the same bits. With 0 small_max "
-        "and mesh_block decide."),
+        "and mesh_block decide, and no call is left to Open MPI's own allreduce by its size unless threshold says so."),
     row<&Config::table>("table", "", {0, 0}, "FILE", 3, kDecides,
         "A file of what was learned before, as nezha-table(5) describes it. The sizes in it are settled from the first call "
         "on, and with learn looked at again like others; with learn 0 it is frozen. A file that is not sound is not used."),

@@ -167,8 +167,8 @@ class Job(Files, CommandCase):
         bench = program("nezha_allreduce_bench")
         lab = make_lab(self, nodes=2, rails=["200mbit", "200mbit"])
         trace = os.path.join(self.directory.name, "job.trace")
-        done = lab.mpirun(["--mca", "coll_nezha_trace", trace, bench, "-s", "64,256K", "-T", "0.6"], component_dir=COMPONENT,
-                          incumbent_rails="mgmt", timeout=120)
+        done = lab.mpirun(["--mca", "coll_nezha_trace", trace, "--mca", "coll_nezha_learn", "0", bench, "-s", "64,256K", "-T", "0.6"],
+                          component_dir=COMPONENT, incumbent_rails="mgmt", timeout=120)
         self.assertEqual(done.returncode, 0, done.stderr)
         found = trace_file.read(trace)
         self.assertEqual((found.node, found.rails), ("n0", ["tcp/eth0", "tcp/eth1"]))

@@ -176,7 +176,7 @@ class Tune(CommandCase):
         for learn, calls in self.calls_by("ring@tcp/eth1"):
             self.assertEqual([call["way"] for call in calls], ["ring on tcp/eth1"] * 20, f"learn {learn}")
             sent = [sum(call["sent"][rail] for call in calls) for rail in (0, 1)]
-            self.assertGreater(sum(sent), 20 << 20, f"learn {learn}")
+            self.assertGreaterEqual(sum(sent), 20 << 20, f"learn {learn}")
             self.assertLess(sent[0], sum(sent) / 20, f"learn {learn}: a little, where a busy machine has a rail suspected")
 
     def calls_by(self, way):

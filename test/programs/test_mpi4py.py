@@ -41,7 +41,13 @@ class Mpi4py(ProgramCase):
 
     def test_numpy_arrays(self):
         # Of the 72 calls that are compared those of 1000 elements and more: 4000 bytes, while the first 100 calls have 8.
-        (off, _), (on, _) = self.on_and_off([PYTHON, "-c", SCRIPT], 3, calls=54, of_at_least=2 << 10, largest=8 << 20)
+        self.same_results(calls=54, of_at_least=2 << 10, largest=8 << 20)
+
+    def test_numpy_arrays_while_sizes_are_learned(self):
+        self.same_results(learn=1)
+
+    def same_results(self, **options):
+        (off, _), (on, _) = self.on_and_off([PYTHON, "-c", SCRIPT], 3, **options)
         self.assertEqual(len(off.stdout.splitlines()), 3)
         self.assertEqual(sorted(on.stdout.splitlines()), sorted(off.stdout.splitlines()))
 

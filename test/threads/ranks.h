@@ -19,7 +19,8 @@
 
 namespace nezha::test {
 
-/// Parameters and their values as text; one that is not in the list keeps its default.
+/// Parameters and their values as text; one that is not in the list keeps its default, but learn,
+/// which is 0: what learns leaves calls to the host.
 using Settings = std::vector<std::pair<std::string, std::string>>;
 
 /// Reduces for the host: `reduce_ctx` of an operation points to one of these.

@@ -66,7 +66,7 @@ class Tracer:
 
 def count(algorithm, size, log):
     """Futex calls per operation and rank."""
-    command = [PROGRAM, str(RANKS), str(OPERATIONS), str(size), f"algorithm={algorithm}", "single_node=2"]
+    command = [PROGRAM, str(RANKS), str(OPERATIONS), str(size), f"algorithm={algorithm}", "single_node=2", "learn=0"]
     with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as program:
         ready = program.stdout.readline().split()
         if not ready or ready[0] != "ready":

@@ -35,7 +35,7 @@ def why_not(folder):
 
 def trouble(kind, trace):
     """What was wrong when calls of that kind were interrupted, or an empty text."""
-    command = [*traced(kind, trace), PROGRAM, str(RANKS), str(OPERATIONS), str(SIZE), "single_node=2", "verbose=3"]
+    command = [*traced(kind, trace), PROGRAM, str(RANKS), str(OPERATIONS), str(SIZE), "single_node=2", "learn=0", "verbose=3"]
     try:
         done = subprocess.run(command, input="go\nend\n", capture_output=True, text=True, check=False, timeout=PATIENCE)
     except subprocess.TimeoutExpired:

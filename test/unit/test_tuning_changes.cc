@@ -43,7 +43,7 @@ TEST(Table, FollowsALateChange) {
 }
 
 /// As one rail whose shape lets a burst through.
-TEST(Table, WhatIsFastInTrialsOnlyIsLeftAgain) {
+TEST(Table, WhatIsFastInTrialsOnlyIsNotTaken) {
   Ranks ranks(learning());
   const auto usual = times({{AlgorithmChoice::mesh, 430}, {AlgorithmChoice::ring, 460}});
   int run = 0;  // calls of it, one after the other
@@ -52,12 +52,14 @@ TEST(Table, WhatIsFastInTrialsOnlyIsLeftAgain) {
     if (rank == 0) run = bursts ? run + 1 : 0;
     return !bursts ? usual(way, rank) : run > 7 ? 700.0 : 390.0;
   };
-  ASSERT_EQ(ranks.calls(100, kSize, time).algorithm, AlgorithmChoice::halving);
-  ranks.calls(400, kSize, time);
-  EXPECT_EQ(ranks.chosen(kSize).algorithm, AlgorithmChoice::mesh);
   int flattered = 0;
-  for (int i = 0; i < 20000; ++i) flattered += ranks.call(kSize, time).algorithm == AlgorithmChoice::halving ? 1 : 0;
-  EXPECT_LE(flattered, 300);
+  for (int i = 0; i < 20000; ++i) {
+    flattered += ranks.call(kSize, time).algorithm == AlgorithmChoice::halving ? 1 : 0;
+    if (i == 60) {
+      EXPECT_EQ(ranks.chosen(kSize).algorithm, AlgorithmChoice::mesh);
+    }
+  }
+  EXPECT_LE(flattered, 200);
 }
 
 TEST(Table, WhatBecomesFasterByItselfIsNoReasonToLook) {
