@@ -24,19 +24,6 @@ std::vector<RailShare> shares(std::span<const std::uint64_t> carried, const Rail
   return shares;
 }
 
-/// A class that was never settled has nothing that another job should begin with.
-bool is_known(const SizeClass& one) {
-  switch (one.stage()) {
-    case SizeClass::Stage::fixed:
-    case SizeClass::Stage::settled:
-    case SizeClass::Stage::look:
-    case SizeClass::Stage::proof:
-      return one.calls() != 0;
-    default:
-      return false;
-  }
-}
-
 Rule rule_of(const SizeClass& one, std::size_t size_class, const RailNames& own) {
   Rule rule;
   rule.first = rule.last = size_class;
@@ -71,7 +58,7 @@ void TableFiles::complain(Notices& notices) {
 void TableFiles::keep(const Shape& shape, const Table& table, const RailNames& own) {
   for (std::size_t i = 0; i < kSizeClasses; ++i) {
     const SizeClass* one = table.size_class(i);
-    if (one == nullptr || !is_known(*one)) continue;
+    if (one == nullptr || !one->was_settled() || one->calls() == 0) continue;  // nothing that another job should begin with
     // Of several communicators of one shape the one that has called more knows more.
     const ShapeRules* before = learned_.find(shape);
     const Rule* known = before == nullptr ? nullptr : find_rule(*before, i);

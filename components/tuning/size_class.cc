@@ -42,15 +42,12 @@ SizeClass::SizeClass(std::vector<Candidate> candidates, const Group& tried, bool
   measured_.fill(kUnknown);
   stage_ = learn && candidates_.size() > 1 ? Stage::settled : Stage::fixed;
   const auto count = static_cast<std::size_t>(std::count(tried.begin(), tried.end(), true));
-  if (stage_ == Stage::fixed || count == 0) return;
+  was_settled_ = stage_ == Stage::fixed || count == 0;
+  if (was_settled_) return;
   if (count > kAllCompared)
     begin_first(tried);
   else
     begin_round(Stage::compared, tried);
-}
-
-bool SizeClass::has_chosen() const {
-  return stage_ != Stage::first && stage_ != Stage::compared && measured_[chosen_] != kUnknown;
 }
 
 SizeClass::Group SizeClass::promising(std::span<const Candidate> ways) const {
@@ -177,8 +174,9 @@ bool SizeClass::faster(std::size_t candidate, double margin) const {
 }
 
 bool SizeClass::decide(std::span<const std::uint64_t, kMostTrials> agreed) {
+  const std::size_t before = chosen_, first = trial_[0].candidate;
+  const std::uint64_t first_took = measured_[first];
   read(agreed);
-  const std::size_t before = chosen_;
   switch (stage_) {
     case Stage::first:
       if (faster(fastest(), 1 - 1 / kFarBehind)) chosen_ = fastest();
@@ -188,12 +186,23 @@ bool SizeClass::decide(std::span<const std::uint64_t, kMostTrials> agreed) {
     case Stage::compared:
     case Stage::look:
       proved_.fill(false);
-      [[fallthrough]];
+      choose_what_is_proved();
+      break;
     default:
+      take_proof(first, first_took);
       choose_what_is_proved();
   }
   if (chosen_ != before) usual_ = kUnknown;
   return chosen_ != before;
+}
+
+/// What has flattered one way on one rail has flattered all of them: they need not each be found out.
+void SizeClass::take_proof(std::size_t candidate, std::uint64_t trial) {
+  if (!candidates_[candidate].one_rail || trial == kUnknown || measured_[candidate] <= trial) return;
+  const double more = static_cast<double>(measured_[candidate]) / static_cast<double>(std::max<std::uint64_t>(trial, 1));
+  for (std::size_t i = 0; i < candidates_.size(); ++i)
+    if (candidates_[i].one_rail && !proved_[i] && measured_[i] != kUnknown)
+      measured_[i] = static_cast<std::uint64_t>(static_cast<double>(measured_[i]) * more);
 }
 
 /// The chosen one gives proof first, since all others are compared with it. Each does so at most once.
@@ -209,9 +218,9 @@ void SizeClass::choose_what_is_proved() {
 }
 
 void SizeClass::conclude(std::size_t best) {
-  if (looking_ && best == chosen_) {
+  if (was_settled_ && best == chosen_) {
     patience_ = std::min(patience_ * kPatienceGrows, kMostPatience);
-  } else if (looking_) {
+  } else if (was_settled_) {
     margin_ = std::min(2 * margin_, kMostMargin);
     patience_ = kFirstPatience;
   }
@@ -221,7 +230,7 @@ void SizeClass::conclude(std::size_t best) {
 
 void SizeClass::settle() {
   stage_ = Stage::settled;
-  looking_ = true;
+  was_settled_ = true;
   at_ = trials_ = 0;
   quiet_ = 0;
   level_ = group_ = kUnknown;

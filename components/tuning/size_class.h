@@ -77,8 +77,8 @@ class SizeClass {
   Stage stage() const { return stage_; }
   const Candidate& chosen() const { return candidates_[chosen_]; }
   std::span<const Candidate> candidates() const { return candidates_; }
-  /// What is chosen was measured.
-  bool has_chosen() const;
+  /// The first search is over, or was never needed.
+  bool was_settled() const { return was_settled_; }
   /// Which of these a class beside this one should try, by what was measured here: what is not far behind the chosen
   /// one, and what was never tried.
   Group promising(std::span<const Candidate> ways) const;
@@ -104,6 +104,7 @@ class SizeClass {
   void begin_look(bool all);
   void choose_what_is_proved();
   void begin_proof(std::size_t candidate);
+  void take_proof(std::size_t candidate, std::uint64_t trial);
   void conclude(std::size_t best);
   void settle();
   Group best(std::size_t count, double factor) const;
@@ -136,7 +137,7 @@ class SizeClass {
   std::size_t at_ = 0;
 
   Group proved_{};        ///< since the latest trials
-  bool looking_ = false;  ///< it was settled before
+  bool was_settled_ = false;
 
   // Between rounds.
   std::uint64_t patience_;          ///< calls until the next look, at least

@@ -46,7 +46,7 @@ void Table::make_class(std::size_t index, std::vector<Candidate> ways, const Siz
 SizeClass::Group Table::promising(std::size_t index, std::span<const Candidate> ways) const {
   SizeClass::Group group{};
   for (const std::size_t neighbour : {index - 1, index + 1}) {
-    if (neighbour >= kSizeClasses || !classes_[neighbour] || !classes_[neighbour]->has_chosen()) continue;
+    if (neighbour >= kSizeClasses || !classes_[neighbour] || !classes_[neighbour]->was_settled()) continue;
     const SizeClass::Group there = classes_[neighbour]->promising(ways);
     std::transform(group.begin(), group.end(), there.begin(), group.begin(), std::logical_or<>());
   }

@@ -57,7 +57,7 @@ TEST(Table, ANeighbourSparesTrials) {
   const auto after = times({{mesh, 140}, {single_step, 150}, {doubling, 160}, {halving, 200}, {incumbent, 210}});
   Ranks ranks(learning());
   std::vector<Candidate> tried;
-  ranks.calls(30, 4096, before);
+  ranks.calls(60, 4096, before);
   for (int i = 0; i < 49; ++i) tried.push_back(ranks.call(8192, after));
   for (const AlgorithmChoice behind : {halving, incumbent}) EXPECT_EQ(std::count(tried.begin(), tried.end(), Candidate{behind}), 0);
   EXPECT_EQ(ranks.chosen(8192).algorithm, mesh);
@@ -66,7 +66,7 @@ TEST(Table, ANeighbourSparesTrials) {
 TEST(Table, WhereANeighbourMisleadsALookPutsItRight) {
   using enum AlgorithmChoice;
   Ranks ranks(learning());
-  ranks.calls(30, 4096, times({{doubling, 100}, {single_step, 110}, {mesh, 115}, {halving, 150}, {incumbent, 160}}));
+  ranks.calls(60, 4096, times({{doubling, 100}, {single_step, 110}, {mesh, 115}, {halving, 150}, {incumbent, 160}}));
   const auto time = times({{incumbent, 140}, {mesh, 200}, {single_step, 200}, {doubling, 200}});
   ranks.calls(30, 8192, time);
   EXPECT_NE(ranks.chosen(8192).algorithm, incumbent);

@@ -62,6 +62,23 @@ TEST(Table, WhatIsFastInTrialsOnlyIsNotTaken) {
   EXPECT_LE(flattered, 200);
 }
 
+/// Each would cost a proof of its own.
+TEST(Table, WhatFlattersOneWayOnOneRailFlattersAll) {
+  Terms terms = learning();
+  terms.rails = true;
+  Ranks ranks(terms);
+  const auto usual = times({{AlgorithmChoice::ring, 450}, {AlgorithmChoice::mesh, 430}});
+  int run = 0, narrow = 0;
+  const Ranks::Duration time = [&](const Candidate& way, int rank) {
+    if (rank == 0) run = way.one_rail ? run + 1 : 0;
+    return !way.one_rail ? usual(way, rank) : run > 6 ? 700.0 : way.algorithm == AlgorithmChoice::ring ? 380.0 : 390.0;
+  };
+  for (int i = 0; i < 200; ++i) narrow += ranks.call(kSize, time).one_rail ? 1 : 0;
+  EXPECT_EQ(ranks.chosen(kSize).algorithm, AlgorithmChoice::mesh);
+  EXPECT_FALSE(ranks.chosen(kSize).one_rail);
+  EXPECT_LE(narrow, 24) << "trials of both, and one proof";
+}
+
 TEST(Table, WhatBecomesFasterByItselfIsNoReasonToLook) {
   Ranks ranks(learning());
   double factor = 3;
