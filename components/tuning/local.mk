@@ -5,6 +5,7 @@ engine_sources += \
 	%D%/cost.cc %D%/cost.h \
 	%D%/plan.cc %D%/plan.h \
 	%D%/rail_names.cc %D%/rail_names.h \
+	%D%/round.cc %D%/round.h \
 	%D%/rows.cc %D%/rows.h \
 	%D%/size_class.cc %D%/size_class.h \
 	%D%/table.cc %D%/table.h \

@@ -44,10 +44,7 @@ SizeClass::SizeClass(std::vector<Candidate> candidates, const Group& tried, bool
   const auto count = static_cast<std::size_t>(std::count(tried.begin(), tried.end(), true));
   was_settled_ = stage_ == Stage::fixed || count == 0;
   if (was_settled_) return;
-  if (count > kAllCompared)
-    begin_first(tried);
-  else
-    begin_round(Stage::compared, tried);
+  begin(count > kAllCompared ? Stage::first : Stage::compared, tried);
 }
 
 SizeClass::Group SizeClass::promising(std::span<const Candidate> ways) const {
@@ -60,22 +57,17 @@ SizeClass::Group SizeClass::promising(std::span<const Candidate> ways) const {
   return group;
 }
 
-bool SizeClass::alone() const { return trials_ <= std::size(kBurst); }
-
-bool SizeClass::meets_next() const { return trials_ != 0 && at_ < trials_ && trial_[at_].call == Call::met; }
-
 const Candidate& SizeClass::next() {
   ++calls_;
   if (stage_ == Stage::settled && ++quiet_ > until_look()) begin_look(asked_);
-  if (at_ == trials_) return candidates_[chosen_];
-  const std::size_t candidate = trial_[at_++].candidate;
+  if (!round_.under_way() || round_.over()) return candidates_[chosen_];
+  const std::size_t candidate = round_.next();
   return candidates_[barred_[candidate] ? chosen_ : candidate];
 }
 
 void SizeClass::took(std::uint64_t duration) {
-  if (trials_ != 0) {
-    const Trial& trial = trial_[at_ - 1];
-    if (trial.call != Call::cold && !barred_[trial.candidate]) durations_[at_ - 1] = duration;
+  if (round_.under_way()) {
+    if (!barred_[round_.current()]) round_.took(duration);
     return;
   }
   group_ = std::min(group_, duration);
@@ -95,38 +87,21 @@ void SizeClass::carry(std::span<const std::uint64_t> bytes) {
   for (std::size_t rail = 0; rail < std::min(bytes.size(), carried_.size()); ++rail) carried_[rail] += bytes[rail];
 }
 
-void SizeClass::clear_round(Stage stage, const Group& members) {
+void SizeClass::begin(Stage stage, const Group& members) {
   stage_ = stage;
-  members_ = members;
-  durations_.fill(kUnknown);
-  at_ = trials_ = 0;
-}
-
-void SizeClass::add_trial(std::size_t candidate, Call call) {
-  if (members_[candidate] && !barred_[candidate] && trials_ < kMostTrials)
-    trial_[trials_++] = {static_cast<std::uint8_t>(candidate), call};
-}
-
-/// A call each; all are as cold as one another, but for the one that comes first, which is the coldest.
-void SizeClass::begin_first(const Group& members) {
-  clear_round(Stage::first, members);
-  add_trial(static_cast<std::size_t>(std::find(members.begin(), members.end(), true) - members.begin()), Call::cold);
-  for (std::size_t i = 0; i < candidates_.size(); ++i) add_trial(i, Call::met);
-}
-
-/// A burst of calls for every member.
-void SizeClass::begin_round(Stage stage, const Group& members) {
-  clear_round(stage, members);
-  for (std::size_t i = 0; i < candidates_.size(); ++i)
-    for (const Call call : kBurst) add_trial(i, call);
+  Group allowed = members;
+  for (std::size_t i = 0; i < allowed.size(); ++i) allowed[i] = allowed[i] && !barred_[i];
+  if (stage == Stage::first)
+    round_.begin_singles(allowed);
+  else
+    round_.begin_bursts(allowed);
 }
 
 void SizeClass::begin_proof(std::size_t candidate) {
-  Group one{};
-  one[candidate] = proved_[candidate] = true;
-  clear_round(Stage::proof, one);
-  const std::size_t half = std::clamp<std::size_t>(kProofTime / std::max<std::uint64_t>(measured_[candidate], 1), kFewestProof, kMostProof);
-  for (std::size_t i = 0; i < 2 * half; ++i) add_trial(candidate, i < half ? Call::cold : Call::timed);
+  stage_ = Stage::proof;
+  proved_[candidate] = true;
+  const std::uint64_t half = kProofTime / std::max<std::uint64_t>(measured_[candidate], 1);
+  round_.begin_proof(candidate, std::clamp<std::uint64_t>(half, kFewestProof, kMostProof));
 }
 
 /// The chosen one, and up to `count` in all that are not slower than `factor` times the fastest.
@@ -154,17 +129,9 @@ std::size_t SizeClass::fastest() const {
   return found;
 }
 
-/// Takes each member's median, the lower of the two middle ones.
 void SizeClass::read(std::span<const std::uint64_t, kMostTrials> agreed) {
-  for (std::size_t candidate = 0; candidate < candidates_.size(); ++candidate) {
-    std::array<std::uint64_t, kMostTrials> own;
-    std::size_t count = 0;
-    for (std::size_t i = 0; i < trials_; ++i)
-      if (trial_[i].candidate == candidate && agreed[i] != kUnknown) own[count++] = agreed[i];
-    if (count == 0) continue;
-    std::sort(own.begin(), own.begin() + static_cast<std::ptrdiff_t>(count));
-    measured_[candidate] = own[(count - 1) / 2];
-  }
+  for (std::size_t i = 0; i < candidates_.size(); ++i)
+    if (const std::uint64_t median = round_.median(agreed, i); median != kUnknown) measured_[i] = median;
 }
 
 bool SizeClass::faster(std::size_t candidate, double margin) const {
@@ -174,14 +141,14 @@ bool SizeClass::faster(std::size_t candidate, double margin) const {
 }
 
 bool SizeClass::decide(std::span<const std::uint64_t, kMostTrials> agreed) {
-  const std::size_t before = chosen_, first = trial_[0].candidate;
+  const std::size_t before = chosen_, first = round_.first();
   const std::uint64_t first_took = measured_[first];
   read(agreed);
   switch (stage_) {
     case Stage::first:
       if (faster(fastest(), 1 - 1 / kFarBehind)) chosen_ = fastest();
-      begin_round(Stage::compared, best(kCompared, kFarBehind));
-      if (alone()) settle();  // nothing is near
+      begin(Stage::compared, best(kCompared, kFarBehind));
+      if (round_.one_burst()) settle();  // nothing is near
       break;
     case Stage::compared:
     case Stage::look:
@@ -231,7 +198,7 @@ void SizeClass::conclude(std::size_t best) {
 void SizeClass::settle() {
   stage_ = Stage::settled;
   was_settled_ = true;
-  at_ = trials_ = 0;
+  round_.end();
   quiet_ = 0;
   level_ = group_ = kUnknown;
   grouped_ = 0;
@@ -254,7 +221,7 @@ std::uint64_t SizeClass::price(const Group& members) const {
   for (std::size_t i = 0; i < candidates_.size(); ++i) {
     if (!members[i] || barred_[i]) continue;
     const std::uint64_t more = measured_[i] == kUnknown || measured_[i] < own ? 0 : measured_[i] - own;
-    time += std::size(kBurst) * std::min(more, kMostDearer * own) + kMeeting;
+    time += Round::kBurstCalls * std::min(more, kMostDearer * own) + kMeeting;
   }
   return time;
 }
@@ -271,8 +238,8 @@ void SizeClass::set_price() {
 void SizeClass::begin_look(bool all) {
   all = looks_++ % kLooksAtAll == 0 || all;
   asked_ = false;
-  begin_round(Stage::look, looked_at(all));
-  if (alone()) settle();
+  begin(Stage::look, looked_at(all));
+  if (round_.one_burst()) settle();
 }
 
 std::uint64_t SizeClass::take_level() {

@@ -21,15 +21,16 @@
 
 #include "tuning/candidate.h"
 #include "tuning/candidates.h"
+#include "tuning/round.h"
 #include "util/clock.h"
 
 namespace nezha {
 
 class SizeClass {
  public:
-  static constexpr std::size_t kMostTrials = 24;
-  /// The duration of a trial that was not measured.
-  static constexpr std::uint64_t kUnknown = ~std::uint64_t{0};
+  static constexpr std::size_t kMostTrials = Round::kMostTrials;
+  static constexpr std::uint64_t kUnknown = Round::kUnknown;
+  using Group = Round::Group;
 
   enum class Stage : std::uint8_t {
     fixed,     ///< there is nothing to choose from
@@ -40,9 +41,6 @@ class SizeClass {
     proof      ///< many calls of one: the chosen one, or what trials say is fastest
   };
 
-  /// Of the candidates, by their places.
-  using Group = std::array<bool, kMostCandidates>;
-
   /// The first candidate is used until something else is chosen. `tried`: what the first rounds try; nothing where all was
   /// measured before, so that the class begins settled.
   SizeClass(std::vector<Candidate> candidates, const Group& tried, bool learn);
@@ -50,16 +48,16 @@ class SizeClass {
   /// What carries the next call, and counts it.
   const Candidate& next();
   /// The ranks have to begin the next call together.
-  bool meets_next() const;
+  bool meets_next() const { return round_.meets_next(); }
   /// It took so long elsewhere.
   void recall(const Candidate& candidate, std::uint64_t duration);
   /// How long the call that next() was last asked for has taken here, in a unit that is the same for all of the class.
   void took(std::uint64_t duration);
 
   /// All trials of a round are done: their durations have to be agreed on before the next call.
-  bool round_over() const { return trials_ != 0 && at_ == trials_; }
+  bool round_over() const { return round_.over(); }
   /// This rank's durations of the trials, by trial; the rest is kUnknown.
-  std::span<const std::uint64_t, kMostTrials> durations() const { return durations_; }
+  std::span<const std::uint64_t, kMostTrials> durations() const { return round_.durations(); }
   /// The agreed durations. True when the chosen candidate is another now.
   bool decide(std::span<const std::uint64_t, kMostTrials> agreed);
 
@@ -92,15 +90,7 @@ class SizeClass {
   std::span<const std::uint64_t, kMostRails> carried() const { return carried_; }
 
  private:
-  enum class Call : std::uint8_t { cold, met, timed };  ///< not timed; timed after a meeting; timed
-  static constexpr std::array kBurst = {Call::cold, Call::met, Call::timed};
-
-  void begin_round(Stage stage, const Group& members);
-  void begin_first(const Group& members);
-  void clear_round(Stage stage, const Group& members);
-  /// The round has one burst.
-  bool alone() const;
-  void add_trial(std::size_t candidate, Call call);
+  void begin(Stage stage, const Group& members);
   void begin_look(bool all);
   void choose_what_is_proved();
   void begin_proof(std::size_t candidate);
@@ -125,19 +115,9 @@ class SizeClass {
   std::uint64_t calls_ = 0;
   std::array<std::uint64_t, kMostRails> carried_{};
 
-  // The round.
-  Group members_{};
-  struct Trial {
-    std::uint8_t candidate;
-    Call call;
-  };
-  std::array<Trial, kMostTrials> trial_{};  ///< in the order of the calls
-  std::array<std::uint64_t, kMostTrials> durations_;
-  std::size_t trials_ = 0;
-  std::size_t at_ = 0;
-
+  Round round_;
   Group proved_{};        ///< since the latest trials
-  bool was_settled_ = false;
+  bool was_settled_;
 
   // Between rounds.
   std::uint64_t patience_;          ///< calls until the next look, at least

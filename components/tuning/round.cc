@@ -1,0 +1,51 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "tuning/round.h"
+
+#include <algorithm>
+
+namespace nezha {
+
+void Round::clear() {
+  durations_.fill(kUnknown);
+  end();
+}
+
+void Round::add(std::size_t candidate, Call call) {
+  if (trials_ < kMostTrials) trial_[trials_++] = {static_cast<std::uint8_t>(candidate), call};
+}
+
+void Round::begin_singles(const Group& members) {
+  clear();
+  for (std::size_t i = 0; i < members.size(); ++i) {
+    if (members[i] && trials_ == 0) add(i, Call::cold);
+    if (members[i]) add(i, Call::met);
+  }
+}
+
+void Round::begin_bursts(const Group& members) {
+  clear();
+  for (std::size_t i = 0; i < members.size(); ++i)
+    for (const Call call : kBurst)
+      if (members[i]) add(i, call);
+}
+
+void Round::begin_proof(std::size_t candidate, std::size_t half) {
+  clear();
+  for (std::size_t i = 0; i < 2 * half; ++i) add(candidate, i < half ? Call::cold : Call::timed);
+}
+
+void Round::took(std::uint64_t duration) {
+  if (trial_[at_ - 1].call != Call::cold) durations_[at_ - 1] = duration;
+}
+
+std::uint64_t Round::median(std::span<const std::uint64_t, kMostTrials> durations, std::size_t candidate) const {
+  std::array<std::uint64_t, kMostTrials> own;
+  std::size_t count = 0;
+  for (std::size_t i = 0; i < trials_; ++i)
+    if (trial_[i].candidate == candidate && durations[i] != kUnknown) own[count++] = durations[i];
+  if (count == 0) return kUnknown;
+  std::sort(own.begin(), own.begin() + static_cast<std::ptrdiff_t>(count));
+  return own[(count - 1) / 2];
+}
+
+}  // namespace nezha
