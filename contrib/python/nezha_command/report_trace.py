@@ -95,5 +95,5 @@ def _write_traffic(page, trace, events):
 def _write_convergence(page, sizes):
     page.heading("How each size found its way")
     page.say("The duration of each of a size's first calls on rank 0, by what carried it; the dotted line is the 20th call. "
-             f"Without coll_nezha_learn nothing is tried. What took more than {figures.CUT} times the median is off the top.")
+             f"With coll_nezha_learn 0 nothing is tried. What took more than {figures.CUT} times the median is off the top.")
     page.svg(figures.svg(figures.convergence(sizes), f"c{next(_numbers)}"), "Duration of each call by its number")
