@@ -27,7 +27,7 @@ class Table(MpiCase):
         return self.passes("counters", 3, str(rounds), WAIT, params=params)
 
     def learned(self):
-        self.run_counters(160, {**LEARN, "coll_nezha_table_save": self.path})
+        self.run_counters(400, {**LEARN, "coll_nezha_table_save": self.path})
         with open(self.path, encoding="utf-8") as file:
             return json.load(file)
 
@@ -87,7 +87,7 @@ class Table(MpiCase):
         with open(self.path, "w", encoding="utf-8") as file:
             file.write('{"module": "tuned"}')
         self.says(rf"File: {re.escape(self.path)} Node: \S+ Reason: what is there cannot be read as a table: line 1, column 12: ",
-                  lambda: self.run_counters(160, {**LEARN, "coll_nezha_table_save": self.path}))
+                  lambda: self.run_counters(400, {**LEARN, "coll_nezha_table_save": self.path}))
         with open(self.path, encoding="utf-8") as file:
             self.assertEqual(file.read(), '{"module": "tuned"}')
 

@@ -81,7 +81,7 @@ TEST_P(Learning, LeavesWhatIsSlowAndStaysRight) {
   Team team(ranks, "everybody");
   ASSERT_TRUE(team.start());
   Incumbent incumbent(std::chrono::milliseconds(100));
-  const int rounds = slowed_down() ? 40 : 400;
+  const int rounds = slowed_down() ? 100 : 400;
   const int calls = rounds * static_cast<int>(std::size(kSizes));
   for (const int left : run(ranks, team, incumbent, rounds)) EXPECT_LT(left, calls / 10) << "the slowest way stays in use";
   for (int rank = 0; rank < kRanks; ++rank)
