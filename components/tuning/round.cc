@@ -11,7 +11,7 @@ void Round::clear() {
 }
 
 void Round::add(std::size_t candidate, Call call) {
-  if (trials_ < kMostTrials) trial_[trials_++] = {static_cast<std::uint8_t>(candidate), call};
+  trial_[trials_++] = {static_cast<std::uint8_t>(candidate), call};
 }
 
 void Round::begin_singles(const Group& members) {

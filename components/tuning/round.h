@@ -20,12 +20,13 @@ class Round {
   /// Of the candidates, by their places.
   using Group = std::array<bool, kMostCandidates>;
   static constexpr std::size_t kBurstCalls = 3;
+  static_assert(kMostCandidates * kBurstCalls <= kMostTrials);
 
   /// A timed call each; all are as cold as one another, but for the one that comes first, which has one before that.
   void begin_singles(const Group& members);
   /// A burst each: a call that is not timed, and two that are.
   void begin_bursts(const Group& members);
-  /// `half` calls of one that are not timed, and as many that are.
+  /// `half` calls of one that are not timed, and as many that are; kMostTrials at most.
   void begin_proof(std::size_t candidate, std::size_t half);
   void end() { at_ = trials_ = 0; }
 

@@ -121,11 +121,11 @@ SizeClass::Group SizeClass::best(std::size_t count, double factor) const {
   return group;
 }
 
-/// The one with the smallest measured duration; the chosen one when nothing was measured.
+/// The one with the smallest measured duration of those that are not barred; the chosen one when nothing was measured.
 std::size_t SizeClass::fastest() const {
   std::size_t found = chosen_;
   for (std::size_t i = 0; i < candidates_.size(); ++i)
-    if (!barred_[i] && measured_[i] < measured_[found]) found = i;
+    if (!barred_[i] && (barred_[found] || measured_[i] < measured_[found])) found = i;
   return found;
 }
 
@@ -141,32 +141,31 @@ bool SizeClass::faster(std::size_t candidate, double margin) const {
 }
 
 bool SizeClass::decide(std::span<const std::uint64_t, kMostTrials> agreed) {
-  const std::size_t before = chosen_, first = round_.first();
-  const std::uint64_t first_took = measured_[first];
-  read(agreed);
-  switch (stage_) {
-    case Stage::first:
-      if (faster(fastest(), 1 - 1 / kFarBehind)) chosen_ = fastest();
-      begin(Stage::compared, best(kCompared, kFarBehind));
-      if (round_.one_burst()) settle();  // nothing is near
-      break;
-    case Stage::compared:
-    case Stage::look:
-      proved_.fill(false);
-      choose_what_is_proved();
-      break;
-    default:
-      take_proof(first, first_took);
-      choose_what_is_proved();
+  const std::size_t before = chosen_;
+  if (stage_ == Stage::proof) {
+    take_proof(agreed);
+  } else {
+    read(agreed);
+    proved_.fill(false);
+  }
+  if (stage_ == Stage::first) {
+    if (faster(fastest(), 1 - 1 / kFarBehind)) chosen_ = fastest();
+    begin(Stage::compared, best(kCompared, kFarBehind));
+    if (round_.one_burst()) settle();  // nothing is near
+  } else {
+    choose_what_is_proved();
   }
   if (chosen_ != before) usual_ = kUnknown;
   return chosen_ != before;
 }
 
 /// What has flattered one way on one rail has flattered all of them: they need not each be found out.
-void SizeClass::take_proof(std::size_t candidate, std::uint64_t trial) {
-  if (!candidates_[candidate].one_rail || trial == kUnknown || measured_[candidate] <= trial) return;
-  const double more = static_cast<double>(measured_[candidate]) / static_cast<double>(std::max<std::uint64_t>(trial, 1));
+void SizeClass::take_proof(std::span<const std::uint64_t, kMostTrials> agreed) {
+  const std::size_t one = round_.first();
+  const std::uint64_t trial = measured_[one];
+  read(agreed);
+  if (!candidates_[one].one_rail || trial == kUnknown || measured_[one] <= trial) return;
+  const double more = static_cast<double>(measured_[one]) / static_cast<double>(std::max<std::uint64_t>(trial, 1));
   for (std::size_t i = 0; i < candidates_.size(); ++i)
     if (candidates_[i].one_rail && !proved_[i] && measured_[i] != kUnknown)
       measured_[i] = static_cast<std::uint64_t>(static_cast<double>(measured_[i]) * more);
@@ -263,11 +262,7 @@ bool SizeClass::follow(std::uint64_t level) {
 
 void SizeClass::bar(AlgorithmChoice algorithm) {
   for (std::size_t i = 0; i < candidates_.size(); ++i) barred_[i] = barred_[i] || candidates_[i].algorithm == algorithm;
-  if (!barred_[chosen_]) return;
-  std::size_t other = 0;
-  for (std::size_t i = 0; i < candidates_.size(); ++i)
-    if (!barred_[i] && (barred_[other] || measured_[i] < measured_[other])) other = i;
-  chosen_ = other;
+  if (barred_[chosen_]) chosen_ = fastest();
 }
 
 const char* name_of(SizeClass::Stage stage) {

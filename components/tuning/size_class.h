@@ -94,7 +94,7 @@ class SizeClass {
   void begin_look(bool all);
   void choose_what_is_proved();
   void begin_proof(std::size_t candidate);
-  void take_proof(std::size_t candidate, std::uint64_t trial);
+  void take_proof(std::span<const std::uint64_t, kMostTrials> agreed);
   void conclude(std::size_t best);
   void settle();
   Group best(std::size_t count, double factor) const;

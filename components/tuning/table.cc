@@ -21,6 +21,27 @@ constexpr std::size_t kWeighty = 8 * 1024;  ///< bytes that weigh as much as a c
 /// From here on time goes with bytes, and is put in proportion to the smallest vector of the class.
 constexpr std::size_t kProportional = 32 * 1024;
 
+/// Durations of trials count as their mean over the ranks, which have met: the last one to come into a call finds what it
+/// needs and is done first, the first one waits for all, and neither tells how good the way is.
+std::uint64_t summand(std::uint64_t duration) {
+  return duration == SizeClass::kUnknown ? 0 : std::max<std::uint64_t>(duration, 1);
+}
+
+std::uint64_t mean(std::uint64_t sum, int ranks) {
+  return sum == 0 ? SizeClass::kUnknown : sum / static_cast<std::uint64_t>(ranks);
+}
+
+/// Nobody has met in a proof: the least and the most (the least complement is the most's) say whether the ranks came apart,
+/// which would be the application's time.
+std::uint64_t complement(std::uint64_t duration) {
+  return duration == SizeClass::kUnknown ? SizeClass::kUnknown : ~duration;
+}
+
+std::uint64_t middle(std::uint64_t least, std::uint64_t least_complement) {
+  const std::uint64_t most = ~least_complement;
+  return least == SizeClass::kUnknown || least < most / kApart ? SizeClass::kUnknown : least / 2 + most / 2;
+}
+
 std::string time_text(std::uint64_t duration) {
   return duration == SizeClass::kUnknown ? "not measured" : std::to_string(duration / kMicrosecond) + " us";
 }
@@ -100,40 +121,17 @@ bool Table::agreement_due(std::size_t bytes, std::size_t element) {
   return about_ == About::levels || (mine.meets_next() && !met_);
 }
 
-/// Durations of trials count as their mean over the ranks, which have met: the last one to come into a call finds what it
-/// needs and is done first, the first one waits for all, and neither tells how good the way is. Nobody has met in a proof:
-/// the least and the most say whether the ranks came apart, which would be the application's time.
-void Table::put_durations() {
-  constexpr std::size_t kTrials = SizeClass::kMostTrials;
-  const auto least = words_.begin() + kFlags, most = least + kTrials;
-  std::copy(over_->durations().begin(), over_->durations().end(), least);
-  for (std::size_t i = 0; i < kTrials; ++i) {
-    if (adds())
-      least[i] = least[i] == SizeClass::kUnknown ? 0 : std::max<std::uint64_t>(least[i], 1);
-    else if (least[i] != SizeClass::kUnknown)
-      most[i] = ~least[i];
-  }
-  if (adds()) std::fill(most, words_.end(), 0);
-}
-
-/// The first of the words become the agreed durations.
-void Table::take_durations() {
-  constexpr std::size_t kTrials = SizeClass::kMostTrials;
-  const auto least = words_.begin() + kFlags, most = least + kTrials;
-  for (std::size_t i = 0; i < kTrials; ++i) {
-    if (adds())
-      least[i] = least[i] == 0 ? SizeClass::kUnknown : least[i] / static_cast<std::uint64_t>(terms_.ranks);
-    else if (least[i] != SizeClass::kUnknown)
-      least[i] = least[i] < ~most[i] / kApart ? SizeClass::kUnknown : least[i] / 2 + ~most[i] / 2;
-  }
-}
-
 std::span<std::uint64_t, Table::kWords> Table::words() {
   words_.fill(SizeClass::kUnknown);
   words_[kCalm] = asks_ ? 0 : 1;
   words_[kIncumbentAllowed] = bars_ || barred_ ? 0 : 1;
-  if (about_ == About::trials || about_ == About::proof) {
-    put_durations();
+  const auto first = words_.begin() + kFlags, second = first + SizeClass::kMostTrials;
+  if (about_ == About::trials) {
+    std::fill(first, words_.end(), 0);
+    std::transform(over_->durations().begin(), over_->durations().end(), first, summand);
+  } else if (about_ == About::proof) {
+    std::copy(over_->durations().begin(), over_->durations().end(), first);
+    std::transform(over_->durations().begin(), over_->durations().end(), second, complement);
   } else if (about_ == About::levels) {
     for (std::size_t i = 0; i < kSizeClasses; ++i)
       if (classes_[i]) words_[kFlags + i] = classes_[i]->take_level();
@@ -162,8 +160,10 @@ void Table::apply_flags() {
 bool Table::agreed() {
   bool decided = false;
   if (about_ == About::trials || about_ == About::proof) {
-    take_durations();
     const auto durations = std::span(words_).subspan<kFlags, SizeClass::kMostTrials>();
+    const auto complements = std::span(words_).subspan<kFlags + SizeClass::kMostTrials, SizeClass::kMostTrials>();
+    for (std::size_t i = 0; i < durations.size(); ++i)
+      durations[i] = adds() ? mean(durations[i], terms_.ranks) : middle(durations[i], complements[i]);
     changed_ = over_->decide(durations);
     decided = changed_ || over_->stage() == SizeClass::Stage::settled;
   } else if (about_ == About::levels) {

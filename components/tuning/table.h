@@ -78,8 +78,6 @@ class Table {
   SizeClass& class_of(std::size_t bytes);
   void make_class(std::size_t index, std::vector<Candidate> ways, const SizeClass::Group& tried);
   SizeClass::Group promising(std::size_t index, std::span<const Candidate> ways) const;
-  void put_durations();
-  void take_durations();
   bool all_say(std::size_t flag) const;
   void apply_flags();
 

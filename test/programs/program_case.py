@@ -42,8 +42,8 @@ class ProgramCase(unittest.TestCase):
         return done, place
 
     def on_and_off(self, command, np, files=(), calls=1, of_at_least=1, largest=0, learn=0):
-        """Runs with rails, learning or not, and without; asserts that rails carried at least `calls` calls in size classes from the power of
-        two `of_at_least` on, one of them of `largest` bytes or more."""
+        """Runs with rails, learning or not, and without; asserts that rails carried at least `calls` calls in size classes from
+        the power of two `of_at_least` on, one of them of `largest` bytes or more."""
         off = self.run_once(command, np, {}, False, files)
         on = self.run_once(command, np, {**RAILS, "coll_nezha_report": "1", "coll_nezha_learn": str(learn)}, True, files)
         sizes = carried(on[0].stderr)

@@ -5,7 +5,17 @@
 namespace nezha::test {
 namespace {
 
-class TrunkSending : public TrunkPair {};
+class TrunkSending : public TrunkPair {
+ protected:
+  /// One lane, and what is small is held back while `hold` says so.
+  void open_holding() {
+    TrunkOptions options;
+    options.hold = &hold;
+    open(1, options);
+  }
+
+  Hold hold;
+};
 
 TEST_F(TrunkSending, AFlowOfOneRailKeepsToIt) {
   open();
@@ -91,10 +101,7 @@ TEST_F(TrunkSending, WhereSharesAreFixedTheyCountForAFlowOfOneRailToo) {
 
 /// What goes to a peer at the same time shares a frame, whosever it is.
 TEST_F(TrunkSending, SmallPiecesThatAreHeldBackShareAFrame) {
-  Hold hold;
-  TrunkOptions options;
-  options.hold = &hold;
-  open(1, options);
+  open_holding();
   b->receiver.begun = 3;
   const Bytes source = pattern(64);
   std::array<Flow, 3> flows;
@@ -111,10 +118,7 @@ TEST_F(TrunkSending, SmallPiecesThatAreHeldBackShareAFrame) {
 }
 
 TEST_F(TrunkSending, WhatIsHeldBackMayWaitForMore) {
-  Hold hold;
-  TrunkOptions options;
-  options.hold = &hold;
-  open(1, options);
+  open_holding();
   const Bytes source = pattern(64);
   hold.begin();
   send(source);
@@ -129,10 +133,7 @@ TEST_F(TrunkSending, WhatIsHeldBackMayWaitForMore) {
 }
 
 TEST_F(TrunkSending, MuchIsNotHeldBack) {
-  Hold hold;
-  TrunkOptions options;
-  options.hold = &hold;
-  open(1, options);
+  open_holding();
   const Bytes source = pattern(100000);
   hold.begin();
   send(source);

@@ -90,7 +90,9 @@ TEST(Table, WhatAFirstCallTakesDoesNotCount) {
 
 /// A job begins with disturbed calls; of one way at least it must be known what it takes.
 TEST(Table, WhatTheFirstCallsSufferDoesNotCount) {
-  Ranks ranks(learning());
+  Terms terms = learning();
+  terms.plan.mesh_block = 0;
+  Ranks ranks(terms);
   const auto usual = times({{AlgorithmChoice::ring, 400}, {AlgorithmChoice::incumbent, 450}});
   int calls = 0;
   const Ranks::Duration time = [&](const Candidate& way, int rank) {
@@ -98,9 +100,6 @@ TEST(Table, WhatTheFirstCallsSufferDoesNotCount) {
     ++calls;
     return usual(way, rank) * (disturbed ? 3 : 1);
   };
-  Terms terms = learning();
-  terms.plan.mesh_block = 0;
-  ranks = Ranks(terms);
   EXPECT_EQ(ranks.calls(100, kSize, time).algorithm, AlgorithmChoice::ring);
 }
 
