@@ -57,16 +57,18 @@ class EarliestFinish final : public Strategy {
       }
     }
     if (best == nullptr) return {};
-    if (best_finish > later_finish + static_cast<double>(kWorthWaiting))
+    // While there is much to do all lanes are kept filled: less for one that seems slow because it was given less, in queues
+    // that it shares with others, would confirm that.
+    const double level = (static_cast<double>(queued) + total_fill) / total_rate;
+    if (best_finish > std::max(later_finish + static_cast<double>(kWorthWaiting), level))
       return worth_a_try(*best, now) ? LaneChoice{best, std::min(queued, kSmall)} : LaneChoice{};
     if (queued <= kSmall) return {best, queued};
-    return {best, portion(*best, queued, total_rate, total_fill)};
+    return {best, portion(*best, queued, level)};
   }
 
  private:
-  /// As much of what is queued as lets the lane end with the others, in frames worth their cost.
-  static std::size_t portion(const LaneState& lane, std::size_t queued, double total_rate, double total_fill) {
-    const double level = (static_cast<double>(queued) + total_fill) / total_rate;
+  /// As much of what is queued as lets the lane end with the others, `level` ns from now, in frames worth their cost.
+  static std::size_t portion(const LaneState& lane, std::size_t queued, double level) {
     const double even = std::max(level * pace(lane) - static_cast<double>(lane.fill), 0.0);
     const std::size_t bytes = std::clamp(static_cast<std::size_t>(even), kSmall, longest_piece(lane));
     return queued < bytes + kSmall ? queued : bytes;
