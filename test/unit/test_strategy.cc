@@ -38,6 +38,13 @@ class EarliestFinishTest : public StrategyTest {
  protected:
   LaneChoice choose(std::size_t queued = kMuch) { return earliest_finish().choose(lanes, 0, queued, now); }
 
+  /// One lane is full, and of the other it was found just now that it is much slower.
+  void fill_fast_beside_a_crawling_lane() {
+    load(fast, fill_limit(fast));
+    other.rate = LaneRate(0.001);
+    other.handed_at = now;
+  }
+
   LaneState& fast = lanes[0];
   LaneState& other = lanes[1];
 };
@@ -120,17 +127,13 @@ TEST_F(EarliestFinishTest, UsesASlowLaneThatEndsBeforeAFullOneIsEmpty) {
 }
 
 TEST_F(EarliestFinishTest, WaitsForAFullLaneThatEndsLongBeforeASlowOne) {
-  load(fast, fill_limit(fast));
-  other.rate = LaneRate(0.001);
-  other.handed_at = now;
+  fill_fast_beside_a_crawling_lane();
   EXPECT_EQ(choose(kSome).lane, nullptr);
 }
 
 /// Lanes that share queues with others are as fast as they are filled: one that was thought to be slow remained so.
 TEST_F(EarliestFinishTest, FillsASlowLaneThatEndsBeforeEverythingDoes) {
-  load(fast, fill_limit(fast));
-  other.rate = LaneRate(0.001);
-  other.handed_at = now;
+  fill_fast_beside_a_crawling_lane();
   EXPECT_EQ(choose(kMuch).lane, &other);
 }
 
