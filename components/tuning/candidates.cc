@@ -11,7 +11,7 @@ namespace nezha {
 namespace {
 
 constexpr double kUnknownRate = 0.125;  ///< 1 Gbit/s
-constexpr double kHopeless = 2;         ///< times what the cheapest should cost
+constexpr double kHopeless = 1.9;       ///< times what the cheapest should cost
 /// The mesh keeps a block of everybody; halving may have to.
 constexpr std::size_t kMostMesh = std::size_t{32} * 1024 * 1024;
 

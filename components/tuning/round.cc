@@ -22,11 +22,16 @@ void Round::begin_singles(const Group& members) {
   }
 }
 
-void Round::begin_bursts(const Group& members) {
+void Round::add_burst(std::size_t candidate) {
+  for (const Call call : kBurst) add(candidate, call);
+}
+
+void Round::begin_bursts(const Group& members, std::size_t last, bool opens) {
   clear();
+  if (opens) add(last, Call::cold);
   for (std::size_t i = 0; i < members.size(); ++i)
-    for (const Call call : kBurst)
-      if (members[i]) add(i, call);
+    if (members[i] && i != last) add_burst(i);
+  if (members[last]) add_burst(last);
 }
 
 void Round::begin_proof(std::size_t candidate, std::size_t half) {

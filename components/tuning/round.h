@@ -24,8 +24,9 @@ class Round {
 
   /// A timed call each; all are as cold as one another, but for the one that comes first, which has one before that.
   void begin_singles(const Group& members);
-  /// A burst each: a call that is not timed, and two that are.
-  void begin_bursts(const Group& members);
+  /// A burst each: a call that is not timed, and two that are. `last` comes last, so that its burst runs into its proof;
+  /// with `opens`, one more call of it that is not timed comes first.
+  void begin_bursts(const Group& members, std::size_t last, bool opens);
   /// `half` calls of one that are not timed, and as many that are; kMostTrials at most.
   void begin_proof(std::size_t candidate, std::size_t half);
   void end() { at_ = trials_ = 0; }
@@ -59,6 +60,7 @@ class Round {
 
   void clear();
   void add(std::size_t candidate, Call call);
+  void add_burst(std::size_t candidate);
 
   std::array<Trial, kMostTrials> trial_{};  ///< in the order of the calls
   std::array<std::uint64_t, kMostTrials> durations_{};

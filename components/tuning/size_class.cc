@@ -14,6 +14,9 @@ constexpr std::size_t kCompared = 3;
 constexpr std::size_t kAllCompared = 4;  ///< so few need no first round
 /// A shape's burst, or what queues hold, lasts for some calls; as many more of a proof are timed.
 constexpr std::size_t kFewestProof = 2, kMostProof = 8;
+/// What waits for hops and not for bytes is not flattered by either: a few calls do until a look gives more.
+constexpr std::uint64_t kBrief = 120'000;  ///< ns that such a call takes at most
+constexpr std::size_t kMostBriefProof = 4;
 constexpr std::uint64_t kProofTime = 4'000'000;  ///< ns of each half, where that is not too few calls or too many
 static_assert(2 * kMostProof <= SizeClass::kMostTrials);
 
@@ -58,11 +61,18 @@ SizeClass::Group SizeClass::promising(std::span<const Candidate> ways) const {
 }
 
 const Candidate& SizeClass::next() {
-  ++calls_;
   if (stage_ == Stage::settled && ++quiet_ > until_look()) begin_look(asked_);
-  if (!round_.under_way() || round_.over()) return candidates_[chosen_];
+  const std::size_t carrier = next_carrier();
+  if (carrier != carrier_) carries_since_ = calls_;
+  carrier_ = carrier;
+  ++calls_;
+  return candidates_[carrier];
+}
+
+std::size_t SizeClass::next_carrier() {
+  if (!round_.under_way() || round_.over()) return chosen_;
   const std::size_t candidate = round_.next();
-  return candidates_[barred_[candidate] ? chosen_ : candidate];
+  return barred_[candidate] ? chosen_ : candidate;
 }
 
 void SizeClass::took(std::uint64_t duration) {
@@ -94,14 +104,15 @@ void SizeClass::begin(Stage stage, const Group& members) {
   if (stage == Stage::first)
     round_.begin_singles(allowed);
   else
-    round_.begin_bursts(allowed);
+    round_.begin_bursts(allowed, chosen_, calls_ == 0);
 }
 
 void SizeClass::begin_proof(std::size_t candidate) {
   stage_ = Stage::proof;
   proved_[candidate] = true;
-  const std::uint64_t half = kProofTime / std::max<std::uint64_t>(measured_[candidate], 1);
-  round_.begin_proof(candidate, std::clamp<std::uint64_t>(half, kFewestProof, kMostProof));
+  const std::uint64_t call = std::max<std::uint64_t>(measured_[candidate], 1);
+  const std::size_t most = !was_settled_ && call < kBrief ? kMostBriefProof : kMostProof;
+  round_.begin_proof(candidate, std::clamp<std::uint64_t>(kProofTime / call, kFewestProof, most));
 }
 
 /// The chosen one, and up to `count` in all that are not slower than `factor` times the fastest.

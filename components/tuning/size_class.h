@@ -84,6 +84,8 @@ class SizeClass {
   std::uint64_t measured(std::size_t candidate) const { return measured_[candidate]; }
   std::size_t chosen_index() const { return chosen_; }
   std::uint64_t calls() const { return calls_; }
+  /// How many calls there had been when the chosen one began to carry those that it has carried in a row.
+  std::uint64_t found_after() const { return carrier_ == chosen_ ? carries_since_ : calls_; }
   /// Adds what each rail carried in a call.
   void carry(std::span<const std::uint64_t> bytes);
   /// Bytes that each rail has carried here.
@@ -91,6 +93,7 @@ class SizeClass {
 
  private:
   void begin(Stage stage, const Group& members);
+  std::size_t next_carrier();
   void begin_look(bool all);
   void choose_what_is_proved();
   void begin_proof(std::size_t candidate);
@@ -113,6 +116,8 @@ class SizeClass {
   Stage stage_;
   std::size_t chosen_ = 0;
   std::uint64_t calls_ = 0;
+  std::size_t carrier_ = 0;           ///< of the latest call
+  std::uint64_t carries_since_ = 0;   ///< calls before those in a row that it carried
   std::array<std::uint64_t, kMostRails> carried_{};
 
   Round round_;

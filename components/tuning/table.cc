@@ -62,12 +62,26 @@ void Table::make_class(std::size_t index, std::vector<Candidate> ways, const Siz
   if (barred_) classes_[index]->bar(AlgorithmChoice::incumbent);
 }
 
+/// Whether it is known what is fastest at the size beside.
+bool Table::settled_beside(std::size_t neighbour) const {
+  return neighbour < kSizeClasses && classes_[neighbour] && classes_[neighbour]->was_settled();
+}
+
+/// What was found fastest at half or at twice the size is a better guess than the plan's.
+void Table::begin_with_neighbours(std::size_t index, std::vector<Candidate>& ways) const {
+  for (const std::size_t neighbour : {index + 1, index - 1}) {
+    if (!settled_beside(neighbour)) continue;
+    const auto same = std::find(ways.begin(), ways.end(), classes_[neighbour]->chosen());
+    if (same != ways.end()) std::rotate(ways.begin(), same, same + 1);
+  }
+}
+
 /// What is far behind at half and at twice the size need not be tried at once. The first look, which is at all, puts it right
 /// where that was wrong.
 SizeClass::Group Table::promising(std::size_t index, std::span<const Candidate> ways) const {
   SizeClass::Group group{};
   for (const std::size_t neighbour : {index - 1, index + 1}) {
-    if (neighbour >= kSizeClasses || !classes_[neighbour] || !classes_[neighbour]->was_settled()) continue;
+    if (!settled_beside(neighbour)) continue;
     const SizeClass::Group there = classes_[neighbour]->promising(ways);
     std::transform(group.begin(), group.end(), there.begin(), group.begin(), std::logical_or<>());
   }
@@ -79,6 +93,7 @@ SizeClass& Table::class_of(std::size_t bytes) {
   const std::size_t index = size_class_of(bytes);
   if (!classes_[index]) {
     std::vector<Candidate> ways = candidates(index, terms_);
+    begin_with_neighbours(index, ways);
     const SizeClass::Group tried = promising(index, ways);
     make_class(index, std::move(ways), tried);
   }
@@ -182,7 +197,9 @@ std::string Table::story() const {
   const SizeClass& one = *classes_[over_class_];
   std::string text = "from " + size_text(static_cast<long long>(std::size_t{1} << over_class_)) + " bytes: " +
                      text_of(one.chosen(), rails_) + (changed_ ? ", a new choice" : ", kept") +
-                     (one.stage() == SizeClass::Stage::settled ? ", settled after " : " after ") +
+                     (one.stage() == SizeClass::Stage::settled
+                          ? ", found after " + std::to_string(one.found_after()) + ", settled after "
+                          : " after ") +
                      std::to_string(one.calls()) + " calls (";
   for (std::size_t i = 0; i < one.candidates().size(); ++i)
     text += (i == 0 ? "" : ", ") + text_of(one.candidates()[i], rails_) + " " + time_text(one.measured(i));

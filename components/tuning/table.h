@@ -77,6 +77,8 @@ class Table {
   bool learns(std::size_t bytes, std::size_t element) const;
   SizeClass& class_of(std::size_t bytes);
   void make_class(std::size_t index, std::vector<Candidate> ways, const SizeClass::Group& tried);
+  bool settled_beside(std::size_t neighbour) const;
+  void begin_with_neighbours(std::size_t index, std::vector<Candidate>& ways) const;
   SizeClass::Group promising(std::size_t index, std::span<const Candidate> ways) const;
   bool all_say(std::size_t flag) const;
   void apply_flags();

@@ -26,6 +26,23 @@ TEST(Table, TheFirstCallUsesWhatThePlanSays) {
     EXPECT_EQ(ranks.call(bytes, times({})).algorithm, learning().plan.choose(bytes, 4, 4));
 }
 
+/// Calls until what is fastest carries all of them.
+std::uint64_t found_after(std::size_t bytes, const Ranks::Duration& duration) {
+  Ranks ranks(learning());
+  ranks.calls(200, bytes, duration);
+  return ranks.at(2).size_class(size_class_of(bytes))->found_after();
+}
+
+TEST(Table, TheFastestIsFoundWithinTwentyCalls) {
+  using enum AlgorithmChoice;
+  EXPECT_LE(found_after(8, times({{doubling, 70}, {incumbent, 75}, {single_step, 90}})), 8U);
+  EXPECT_LE(found_after(8, times({{doubling, 70}, {incumbent, 75}, {single_step, 60}})), 20U);
+  EXPECT_LE(found_after(8, times({{doubling, 70}, {incumbent, 60}, {single_step, 90}})), 20U);
+  EXPECT_LE(found_after(8192, times({{doubling, 110}, {incumbent, 140}, {mesh, 130}, {single_step, 150}})), 20U);
+  EXPECT_LE(found_after(1 << 20, times({{ring, 6700}, {mesh, 7000}, {incumbent, 12000}})), 20U);
+  EXPECT_LE(found_after(1 << 20, times({{ring, 7000}, {mesh, 6700}, {incumbent, 12000}})), 20U);
+}
+
 /// By how much more time the first thousand calls take than if the best way had been known, as a part of theirs: in trials of
 /// slower ways, and in agreements of `meeting` microseconds each.
 double cost_of_learning(std::size_t bytes, double meeting, const Ranks::Duration& duration) {
@@ -61,6 +78,14 @@ TEST(Table, ANeighbourSparesTrials) {
   for (int i = 0; i < 49; ++i) tried.push_back(ranks.call(8192, after));
   for (const AlgorithmChoice behind : {halving, incumbent}) EXPECT_EQ(std::count(tried.begin(), tried.end(), Candidate{behind}), 0);
   EXPECT_EQ(ranks.chosen(8192).algorithm, mesh);
+}
+
+TEST(Table, WhatIsFastestAtHalfTheSizeComesFirst) {
+  using enum AlgorithmChoice;
+  Ranks ranks(learning());
+  ranks.calls(60, 4096, times({{mesh, 100}}));
+  ASSERT_EQ(ranks.chosen(4096).algorithm, mesh);
+  EXPECT_EQ(ranks.call(8192, times({})).algorithm, mesh);
 }
 
 TEST(Table, WhereANeighbourMisleadsALookPutsItRight) {

@@ -55,7 +55,7 @@ TEST(Table, WhatIsFastInTrialsOnlyIsNotTaken) {
   int flattered = 0;
   for (int i = 0; i < 20000; ++i) {
     flattered += ranks.call(kSize, time).algorithm == AlgorithmChoice::halving ? 1 : 0;
-    if (i == 60) {
+    if (i == 64) {
       EXPECT_EQ(ranks.chosen(kSize).algorithm, AlgorithmChoice::mesh);
     }
   }

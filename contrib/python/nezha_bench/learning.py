@@ -28,7 +28,8 @@ class Cost:
 
     size: int
     us: float          # a late call, as it was learned
-    settled: list      # calls until settled, by round; None where it was not
+    found: list        # calls until what was settled on carried them, by round; None where nothing was
+    settled: list      # and until that was sure
     cost: float
     floor: float       # what the frozen launches differ by
     over_plain: object  # Estimate of the ratio to the late calls without learning
@@ -65,7 +66,7 @@ class _Launcher:
 
 
 def measure(lab, launcher, count, deadline, step):
-    """[{kind: {size: members}}] by round, LEARNS with "settled" and "way" beside."""
+    """[{kind: {size: members}}] by round, LEARNS with what story() says beside."""
     rounds = []
     with tempfile.TemporaryDirectory() as directory:
         for number in range(count):
@@ -92,9 +93,12 @@ def _order(number):
 
 
 def story(words, size):
-    """What the log says of a size: {"settled": calls or None, "way": of that time}."""
-    found = re.search(rf"from {size_text(size).lower()} bytes: (.*?), (?:kept|a new choice), settled after (\d+) calls", words)
-    return {"settled": int(found[2]), "way": found[1]} if found else {"settled": None, "way": None}
+    """What the log says of a size: {"found": calls or None, "settled": calls or None, "way": of that time}."""
+    said = re.search(rf"from {size_text(size).lower()} bytes: (.*?), (?:kept|a new choice), "
+                     rf"found after (\d+), settled after (\d+) calls", words)
+    if not said:
+        return {"found": None, "settled": None, "way": None}
+    return {"found": int(said[2]), "settled": int(said[3]), "way": said[1]}
 
 
 def _late(each):
@@ -121,7 +125,7 @@ def _cost(rounds, size):
         return [_late(members["each_us"]) for members in launches(kind)]
 
     frozen, again = _excess(launches(FROZEN)), _excess(launches(AGAIN))
-    return Cost(size, statistics.median(late(FROZEN)), [found[LEARNS]["settled"] for found in rounds],
+    return Cost(size, statistics.median(late(FROZEN)), *([found[LEARNS][word] for found in rounds] for word in ("found", "settled")),
                 (_excess(launches(LEARNS)) - (frozen + again) / 2) / CALLS, abs(frozen - again) / CALLS,
                 stats.estimate(stats.pair_ratios(late(FROZEN), late(PLAIN))),
                 stats.noise_floor(stats.pair_ratios(late(AGAIN), late(FROZEN))), [found[LEARNS]["way"] for found in rounds])

@@ -2,6 +2,7 @@
 """What bench --learning prints."""
 
 import collections
+import statistics
 import sys
 
 from rich.console import Console
@@ -9,8 +10,9 @@ from rich.console import Console
 from . import learning, rounds, table
 from .sizes import size_text
 
-_READING = (f"us: a late call with what was learned, median. settled: calls until then, the most of the rounds. cost: of learning, "
-            f"in the first {learning.CALLS} calls; its floor is what two launches with the same table differ by.",
+_READING = ("us: a late call with what was learned, median. found: calls until the way that was settled on carried all, the "
+            "median of the rounds and the most; settled: until it had given proof as well.",
+            f"cost: of learning, in the first {learning.CALLS} calls; its floor is what two launches with the same table differ by.",
             "/ plain: the learned way's time over that without learning, median of the rounds' ratios with its interval; its "
             "floor is what the learned way differs from itself by.")
 
@@ -22,14 +24,14 @@ def run(launcher, count):
         found = learning.measure(lab, launcher, count, seconds, lambda text: print(f"{case.name}: {text}", file=sys.stderr))
     console = Console(highlight=False)
     table.say(console, table.heading(vars(case), count))
-    table.print_table(console, ["size", "us", "way", "settled", "cost", "floor", "/ plain", "floor"],
+    table.print_table(console, ["size", "us", "way", "found", "settled", "cost", "floor", "/ plain", "floor"],
                       [_cells(cost) for cost in learning.summarise(found)])
     table.say(console, _READING)
 
 
 def _cells(cost):
     ratio = cost.over_plain
-    texts = (size_text(cost.size), f"{cost.us:.1f}", _ways(cost.ways), _settled(cost.settled), _percent(cost.cost),
+    texts = (size_text(cost.size), f"{cost.us:.1f}", _ways(cost.ways), _calls(cost.found), _calls(cost.settled), _percent(cost.cost),
              _percent(cost.floor), f"{ratio.median:.3f} [{ratio.low:.3f} {ratio.high:.3f}]", _percent(cost.plain_floor))
     return [(text, None) for text in texts]
 
@@ -40,8 +42,8 @@ def _ways(ways):
     return counts[0][0] if len(counts) == 1 else ", ".join(f"{way} {count}" for way, count in counts)
 
 
-def _settled(calls):
-    return "never" if None in calls else str(max(calls))
+def _calls(calls):
+    return "never" if None in calls else f"{statistics.median_high(calls)}-{max(calls)}"
 
 
 def _percent(part):
