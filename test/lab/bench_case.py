@@ -84,7 +84,23 @@ def launch(competitor, times, nezha=None, **members):
     return Launch(competitor, header, sizes)
 
 
-def measured(rounds, limits, subject="nezha", case="1+1"):
-    """rounds: a list of {who: Launch}, the subject again as 'again'."""
-    competitors = [subject] + [who for who in rounds[0] if who not in (subject, "again")]
-    return Measured(PRESETS[case], subject, competitors, rounds=rounds, limits=limits)
+# Of the made-up rounds below: microseconds by size, calls that the rails carried of 10, and the limits' seconds.
+SIZES = {1024: 50.0, 1 << 20: 6000.0}
+CARRIED = {1024: 0, 1 << 20: 12}
+LIMITS = {1024: 0.0, 1 << 20: 0.005}
+
+
+def rounds(count=6, nezha=CARRIED):
+    """Load grows from round to round; Open MPI takes half as long again at 1 KiB and twice as long at 1 MiB."""
+    def one(load):
+        own = {size: load * us for size, us in SIZES.items()}
+        return {"nezha": launch("nezha", own, nezha), "again": launch("nezha", own, nezha),
+                "ompi-all": launch("ompi-all", {1024: 1.5 * own[1024], 1 << 20: 2.0 * own[1 << 20]})}
+
+    return [one(1.0 + 0.1 * number) for number in range(count)]
+
+
+def measured(launches, limits, subject="nezha", case="1+1"):
+    """launches: a list of {who: Launch}, the subject again as 'again'."""
+    competitors = [subject] + [who for who in launches[0] if who not in (subject, "again")]
+    return Measured(PRESETS[case], subject, competitors, rounds=launches, limits=limits)

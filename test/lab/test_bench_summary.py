@@ -10,7 +10,7 @@ import tempfile
 import unittest
 from unittest import mock
 
-from bench_case import launch, measured
+from bench_case import CARRIED, LIMITS, SIZES, launch, measured, rounds
 from lab_case import script
 from nezha_bench import (carried, choices, cli, demo, document, instructions, memory, picture, progress, stats, story, summary,
                          table)
@@ -22,23 +22,6 @@ from nezha_bench.output import OsuReader, read_json_line
 from nezha_bench.rounds import Measured, measure
 from nezha_bench.sizes import parse_sizes, size_text
 from rich.console import Console
-
-SIZES = {1024: 50.0, 1 << 20: 6000.0}
-CARRIED = {1024: 0, 1 << 20: 12}
-
-
-def rounds(count=6, nezha=CARRIED):
-    """Load grows from round to round; Open MPI takes half as long again at 1 KiB and twice as long at 1 MiB."""
-    def one(load):
-        own = {size: load * us for size, us in SIZES.items()}
-        return {"nezha": launch("nezha", own, nezha), "again": launch("nezha", own, nezha),
-                "ompi-all": launch("ompi-all", {1024: 1.5 * own[1024], 1 << 20: 2.0 * own[1 << 20]})}
-
-    return [one(1.0 + 0.1 * number) for number in range(count)]
-
-
-LIMITS = {1024: 0.0, 1 << 20: 0.005}
-
 
 class Options(unittest.TestCase):
     def refused(self, *words):

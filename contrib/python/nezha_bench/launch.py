@@ -7,6 +7,7 @@ import tempfile
 import threading
 import time
 
+from . import stolen
 from .competitors import GLOO
 from .errors import BenchError
 from .output import OsuReader, read_json_line
@@ -16,7 +17,8 @@ _TAIL = 2000
 
 @dataclasses.dataclass
 class Launch:
-    """What one launch printed; sizes maps bytes to the program's members for that size, words are those on standard error."""
+    """What one launch printed; sizes maps bytes to the program's members for that size and
+    stolen.MEMBER, words are those on standard error."""
 
     competitor: str
     header: dict = dataclasses.field(default_factory=dict)
@@ -34,7 +36,8 @@ def run(lab, launcher, competitor, deadline_seconds, on_size=lambda size: None, 
     launch = Launch(competitor)
     read = OsuReader().read if launcher.programs.osu and competitor != GLOO else read_json_line
     wanted = launcher.effort.sizes
-    done = follow(lab, arguments, keywords, deadline_seconds, lambda line: _take(read(line), launch, wanted, on_size), watch)
+    host = stolen.Watch()
+    done = follow(lab, arguments, keywords, deadline_seconds, lambda line: _take(read(line), launch, wanted, host, on_size), watch)
     launch.seconds, launch.words = done.seconds, done.words
     _check(launch, wanted, done, arguments)
     return launch
@@ -79,7 +82,7 @@ def follow(lab, arguments, keywords, deadline_seconds, take, watch=None):
         return Followed(job.returncode, expired.is_set(), seconds, errors.read())
 
 
-def _take(found, launch, wanted, on_size):
+def _take(found, launch, wanted, host, on_size):
     """OSU's program also measures every power of two that lies between those that are wanted."""
     if found is None:
         return
@@ -88,8 +91,9 @@ def _take(found, launch, wanted, on_size):
         launch.header = {**members, **launch.header}  # OSU's comes in several lines, its name first
     else:
         size = members.pop("size")
+        part = host.part()
         if size in wanted:
-            launch.sizes[size] = members
+            launch.sizes[size] = {**members, stolen.MEMBER: part}
             on_size(size)
 
 

@@ -12,7 +12,7 @@ import re
 import statistics
 import tempfile
 
-from . import launch, stats
+from . import launch, stats, stolen
 from .competitors import NEZHA, Launcher
 from .sizes import size_text
 
@@ -32,6 +32,7 @@ class Cost:
     settled: list      # and until that was sure
     cost: float
     floor: float       # what the frozen launches differ by
+    restless: bool     # the host took processor time in too many rounds, and all count
     over_plain: object  # Estimate of the ratio to the late calls without learning
     plain_floor: float
     ways: list
@@ -118,6 +119,9 @@ def summarise(rounds):
 
 
 def _cost(rounds, size):
+    calm = stolen.counted(rounds, rounds[0])
+    rounds = calm or rounds
+
     def launches(kind):
         return [found[kind] for found in rounds]
 
@@ -126,6 +130,6 @@ def _cost(rounds, size):
 
     frozen, again = _excess(launches(FROZEN)), _excess(launches(AGAIN))
     return Cost(size, statistics.median(late(FROZEN)), *([found[LEARNS][word] for found in rounds] for word in ("found", "settled")),
-                (_excess(launches(LEARNS)) - (frozen + again) / 2) / CALLS, abs(frozen - again) / CALLS,
+                (_excess(launches(LEARNS)) - (frozen + again) / 2) / CALLS, abs(frozen - again) / CALLS, calm is None,
                 stats.estimate(stats.pair_ratios(late(FROZEN), late(PLAIN))),
                 stats.noise_floor(stats.pair_ratios(late(AGAIN), late(FROZEN))), [found[LEARNS]["way"] for found in rounds])

@@ -7,7 +7,7 @@ import sys
 
 from rich.console import Console
 
-from . import learning, rounds, table
+from . import learning, rounds, stolen, table
 from .sizes import size_text
 
 _READING = ("us: a late call with what was learned, median. found: calls until the way that was settled on carried all, the "
@@ -22,17 +22,24 @@ def run(launcher, count):
     seconds = rounds.deadline(launcher.effort, case.nodes) + 60
     with case.lab() as lab:
         found = learning.measure(lab, launcher, count, seconds, lambda text: print(f"{case.name}: {text}", file=sys.stderr))
+    costs = learning.summarise(found)
     console = Console(highlight=False)
     table.say(console, table.heading(vars(case), count))
     table.print_table(console, ["size", "us", "way", "found", "settled", "cost", "floor", "/ plain", "floor"],
-                      [_cells(cost) for cost in learning.summarise(found)])
-    table.say(console, _READING)
+                      [_cells(cost) for cost in costs])
+    table.say(console, [*_READING, *stolen.sentences(stolen.summarise(_measurements(found)), any(cost.restless for cost in costs))])
+
+
+def _measurements(found):
+    for kinds in found:
+        for sizes in kinds.values():
+            yield from sizes.values()
 
 
 def _cells(cost):
     ratio = cost.over_plain
     texts = (size_text(cost.size), f"{cost.us:.1f}", _ways(cost.ways), _calls(cost.found), _calls(cost.settled), _percent(cost.cost),
-             _percent(cost.floor), f"{ratio.median:.3f} [{ratio.low:.3f} {ratio.high:.3f}]", _percent(cost.plain_floor))
+             _percent(cost.floor), f"{ratio.median:.3f} [{ratio.low:.3f} {ratio.high:.3f}]", _percent(cost.plain_floor) + (" s" if cost.restless else ""))
     return [(text, None) for text in texts]
 
 

@@ -4,7 +4,7 @@
 import dataclasses
 import statistics
 
-from . import carried, stats
+from . import carried, stats, stolen
 from .competitors import AGAIN, WITH_COMPONENT
 from .errors import BenchError
 
@@ -25,12 +25,18 @@ def summarise(measured, statistic=AVERAGE):
         "case": dataclasses.asdict(measured.case), "rounds": len(measured.rounds), "statistic": statistic,
         "interrupted": measured.interrupted, "subject": measured.subject, "competitors": measured.competitors,
         "sizes": rows, "middle_gain": _middle_gain(rows), "memory": measured.memory,
-        "instructions": measured.instructions, "invalid": _invalid(measured),
+        "instructions": measured.instructions, "stolen": stolen.summarise(_measurements(measured)), "invalid": _invalid(measured),
     }
 
 
 def _launches(measured, who):
     return [launches[who] for launches in measured.rounds]
+
+
+def _measurements(measured):
+    for launches in measured.rounds:
+        for launch in launches.values():
+            yield from launch.sizes.values()
 
 
 def _invalid(measured):
@@ -50,26 +56,24 @@ def _is_osu(launches):
 
 
 def _row(measured, size, member):
-    def values(who, name=member):
-        return [launch.sizes[size].get(name) for launch in _launches(measured, who)]
-
-    subject = values(measured.subject)
-    floor = stats.noise_floor(stats.pair_ratios(values(AGAIN), subject))
+    samples = stolen.Samples(measured.rounds, size)
+    floor = stats.noise_floor(samples.ratios(AGAIN, measured.subject, member))
     limit = measured.limits[size] * 1e6
     row = {"size": size, "limit_us": limit, "noise_floor": floor, "competitors": {}}
     for who in measured.competitors:
-        times = values(who)
-        cell = {"us": dataclasses.asdict(stats.estimate(times)), "cpu_s_per_gib": _median(values(who, "cpu_s_per_gib"))}
+        times = samples.times(who, member)
+        cell = {"us": dataclasses.asdict(stats.estimate(times)), "cpu_s_per_gib": _median(samples.times(who, "cpu_s_per_gib"))}
         if limit > 0:
             cell["of_limit"] = dataclasses.asdict(stats.estimate([limit / time for time in times]))
         if who in WITH_COMPONENT:
             cell["carried_by"] = carried.by_size(_launches(measured, who))[size]
         if who != measured.subject:
-            ratio = stats.estimate(stats.pair_ratios(times, subject))
+            ratio = stats.estimate(samples.ratios(who, measured.subject, member))
             cell["over_subject"] = dataclasses.asdict(ratio)
             cell["subject_is"] = stats.verdict(ratio, floor)
         row["competitors"][who] = cell
     row["best_competitor"] = _best(row, measured.subject)
+    row["restless"] = samples.restless
     return row
 
 

@@ -5,7 +5,7 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from . import carried, stats
+from . import carried, stats, stolen
 from .competitors import LABELS, SHORT, WITH_COMPONENT
 from .sizes import size_text
 
@@ -82,7 +82,7 @@ def _cells(summary, row):
         if who != summary["subject"]:
             cell = row["competitors"][who]
             cells += [(_time(cell["us"]["median"]) + _mark(cell), None), ratio_cell(cell["over_subject"], cell["subject_is"])]
-    return cells + [(f"{100 * row['noise_floor']:.1f}%", "dim")]
+    return cells + [(f"{100 * row['noise_floor']:.1f}%" + (" s" if row["restless"] else ""), "dim")]
 
 
 def _cpu_cells(summary, row):
@@ -138,6 +138,7 @@ def _reading(summary):
            "= not resolvable (less than the A/A floor, or 1 lies in the interval).")
     if set(summary["competitors"]) & set(WITH_COMPONENT):
         yield "i: Open MPI's own allreduce carried Nezha's calls; p: some of them."
+    yield from stolen.sentences(summary["stolen"], any(row["restless"] for row in summary["sizes"]))
     if summary["middle_gain"]:
         yield f"Best competitor / {subject}, geometric mean from 8K to 4M: {summary['middle_gain']:.3f}"
 
