@@ -38,6 +38,13 @@ constexpr std::uint64_t kGroup = 8;  ///< calls whose smallest duration is a lev
 constexpr double kDrift = 1.3;
 constexpr std::uint64_t kDriftRarer = 16;  ///< a drift may bring a look so many times sooner than patience would
 
+/// Whether trials have flattered the other one at least as much as this one. Ways on all rails go alike, and one rail is
+/// flattered more than several; Open MPI's own is like none of ours.
+bool flattered_alike(const Candidate& one, const Candidate& other) {
+  const auto own = [](const Candidate& way) { return way.algorithm != AlgorithmChoice::incumbent; };
+  return own(one) && own(other) && (other.one_rail || !one.one_rail);
+}
+
 }  // namespace
 
 SizeClass::SizeClass(std::vector<Candidate> candidates, const Group& tried, bool learn)
@@ -170,15 +177,16 @@ bool SizeClass::decide(std::span<const std::uint64_t, kMostTrials> agreed) {
   return chosen_ != before;
 }
 
-/// What has flattered one way on one rail has flattered all of them: they need not each be found out.
+/// By how much trials have flattered one way they have flattered others: they need not each be found out. That does not
+/// follow from one on all rails that was only proved because its trial was the best.
 void SizeClass::take_proof(std::span<const std::uint64_t, kMostTrials> agreed) {
   const std::size_t one = round_.first();
   const std::uint64_t trial = measured_[one];
   read(agreed);
-  if (!candidates_[one].one_rail || trial == kUnknown || measured_[one] <= trial) return;
+  if (trial == kUnknown || measured_[one] <= trial || (one != chosen_ && !candidates_[one].one_rail)) return;
   const double more = static_cast<double>(measured_[one]) / static_cast<double>(std::max<std::uint64_t>(trial, 1));
   for (std::size_t i = 0; i < candidates_.size(); ++i)
-    if (candidates_[i].one_rail && !proved_[i] && measured_[i] != kUnknown)
+    if (flattered_alike(candidates_[one], candidates_[i]) && !proved_[i] && measured_[i] != kUnknown)
       measured_[i] = static_cast<std::uint64_t>(static_cast<double>(measured_[i]) * more);
 }
 

@@ -2,11 +2,13 @@
 """Measurements during which the host of a virtual machine took processor time; needs no lab."""
 
 import io
+import os
 import tempfile
 import unittest
 
 from bench_case import LIMITS, measured, rounds
 from nezha_bench import stolen, summary, table
+from nezha_lab import awake
 from rich.console import Console
 
 
@@ -54,6 +56,28 @@ class Stolen(unittest.TestCase):
             self.assertEqual(watch.part(), 0.0)
             ticks(20, 0, 20, 150, 0, 0, 0, 15, 9, 0)
             self.assertEqual(watch.part(), 0.1)
+
+
+class Awake(unittest.TestCase):
+    def test_the_request_lasts_as_long_as_the_file_is_open(self):
+        with tempfile.TemporaryDirectory() as place:
+            path = f"{place}/device"
+            with open(path, "wb"):
+                pass
+            with awake.processors(path) as held:
+                self.assertTrue(held)
+                with open(path, "rb") as device:
+                    self.assertEqual(device.read(), bytes(4))
+                self.assertIn(path, self.open_files())
+            self.assertNotIn(path, self.open_files())
+
+    @staticmethod
+    def open_files():
+        return [os.path.realpath(f"/proc/self/fd/{number}") for number in os.listdir("/proc/self/fd")]
+
+    def test_a_machine_that_does_not_let_us_is_measured_all_the_same(self):
+        with awake.processors("/nonexistent/device") as held:
+            self.assertFalse(held)
 
 
 if __name__ == "__main__":

@@ -79,6 +79,22 @@ TEST(Table, WhatFlattersOneWayOnOneRailFlattersAll) {
   EXPECT_LE(narrow, 24) << "trials of both, and one proof";
 }
 
+/// Where trials make all ways look faster than they are, the rest need not give proof after the chosen one.
+TEST(Table, WhatFlattersAllAlikeChangesNothing) {
+  Ranks ranks(learning());
+  const auto usual = times({{AlgorithmChoice::ring, 430}, {AlgorithmChoice::mesh, 460}, {AlgorithmChoice::halving, 480}});
+  Candidate before{};
+  int run = 0;
+  const Ranks::Duration time = [&](const Candidate& way, int rank) {
+    if (rank == 0) run = way == before ? run + 1 : 0;
+    before = way;
+    return usual(way, rank) * (run > 6 ? 1.5 : 1);
+  };
+  ranks.calls(60, kSize, time);
+  EXPECT_EQ(ranks.chosen(kSize).algorithm, AlgorithmChoice::ring);
+  EXPECT_LE(ranks.at(0).size_class(size_class_of(kSize))->found_after(), 13U);
+}
+
 TEST(Table, WhatBecomesFasterByItselfIsNoReasonToLook) {
   Ranks ranks(learning());
   double factor = 3;

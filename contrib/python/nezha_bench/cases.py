@@ -1,9 +1,10 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """The clusters that are compared on: how many nodes, and what rails of what rate."""
 
+import contextlib
 import dataclasses
 
-from nezha_lab import Lab
+from nezha_lab import Lab, awake
 from nezha_lab.spec import LabSpec, bits_per_second
 
 from .errors import BenchError
@@ -18,9 +19,11 @@ class Case:
     rails: tuple
     node_rates: tuple = ()
 
+    @contextlib.contextmanager
     def lab(self):
-        """Not up yet."""
-        return Lab(self.nodes, list(self.rails), node_rates=list(self.node_rates))
+        """To measure on: the machine's processors stay awake while it is up."""
+        with awake.processors(), Lab(self.nodes, list(self.rails), node_rates=list(self.node_rates)) as lab:
+            yield lab
 
     def rates(self):
         """rates[node][rail] in bits per second, None where unshaped. Raises LabError for a rate that is none."""

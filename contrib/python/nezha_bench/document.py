@@ -8,12 +8,14 @@ import os
 import platform
 import sys
 
+from nezha_lab import awake
+
 FORMAT = 1
 
 
 def machine():
     return {"kernel": platform.release(), "processor": _processor(), "cores": len(os.sched_getaffinity(0)),
-            "load": os.getloadavg()}
+            "load": os.getloadavg(), "kept_awake": os.access(awake.DEVICE, os.W_OK)}
 
 
 def _processor():

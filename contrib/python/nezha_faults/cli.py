@@ -6,7 +6,7 @@ import dataclasses
 import os
 import sys
 
-from nezha_lab import Lab
+from nezha_lab import Lab, awake
 from nezha_lab.leaving import exit_status
 
 from nezha_bench import document
@@ -136,7 +136,8 @@ def run(options):
     session, whole = Session(options), document.start()
     whole["cases"] = {}
     for case in cases:
-        whole["cases"][case] = session.measure(case)
+        with awake.processors():
+            whole["cases"][case] = session.measure(case)
         if options.json:
             document.write(whole, options.json)
     for line in table.lines(whole["cases"]):
