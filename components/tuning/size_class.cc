@@ -33,6 +33,7 @@ constexpr std::uint64_t kMostDearer = 8;    ///< a way that was much slower once
 
 constexpr double kFirstMargin = 0.03;
 constexpr double kMostMargin = 0.25;
+constexpr double kClearLead = 0.1;  ///< of trials of ways that trials flatter alike
 
 constexpr std::uint64_t kGroup = 8;  ///< calls whose smallest duration is a level
 constexpr double kDrift = 1.3;
@@ -43,6 +44,10 @@ constexpr std::uint64_t kDriftRarer = 16;  ///< a drift may bring a look so many
 bool flattered_alike(const Candidate& one, const Candidate& other) {
   const auto own = [](const Candidate& way) { return way.algorithm != AlgorithmChoice::incumbent; };
   return own(one) && own(other) && (other.one_rail || !one.one_rail);
+}
+
+bool of_one_kind(const Candidate& one, const Candidate& other) {
+  return flattered_alike(one, other) && flattered_alike(other, one);
 }
 
 }  // namespace
@@ -171,19 +176,30 @@ bool SizeClass::decide(std::span<const std::uint64_t, kMostTrials> agreed) {
     begin(Stage::compared, best(kCompared, kFarBehind));
     if (round_.one_burst()) settle();  // nothing is near
   } else {
+    if (stage_ == Stage::compared) follow_a_clear_lead();
     choose_what_is_proved();
   }
   if (chosen_ != before) usual_ = kUnknown;
   return chosen_ != before;
 }
 
-/// By how much trials have flattered one way they have flattered others: they need not each be found out. That does not
-/// follow from one on all rails that was only proved because its trial was the best.
+/// Where one of its kind is far ahead of the chosen one, that one need not give proof, if it would be many calls of the
+/// slower one.
+void SizeClass::follow_a_clear_lead() {
+  std::size_t best = chosen_;
+  for (std::size_t i = 0; i < candidates_.size(); ++i)
+    if (!barred_[i] && of_one_kind(candidates_[i], candidates_[chosen_]) && measured_[i] < measured_[best]) best = i;
+  if (faster(best, kClearLead) && kMostProof * measured_[best] < kProofTime) chosen_ = best;
+}
+
+/// By how much trials have flattered one way they have flattered others: they need not each be found out. For ways on all
+/// rails that is taken on the chosen one's word, and at first only: looks find out where it was flattered alone.
 void SizeClass::take_proof(std::span<const std::uint64_t, kMostTrials> agreed) {
   const std::size_t one = round_.first();
   const std::uint64_t trial = measured_[one];
   read(agreed);
-  if (trial == kUnknown || measured_[one] <= trial || (one != chosen_ && !candidates_[one].one_rail)) return;
+  if (trial == kUnknown || measured_[one] <= trial) return;
+  if (!candidates_[one].one_rail && (was_settled_ || one != chosen_)) return;
   const double more = static_cast<double>(measured_[one]) / static_cast<double>(std::max<std::uint64_t>(trial, 1));
   for (std::size_t i = 0; i < candidates_.size(); ++i)
     if (flattered_alike(candidates_[one], candidates_[i]) && !proved_[i] && measured_[i] != kUnknown)

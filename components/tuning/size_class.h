@@ -95,6 +95,7 @@ class SizeClass {
   void begin(Stage stage, const Group& members);
   std::size_t next_carrier();
   void begin_look(bool all);
+  void follow_a_clear_lead();
   void choose_what_is_proved();
   void begin_proof(std::size_t candidate);
   void take_proof(std::span<const std::uint64_t, kMostTrials> agreed);

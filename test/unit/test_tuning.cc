@@ -40,6 +40,7 @@ TEST(Table, TheFastestIsFoundWithinTwentyCalls) {
   EXPECT_LE(found_after(8, times({{doubling, 70}, {incumbent, 60}, {single_step, 90}})), 20U);
   EXPECT_LE(found_after(8192, times({{doubling, 110}, {incumbent, 140}, {mesh, 130}, {single_step, 150}})), 20U);
   EXPECT_LE(found_after(1 << 20, times({{ring, 6700}, {mesh, 7000}, {incumbent, 12000}})), 20U);
+  EXPECT_LE(found_after(32768, times({{ring, 300}, {incumbent, 310}, {mesh, 210}, {halving, 290}})), 13U);
   EXPECT_LE(found_after(1 << 20, times({{ring, 7000}, {mesh, 6700}, {incumbent, 12000}})), 20U);
 }
 
