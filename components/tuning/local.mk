@@ -10,7 +10,8 @@ engine_sources += \
 	%D%/size_class.cc %D%/size_class.h \
 	%D%/table.cc %D%/table.h \
 	%D%/table_file.cc %D%/table_file.h \
-	%D%/table_reader.cc
+	%D%/table_reader.cc \
+	%D%/usual_time.cc %D%/usual_time.h
 
 gtest_programs += test/unit/test_tuning test/unit/test_tuning_changes test/unit/test_candidates test/unit/test_table_file \
 	test/unit/test_recall

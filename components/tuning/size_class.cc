@@ -35,8 +35,6 @@ constexpr double kFirstMargin = 0.03;
 constexpr double kMostMargin = 0.25;
 constexpr double kClearLead = 0.1;  ///< of trials of ways that trials flatter alike
 
-constexpr std::uint64_t kGroup = 8;  ///< calls whose smallest duration is a level
-constexpr double kDrift = 1.3;
 constexpr std::uint64_t kDriftRarer = 16;  ///< a drift may bring a look so many times sooner than patience would
 
 /// Whether trials have flattered the other one at least as much as this one. Ways on all rails go alike, and one rail is
@@ -88,15 +86,10 @@ std::size_t SizeClass::next_carrier() {
 }
 
 void SizeClass::took(std::uint64_t duration) {
-  if (round_.under_way()) {
-    if (!barred_[round_.current()]) round_.took(duration);
-    return;
-  }
-  group_ = std::min(group_, duration);
-  if (++grouped_ < kGroup) return;
-  level_ = group_;
-  group_ = kUnknown;
-  grouped_ = 0;
+  if (!round_.under_way())
+    level_.took(duration);
+  else if (!barred_[round_.current()])
+    round_.took(duration);
 }
 
 void SizeClass::recall(const Candidate& candidate, std::uint64_t duration) {
@@ -179,7 +172,7 @@ bool SizeClass::decide(std::span<const std::uint64_t, kMostTrials> agreed) {
     if (stage_ == Stage::compared) follow_a_clear_lead();
     choose_what_is_proved();
   }
-  if (chosen_ != before) usual_ = kUnknown;
+  if (chosen_ != before) level_.forget_usual();
   return chosen_ != before;
 }
 
@@ -234,8 +227,7 @@ void SizeClass::settle() {
   was_settled_ = true;
   round_.end();
   quiet_ = 0;
-  level_ = group_ = kUnknown;
-  grouped_ = 0;
+  level_.interrupt();
   set_price();
 }
 
@@ -277,20 +269,14 @@ void SizeClass::begin_look(bool all) {
 }
 
 std::uint64_t SizeClass::take_level() {
-  return stage_ == Stage::settled ? std::exchange(level_, kUnknown) : kUnknown;
+  return stage_ == Stage::settled ? level_.take() : kUnknown;
 }
 
 bool SizeClass::follow(std::uint64_t level) {
   if (level == kUnknown || stage_ != Stage::settled) return false;
-  const std::uint64_t before = usual_ == kUnknown ? measured_[chosen_] : usual_;
-  const double change = static_cast<double>(level) / static_cast<double>(std::max<std::uint64_t>(before, 1));
-  if (before == kUnknown || change < kDrift) {
-    // Processes warm up; the others have become faster too.
-    if (usual_ == kUnknown || change < 1 / kDrift) usual_ = level;
-    return false;
-  }
+  if (!level_.risen(level, measured_[chosen_])) return false;
   if (quiet_ < patience_ / kDriftRarer || quiet_ < paid_soon_) return false;
-  usual_ = kUnknown;
+  level_.forget_usual();
   begin_look(true);
   return true;
 }

@@ -21,6 +21,7 @@
 
 #include "tuning/candidate.h"
 #include "tuning/candidates.h"
+#include "tuning/usual_time.h"
 #include "tuning/round.h"
 #include "util/clock.h"
 
@@ -64,8 +65,7 @@ class SizeClass {
   /// There is reason to look at all candidates again: as soon as a look is paid for in small part, at the latest after the
   /// round that is under way.
   void look_again() { asked_ = true; }
-  /// The smallest duration among the latest full group of calls of the chosen candidate, as the paper's timer averages
-  /// over ten; kUnknown when there was none since the last time this was asked.
+  /// The chosen candidate's level here (usual_time.h), to be agreed on; kUnknown when there is none.
   std::uint64_t take_level();
   /// The agreed level. True when it is so much higher than before that a look was begun.
   bool follow(std::uint64_t level);
@@ -133,10 +133,7 @@ class SizeClass {
   bool asked_ = false;              ///< somebody has asked for a look
   unsigned looks_ = 0;
   double margin_;                   ///< by how much another must be faster
-  std::uint64_t level_ = kUnknown;  ///< smallest duration of the latest full group
-  std::uint64_t group_ = kUnknown;  ///< and of the one that is not full yet
-  std::uint64_t grouped_ = 0;       ///< calls in it
-  std::uint64_t usual_ = kUnknown;  ///< agreed level
+  UsualTime level_;                     ///< of the chosen one
 };
 
 const char* name_of(SizeClass::Stage stage);

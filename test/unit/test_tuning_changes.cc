@@ -5,9 +5,35 @@
 #include <random>
 
 #include "table_ranks.h"
+#include "tuning/usual_time.h"
 
 namespace nezha {
 namespace {
+
+TEST(UsualTime, IsTheLeastOfEachGroupAndOfferedOnce) {
+  UsualTime level;
+  for (const std::uint64_t duration : {90, 80, 70, 80, 90, 95, 99}) level.took(duration);
+  EXPECT_EQ(level.take(), UsualTime::kUnknown);
+  level.took(75);
+  EXPECT_EQ(level.take(), 70U);
+  EXPECT_EQ(level.take(), UsualTime::kUnknown);
+  for (int i = 0; i < 7; ++i) level.took(10);
+  level.interrupt();
+  for (int i = 0; i < 8; ++i) level.took(50);
+  EXPECT_EQ(level.take(), 50U);
+}
+
+TEST(UsualTime, RisesAboveWhatIsUsualAndFallsWithIt) {
+  UsualTime level;
+  EXPECT_TRUE(level.risen(140, 100));
+  EXPECT_FALSE(level.risen(120, 100));
+  EXPECT_FALSE(level.risen(150, 1)) << "120 is usual now";
+  EXPECT_FALSE(level.risen(60, 1));
+  EXPECT_TRUE(level.risen(100, 1)) << "60 is usual now";
+  level.forget_usual();
+  EXPECT_FALSE(level.risen(100, UsualTime::kUnknown));
+  EXPECT_TRUE(level.risen(140, 1)) << "100 is usual now";
+}
 
 TEST(Table, EqualsDoNotTakeTurns) {
   for (unsigned seed = 1; seed <= 20; ++seed) {
