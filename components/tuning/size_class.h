@@ -21,8 +21,8 @@
 
 #include "tuning/candidate.h"
 #include "tuning/candidates.h"
-#include "tuning/usual_time.h"
 #include "tuning/round.h"
+#include "tuning/usual_time.h"
 #include "util/clock.h"
 
 namespace nezha {
