@@ -80,7 +80,7 @@ class SizeClass {
   /// Which of these a class beside this one should try, by what was measured here: what is not far behind the chosen
   /// one, and what was never tried.
   Group promising(std::span<const Candidate> ways) const;
-  /// What the candidate took when it was last measured; kUnknown when it was not.
+  /// What the candidate took when it was last measured, as much longer as its like took in proof; kUnknown when it was not.
   std::uint64_t measured(std::size_t candidate) const { return measured_[candidate]; }
   std::size_t chosen_index() const { return chosen_; }
   std::uint64_t calls() const { return calls_; }
