@@ -2,6 +2,7 @@
 """What the tests share that break rails under a running mpirun on the emulated cluster."""
 
 import subprocess
+import threading
 import time
 import unittest
 
@@ -11,6 +12,7 @@ from nezha_lab import Lab, LabUnavailable, openmpi
 RAILS = 2
 NODES = 3
 BYTES = 2 << 20
+_LONGEST = 120  # seconds that a job may take to say what a test waits for
 
 
 class FaultCase(unittest.TestCase):
@@ -35,12 +37,18 @@ class FaultCase(unittest.TestCase):
         return job
 
     def await_line(self, job, text, times=1):
+        """Ends the job when it does not say so in time."""
         lines = []
-        while times:
-            line = job.stdout.readline()
-            lines.append(line)
-            self.assertTrue(line, "it ended before it said '" + text + "':\n" + "".join(lines[-30:]))
-            times -= text in line
+        timer = threading.Timer(_LONGEST, job.end)
+        timer.start()
+        try:
+            while times:
+                line = job.stdout.readline()
+                lines.append(line)
+                self.assertTrue(line, f"it ended, or {_LONGEST} s passed, before it said '{text}':\n" + "".join(lines[-30:]))
+                times -= text in line
+        finally:
+            timer.cancel()
         return lines
 
     def on_all_rails(self, fault, *where):
