@@ -14,9 +14,6 @@ constexpr std::size_t kCompared = 3;
 constexpr std::size_t kAllCompared = 4;  ///< so few need no first round
 /// A shape's burst, or what queues hold, lasts for some calls; as many more of a proof are timed.
 constexpr std::size_t kFewestProof = 2, kMostProof = 8;
-/// What waits for hops and not for bytes is not flattered by either: a few calls do until a look gives more.
-constexpr std::uint64_t kBrief = 120'000;  ///< ns that such a call takes at most
-constexpr std::size_t kMostBriefProof = 4;
 constexpr std::uint64_t kProofTime = 4'000'000;  ///< ns of each half, where that is not too few calls or too many
 static_assert(2 * kMostProof <= SizeClass::kMostTrials);
 
@@ -115,9 +112,8 @@ void SizeClass::begin(Stage stage, const Group& members) {
 void SizeClass::begin_proof(std::size_t candidate) {
   stage_ = Stage::proof;
   proved_[candidate] = true;
-  const std::uint64_t call = std::max<std::uint64_t>(measured_[candidate], 1);
-  const std::size_t most = !was_settled_ && call < kBrief ? kMostBriefProof : kMostProof;
-  round_.begin_proof(candidate, std::clamp<std::uint64_t>(kProofTime / call, kFewestProof, most));
+  const std::uint64_t half = kProofTime / std::max<std::uint64_t>(measured_[candidate], 1);
+  round_.begin_proof(candidate, std::clamp<std::uint64_t>(half, kFewestProof, kMostProof));
 }
 
 /// The chosen one, and up to `count` in all that are not slower than `factor` times the fastest.
