@@ -6,11 +6,13 @@
 
 #include <cstdint>
 
+#include "tuning/round.h"
+
 namespace nezha {
 
 class UsualTime {
  public:
-  static constexpr std::uint64_t kUnknown = ~std::uint64_t{0};
+  static constexpr std::uint64_t kUnknown = Round::kUnknown;
 
   /// How long a call took here.
   void took(std::uint64_t duration);

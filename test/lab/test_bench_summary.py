@@ -23,6 +23,7 @@ from nezha_bench.rounds import Measured, measure
 from nezha_bench.sizes import parse_sizes, size_text
 from rich.console import Console
 
+
 class Options(unittest.TestCase):
     def refused(self, *words):
         parser = cli.build_parser()

@@ -119,8 +119,7 @@ def summarise(rounds):
 
 
 def _cost(rounds, size):
-    calm = stolen.counted(rounds, rounds[0])
-    rounds = calm or rounds
+    rounds, restless = stolen.counted(rounds, rounds[0])
 
     def launches(kind):
         return [found[kind] for found in rounds]
@@ -130,6 +129,6 @@ def _cost(rounds, size):
 
     frozen, again = _excess(launches(FROZEN)), _excess(launches(AGAIN))
     return Cost(size, statistics.median(late(FROZEN)), *([found[LEARNS][word] for found in rounds] for word in ("found", "settled")),
-                (_excess(launches(LEARNS)) - (frozen + again) / 2) / CALLS, abs(frozen - again) / CALLS, calm is None,
+                (_excess(launches(LEARNS)) - (frozen + again) / 2) / CALLS, abs(frozen - again) / CALLS, restless,
                 stats.estimate(stats.pair_ratios(late(FROZEN), late(PLAIN))),
                 stats.noise_floor(stats.pair_ratios(late(AGAIN), late(FROZEN))), [found[LEARNS]["way"] for found in rounds])

@@ -27,19 +27,15 @@ def run(launcher, count):
     table.say(console, table.heading(vars(case), count))
     table.print_table(console, ["size", "us", "way", "found", "settled", "cost", "floor", "/ plain", "floor"],
                       [_cells(cost) for cost in costs])
-    table.say(console, [*_READING, *stolen.sentences(stolen.summarise(_measurements(found)), any(cost.restless for cost in costs))])
-
-
-def _measurements(found):
-    for kinds in found:
-        for sizes in kinds.values():
-            yield from sizes.values()
+    taken = stolen.summarise(sizes for kinds in found for sizes in kinds.values())
+    table.say(console, [*_READING, *stolen.sentences(taken, any(cost.restless for cost in costs))])
 
 
 def _cells(cost):
     ratio = cost.over_plain
-    texts = (size_text(cost.size), f"{cost.us:.1f}", _ways(cost.ways), _calls(cost.found), _calls(cost.settled), _percent(cost.cost),
-             _percent(cost.floor), f"{ratio.median:.3f} [{ratio.low:.3f} {ratio.high:.3f}]", _percent(cost.plain_floor) + (" s" if cost.restless else ""))
+    texts = (size_text(cost.size), f"{cost.us:.1f}", _ways(cost.ways), _calls(cost.found), _calls(cost.settled),
+             _percent(cost.cost), _percent(cost.floor), f"{ratio.median:.3f} [{ratio.low:.3f} {ratio.high:.3f}]",
+             _percent(cost.plain_floor) + stolen.mark(cost.restless))
     return [(text, None) for text in texts]
 
 

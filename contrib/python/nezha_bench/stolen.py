@@ -34,9 +34,15 @@ class Watch:
 
 
 def counted(rounds, names):
-    """Those of [{name: members}] that were calm for all of `names`; None where these are too few."""
+    """(those of [{name: members}] that count, restless): the calm ones for all of `names`; all, where these are too few."""
     calm = [members for members in rounds if all(members[name].get(MEMBER, 0.0) <= MOST for name in names)]
-    return calm if len(calm) >= min(FEWEST, len(rounds)) else None
+    restless = len(calm) < min(FEWEST, len(rounds))
+    return rounds if restless else calm, restless
+
+
+def mark(restless):
+    """Behind a figure; sentences() say what it means."""
+    return " s" if restless else ""
 
 
 class Samples:
@@ -55,14 +61,14 @@ class Samples:
         return stats.pair_ratios([members[above][name] for members in both], [members[below][name] for members in both])
 
     def _counted(self, competitors):
-        calm = counted(self._members, competitors)
-        self.restless = self.restless or calm is None
-        return self._members if calm is None else calm
+        members, restless = counted(self._members, competitors)
+        self.restless = self.restless or restless
+        return members
 
 
-def summarise(measurements):
-    """Of members: {"most": the largest part, "disturbed": how many had more than MOST, "of": of how many}."""
-    parts = [members.get(MEMBER, 0.0) for members in measurements]
+def summarise(launches):
+    """Of {size: members} by launch: {"most": the largest part, "disturbed": how many had more than MOST, "of": of how many}."""
+    parts = [members.get(MEMBER, 0.0) for sizes in launches for members in sizes.values()]
     return {"most": max(parts), "disturbed": sum(part > MOST for part in parts), "of": len(parts)}
 
 

@@ -25,18 +25,13 @@ def summarise(measured, statistic=AVERAGE):
         "case": dataclasses.asdict(measured.case), "rounds": len(measured.rounds), "statistic": statistic,
         "interrupted": measured.interrupted, "subject": measured.subject, "competitors": measured.competitors,
         "sizes": rows, "middle_gain": _middle_gain(rows), "memory": measured.memory,
-        "instructions": measured.instructions, "stolen": stolen.summarise(_measurements(measured)), "invalid": _invalid(measured),
+        "instructions": measured.instructions, "invalid": _invalid(measured),
+        "stolen": stolen.summarise(launch.sizes for launches in measured.rounds for launch in launches.values()),
     }
 
 
 def _launches(measured, who):
     return [launches[who] for launches in measured.rounds]
-
-
-def _measurements(measured):
-    for launches in measured.rounds:
-        for launch in launches.values():
-            yield from launch.sizes.values()
 
 
 def _invalid(measured):

@@ -82,7 +82,7 @@ def _cells(summary, row):
         if who != summary["subject"]:
             cell = row["competitors"][who]
             cells += [(_time(cell["us"]["median"]) + _mark(cell), None), ratio_cell(cell["over_subject"], cell["subject_is"])]
-    return cells + [(f"{100 * row['noise_floor']:.1f}%" + (" s" if row["restless"] else ""), "dim")]
+    return cells + [(f"{100 * row['noise_floor']:.1f}%" + stolen.mark(row["restless"]), "dim")]
 
 
 def _cpu_cells(summary, row):
