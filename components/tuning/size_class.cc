@@ -14,6 +14,7 @@ constexpr std::size_t kCompared = 3;
 constexpr std::size_t kAllCompared = 4;  ///< so few need no first round
 /// A shape's burst, or what queues hold, lasts for some calls; as many more of a proof are timed.
 constexpr std::size_t kFewestProof = 2, kMostProof = 8;
+constexpr std::size_t kFewestBrief = 4;  ///< no less is worth half a proof
 constexpr std::uint64_t kProofTime = 4'000'000;  ///< ns of each half, where that is not too few calls or too many
 static_assert(2 * kMostProof <= SizeClass::kMostTrials);
 
@@ -109,11 +110,18 @@ void SizeClass::begin(Stage stage, const Group& members) {
     round_.begin_bursts(allowed, chosen_, calls_ == 0);
 }
 
-void SizeClass::begin_proof(std::size_t candidate) {
+/// Briefly is half as long, and then goes on where it ended.
+void SizeClass::begin_proof(std::size_t candidate, bool briefly) {
+  const bool goes_on = stage_ == Stage::proof && round_.first() == candidate;
+  const std::uint64_t fit = kProofTime / std::max<std::uint64_t>(measured_[candidate], 1);
+  const std::size_t half = std::clamp<std::uint64_t>(fit, kFewestProof, kMostProof);
+  const bool brief = briefly && !goes_on && half >= kFewestBrief;
   stage_ = Stage::proof;
-  proved_[candidate] = true;
-  const std::uint64_t half = kProofTime / std::max<std::uint64_t>(measured_[candidate], 1);
-  round_.begin_proof(candidate, std::clamp<std::uint64_t>(half, kFewestProof, kMostProof));
+  proof_[candidate] = brief ? Proof::brief : Proof::full;
+  if (brief)
+    round_.begin_proof(candidate, half / 2, half / 2);
+  else
+    round_.begin_proof(candidate, goes_on ? 0 : half, half);
 }
 
 /// The chosen one, and up to `count` in all that are not slower than `factor` times the fastest.
@@ -158,7 +166,7 @@ bool SizeClass::decide(std::span<const std::uint64_t, kMostTrials> agreed) {
     take_proof(agreed);
   } else {
     read(agreed);
-    proved_.fill(false);
+    proof_.fill(Proof::none);
   }
   if (stage_ == Stage::first) {
     if (faster(fastest(), 1 - 1 / kFarBehind)) chosen_ = fastest();
@@ -191,18 +199,23 @@ void SizeClass::take_proof(std::span<const std::uint64_t, kMostTrials> agreed) {
   if (!candidates_[one].one_rail && (was_settled_ || one != chosen_)) return;
   const double more = static_cast<double>(measured_[one]) / static_cast<double>(std::max<std::uint64_t>(trial, 1));
   for (std::size_t i = 0; i < candidates_.size(); ++i)
-    if (flattered_alike(candidates_[one], candidates_[i]) && !proved_[i] && measured_[i] != kUnknown)
+    if (flattered_alike(candidates_[one], candidates_[i]) && proof_[i] == Proof::none && measured_[i] != kUnknown)
       measured_[i] = static_cast<std::uint64_t>(static_cast<double>(measured_[i]) * more);
 }
 
-/// The chosen one gives proof first, since all others are compared with it. Each does so at most once.
+/// Each gives proof at most once. Whoever trials may have flattered more than the chosen one does so before it: mostly it
+/// soon falls behind what they say of the chosen one; where it stays far ahead of that, the first search can do without
+/// the chosen one's proof.
 void SizeClass::choose_what_is_proved() {
   std::size_t best = fastest();
   if (!faster(best, margin_)) best = chosen_;
-  if (!proved_[chosen_])
-    begin_proof(chosen_);
-  else if (!proved_[best])
-    begin_proof(best);
+  const bool before = best != chosen_ && proof_[chosen_] == Proof::none && !flattered_alike(candidates_[chosen_], candidates_[best]);
+  if (before && proof_[best] != Proof::full)
+    begin_proof(best, true);
+  else if (proof_[chosen_] != Proof::full && !(before && !was_settled_ && faster(best, kClearLead)))
+    begin_proof(chosen_, false);
+  else if (proof_[best] != Proof::full)
+    begin_proof(best, false);
   else
     conclude(best);
 }

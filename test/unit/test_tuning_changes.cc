@@ -68,11 +68,11 @@ TEST(Table, FollowsALateChange) {
   EXPECT_EQ(ranks.calls(2500, kSize, after).algorithm, AlgorithmChoice::ring);
 }
 
-/// So fast is `way` when it has had a few calls in a row, as where a shape lets a burst through.
-Ranks::Duration flattering(const Candidate& way, int& run, const Ranks::Duration& usual) {
-  return [way, &run, usual](const Candidate& used, int rank) {
+/// `way` is fast for `few` calls in a row and slow from then on, as where a shape lets a burst through.
+Ranks::Duration flattering(const Candidate& way, int& run, const Ranks::Duration& usual, int few = 7) {
+  return [way, &run, usual, few](const Candidate& used, int rank) {
     if (rank == 0) run = used == way ? run + 1 : 0;
-    return used != way ? usual(used, rank) : run > 7 ? 700.0 : 390.0;
+    return used != way ? usual(used, rank) : run > few ? 700.0 : 390.0;
   };
 }
 
@@ -92,6 +92,17 @@ TEST(Table, WhatIsFastInTrialsOnlyIsNotTaken) {
     }
   }
   EXPECT_LE(flattered, 200);
+}
+
+TEST(Table, WhatIsFastInTrialsOnlyIsFoundOutSoon) {
+  const auto usual = times({{AlgorithmChoice::ring, 430}, {AlgorithmChoice::mesh, 460}});
+  for (const int few : {3, 5, 7}) {
+    Ranks ranks(learning());
+    int run = 0;
+    ranks.calls(60, kSize, flattering({AlgorithmChoice::incumbent}, run, usual, few));
+    EXPECT_EQ(ranks.chosen(kSize), Candidate{AlgorithmChoice::ring});
+    EXPECT_LE(ranks.at(0).size_class(size_class_of(kSize))->found_after(), few < 7 ? 24U : 32U) << few;
+  }
 }
 
 /// The first search expects that ways on all rails are flattered alike.
