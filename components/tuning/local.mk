@@ -3,6 +3,7 @@ engine_sources += \
 	%D%/candidate.cc %D%/candidate.h \
 	%D%/candidates.cc %D%/candidates.h \
 	%D%/cost.cc %D%/cost.h \
+	%D%/looks.cc %D%/looks.h \
 	%D%/plan.cc %D%/plan.h \
 	%D%/rail_names.cc %D%/rail_names.h \
 	%D%/round.cc %D%/round.h \

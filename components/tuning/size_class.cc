@@ -18,22 +18,12 @@ constexpr std::size_t kFewestBrief = 4;  ///< no less is worth half a proof
 constexpr std::uint64_t kProofTime = 4'000'000;  ///< ns of each half, where that is not too few calls or too many
 static_assert(2 * kMostProof <= SizeClass::kMostTrials);
 
-constexpr std::uint64_t kFirstPatience = 256;
-constexpr std::uint64_t kMostPatience = 16384;
-constexpr std::uint64_t kPatienceGrows = 4;
-constexpr unsigned kLooksAtAll = 4;  ///< the first and every so many looks are at all candidates
-
-/// A look is paid for by so many times what it costs: usually, and where there is a reason to look, as a level that has
-/// drifted; on a restless machine, or where a rail comes and goes, looks must not follow one another either.
-constexpr std::uint64_t kTimesPaid = 400, kTimesPaidSoon = 25;
 constexpr std::uint64_t kMeeting = 80'000;  ///< ns that bringing the ranks together before a trial should take
 constexpr std::uint64_t kMostDearer = 8;    ///< a way that was much slower once, disturbed perhaps, is not put off for ever
 
 constexpr double kFirstMargin = 0.03;
 constexpr double kMostMargin = 0.25;
 constexpr double kClearLead = 0.1;  ///< of trials of ways that trials flatter alike
-
-constexpr std::uint64_t kDriftRarer = 16;  ///< a drift may bring a look so many times sooner than patience would
 
 /// Whether trials have flattered the other one at least as much as this one. Ways on all rails go alike, and one rail is
 /// flattered more than several; Open MPI's own is like none of ours.
@@ -49,7 +39,7 @@ bool of_one_kind(const Candidate& one, const Candidate& other) {
 }  // namespace
 
 SizeClass::SizeClass(std::vector<Candidate> candidates, const Group& tried, bool learn)
-    : candidates_(std::move(candidates)), patience_(kFirstPatience), margin_(kFirstMargin) {
+    : candidates_(std::move(candidates)), margin_(kFirstMargin) {
   measured_.fill(kUnknown);
   stage_ = learn && candidates_.size() > 1 ? Stage::settled : Stage::fixed;
   const auto count = static_cast<std::size_t>(std::count(tried.begin(), tried.end(), true));
@@ -69,7 +59,7 @@ SizeClass::Group SizeClass::promising(std::span<const Candidate> ways) const {
 }
 
 const Candidate& SizeClass::next() {
-  if (stage_ == Stage::settled && ++quiet_ > until_look()) begin_look(asked_);
+  if (stage_ == Stage::settled && looks_.due()) begin_look(false);
   const std::size_t carrier = next_carrier();
   if (carrier != carrier_) carries_since_ = calls_;
   carrier_ = carrier;
@@ -221,12 +211,8 @@ void SizeClass::choose_what_is_proved() {
 }
 
 void SizeClass::conclude(std::size_t best) {
-  if (was_settled_ && best == chosen_) {
-    patience_ = std::min(patience_ * kPatienceGrows, kMostPatience);
-  } else if (was_settled_) {
-    margin_ = std::min(2 * margin_, kMostMargin);
-    patience_ = kFirstPatience;
-  }
+  if (was_settled_) looks_.ended(best != chosen_);
+  if (was_settled_ && best != chosen_) margin_ = std::min(2 * margin_, kMostMargin);
   chosen_ = best;
   settle();
 }
@@ -235,7 +221,7 @@ void SizeClass::settle() {
   stage_ = Stage::settled;
   was_settled_ = true;
   round_.end();
-  quiet_ = 0;
+  looks_.settled();
   level_.interrupt();
   set_price();
 }
@@ -261,19 +247,12 @@ std::uint64_t SizeClass::price(const Group& members) const {
   return time;
 }
 
-/// Calls since the last round.
-std::uint64_t SizeClass::until_look() const { return asked_ ? paid_soon_ : std::max(patience_, paid_); }
-
 void SizeClass::set_price() {
-  const std::uint64_t own = std::max<std::uint64_t>(measured_[chosen_], 1);
-  paid_ = kTimesPaid * price(looked_at(looks_ % kLooksAtAll == 0)) / own;
-  paid_soon_ = kTimesPaidSoon * price(looked_at(true)) / own;
+  looks_.set_price(measured_[chosen_], price(looked_at(looks_.next_at_all())), price(looked_at(true)));
 }
 
 void SizeClass::begin_look(bool all) {
-  all = looks_++ % kLooksAtAll == 0 || all;
-  asked_ = false;
-  begin(Stage::look, looked_at(all));
+  begin(Stage::look, looked_at(looks_.begin(all)));
   if (round_.one_burst()) settle();
 }
 
@@ -284,7 +263,7 @@ std::uint64_t SizeClass::take_level() {
 bool SizeClass::follow(std::uint64_t level) {
   if (level == kUnknown || stage_ != Stage::settled) return false;
   if (!level_.risen(level, measured_[chosen_])) return false;
-  if (quiet_ < patience_ / kDriftRarer || quiet_ < paid_soon_) return false;
+  if (!looks_.drift_counts()) return false;
   level_.forget_usual();
   begin_look(true);
   return true;

@@ -22,6 +22,7 @@
 
 #include "tuning/candidate.h"
 #include "tuning/candidates.h"
+#include "tuning/looks.h"
 #include "tuning/round.h"
 #include "tuning/usual_time.h"
 #include "util/clock.h"
@@ -65,7 +66,7 @@ class SizeClass {
 
   /// There is reason to look at all candidates again: as soon as a look is paid for in small part, at the latest after the
   /// round that is under way.
-  void look_again() { asked_ = true; }
+  void look_again() { looks_.ask(); }
   /// The chosen candidate's level here (usual_time.h), to be agreed on; kUnknown when there is none.
   std::uint64_t take_level();
   /// The agreed level. True when it is so much higher than before that a look was begun.
@@ -106,7 +107,6 @@ class SizeClass {
   Group looked_at(bool all) const;
   std::uint64_t price(const Group& members) const;
   void set_price();
-  std::uint64_t until_look() const;
   void read(std::span<const std::uint64_t, kMostTrials> agreed);
   std::size_t fastest() const;
   /// By more than that part, than the chosen one.
@@ -127,15 +127,9 @@ class SizeClass {
   std::array<Proof, kMostCandidates> proof_{};  ///< given since the latest trials
   bool was_settled_;
 
-  // Between rounds.
-  std::uint64_t patience_;          ///< calls until the next look, at least
-  std::uint64_t paid_ = 0;          ///< and until its price is a small part of theirs
-  std::uint64_t paid_soon_ = 0;     ///< until that of a look at all is a part that a reason to look is worth
-  std::uint64_t quiet_ = 0;         ///< calls since the last round
-  bool asked_ = false;              ///< somebody has asked for a look
-  unsigned looks_ = 0;
-  double margin_;                   ///< by how much another must be faster
-  UsualTime level_;                     ///< of the chosen one
+  Looks looks_;
+  double margin_;         ///< by how much another must be faster
+  UsualTime level_;       ///< of the chosen one
 };
 
 const char* name_of(SizeClass::Stage stage);
