@@ -62,6 +62,14 @@ class Summary(unittest.TestCase):
         self.assertRegex(out.getvalue(), r"(?m)^Open MPI, all rails .* 25.0% +2500.0 +2.500 \[2.500 2.500\] \+ .* 2.000 \[")
         self.assertIn('INVALID: the line "Nezha" is not about Nezha', out.getvalue())
 
+    def test_what_the_host_took_is_told(self):
+        rounds = measured()
+        for part, told in ((0.02, False), (0.2, True)):
+            rounds.rounds[1]["ompi-all"].stolen = part
+            out = io.StringIO()
+            program_table.print_summary(program_summary.summarise(rounds, LAUNCHER), Console(file=out, width=200))
+            self.assertEqual("The host took up to 20 %" in out.getvalue(), told)
+
     def test_without_iterations(self):
         rounds = measured()
         rounds.rounds[1]["ompi-all"].marks.clear()

@@ -15,7 +15,7 @@ import shlex
 import tempfile
 import time
 
-from . import launch
+from . import launch, stolen
 from .competitors import WITH_COMPONENT, Effort, Launcher
 from .errors import BenchError
 
@@ -32,13 +32,15 @@ _ABORTED = re.compile(r"MPI_ABORT was invoked on rank (\d+) .*?(?:with errorcode
 @dataclasses.dataclass
 class Run:
     """seconds: the whole job. ranks: the library's lines. marks: [second, number] of each line that tells an iteration.
-    carried: calls of rank 0 that the rails carried, None without Nezha's report."""
+    carried: calls of rank 0 that the rails carried, None without Nezha's report. stolen: the part of the processors' time that
+    the host took (stolen.py)."""
 
     competitor: str
     seconds: float = 0.0
     ranks: list = dataclasses.field(default_factory=list)
     marks: list = dataclasses.field(default_factory=list)
     carried: int = None
+    stolen: float = 0.0
     header: dict = dataclasses.field(default_factory=dict)
 
     def late(self, member):
@@ -84,6 +86,7 @@ def run(lab, launcher, competitor, clock, most_seconds):
     """Raises BenchError when the program fails, takes too long, or has nothing to tell."""
     arguments, keywords = launcher.of(competitor)
     done, start, said = Run(competitor), time.monotonic(), collections.deque(maxlen=_LINES)
+    host = stolen.Watch()
 
     def take(line):
         said.append(line)
@@ -101,7 +104,7 @@ def run(lab, launcher, competitor, clock, most_seconds):
         if job.status != 0:
             raise BenchError(failure(competitor, launcher.command, job, "".join(said)))
         done.ranks = _read(lines)
-    done.seconds = job.seconds
+    done.seconds, done.stolen = job.seconds, host.part()
     if "Nezha's report" in job.words:
         done.carried = sum(map(int, _CARRIED.findall(job.words)))
     _check(done, launcher.since)

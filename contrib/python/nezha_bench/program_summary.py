@@ -21,7 +21,8 @@ def summarise(measured, launcher):
         "case": dataclasses.asdict(measured.case), "rounds": len(measured.rounds), "interrupted": measured.interrupted,
         "program": launcher.command, "from": launcher.since, "subject": measured.subject,
         "competitors": {who: _cell(measured, launcher.since, who, floors) for who in measured.competitors},
-        "noise_floors": floors, "invalid": _invalid(measured),
+        "noise_floors": floors, "stolen": max(run.stolen for launches in measured.rounds for run in launches.values()),
+        "invalid": _invalid(measured),
     }
 
 

@@ -5,7 +5,7 @@ import shlex
 
 from rich.console import Console
 
-from . import table
+from . import stolen, table
 from .competitors import LABELS, SHORT
 from .program_summary import PER_CALL, RATE, SECONDS
 
@@ -50,3 +50,5 @@ def _reading(summary, rated):
         yield f"iterations/s: by the program's own words{', from then on' if summary['from'] else ''}."
     yield (f"/ {subject}: how many times better {subject} is, median of the rounds' ratios with its interval: + {subject} is faster, "
            "- slower, = not resolvable.")
+    if summary["stolen"] > stolen.MOST:
+        yield f"The host took up to {100 * summary['stolen']:.0f} % of this machine's processor time (steal) from a launch; all count."
