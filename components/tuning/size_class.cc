@@ -100,12 +100,12 @@ void SizeClass::begin(Stage stage, const Group& members) {
     round_.begin_bursts(allowed, chosen_, calls_ == 0);
 }
 
-/// Briefly is half as long, and then goes on where it ended.
-void SizeClass::begin_proof(std::size_t candidate, bool briefly) {
+/// Half of it, of another than the chosen one, and what goes on where that ended.
+void SizeClass::begin_proof(std::size_t candidate) {
   const bool goes_on = stage_ == Stage::proof && round_.first() == candidate;
   const std::uint64_t fit = kProofTime / std::max<std::uint64_t>(measured_[candidate], 1);
   const std::size_t half = std::clamp<std::uint64_t>(fit, kFewestProof, kMostProof);
-  const bool brief = briefly && !goes_on && half >= kFewestBrief;
+  const bool brief = candidate != chosen_ && proof_[candidate] == Proof::none && half >= kFewestBrief;
   stage_ = Stage::proof;
   proof_[candidate] = brief ? Proof::brief : Proof::full;
   if (brief)
@@ -199,13 +199,13 @@ void SizeClass::take_proof(std::span<const std::uint64_t, kMostTrials> agreed) {
 void SizeClass::choose_what_is_proved() {
   std::size_t best = fastest();
   if (!faster(best, margin_)) best = chosen_;
-  const bool before = best != chosen_ && proof_[chosen_] == Proof::none && !flattered_alike(candidates_[chosen_], candidates_[best]);
+  const bool before = best != chosen_ && proof_[chosen_] == Proof::none && !of_one_kind(candidates_[chosen_], candidates_[best]);
   if (before && proof_[best] != Proof::full)
-    begin_proof(best, true);
+    begin_proof(best);
   else if (proof_[chosen_] != Proof::full && !(before && !was_settled_ && faster(best, kClearLead)))
-    begin_proof(chosen_, false);
+    begin_proof(chosen_);
   else if (proof_[best] != Proof::full)
-    begin_proof(best, false);
+    begin_proof(best);
   else
     conclude(best);
 }

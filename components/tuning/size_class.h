@@ -6,8 +6,8 @@
 /// not as long as the application keeps ranks apart; what another one takes longer than that does not count. Such trials
 /// flatter what goes well at first only, as one rail does whose shape lets a burst through, or connections whose queues are
 /// empty, and what comes first of all suffers. So the chosen one, and whoever is fastest by trials, give proof in many calls
-/// in a row, without meetings; before the chosen one whoever trials may have flattered more, and that one only as far as it
-/// stays ahead. Which candidate a call uses depends on the number of calls alone; a decision on the durations
+/// in a row, without meetings: half of them where that is enough to see that it falls behind the chosen one, and before that
+/// one whom trials may have flattered more. Which candidate a call uses depends on the number of calls alone; a decision on the durations
 /// that the ranks agreed on. So all ranks go the same way without talking.
 ///
 /// first (left out where there are few) -> compared -> proof -> settled; from there now and then look -> proof. A look comes
@@ -99,7 +99,7 @@ class SizeClass {
   void begin_look(bool all);
   void follow_a_clear_lead();
   void choose_what_is_proved();
-  void begin_proof(std::size_t candidate, bool briefly);
+  void begin_proof(std::size_t candidate);
   void take_proof(std::span<const std::uint64_t, kMostTrials> agreed);
   void conclude(std::size_t best);
   void settle();
