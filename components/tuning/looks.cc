@@ -24,8 +24,8 @@ bool Looks::drift_counts() const { return quiet_ >= patience_ / kDriftRarer && q
 
 bool Looks::next_at_all() const { return looks_ % kLooksAtAll == 0; }
 
-bool Looks::begin(bool all) {
-  all = next_at_all() || all || asked_;
+bool Looks::begin() {
+  const bool all = next_at_all() || asked_;
   asked_ = false;
   ++looks_;
   return all;

@@ -16,8 +16,8 @@ class Looks {
   void ask() { asked_ = true; }
   /// A look for a level that has risen may begin.
   bool drift_counts() const;
-  /// A look begins; true when it is to be at all candidates, as it is when `all` or when somebody asked.
-  bool begin(bool all);
+  /// A look begins; true when it is to be at all candidates, as it is when somebody asked.
+  bool begin();
   /// What the next one would be if nobody asks.
   bool next_at_all() const;
   /// The last look has changed the choice, or has not.

@@ -23,7 +23,7 @@ constexpr std::uint64_t kMostDearer = 8;    ///< a way that was much slower once
 
 constexpr double kFirstMargin = 0.03;
 constexpr double kMostMargin = 0.25;
-constexpr double kClearLead = 0.1;  ///< of trials of ways that trials flatter alike
+constexpr double kClearLead = 0.1;  ///< spares the slower one's proof
 
 /// Whether trials have flattered the other one at least as much as this one. Ways on all rails go alike, and one rail is
 /// flattered more than several; Open MPI's own is like none of ours.
@@ -59,7 +59,7 @@ SizeClass::Group SizeClass::promising(std::span<const Candidate> ways) const {
 }
 
 const Candidate& SizeClass::next() {
-  if (stage_ == Stage::settled && looks_.due()) begin_look(false);
+  if (stage_ == Stage::settled && looks_.due()) begin_look();
   const std::size_t carrier = next_carrier();
   if (carrier != carrier_) carries_since_ = calls_;
   carrier_ = carrier;
@@ -251,8 +251,8 @@ void SizeClass::set_price() {
   looks_.set_price(measured_[chosen_], price(looked_at(looks_.next_at_all())), price(looked_at(true)));
 }
 
-void SizeClass::begin_look(bool all) {
-  begin(Stage::look, looked_at(looks_.begin(all)));
+void SizeClass::begin_look() {
+  begin(Stage::look, looked_at(looks_.begin()));
   if (round_.one_burst()) settle();
 }
 
@@ -265,7 +265,8 @@ bool SizeClass::follow(std::uint64_t level) {
   if (!level_.risen(level, measured_[chosen_])) return false;
   if (!looks_.drift_counts()) return false;
   level_.forget_usual();
-  begin_look(true);
+  looks_.ask();
+  begin_look();
   return true;
 }
 

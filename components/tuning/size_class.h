@@ -96,7 +96,7 @@ class SizeClass {
  private:
   void begin(Stage stage, const Group& members);
   std::size_t next_carrier();
-  void begin_look(bool all);
+  void begin_look();
   void follow_a_clear_lead();
   void choose_what_is_proved();
   void begin_proof(std::size_t candidate);

@@ -51,4 +51,4 @@ def _reading(summary, rated):
     yield (f"/ {subject}: how many times better {subject} is, median of the rounds' ratios with its interval: + {subject} is faster, "
            "- slower, = not resolvable.")
     if summary["stolen"] > stolen.MOST:
-        yield f"The host took up to {100 * summary['stolen']:.0f} % of this machine's processor time (steal) from a launch; all count."
+        yield f"{stolen.most_text(summary['stolen'])} from a launch; all count."

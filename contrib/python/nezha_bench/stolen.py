@@ -72,11 +72,15 @@ def summarise(launches):
     return {"most": max(parts), "disturbed": sum(part > MOST for part in parts), "of": len(parts)}
 
 
+def most_text(part):
+    return f"The host took up to {100 * part:.0f} % of this machine's processor time (steal)"
+
+
 def sentences(found, restless):
     """For people, of summarise()'s dict; restless: whether a size is. Nothing where the host took nothing."""
     if not found["disturbed"]:
         return
-    yield (f"The host took up to {100 * found['most']:.0f} % of this machine's processor time (steal). Measurements with more than "
+    yield (f"{most_text(found['most'])}. Measurements with more than "
            f"{100 * MOST:.0f} % ({found['disturbed']} of {found['of']}) do not count where {FEWEST} others do.")
     if restless:
         yield "s: there they do count."
