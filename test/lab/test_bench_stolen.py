@@ -4,10 +4,15 @@
 import io
 import os
 import tempfile
+import types
 import unittest
+from unittest import mock
 
-from bench_case import LIMITS, measured, rounds
+import nezha_bench.rounds
+from bench_case import LIMITS, SIZES, launch, measured, rounds
 from nezha_bench import stolen, summary, table
+from nezha_bench.cases import PRESETS
+from nezha_bench.competitors import Effort
 from nezha_lab import awake
 from rich.console import Console
 
@@ -56,6 +61,41 @@ class Stolen(unittest.TestCase):
             self.assertEqual(watch.part(), 0.0)
             ticks(20, 0, 20, 150, 0, 0, 0, 15, 9, 0)
             self.assertEqual(watch.part(), 0.1)
+
+
+class Patience(unittest.TestCase):
+    """Further rounds of what the host disturbed."""
+
+    def measure(self, patience, calm_from):
+        """Three rounds of Nezha alone; at 1 KiB the host is at it in each launch before number `calm_from`."""
+        launcher = types.SimpleNamespace(case=PRESETS["1+1"], effort=Effort(tuple(SIZES), 0.1))
+        self.asked = []
+
+        def run(_, own, who, *_more):
+            done = launch(who, {size: SIZES[size] for size in own.effort.sizes}, {1024: 0, 1 << 20: 12})
+            done.sizes[1024]["stolen"] = 0.2 if len(self.asked) < calm_from else 0.0
+            self.asked.append(own.effort.sizes)
+            return done
+
+        lab = mock.Mock(limit_seconds=lambda size, nodes: LIMITS[size])
+        found = nezha_bench.rounds.measure(lab, launcher, "nezha", ["nezha"], 3, mock.Mock(), run=run, patience=patience)
+        self.assertEqual(launcher.effort.sizes, tuple(SIZES))
+        return found
+
+    def test_what_was_disturbed_is_measured_until_enough_is_calm(self):
+        found = self.measure(60.0, calm_from=5)
+        self.assertEqual(self.asked, 6 * [tuple(SIZES)] + 6 * [(1024,)])
+        small, large = summary.summarise(found)["sizes"]
+        self.assertEqual([row["restless"] for row in (small, large)], [False, False])
+        self.assertEqual([row["competitors"]["nezha"]["us"]["samples"] for row in (small, large)], [3, 3])
+
+    def test_without_patience_the_rounds_are_what_was_asked(self):
+        self.measure(0.0, calm_from=5)
+        self.assertEqual(len(self.asked), 6)
+
+    def test_where_all_was_calm_nothing_is_measured_again(self):
+        self.measure(60.0, calm_from=0)
+        self.assertEqual(len(self.asked), 6)
 
 
 class Awake(unittest.TestCase):

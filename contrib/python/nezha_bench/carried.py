@@ -9,7 +9,7 @@ RAILS, INCUMBENT, PARTLY, UNKNOWN = "rails", "incumbent", "partly", "unknown"
 
 def by_size(launches):
     """{size: RAILS, INCUMBENT, PARTLY or UNKNOWN} over all launches of Nezha."""
-    return {size: _one([launch.sizes[size] for launch in launches]) for size in launches[0].sizes}
+    return {size: _one([launch.sizes[size] for launch in launches if size in launch.sizes]) for size in launches[0].sizes}
 
 
 def _one(rows):

@@ -74,12 +74,12 @@ def command(options):
 
 
 # What is about sizes, and what is about programs.
-_OF_SIZES = ("sizes", "time", "iterations", "warmup", "quick", "in_place", "statistic", "memory", "instructions", "learning",
+_OF_SIZES = ("sizes", "time", "iterations", "warmup", "patience", "quick", "in_place", "statistic", "memory", "instructions", "learning",
              "osu", "picture")
 _OF_PROGRAMS = ("words", "since", "limit")
 # What --learning decides by itself, or does not do; and what OSU's program cannot.
-_NOT_LEARNING = ("competitors", "subject", "cores", "against", "osu", "statistic", "time", "iterations", "warmup", "memory",
-                 "instructions", "json", "picture")
+_NOT_LEARNING = ("competitors", "subject", "cores", "against", "osu", "statistic", "time", "iterations", "warmup", "patience",
+                 "memory", "instructions", "json", "picture")
 _NOT_OSU = ("time", "in_place", "memory", "instructions")
 _WRITTEN = {"since": "from"}
 

@@ -54,6 +54,8 @@ def build_parser():
     add("--time", type=_more_than_0, metavar="SECONDS", help="per size and launch; default 0.25")
     add("--iterations", type=_positive, metavar="N", help="calls per size and launch, instead of a time")
     add("--warmup", type=int, metavar="N", help="calls before them; default: a fifth of the time, 20 at least")
+    add("--patience", type=_seconds, default=0.0, metavar="SECONDS", help="for so long after the last round, sizes of which a "
+        "virtual machine's host left too few measurements calm are measured again; default 0")
     add("--quick", action="store_true", help=f"5 rounds, 0.1 s, sizes {QUICK_SIZES}")
     add("--in-place", action="store_true", help="MPI_IN_PLACE")
     add("--subject", choices=ON_A_LAB, default=NEZHA, help="who is compared with the others; default nezha")

@@ -29,7 +29,7 @@ def compare(options, case, programs, effort):
     launches = count * (len(wanted) + 1)
     with (case.lab() as lab,
           progress.make(case.name, options.subject, launches, len(effort.sizes)) as seen):
-        measured = rounds.measure(lab, launcher, options.subject, wanted, count, seen)
+        measured = rounds.measure(lab, launcher, options.subject, wanted, count, seen, patience=options.patience)
         if options.memory and not measured.interrupted:
             seconds = rounds.deadline(effort, case.nodes)
             measured.memory = memory.measure(lab, launcher, wanted, seconds, seen)

@@ -55,6 +55,9 @@ class Bar:
     def round_done(self, number, count):
         pass
 
+    def more(self, sizes):
+        self._bar.update(self._task, total=None)
+
 
 class Lines:
     """For a file or a pipe."""
@@ -88,6 +91,9 @@ class Lines:
 
     def round_done(self, number, count):
         self._say(f"round {number + 1} of {count} done {time.monotonic() - self._start:.0f} s after the start")
+
+    def more(self, sizes):
+        self._say(f"the host took too much of {', '.join(map(size_text, sizes))}: measured again")
 
     def _say(self, text):
         self._console.print(f"{self._case}: {text}", markup=False, soft_wrap=True)

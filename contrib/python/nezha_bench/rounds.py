@@ -2,8 +2,9 @@
 """All rounds of one case: in each, every competitor once, and the subject a second time."""
 
 import dataclasses
+import time
 
-from . import launch
+from . import launch, stolen
 from .competitors import AGAIN, GLOO, order
 
 _PATIENCE = 4.0
@@ -31,35 +32,56 @@ def deadline(effort, nodes):
     return 60.0 + _PATIENCE * (len(effort.sizes) * (effort.seconds + 1.5) + slowest)
 
 
-def measure(lab, launcher, subject, competitors, count, progress, enough=lambda: False, run=launch.run):
+def measure(lab, launcher, subject, competitors, count, progress, enough=lambda: False, run=launch.run, patience=0.0):
     """Measures `count` rounds into a Measured. Ctrl-C ends it early and keeps the rounds that are complete, if there are any.
 
-    No further round begins once enough() is true. run makes one launch, as launch.run does.
+    No further round begins once enough() is true. run makes one launch, as launch.run does. patience: for so many seconds
+    after the last round others may begin, of the sizes alone of which the host left too few measurements calm.
     """
     case, sizes = launcher.case, launcher.effort.sizes
-    seconds = deadline(launcher.effort, case.nodes)
     measured = Measured(case, subject, list(competitors))
     measured.limits = {size: lab.limit_seconds(size, case.nodes) for size in sizes}
     try:
         if GLOO in competitors:
-            _scout_gloo(lab, launcher, seconds, measured, progress)
-        for number in range(count):
-            sequence = order([*competitors, AGAIN], number)
-            launches = {}
-            for who in sequence:
-                progress.launch(number, count, who)
-                real = subject if who == AGAIN else who
-                launches[who] = run(lab, launcher, real, seconds, progress.size)
-            measured.rounds.append(launches)
-            measured.orders.append(sequence)
-            progress.round_done(number, count)
+            _scout_gloo(lab, launcher, deadline(launcher.effort, case.nodes), measured, progress)
+        for _ in range(count):
+            _round(lab, launcher, measured, count, progress, run)
             if enough():
                 break
+        _until_calm(lab, launcher, measured, progress, run, patience)
     except KeyboardInterrupt:
         if not measured.rounds:
             raise
         measured.interrupted = True
     return measured
+
+
+def _round(lab, launcher, measured, count, progress, run):
+    number, seconds = len(measured.rounds), deadline(launcher.effort, measured.case.nodes)
+    sequence = order([*measured.competitors, AGAIN], number)
+    launches = {}
+    for who in sequence:
+        progress.launch(number, count, who)
+        real = measured.subject if who == AGAIN else who
+        launches[who] = run(lab, launcher, real, seconds, progress.size)
+    measured.rounds.append(launches)
+    measured.orders.append(sequence)
+    progress.round_done(number, count)
+
+
+def _until_calm(lab, launcher, measured, progress, run, patience):
+    whole, end = launcher.effort, time.monotonic() + patience
+    others = [*measured.competitors, AGAIN]
+    try:
+        while time.monotonic() < end:
+            sizes = [size for size in whole.sizes if stolen.Samples(measured.rounds, size).too_few(measured.subject, others)]
+            if not sizes:
+                break
+            progress.more(sizes)
+            launcher.effort = dataclasses.replace(whole, sizes=tuple(sizes))
+            _round(lab, launcher, measured, len(measured.rounds) + 1, progress, run)
+    finally:
+        launcher.effort = whole
 
 
 def _scout_gloo(lab, launcher, seconds, measured, progress):

@@ -49,7 +49,8 @@ class Samples:
     """A size's values by competitor and round, as far as they count."""
 
     def __init__(self, rounds, size):
-        self._members = [{who: launch.sizes[size] for who, launch in launches.items()} for launches in rounds]
+        self._members = [{who: launch.sizes[size] for who, launch in launches.items()} for launches in rounds
+                         if all(size in launch.sizes for launch in launches.values())]
         self.restless = False  # somewhere too few were calm, so that all count
 
     def times(self, who, name):
@@ -59,6 +60,12 @@ class Samples:
         """Round by round, where both count."""
         both = self._counted([above, below])
         return stats.pair_ratios([members[above][name] for members in both], [members[below][name] for members in both])
+
+    def too_few(self, subject, others):
+        """Whether that is so for the subject beside one of the others."""
+        for who in others:
+            self._counted([who, subject])
+        return self.restless
 
     def _counted(self, competitors):
         members, restless = counted(self._members, competitors)
