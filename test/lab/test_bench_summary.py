@@ -78,20 +78,21 @@ class Summary(unittest.TestCase):
         with self.assertRaisesRegex(BenchError, "no round was completed"):
             summary.summarise(Measured(PRESETS["1+1"], "nezha", ["nezha"]))
 
-    def test_ctrl_c_keeps_the_rounds_that_are_complete(self):
+    def test_ctrl_c_and_signals_keep_the_rounds_that_are_complete(self):
         class NoLab:
             limit_seconds = staticmethod(lambda size, ranks: 0.0)
 
-        def interrupted_in(number):
-            calls = iter([launch("nezha", SIZES)] * (number - 1) + [KeyboardInterrupt])
+        def interrupted_in(number, by):
+            calls = iter([launch("nezha", SIZES)] * (number - 1) + [by])
             launcher = Launcher(PRESETS["1+1"], Programs("m", "g", "c"), Effort((1024,), 0.1))
             with progress.make("case", "nezha", 1, 1, quiet=True) as seen:
                 return measure(NoLab(), launcher, "nezha", ["nezha"], 3, seen, run=mock.Mock(side_effect=calls))
 
-        found = interrupted_in(4)  # a round is two launches
-        self.assertEqual((len(found.rounds), found.interrupted), (1, True))
-        with self.assertRaises(KeyboardInterrupt):
-            interrupted_in(2)
+        for by in KeyboardInterrupt, SystemExit:  # the latter: SIGTERM and SIGHUP
+            found = interrupted_in(4, by)  # a round is two launches
+            self.assertEqual((len(found.rounds), found.interrupted), (1, True))
+            with self.assertRaises(by):
+                interrupted_in(2, by)
 
     def test_a_demonstration_that_ctrl_c_has_ended_says_so(self):
         for interrupted, status in ((False, 0), (True, 130)):

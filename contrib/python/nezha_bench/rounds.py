@@ -33,7 +33,8 @@ def deadline(effort, nodes):
 
 
 def measure(lab, launcher, subject, competitors, count, progress, enough=lambda: False, run=launch.run, patience=0.0):
-    """Measures `count` rounds into a Measured. Ctrl-C ends it early and keeps the rounds that are complete, if there are any.
+    """Measures `count` rounds into a Measured. Ctrl-C or a signal of leaving.leave_on_signals() ends it early and keeps the
+    rounds that are complete, if there are any.
 
     No further round begins once enough() is true. run makes one launch, as launch.run does. patience: for so many seconds
     after the last round others may begin, of the sizes alone of which the host left too few measurements calm.
@@ -49,7 +50,7 @@ def measure(lab, launcher, subject, competitors, count, progress, enough=lambda:
             if enough():
                 break
         _until_calm(lab, launcher, measured, progress, run, patience)
-    except KeyboardInterrupt:
+    except (KeyboardInterrupt, SystemExit):
         if not measured.rounds:
             raise
         measured.interrupted = True
