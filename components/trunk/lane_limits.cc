@@ -7,14 +7,19 @@ namespace nezha {
 namespace {
 
 constexpr double kUnknownRate = 0.125;  ///< 1 Gbit/s
-constexpr Nanoseconds kFresh = 50 * kMicrosecond;  ///< a fill older than this is asked for again
-constexpr Nanoseconds kQueue = 4 * kMillisecond;
+constexpr Nanoseconds kFresh = 50 * kMicrosecond;  ///< a fill no older than this is not asked for again
+constexpr Nanoseconds kQueue = 12 * kMillisecond;  ///< for which a process may get no processor
 constexpr Nanoseconds kPiece = kMillisecond;
-constexpr std::size_t kFloor = 32 * 1024;     ///< a lane may always hold this much
-constexpr std::size_t kCeiling = 384 * 1024;  ///< and never more: beyond, bytes only grow cold
+constexpr std::size_t kFloor = 32 * 1024;      ///< a lane may always hold this much
+constexpr std::size_t kCeiling = 1024 * 1024;  ///< and never more: beyond, bytes only grow cold
 
 std::size_t bytes_in(const LaneState& lane, Nanoseconds span) {
   return static_cast<std::size_t>(pace(lane) * static_cast<double>(span));
+}
+
+/// That so many bytes take; 0 = the rate is not known.
+Nanoseconds time_of(std::size_t bytes, double rate) {
+  return rate > 0 ? static_cast<Nanoseconds>(static_cast<double>(bytes) / rate) : 0;
 }
 
 }  // namespace
@@ -31,9 +36,9 @@ std::size_t fill_limit(LaneState& lane) {
 }
 
 void look_at_fill(const LaneState& lane, Nanoseconds now) {
-  if (lane.rail->fill > kSmall) lane.rail->refresh(now, kFresh);
+  if (lane.rail->fill > kSmall) lane.rail->refresh(now, std::max(kFresh, time_of(kSmall, lane.rail->rate())));
 }
 
-std::size_t longest_piece(const LaneState& lane) { return std::max(bytes_in(lane, kPiece), kSmall); }
+std::size_t longest_piece(const LaneState& lane) { return std::max(bytes_in(lane, kPiece), 4 * kSmall); }
 
 }  // namespace nezha

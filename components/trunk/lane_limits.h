@@ -17,14 +17,17 @@ double pace(const LaneState& lane);
 /// The same, as far as it was measured; 0 = not yet.
 double measured(const LaneState& lane);
 
-/// How much a lane may hold. Kernel buffers hide a lane's state, so its queue is kept short: 2 ms of its own, and as much
-/// again since acknowledgements wait in the peer's queue behind what that sends; within bounds. The lane is up.
+/// How much a lane may hold, within bounds. Kernel buffers hide a lane's state, so its queue is kept short: 12 ms, in which
+/// acknowledgements that wait in the peer's queue come back, and a process whose processor does other things does too (at
+/// 4 ms six ranks on two processors left slow rails idle for a part of the time). The lane is up.
 std::size_t fill_limit(LaneState& lane);
 
-/// Has the fill of the lane's rail asked for again, where it is more than something small and not fresh.
+/// Has the fill of the lane's rail asked for again, where it is more than something small and not fresh: something small has
+/// had the time to leave. Asking takes a system call for each loaded lane of the rail.
 void look_at_fill(const LaneState& lane, Nanoseconds now);
 
-/// A piece takes its lane about 1 ms at most, so that the last one on a slow lane holds up little.
+/// A piece takes its lane about 1 ms at most, so that the last one on a slow lane holds up little; but 32 KiB are allowed
+/// anywhere, since frames of less make processors the limit where rails are many and slow.
 std::size_t longest_piece(const LaneState& lane);
 
 }  // namespace nezha
