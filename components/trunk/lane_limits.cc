@@ -7,7 +7,9 @@ namespace nezha {
 namespace {
 
 constexpr double kUnknownRate = 0.125;  ///< 1 Gbit/s
-constexpr Nanoseconds kFresh = 50 * kMicrosecond;  ///< a fill no older than this is not asked for again
+/// A fill no older than this is not asked for again. However slow the lane is: a queue that empties between two looks of one
+/// that has become fast would hide it.
+constexpr Nanoseconds kFresh = 50 * kMicrosecond;
 constexpr Nanoseconds kQueue = 12 * kMillisecond;  ///< for which a process may get no processor
 constexpr Nanoseconds kPiece = kMillisecond;
 constexpr std::size_t kFloor = 32 * 1024;      ///< a lane may always hold this much
@@ -15,11 +17,6 @@ constexpr std::size_t kCeiling = 1024 * 1024;  ///< and never more: beyond, byte
 
 std::size_t bytes_in(const LaneState& lane, Nanoseconds span) {
   return static_cast<std::size_t>(pace(lane) * static_cast<double>(span));
-}
-
-/// That so many bytes take; 0 = the rate is not known.
-Nanoseconds time_of(std::size_t bytes, double rate) {
-  return rate > 0 ? static_cast<Nanoseconds>(static_cast<double>(bytes) / rate) : 0;
 }
 
 }  // namespace
@@ -36,7 +33,7 @@ std::size_t fill_limit(LaneState& lane) {
 }
 
 void look_at_fill(const LaneState& lane, Nanoseconds now) {
-  if (lane.rail->fill > kSmall) lane.rail->refresh(now, std::max(kFresh, time_of(kSmall, lane.rail->rate())));
+  if (lane.rail->fill > kSmall) lane.rail->refresh(now, kFresh);
 }
 
 std::size_t longest_piece(const LaneState& lane) { return std::max(bytes_in(lane, kPiece), 4 * kSmall); }

@@ -22,8 +22,7 @@ double measured(const LaneState& lane);
 /// 4 ms six ranks on two processors left slow rails idle for a part of the time). The lane is up.
 std::size_t fill_limit(LaneState& lane);
 
-/// Has the fill of the lane's rail asked for again, where it is more than something small and not fresh: something small has
-/// had the time to leave. Asking takes a system call for each loaded lane of the rail.
+/// Has the fill of the lane's rail asked for again, where it is more than something small and not fresh. Asking takes a system call for each loaded lane of the rail.
 void look_at_fill(const LaneState& lane, Nanoseconds now);
 
 /// A piece takes its lane about 1 ms at most, so that the last one on a slow lane holds up little; but 32 KiB are allowed

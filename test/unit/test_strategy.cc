@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// Which lane takes the next bytes, and whether it is better to wait for one.
+#include <algorithm>
 #include <array>
 
 #include "trunk/lane_limits.h"
@@ -147,6 +148,22 @@ TEST_F(EarliestFinishTest, TriesACrawlingLaneNowAndThen) {
   EXPECT_EQ(tried.bytes, kSmall);
   other.handed(now, tried.bytes);
   EXPECT_EQ(choose(kSome).lane, nullptr);
+}
+
+/// Its queue is short, and empties soon.
+TEST_F(EarliestFinishTest, FindsThatASlowLaneHasBecomeFast) {
+  constexpr Nanoseconds kStep = 100 * kMicrosecond;
+  constexpr std::size_t kLeaves = 5000;  // in a step: 0.05 bytes per nanosecond
+  other.rate = LaneRate(0.005);
+  std::size_t& queue = ends[1].beat.in_flight;
+  for (int step = 0; step < 1000; ++step) {
+    now += kStep;
+    queue -= std::min(queue, kLeaves);
+    look_at_fill(other, now);
+    const std::size_t limit = fill_limit(other);
+    if (const std::size_t more = limit - std::min(limit, other.fill); more != 0) queue += more, other.handed(now, more);
+  }
+  EXPECT_NEAR(other.rate.known(), 0.05, 0.01);
 }
 
 TEST_F(EarliestFinishTest, ASlowLaneHoldsNoMoreThanIsGoneSoon) {
