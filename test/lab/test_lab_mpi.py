@@ -121,6 +121,13 @@ class Rails(MpiCase):
         self.lab.rate(0, "1gbit")
         self.lab.rate(1, "500mbit")
 
+    def test_a_failure_beside_a_job_ends_it(self):
+        with self.assertRaisesRegex(AssertionError, "beside"), self.lab.popen(["sleep", "20"], np=4) as job:
+            self.assertTrue(eventually(lambda: len(job.pids("sleep")) == 4))
+            self.fail("beside the job")
+        self.assertEqual(job.pids(), [])
+        self.assertNotEqual(job.returncode, 0)
+
 
 class Component(MpiCase):
     def environment(self, **options):

@@ -17,11 +17,19 @@ _SESSIONS = "/dev/shm"
 
 
 class Job(subprocess.Popen):
-    """An mpirun and all that it started, on every node."""
+    """An mpirun and all that it started, on every node.
+
+    As a context it waits for the job's end, as Popen does; but what leaves it by an exception ends the job first.
+    """
 
     def __init__(self, argv, mark, **options):
         self.mark = mark
         super().__init__(argv, **options)
+
+    def __exit__(self, kind, value, trace):
+        if kind is not None:
+            self.end()
+        super().__exit__(kind, value, trace)
 
     def pids(self, program=None):
         return [pid for pid in processes.marked(self.mark) if program in (None, processes.program(pid))]
