@@ -1,5 +1,6 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: BSD-3-Clause
+# both series
 # sanitizers: address undefined thread
 """Communicators of all kinds, threads, children of fork(), and Open MPI's own progress while a call waits."""
 

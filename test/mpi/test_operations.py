@@ -1,5 +1,6 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: BSD-3-Clause
+# both series
 # sanitizers: address undefined
 """Every operation on every type, and types and operations of the program's own, on several numbers of ranks."""
 

@@ -8,6 +8,7 @@ import fcntl
 import os
 import resource
 import signal
+import subprocess
 import sys
 import time
 
@@ -21,7 +22,7 @@ from nezha_check.packages_part import run_packages
 from nezha_check.results import FAILED, PASSED, SKIPPED, count, failures_of_skips, in_words
 from nezha_check.run import Test, run_test, run_tests
 from nezha_check.sanitizer_part import prepare_sanitizers, run_sanitizers
-from nezha_check.tree import PROGRAM_TIMEOUT, Check, programs_to_run, scripts_to_run
+from nezha_check.tree import MARK, PROGRAM_TIMEOUT, Check, programs_to_run, scripts_to_run
 
 
 def run_layers(check):
@@ -58,25 +59,27 @@ class Part:
 
     what: str
     run: collections.abc.Callable
-    least: int = QUICK  # from which length of a check on it is in it
+    packages: str  # the set of contrib/install-packages that it needs
+    least: int = QUICK  # the shortest length of a check that has it
     prepare: collections.abc.Callable = None
 
 
 PARTS = {
-    "build": Part("configure, make, install", run_build),
-    "layers": Part("who may include whom", run_layers),
-    "unit": Part("unit tests of each layer", compiled("unit")),
-    "threads": Part("ranks as threads over loopback", compiled("threads")),
-    "mpi": Part("mpirun on this host", scripted("mpi", 1)),
-    "programs": Part("other people's programs, with and without the component", scripted("programs")),
-    "lab": Part("the emulated cluster and the bench", scripted("lab", 1)),
-    "sim": Part("whole engines on simulated rails, with faults, on a virtual clock", told, QUICK, prepare_sim),
-    "ompi5": Part("mpi and lab on Open MPI 5.0, in a Debian 13", run_ompi5, NORMAL, prepare_ompi5),
-    "dist": Part("other configurations, the developer's examples, distcheck", told, NORMAL, prepare_dist),
-    "packages": Part("packages built, used and purged: Debian's in a Debian 12 and 13, RPMs over this system; with --long only",
-                     run_packages, LONG),
-    "sanitizers": Part("address, undefined behaviour and thread sanitizer", run_sanitizers, NORMAL, prepare_sanitizers),
-    "fuzz": Part("fuzz targets", run_fuzz, QUICK, prepare_fuzz),
+    "build": Part("configure, make, install", run_build, "build"),
+    "layers": Part("who may include whom", run_layers, "build"),
+    "unit": Part("unit tests of each layer", compiled("unit"), "unit"),
+    "threads": Part("ranks as threads over loopback", compiled("threads"), "unit"),
+    "mpi": Part("mpirun on this host", scripted("mpi", 1), "tests"),
+    "programs": Part("other people's programs, with and without the component", scripted("programs"), "programs"),
+    "lab": Part("the emulated cluster and the bench", scripted("lab", 1), "tests"),
+    "sim": Part("whole engines on simulated rails, with faults, on a virtual clock", told, "unit", QUICK, prepare_sim),
+    "ompi5": Part("Open MPI 5.0, in a Debian 13: scripts of mpi that are marked for it; with --long most parts", run_ompi5, "debians", NORMAL, prepare_ompi5),
+    "dist": Part("other configurations, the developer's examples, distcheck", told, "tests", LONG, prepare_dist),
+    "packages": Part("packages built, used and purged: Debian's in a Debian 12 and 13, RPMs over this system",
+                     run_packages, "debians", LONG),
+    "sanitizers": Part("address and undefined behaviour sanitizer; with --long also the thread sanitizer, and mpi",
+                       run_sanitizers, "unit", NORMAL, prepare_sanitizers),
+    "fuzz": Part("fuzz targets", run_fuzz, "fuzz", LONG, prepare_fuzz),
 }
 OWN_BUILDS = {"layers", "sanitizers", "fuzz"}  # these use nothing of what "build" leaves
 WHOLE_IN_CI = {"build", "mpi", "programs", "lab", "fuzz"}  # where CI is set nothing of these is skipped; mpi uses the lab too
@@ -86,7 +89,7 @@ def options():
     lines = "\n".join(f"  {name:<11} {part.what}" for name, part in PARTS.items())
     parser = argparse.ArgumentParser(
         prog="contrib/check", formatter_class=argparse.RawDescriptionHelpFormatter,
-        description="Builds Nezha in build/check (or NEZHA_BUILD_DIR) and runs all of its tests.",
+        description="Builds Nezha in build/check (or NEZHA_BUILD_DIR) and runs its tests: what a landing needs; --long: all of them.",
         epilog=f"parts:\n{lines}\n\nLogs are in the build directory's logs/. With CI set, "
                "a skipped test of what uses the lab or other programs has failed. A test of mpi, programs or lab that "
                "fails is run once more; what passes then is listed, since it may be a rare fault.")
@@ -95,11 +98,14 @@ def options():
     parser.add_argument("--jobs", type=int, default=len(os.sched_getaffinity(0)), help="how much runs at once")
     parser.add_argument("--prepare", action="store_true",
                         help="make what the parts need that use the build, and run no test of theirs")
+    parser.add_argument("--marked", action="store_true",
+                        help=f"of the scripts with mpirun only those that have a line '{MARK}'")
+    parser.add_argument("--no-install", action="store_true", help="install no packages of the distribution")
     length = parser.add_mutually_exclusive_group()
     length.add_argument("--quick", action="store_true",
-                        help="no distcheck, Open MPI 5.0 or sanitizers, short fuzzing and simulation")
-    length.add_argument("--long", action="store_true", help="5 minutes of fuzzing per target, a million simulated "
-                        "operations, mutations, packages, and the long form of other tests that have one")
+                        help="no Open MPI 5.0 and no sanitizers, and a short simulation")
+    length.add_argument("--long", action="store_true", help="all parts, a million simulated operations, mutations, "
+                        "5 minutes of fuzzing per target, and the long form of other tests that have one: some hours")
     parser.add_argument("--tap", action="store_true", help="list all cases at the end, in the Test Anything Protocol")
     parser.add_argument("--tree", default=os.getcwd(), help=argparse.SUPPRESS)
     return parser.parse_args()
@@ -113,6 +119,13 @@ def wanted_parts(given):
         return [name for name in PARTS if name in needed]
     length = QUICK if given.quick else LONG if given.long else NORMAL
     return [name for name, part in PARTS.items() if part.least <= length]
+
+
+def install(names, top):
+    """Installs what these parts need. Where that fails they run with what there is, and skip what needs the rest."""
+    sets = sorted({PARTS[name].packages for name in names})
+    if subprocess.run([os.path.join(top, "contrib", "install-packages"), *sets], check=False).returncode != 0:
+        print("Going on with what there is: what needs the rest will be skipped.", flush=True)
 
 
 def processor_time():
@@ -181,7 +194,7 @@ def main():
     given = options()
     build_dir = os.path.abspath(os.environ.get("NEZHA_BUILD_DIR") or os.path.join(given.tree, "build", "check"))
     only = () if "build" in (given.only or ("build",)) else tuple(given.only)
-    check = Check(given.tree, build_dir, max(1, given.jobs), given.quick, given.long, only)
+    check = Check(given.tree, build_dir, max(1, given.jobs), given.quick, given.long, given.marked, only)
     os.makedirs(build_dir, exist_ok=True)
     signal.signal(signal.SIGTERM, interrupted)
     with open(os.path.join(build_dir, ".lock"), "w", encoding="utf-8") as lock:
@@ -189,8 +202,11 @@ def main():
             fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
             sys.exit(f"contrib/check: another check is running in {build_dir}; name another directory by NEZHA_BUILD_DIR")
+        names = wanted_parts(given)
+        if not given.no_install:
+            install(names, given.tree)
         with Background(check) as background:
-            cases = run_parts(check, wanted_parts(given), background)
+            cases = run_parts(check, names, background)
         report(cases)
         if given.tap:
             print_tap(cases)

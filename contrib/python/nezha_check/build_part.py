@@ -9,7 +9,7 @@ import subprocess
 
 from nezha_check.results import FAILED, PASSED, SKIPPED, Case
 from nezha_check.run import read_log
-from nezha_check.tree import build, build_test_programs, make, make_list, test_build_logs
+from nezha_check.tree import build, build_engine, build_test_programs, make, make_list, needs_engine_only, test_build_logs
 from nezha_lab import openmpi
 
 SHARED_RUNTIME = re.compile(r"lib(stdc\+\+|gcc_s)\.so")
@@ -80,7 +80,9 @@ def uninstall_case(check):
 
 
 def run_build(check):
-    """Builds everything; the other parts use what this one leaves in the build directory."""
+    """Builds everything, or what a few parts need; the other parts use what this one leaves in the build directory."""
+    if needs_engine_only(check):
+        return build_engine(check, check.build_dir)
     cases = [build(check, "default", check.build_dir)]
     if cases[0].outcome == PASSED:
         cases.append(build_test_programs(check, "default", check.build_dir))

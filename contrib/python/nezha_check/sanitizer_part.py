@@ -15,8 +15,10 @@ from nezha_check.results import FAILED, PASSED, Case
 from nezha_check.run import run_tests
 from nezha_check.tree import build, build_for, programs_to_run, scripts_to_run
 
-# Those that can live together share a build. The simulator and the unit tests have one thread each.
+# Those that can live together share a build. The simulator and the unit tests have one thread each. The first kind is in
+# each check; mpi and the other kind only with --long.
 FOLDERS = {"address-undefined": ("unit", "sim", "threads"), "thread": ("threads",)}
+ALWAYS = ("address-undefined",)
 TIMELESS, TIMED = ("sim",), ("unit", "threads")  # by whether their tests depend on a clock that is not their own
 PRELOAD = {"address-undefined": "libasan.so", "thread": "libtsan.so"}
 SYMBOLS = {"address-undefined": ("__asan_report", "__ubsan_handle"), "thread": ("__tsan_read",)}
@@ -62,9 +64,10 @@ def built(check, kind):
     cases = [build(check, kind, build_dir, f"--enable-sanitizer={kind}", f"CFLAGS={flags}", f"CXXFLAGS={flags}",
                    target="PRECOMPILED=standard libnezha_engine.la libnezha_sim.la")]
     if cases[0].outcome == PASSED:
-        cases.append(build_for(check, kind, build_dir, (*FOLDERS[kind], "mpi"), "CXXFLAGS=-O0 -g1",
-                               "PRECOMPILED=googletest"))
-    if cases[-1].outcome == PASSED:
+        folders = (*FOLDERS[kind], *(("mpi",) if check.long else ()))
+        cases.append(build_for(check, kind, build_dir, folders, "CXXFLAGS=-O0 -g1", "PRECOMPILED=googletest",
+                               install=check.long))
+    if cases[-1].outcome == PASSED and check.long:
         cases.append(component_case(kind, build_dir))
     return cases
 
@@ -87,12 +90,12 @@ def scripts(check, kind):
 def prepare_sanitizers(check):
     """Builds for each kind, runs the tests whose only clock is their own, and returns the cases of that and the other tests."""
     cases, timeless, others = [], [], []
-    for kind in FOLDERS:
+    for kind in FOLDERS if check.long else ALWAYS:
         made = built(check, kind)
         cases += made
         if made[-1].outcome == PASSED:
             timeless += compiled_tests(check, kind, TIMELESS)
-            others += compiled_tests(check, kind, TIMED) + scripts(check, kind)
+            others += compiled_tests(check, kind, TIMED) + (scripts(check, kind) if check.long else [])
     return cases + run_tests(timeless, check.jobs), others
 
 

@@ -18,6 +18,8 @@ LONG_SCRIPT_TIMEOUT = 4 * 3600
 # Where mpirun and real networks take part, whose rare accidents are not ours (Open MPI 4.1 loses help texts), a test that
 # fails runs once more; what passes then is listed as unsteady. Elsewhere each failure is final.
 SECOND_CHANCE = {"mpi", "programs", "lab"}
+# A line of a script whose subject depends on Open MPI's series: a check that is not long runs it on both.
+MARK = "# both series"
 
 
 @dataclasses.dataclass
@@ -29,6 +31,7 @@ class Check:
     jobs: int
     quick: bool
     long: bool
+    marked: bool = False  # of the scripts with mpirun only those with MARK
     only: tuple = ()  # where test programs of these parts are all that is needed, their names
 
     def log(self, name):
@@ -72,7 +75,7 @@ def make(check, build_dir, log_name, *arguments, env=None):
 
 # Variables of make for the tests' own code: to optimise it further would take longer than it saves; less makes the simulator's
 # worlds and the ranks that are threads twice as slow.
-LITTLE_OPTIMIZED = ("CXXFLAGS=-O1 -g1",)
+LITTLE_OPTIMIZED = ("CXXFLAGS=-O1 -g1", "PRECOMPILED=googletest")
 
 # Vectors come and go by the thousand: memory that a program keeps need not be cleared by the kernel again. Without this a
 # third of the time of the simulator's tests, and of those of ranks that are threads, goes there.
@@ -80,6 +83,22 @@ KEEPS_MEMORY = {"MALLOC_MMAP_THRESHOLD_": str(1 << 28), "MALLOC_TRIM_THRESHOLD_"
 
 # Whose test programs a part runs beside its own: the developer's guide, whose commands are tested, has the simulator's.
 ALSO_NEEDED = {"lab": ("sim",)}
+# Programs that a part's tests run beside those of its folder.
+ALSO_RUN = {"unit": ("contrib/programs/parameters_page",)}
+# Parts that need neither the component nor Open MPI.
+ENGINE_PARTS = {"unit", "threads", "sim"}
+
+
+def needs_engine_only(check):
+    return bool(check.only) and ENGINE_PARTS.issuperset(check.only)
+
+
+def build_engine(check, build_dir):
+    """The cases of a build of what the tests of check.only need, where that is the engine and not the component."""
+    engine = build(check, "engine", build_dir, target="PRECOMPILED=standard libnezha_engine.la libnezha_sim.la")
+    if engine.outcome == FAILED:
+        return [engine]
+    return [engine, build_for(check, "engine", build_dir, check.only, *LITTLE_OPTIMIZED, install=False)]
 
 
 def build_test_programs(check, name, build_dir):
@@ -117,10 +136,12 @@ def make_list(build_dir, what, folder):
     return [name for name in names if name.startswith(f"test/{folder}/")]
 
 
-def build_for(check, name, build_dir, folders, *variables):
-    """Compiles what the tests of these folders need, and no more, and installs the component. `variables`: of make."""
-    programs = [program for folder in folders for program in make_list(build_dir, "programs", folder)]
-    return _made(check, name, build_dir, "tests", "install-component", *variables, *programs)
+def build_for(check, name, build_dir, folders, *variables, install=True):
+    """Compiles what the tests of these folders need, and no more, and installs the component, if asked. `variables`: of
+    make."""
+    programs = [program for folder in folders
+                for program in (*make_list(build_dir, "programs", folder), *ALSO_RUN.get(folder, ()))]
+    return _made(check, name, build_dir, "tests", *(("install-component",) if install else ()), *variables, *programs)
 
 
 def programs_to_run(check, build_dir, folder, env=None, prefix=(), label=""):
@@ -140,7 +161,7 @@ def scripts_to_run(check, build_dir, folder, env=None, prefix=(), label="", want
     tests = []
     for path in sorted(glob.glob(os.path.join(check.top, "test", folder, "test_*.py"))):
         text = read_log(path)
-        if wanted(text):
+        if wanted(text) and (not check.marked or MARK in text.splitlines()):
             name = os.path.relpath(path, check.top)
             command = [*prefix, sys.executable, *([unittest_runner] if "unittest.main()" in text else []), path]
             timeout = LONG_SCRIPT_TIMEOUT if check.long else SCRIPT_TIMEOUT
