@@ -8,4 +8,5 @@ glue_sources += %D%/compat.h \
 	%D%/nezha_modex.c %D%/nezha_modex.h \
 	%D%/nezha_output.c %D%/nezha_output.h \
 	%D%/nezha_progress.c %D%/nezha_progress.h \
-	%D%/nezha_topology.c %D%/nezha_topology.h
+	%D%/nezha_topology.c %D%/nezha_topology.h \
+	%D%/nezha_transport.c %D%/nezha_transport.h

@@ -110,6 +110,7 @@ Team* Engine::create_team(const nezha_team_spec_t& spec) {
   start_service();
   workers_.start(core_);
   Team* team = core_.create_team(spec.name, spec.rank, std::move(peers));  // the last that may throw
+  team->incumbent_on_rails = spec.incumbent_on_rails != 0;
   ticking_ = true;
   wake_service();
   return team;

@@ -9,13 +9,14 @@ namespace nezha {
 namespace {
 
 // Words of the agreement. Flags and masks add up by OR; rank 0's words are zero on all others.
-enum Word : std::size_t { kFlags, kVersion, kNotVersion, kHash, kNotHash, kTeamId, kRate, kPlan };
+enum Word : std::size_t { kFlags, kVersion, kNotVersion, kHash, kNotHash, kTeamId, kRate, kBestRail, kPlan };
 static_assert(kPlan + Plan::kWords <= NEZHA_VOTE_WORDS);
 constexpr std::uint64_t kNotReady = 1;
 constexpr std::uint64_t kFailed = 2;
 constexpr std::uint64_t kAwaitLanes = 4;  ///< rank 0 only
 constexpr std::uint64_t kKnows = 8;       ///< rank 0 only: rows follow
 constexpr std::uint64_t kRails = 16;      ///< rank 0 only: it chooses among several lanes to the next rank
+constexpr std::uint64_t kOnRails = 32;    ///< rank 0 only: the incumbent has no network but the rails
 constexpr double kRateUnit = 1e9;  ///< rates travel as bytes per second
 
 static_assert(kRows * sizeof(std::uint64_t) <= kMostCopied);
@@ -87,8 +88,10 @@ void Team::vote(std::array<std::uint64_t, NEZHA_VOTE_WORDS>& words, const Plan& 
   if (!rows_.empty()) words[kFlags] |= kKnows;
   if (const Trunk* next = next_peer().trunk.get(); next != nullptr && next->lanes_up() > 1 && !next->shares_fixed())
     words[kFlags] |= kRails;
+  if (incumbent_on_rails) words[kFlags] |= kOnRails;
   words[kTeamId] = fresh_id;
   words[kRate] = static_cast<std::uint64_t>(rate() * kRateUnit);
+  words[kBestRail] = static_cast<std::uint64_t>(best_rail() * kRateUnit);
   own.encode(std::span(words).subspan<kPlan, Plan::kWords>());
 }
 
@@ -109,7 +112,11 @@ nezha_team_state_t Team::decide(const std::array<std::uint64_t, NEZHA_VOTE_WORDS
   if (id_ == 0) return state_ = NEZHA_TEAM_DECLINED;
   plan_ = Plan::decode(std::span(words).subspan<kPlan, Plan::kWords>());
   if (hash_of(plan_) != hash_of(own)) notices.push_back({"parameters differ", {name_, std::to_string(rank_)}});
-  table_.begin({plan_, view_.size, static_cast<double>(words[kRate]) / kRateUnit, (words[kFlags] & kRails) != 0});
+  Terms terms{plan_, view_.size, static_cast<double>(words[kRate]) / kRateUnit, (words[kFlags] & kRails) != 0};
+  terms.best_rail = static_cast<double>(words[kBestRail]) / kRateUnit;
+  terms.alone = shape_.nodes == shape_.ranks;
+  terms.incumbent_on_rails = (words[kFlags] & kOnRails) != 0;
+  table_.begin(terms);
   rows_due_ = (words[kFlags] & kKnows) != 0;
   rows_.resize(rows_due_ ? kRows : 0, 0);
   return state_ = NEZHA_TEAM_READY;
@@ -117,6 +124,8 @@ nezha_team_state_t Team::decide(const std::array<std::uint64_t, NEZHA_VOTE_WORDS
 
 /// What the rails towards the next member carry together, as far as it is known.
 double Team::rate() const { return next_peer().trunk == nullptr ? 0 : next_peer().trunk->rate(); }
+
+double Team::best_rail() const { return next_peer().trunk == nullptr ? 0 : next_peer().trunk->best_rate(); }
 
 Call Team::agreement() {
   const std::span<std::uint64_t> words = rows_due_ ? std::span<std::uint64_t>(rows_) : table_.words();

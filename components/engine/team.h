@@ -74,6 +74,8 @@ class Team {
   void fail(const std::string& why, std::uint64_t who);
   const std::string& error() const { return error_; }
 
+  /// See nezha_team_spec_t. To be set before the first vote.
+  bool incumbent_on_rails = false;
   /// When the incumbent was left a call that somebody wants to know the duration of; 0 = none. Only its caller's.
   Nanoseconds incumbent_since = 0;
   std::size_t incumbent_bytes = 0;  ///< of that call
@@ -89,6 +91,7 @@ class Team {
   void note_begun(int from, OpNumber op);
   void order_by_node(const std::string& own_node);
   double rate() const;
+  double best_rail() const;
 
   std::string name_;
   int rank_;

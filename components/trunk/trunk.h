@@ -89,6 +89,8 @@ class Trunk final : public LaneEvents {
   bool shares_fixed() const;
   /// Bytes per nanosecond of the lanes that are up together, as far as it was measured.
   double rate() const;
+  /// That of the fastest of them.
+  double best_rate() const;
   /// Bytes that lanes were given and that are not known to have come to the other side.
   std::size_t under_way() const;
   /// How fast the slowest lane that is up is, as a part of the fastest; 0 = the rate of one is not known yet.

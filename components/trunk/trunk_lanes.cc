@@ -51,6 +51,13 @@ double Trunk::rate() const {
   return sum;
 }
 
+double Trunk::best_rate() const {
+  double best = 0;
+  for (const LaneState& state : lanes_)
+    if (state.lane != nullptr) best = std::max(best, measured(state));
+  return best;
+}
+
 std::size_t Trunk::under_way() const {
   std::size_t bytes = 0;
   for (const LaneState& state : lanes_) bytes += state.fill;

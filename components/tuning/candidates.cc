@@ -57,6 +57,13 @@ bool possible(const Candidate& candidate, std::size_t size_class, const Terms& t
   }
 }
 
+std::uint64_t least_time(const Candidate& candidate, std::size_t size_class, const Terms& terms) {
+  const double rate = candidate.one_rail ? terms.best_rail : terms.rate;
+  if (!terms.alone || rate <= 0) return 0;
+  if (candidate.algorithm == AlgorithmChoice::incumbent && !terms.incumbent_on_rails) return 0;
+  return static_cast<std::uint64_t>(least_cost(std::size_t{1} << size_class, terms.ranks, rate));
+}
+
 std::vector<Candidate> candidates(std::size_t size_class, const Terms& terms) {
   const std::size_t largest = (std::size_t{2} << size_class) - 1;
   const std::size_t bytes = std::min<std::size_t>(std::max<std::size_t>(std::size_t{1} << size_class, terms.plan.threshold), largest);

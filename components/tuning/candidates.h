@@ -24,6 +24,9 @@ struct Terms {
   int ranks = 2;
   double rate = 0;  ///< bytes per nanosecond that a rank sends over its rails together; 0 = unknown
   bool rails = false;  ///< there are several, which share by rates
+  double best_rail = 0;  ///< bytes per nanosecond of the fastest of them; 0 = unknown
+  bool alone = false;    ///< each rank has a node, and so its rails, to itself
+  bool incumbent_on_rails = false;  ///< the incumbent has no network but the rails
 };
 
 constexpr std::size_t kMostCandidates = 8;
@@ -32,6 +35,9 @@ constexpr std::size_t kMostRails = 16;
 
 /// Every vector of the class can be carried this way, and the parameters allow it.
 bool possible(const Candidate& candidate, std::size_t size_class, const Terms& terms);
+
+/// Nanoseconds that the class's smallest vector takes at least this way, however well it is carried; 0 = unknown.
+std::uint64_t least_time(const Candidate& candidate, std::size_t size_class, const Terms& terms);
 
 /// At most kMostCandidates. The first is what is used until something is measured; then in the order in which they
 /// should be tried. What the model puts hopelessly behind is left out.

@@ -45,4 +45,8 @@ double cost(AlgorithmChoice algorithm, std::size_t bytes, int ranks, double rate
   return of.hops * kHop + of.messages * kMessage + of.vectors * static_cast<double>(bytes) / rate;
 }
 
+double least_cost(std::size_t bytes, int ranks, double rate) {
+  return 2.0 * (ranks - 1) / ranks * static_cast<double>(bytes) / rate;
+}
+
 }  // namespace nezha

@@ -14,9 +14,10 @@ engine_sources += \
 	%D%/table_reader.cc \
 	%D%/usual_time.cc %D%/usual_time.h
 
-gtest_programs += test/unit/test_tuning test/unit/test_tuning_changes test/unit/test_candidates test/unit/test_table_file \
+gtest_programs += test/unit/test_tuning test/unit/test_tuning_bounds test/unit/test_tuning_changes test/unit/test_candidates test/unit/test_table_file \
 	test/unit/test_recall
 test_unit_test_tuning_SOURCES = test/unit/test_tuning.cc test/unit/table_ranks.h
+test_unit_test_tuning_bounds_SOURCES = test/unit/test_tuning_bounds.cc test/unit/table_ranks.h
 test_unit_test_tuning_changes_SOURCES = test/unit/test_tuning_changes.cc test/unit/table_ranks.h
 test_unit_test_candidates_SOURCES = test/unit/test_candidates.cc test/unit/table_ranks.h
 test_unit_test_table_file_SOURCES = test/unit/test_table_file.cc

@@ -32,6 +32,7 @@ Plan Plan::from(const Config& config) {
   plan.chunk = config.chunk;
   plan.reproducible = config.reproducible;
   plan.learn = config.learn;
+  plan.incumbent_margin = static_cast<std::uint64_t>(config.incumbent_margin);
   return plan;
 }
 
@@ -42,6 +43,7 @@ void Plan::encode(std::span<std::uint64_t, kWords> words) const {
   words[3] = mesh_block;
   words[4] = chunk;
   words[5] = (reproducible ? kReproducible : 0) | (learn ? kLearn : 0);
+  words[6] = incumbent_margin;
 }
 
 Plan Plan::decode(std::span<const std::uint64_t, kWords> words) {
@@ -53,6 +55,7 @@ Plan Plan::decode(std::span<const std::uint64_t, kWords> words) {
   plan.chunk = words[4];
   plan.reproducible = (words[5] & kReproducible) != 0;
   plan.learn = (words[5] & kLearn) != 0;
+  plan.incumbent_margin = words[6];
   return plan;
 }
 

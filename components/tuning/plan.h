@@ -26,8 +26,9 @@ struct Plan {
   std::uint64_t chunk = 0;
   bool reproducible = false;
   bool learn = false;
+  std::uint64_t incumbent_margin = 0;  ///< per cent
 
-  static constexpr std::size_t kWords = 6;
+  static constexpr std::size_t kWords = 7;
   static Plan from(const Config& config);
   void encode(std::span<std::uint64_t, kWords> words) const;
   static Plan decode(std::span<const std::uint64_t, kWords> words);

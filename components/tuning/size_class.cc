@@ -18,6 +18,11 @@ constexpr std::size_t kFewestBrief = 4;  ///< no less is worth half a proof
 constexpr std::uint64_t kProofTime = 4'000'000;  ///< ns of each half, where that is not too few calls or too many
 static_assert(2 * kMostProof <= SizeClass::kMostTrials);
 
+/// Where a call takes so long, in ns, trials of what cannot win cost more than they bring.
+constexpr std::uint64_t kOpening = 1'000'000;
+constexpr double kWorthTrying = 0.1;  ///< a gain that a way must be able to bring
+constexpr double kPlausible = 0.9;    ///< what takes less than that part of the least has better rails than were measured
+
 constexpr std::uint64_t kMeeting = 80'000;  ///< ns that bringing the ranks together before a trial should take
 constexpr std::uint64_t kMostDearer = 8;    ///< a way that was much slower once, disturbed perhaps, is not put off for ever
 
@@ -38,14 +43,42 @@ bool of_one_kind(const Candidate& one, const Candidate& other) {
 
 }  // namespace
 
-SizeClass::SizeClass(std::vector<Candidate> candidates, const Group& tried, bool learn)
-    : candidates_(std::move(candidates)), margin_(kFirstMargin) {
+SizeClass::SizeClass(std::vector<Candidate> candidates, const Group& tried, bool learn, const Odds& odds)
+    : candidates_(std::move(candidates)), odds_(odds), tried_(tried), margin_(kFirstMargin) {
   measured_.fill(kUnknown);
   stage_ = learn && candidates_.size() > 1 ? Stage::settled : Stage::fixed;
-  const auto count = static_cast<std::size_t>(std::count(tried.begin(), tried.end(), true));
-  was_settled_ = stage_ == Stage::fixed || count == 0;
+  was_settled_ = stage_ == Stage::fixed || tried == Group{};
   if (was_settled_) return;
-  begin(count > kAllCompared ? Stage::first : Stage::compared, tried);
+  if (odds_.least[chosen_] < kOpening) {
+    begin_search();
+  } else {
+    Group alone{};
+    alone[chosen_] = true;
+    begin(Stage::opening, alone);
+  }
+}
+
+/// Of what is to be tried that which can win.
+void SizeClass::begin_search() {
+  Group group = tried_;
+  for (std::size_t i = 0; i < candidates_.size(); ++i) group[i] = group[i] && can_win(i);
+  const auto count = std::count(group.begin(), group.end(), true);
+  begin(count > static_cast<std::ptrdiff_t>(kAllCompared) ? Stage::first : Stage::compared, group);
+  if (stage_ == Stage::compared && round_.one_burst() && measured_[chosen_] != kUnknown) settle();
+}
+
+/// As durations are compared: what the incumbent carries is not protected, so it has to be faster by more.
+double SizeClass::handicapped(std::size_t candidate, std::uint64_t duration) const {
+  const bool incumbent = candidates_[candidate].algorithm == AlgorithmChoice::incumbent;
+  return static_cast<double>(duration) * (incumbent ? odds_.incumbent_handicap : 1);
+}
+
+/// Nothing can beat a way that runs at the rails' rate by much.
+bool SizeClass::can_win(std::size_t candidate) const {
+  const std::uint64_t own = measured_[chosen_], least = odds_.least[candidate];
+  if (candidate == chosen_ || own == kUnknown || least == 0) return true;
+  if (static_cast<double>(own) < kPlausible * static_cast<double>(odds_.least[chosen_])) return true;
+  return handicapped(candidate, least) < (1 - kWorthTrying) * static_cast<double>(own);
 }
 
 SizeClass::Group SizeClass::promising(std::span<const Candidate> ways) const {
@@ -97,7 +130,7 @@ void SizeClass::begin(Stage stage, const Group& members) {
   if (stage == Stage::first)
     round_.begin_singles(allowed);
   else
-    round_.begin_bursts(allowed, chosen_, calls_ == 0);
+    round_.begin_bursts(allowed, chosen_, stage != Stage::opening && calls_ == 0);
 }
 
 /// Half of it, of another than the chosen one, and what goes on where that ended.
@@ -118,12 +151,12 @@ void SizeClass::begin_proof(std::size_t candidate) {
 SizeClass::Group SizeClass::best(std::size_t count, double factor) const {
   Group group{};
   group[chosen_] = true;
-  const double limit = static_cast<double>(measured_[fastest()]) * factor;
+  const double limit = rated(fastest()) * factor;
   for (std::size_t chosen = 1; chosen < count; ++chosen) {
     std::size_t found = candidates_.size();
     for (std::size_t i = 0; i < candidates_.size(); ++i) {
-      if (group[i] || barred_[i] || measured_[i] == kUnknown || static_cast<double>(measured_[i]) > limit) continue;
-      if (found == candidates_.size() || measured_[i] < measured_[found]) found = i;
+      if (group[i] || barred_[i] || measured_[i] == kUnknown || rated(i) > limit) continue;
+      if (found == candidates_.size() || rated(i) < rated(found)) found = i;
     }
     if (found == candidates_.size()) break;
     group[found] = true;
@@ -131,11 +164,11 @@ SizeClass::Group SizeClass::best(std::size_t count, double factor) const {
   return group;
 }
 
-/// The one with the smallest measured duration of those that are not barred; the chosen one when nothing was measured.
+/// The one with the smallest duration, as rated, of those that are not barred; the chosen one when nothing was measured.
 std::size_t SizeClass::fastest() const {
   std::size_t found = chosen_;
   for (std::size_t i = 0; i < candidates_.size(); ++i)
-    if (!barred_[i] && (barred_[found] || measured_[i] < measured_[found])) found = i;
+    if (!barred_[i] && (barred_[found] || rated(i) < rated(found))) found = i;
   return found;
 }
 
@@ -146,8 +179,7 @@ void SizeClass::read(std::span<const std::uint64_t, kMostTrials> agreed) {
 
 bool SizeClass::faster(std::size_t candidate, double margin) const {
   return candidate != chosen_ && measured_[candidate] != kUnknown &&
-         (measured_[chosen_] == kUnknown ||
-          static_cast<double>(measured_[candidate]) < static_cast<double>(measured_[chosen_]) * (1 - margin));
+         (measured_[chosen_] == kUnknown || rated(candidate) < rated(chosen_) * (1 - margin));
 }
 
 bool SizeClass::decide(std::span<const std::uint64_t, kMostTrials> agreed) {
@@ -158,7 +190,9 @@ bool SizeClass::decide(std::span<const std::uint64_t, kMostTrials> agreed) {
     read(agreed);
     proof_.fill(Proof::none);
   }
-  if (stage_ == Stage::first) {
+  if (stage_ == Stage::opening) {
+    begin_search();
+  } else if (stage_ == Stage::first) {
     if (faster(fastest(), 1 - 1 / kFarBehind)) chosen_ = fastest();
     begin(Stage::compared, best(kCompared, kFarBehind));
     if (round_.one_burst()) settle();  // nothing is near
@@ -226,11 +260,12 @@ void SizeClass::settle() {
   set_price();
 }
 
+/// All of them now and then: what the rails' rates say may no longer be true.
 SizeClass::Group SizeClass::looked_at(bool all) const {
   Group group{};
   for (std::size_t i = 0; i < candidates_.size(); ++i)
-    group[i] = all || i == chosen_ || measured_[i] == kUnknown || measured_[chosen_] == kUnknown ||
-               static_cast<double>(measured_[i]) < kNear * static_cast<double>(measured_[chosen_]);
+    group[i] = all || i == chosen_ || measured_[chosen_] == kUnknown ||
+               (can_win(i) && (measured_[i] == kUnknown || rated(i) < kNear * rated(chosen_)));
   return group;
 }
 
@@ -276,7 +311,7 @@ void SizeClass::bar(AlgorithmChoice algorithm) {
 }
 
 const char* name_of(SizeClass::Stage stage) {
-  constexpr std::array kNames = {"fixed", "first", "compared", "settled", "look", "proof"};
+  constexpr std::array kNames = {"fixed", "opening", "first", "compared", "settled", "look", "proof"};
   return kNames[static_cast<std::size_t>(stage)];
 }
 

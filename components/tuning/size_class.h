@@ -10,7 +10,7 @@
 /// one whom trials may have flattered more. Which candidate a call uses depends on the number of calls alone; a decision on the durations
 /// that the ranks agreed on. So all ranks go the same way without talking.
 ///
-/// first (left out where there are few) -> compared -> proof -> settled; from there now and then look -> proof. A look comes
+/// opening (where calls take long) -> first (left out where there are few) -> compared -> proof -> settled; from there now and then look -> proof. A look comes
 /// when the calls since the last one have paid for what it should cost. Not thread safe. Allocates only when made.
 #pragma once
 
@@ -37,6 +37,7 @@ class SizeClass {
 
   enum class Stage : std::uint8_t {
     fixed,     ///< there is nothing to choose from
+    opening,   ///< the first of them alone: what the rails' rates put behind it need not be tried
     first,     ///< one call each: what is far behind is left out
     compared,  ///< the best few
     settled,   ///< the chosen one; no trials
@@ -44,9 +45,15 @@ class SizeClass {
     proof      ///< many calls of one: the chosen one, or what trials say is fastest
   };
 
+  /// What is known of the candidates before anything is measured.
+  struct Odds {
+    std::array<std::uint64_t, kMostCandidates> least{};  ///< what each takes at least; 0 = unknown
+    double incumbent_handicap = 1;  ///< times what the incumbent takes must be less than what others take
+  };
+
   /// The first candidate is used until something else is chosen. `tried`: what the first rounds try; nothing where all was
   /// measured before, so that the class begins settled.
-  SizeClass(std::vector<Candidate> candidates, const Group& tried, bool learn);
+  SizeClass(std::vector<Candidate> candidates, const Group& tried, bool learn, const Odds& odds);
 
   /// What carries the next call, and counts it.
   const Candidate& next();
@@ -95,6 +102,10 @@ class SizeClass {
 
  private:
   void begin(Stage stage, const Group& members);
+  void begin_search();
+  bool can_win(std::size_t candidate) const;
+  double handicapped(std::size_t candidate, std::uint64_t duration) const;
+  double rated(std::size_t candidate) const { return handicapped(candidate, measured_[candidate]); }
   std::size_t next_carrier();
   void begin_look();
   void follow_a_clear_lead();
@@ -113,6 +124,8 @@ class SizeClass {
   bool faster(std::size_t candidate, double margin) const;
 
   std::vector<Candidate> candidates_;
+  const Odds odds_;
+  const Group tried_;  ///< by the first search
   std::array<std::uint64_t, kMostCandidates> measured_;
   Group barred_{};
   Stage stage_;

@@ -164,6 +164,9 @@ constexpr std::array kRows = {
         "vectors on one rail too, and Open MPI's own allreduce are tried for a few calls each, and looked at again ever more rarely. "
         "Nothing is tried where algorithm names one; with reproducible only what has the same bits. With 0 small_max "
         "and mesh_block decide, and no call is left to Open MPI's own allreduce by its size unless threshold says so."),
+    row<&Config::incumbent_margin>("incumbent_margin", "20", {0, 1000}, "", 4, kDecides,
+        "Learning leaves a size to Open MPI's own allreduce only where all others take so many per cent longer: its calls "
+        "are not protected against the loss of a network. 0: wherever it is faster."),
     row<&Config::table>("table", "", {0, 0}, "FILE", 3, kDecides,
         "A file of what was learned before, as nezha-table(5) describes it. The sizes in it are settled from the first call "
         "on, and with learn looked at again like others; with learn 0 it is frozen. A file that is not sound is not used."),

@@ -47,6 +47,7 @@ struct Config {
   std::size_t chunk{};      ///< bytes; 0 = chosen by size
   bool reproducible{};
   bool learn{};
+  int incumbent_margin{};  ///< per cent
   FilePath table;
   FilePath table_save;
   RailThreads rail_threads{};

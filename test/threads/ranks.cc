@@ -179,7 +179,7 @@ std::size_t Team::index_of(int rank) const {
 void Team::create(int rank) {
   std::vector<nezha_peer_t*> peers;
   for (const int other : members_) peers.push_back(other == rank ? nullptr : ranks_.peer(rank, other));
-  const nezha_team_spec_t spec{name_.c_str(), size(), static_cast<int>(index_of(rank)), peers.data()};
+  const nezha_team_spec_t spec{name_.c_str(), size(), static_cast<int>(index_of(rank)), peers.data(), 0};
   handles_[index_of(rank)] = nezha_team_create(ranks_.at(rank).engine(), &spec);
   EXPECT_NE(handle(rank), nullptr);
 }

@@ -26,7 +26,7 @@ class FewDescriptors {
 TEST(Descriptors, OfHostAreLeft) {
   Ranks ranks(3, {{"single_node", "2"}});
   nezha_peer_t* peers[] = {nullptr, ranks.peer(0, 1), ranks.peer(0, 2)};
-  const nezha_team_spec_t spec{"all", 3, 0, peers};
+  const nezha_team_spec_t spec{"all", 3, 0, peers, 0};
   constexpr std::size_t kLanes = 4;
   {
     const FewDescriptors few(descriptors_of_host(3) + kLanes - 1);

@@ -18,6 +18,7 @@ inline Terms learning(int ranks = 4) {
   Config config;
   Terms terms{Plan::from(config), ranks, 0.25};
   terms.plan.learn = true;
+  terms.plan.incumbent_margin = 0;
   return terms;
 }
 

@@ -142,6 +142,7 @@ typedef struct nezha_team_spec {
     int size;
     int rank;
     nezha_peer_t *const *peers; /* `size` entries; the one at `rank` is NULL */
+    int incumbent_on_rails;     /* the incumbent has no other network between nodes than what the rails are on */
 } nezha_team_spec_t;
 
 /** The engine's image of a communicator. Collective in effect: each rank creates it at the same call. Copies the

@@ -13,6 +13,7 @@
 #include "opal/compat.h"
 #include "opal/nezha_help.h"
 #include "opal/nezha_topology.h"
+#include "opal/nezha_transport.h"
 
 /** The engine's peers in rank order; false when one of them cannot take part, which only a vote tells the others. */
 static bool find_peers(struct ompi_communicator_t *comm, nezha_peer_t **peers)
@@ -43,8 +44,11 @@ static nezha_team_t *make_team(struct ompi_communicator_t *comm)
     nezha_peer_t **peers = calloc((size_t)ompi_comm_size(comm), sizeof *peers);
     nezha_team_t *team = NULL;
     if (NULL != peers && NULL != coll_nezha_engine() && find_peers(comm, peers)) {
-        const nezha_team_spec_t spec = {
-            .name = comm->c_name, .size = ompi_comm_size(comm), .rank = ompi_comm_rank(comm), .peers = peers};
+        const nezha_team_spec_t spec = {.name = comm->c_name,
+                                        .size = ompi_comm_size(comm),
+                                        .rank = ompi_comm_rank(comm),
+                                        .peers = peers,
+                                        .incumbent_on_rails = nezha_transport_is_tcp()};
         team = nezha_team_create(coll_nezha_engine(), &spec);
     }
     free(peers);
