@@ -100,11 +100,11 @@ Peer* Core::add_peer(std::span<const std::byte> bytes, bool same_node, Status& w
 
 Nanoseconds Core::wiring_patience() const { return config_.connect_timeout * kSecond + kSamplePatience + kSecond; }
 
-Team* Core::create_team(std::string name, int rank, std::vector<Peer*> peers) {
+Team* Core::create_team(std::string name, int rank, std::vector<Peer*> peers, OpNumber before) {
   for (Peer* peer : peers)
     if (peer != nullptr) wiring_.want(*peer, clock_.now());
   const Nanoseconds until = clock_.now() + wiring_patience();
-  return teams_.emplace_back(std::make_unique<Team>(std::move(name), rank, std::move(peers), self_.node, until)).get();
+  return teams_.emplace_back(std::make_unique<Team>(std::move(name), rank, std::move(peers), self_.node, until, before)).get();
 }
 
 std::size_t Core::lanes_to_come(std::span<Peer* const> peers) const {

@@ -44,7 +44,8 @@ class Core final : public PieceReceiver, public Admission {
   /// The peer with that address, known from now on. Null: `why` tells.
   Peer* add_peer(std::span<const std::byte> address, bool same_node, Status& why);
 
-  Team* create_team(std::string name, int rank, std::vector<Peer*> peers);
+  /// `before`: tests have a team count its operations from there on.
+  Team* create_team(std::string name, int rank, std::vector<Peer*> peers, OpNumber before = 0);
   /// How many lanes would come up that are not there yet, if a team of these peers (null: the own rank) were created.
   std::size_t lanes_to_come(std::span<Peer* const> peers) const;
   /// From here on only peers that a team of this process needs may connect.

@@ -30,13 +30,14 @@ bool unanimous(std::uint64_t values, std::uint64_t complements) { return (values
 }  // namespace
 
 Team::Team(std::string name, int rank, std::vector<Peer*> peers, const std::string& own_node,
-           Nanoseconds wiring_until)
+           Nanoseconds wiring_until, OpNumber before)
     : name_(std::move(name)),
       rank_(rank),
       wiring_until_(wiring_until),
       peers_(std::move(peers)),
       flows_(peers_.size()),
-      begun_by_(peers_.size()) {
+      begun_by_(peers_.size()),
+      op_(before) {
   order_by_node(own_node);
   view_.size = static_cast<int>(peers_.size());
   view_.flows = flows_;

@@ -19,8 +19,9 @@ namespace nezha {
 
 class Team {
  public:
-  /// `peers` by rank, null at `rank`; they outlive the team.
-  Team(std::string name, int rank, std::vector<Peer*> peers, const std::string& own_node, Nanoseconds wiring_until);
+  /// `peers` by rank, null at `rank`; they outlive the team. Operations count from `before` + 1, on all members alike.
+  Team(std::string name, int rank, std::vector<Peer*> peers, const std::string& own_node, Nanoseconds wiring_until,
+       OpNumber before = 0);
 
   const std::string& name() const { return name_; }
   int size() const { return view_.size; }
@@ -116,7 +117,7 @@ class Team {
   std::vector<std::uint64_t> rows_;
   bool rows_due_ = false;
 
-  OpNumber op_ = 0;                ///< the latest begun
+  OpNumber op_;                    ///< the latest begun
   bool active_ = false;
   Algorithm* algorithm_ = nullptr;
   std::string error_;

@@ -9,8 +9,8 @@ namespace nezha {
 
 /// A random 64-bit number, agreed when a team is made; never 0 and never reused.
 using TeamId = std::uint64_t;
-/// Counts the operations of a team from 1.
-using OpNumber = std::uint32_t;
+/// Counts the operations of a team from 1. 64 bits: it never wraps.
+using OpNumber = std::uint64_t;
 
 /// Reliable records without payload. They travel as pieces (with an id, acknowledged, replayed) outside the window.
 enum class Control : std::uint16_t {
@@ -31,7 +31,7 @@ struct PieceHeader {
   bool control = false;
   std::uint32_t length = 0;  ///< bytes
   std::uint64_t offset = 0;  ///< bytes from the start of the vector
-  std::uint32_t crc = 0;     ///< CRC32C of the payload; only looked at where checked
+  std::uint32_t crc = 0;     ///< CRC32C of the payload; only where checked
   bool checked = false;      ///< the sender computed crc
 };
 

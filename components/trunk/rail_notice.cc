@@ -20,8 +20,7 @@ void encode_notice(const RailNotice& notice, PieceHeader& record) {
   const auto* bytes = reinterpret_cast<const std::byte*>(notice.address.data());
   record.team = load_le<std::uint64_t>(bytes);
   record.offset = load_le<std::uint64_t>(bytes + 8);
-  record.op = notice.rail | std::uint32_t{notice.family} << 8 | std::uint32_t{notice.prefix} << 16;
-  record.crc = notice.port;
+  record.op = notice.rail | std::uint64_t{notice.family} << 8 | std::uint64_t{notice.prefix} << 16 | std::uint64_t{notice.port} << 24;
 }
 
 Status decode_notice(const PieceHeader& record, RailNotice& notice) {
@@ -31,8 +30,8 @@ Status decode_notice(const PieceHeader& record, RailNotice& notice) {
   notice.rail = static_cast<std::uint8_t>(record.op);
   notice.family = static_cast<std::uint8_t>(record.op >> 8);
   notice.prefix = static_cast<std::uint8_t>(record.op >> 16);
-  notice.port = static_cast<std::uint16_t>(record.crc);
-  if (record.op >> 24 != 0 || record.crc > 0xffff) return bad("bits that mean nothing");
+  notice.port = static_cast<std::uint16_t>(record.op >> 24);
+  if (record.op >> 40 != 0) return bad("bits that mean nothing");
   if (notice.rail >= kMaxRails) return bad("too high a number");
   if (notice.family != 4 && notice.family != 6) return bad("an unknown family");
   if (notice.prefix > (notice.family == 4 ? 32 : 128)) return bad("too long a prefix");

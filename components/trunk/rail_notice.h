@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// What a process tells its peers of a rail whose address is not the one that it published at the start, and how a control
-/// record carries it: the address in `team` and `offset`, the port in `crc`, the rest in `op`.
+/// record carries it: the address in `team` and `offset`, the rest in `op`.
 #pragma once
 
 #include <cstdint>

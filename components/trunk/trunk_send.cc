@@ -19,7 +19,7 @@ struct Trunk::Frame {
 
   bool full() const { return pieces == kMaxFrameSegments; }
 };
-static_assert(kMaxFrameSegments * kPieceRecord + kAckRecord <= kMaxFrameHeader);
+static_assert(kMaxFrameSegments * kCheckedPieceRecord + kAckRecord <= kMaxFrameHeader);
 
 void Trunk::send(Flow& flow, const ReadyChunk& chunk) {
   flow.push(chunk);

@@ -15,24 +15,30 @@ constexpr std::uint8_t kFlagChecked = 2;
 
 Status bad(const char* what) { return {Code::bad_wire, std::string("bad frame: ") + what}; }
 
-Status parse_piece(const std::byte* at, FrameRecords& out) {
+/// Takes the record off the front of `header`.
+Status parse_piece(std::span<const std::byte>& header, FrameRecords& out) {
+  const std::byte* at = header.data();
   if (out.count == out.pieces.size()) return bad("too many pieces");
   PieceHeader& piece = out.pieces[out.count];
+  if (header.size() < kPieceRecord) return bad("a piece record cut short");
   const auto flags = std::to_integer<std::uint8_t>(at[1]);
   if ((flags & ~(kFlagControl | kFlagChecked)) != 0) return bad("unknown piece flags");
   piece.control = (flags & kFlagControl) != 0;
   piece.checked = (flags & kFlagChecked) != 0;
+  const std::size_t size = piece.checked ? kCheckedPieceRecord : kPieceRecord;
+  if (header.size() < size) return bad("a piece record cut short");
   piece.step = load_le<std::uint16_t>(at + 2);
   piece.length = load_le<std::uint32_t>(at + 4);
   piece.id = load_le<std::uint64_t>(at + 8);
   piece.team = load_le<std::uint64_t>(at + 16);
-  piece.op = load_le<std::uint32_t>(at + 24);
-  piece.crc = load_le<std::uint32_t>(at + 28);
+  piece.op = load_le<std::uint64_t>(at + 24);
   piece.offset = load_le<std::uint64_t>(at + 32);
+  piece.crc = piece.checked ? load_le<std::uint32_t>(at + 40) : 0;
   if (piece.id == 0) return bad("a piece without id");
   if (piece.control != (piece.length == 0)) return bad("a piece of this length cannot be");
   if (piece.length > kMaxFramePayload) return bad("a piece longer than a frame may be");
   ++out.count;
+  header = header.subspan(size);
   return {};
 }
 
@@ -45,10 +51,11 @@ std::size_t encode_piece(std::byte* to, const PieceHeader& piece) {
   store_le<std::uint32_t>(to + 4, piece.length);
   store_le<std::uint64_t>(to + 8, piece.id);
   store_le<std::uint64_t>(to + 16, piece.team);
-  store_le<std::uint32_t>(to + 24, piece.op);
-  store_le<std::uint32_t>(to + 28, piece.crc);
+  store_le<std::uint64_t>(to + 24, piece.op);
   store_le<std::uint64_t>(to + 32, piece.offset);
-  return kPieceRecord;
+  if (!piece.checked) return kPieceRecord;
+  store_le<std::uint32_t>(to + 40, piece.crc);
+  return kCheckedPieceRecord;
 }
 
 std::size_t encode_ack(std::byte* to, const AckRecord& ack) {
@@ -67,10 +74,8 @@ Status parse_records(std::span<const std::byte> header, std::size_t payload, Fra
   while (!header.empty()) {
     const auto kind = std::to_integer<std::uint8_t>(header[0]);
     if (kind == kKindPiece) {
-      if (header.size() < kPieceRecord) return bad("a piece record cut short");
-      if (Status status = parse_piece(header.data(), out); !status.ok()) return status;
+      if (Status status = parse_piece(header, out); !status.ok()) return status;
       lengths += out.pieces[out.count - 1].length;
-      header = header.subspan(kPieceRecord);
     } else if (kind == kKindAck) {
       if (header.size() < kAckRecord) return bad("an ack record cut short");
       out.has_ack = true;

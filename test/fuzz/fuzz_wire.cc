@@ -147,7 +147,8 @@ class Driver {
         std::memcpy(&length, header.data() + at + 4, sizeof length);
         payload += length % (2 * kMaxFramePayload);
       }
-      at += piece ? kPieceRecord : kAckRecord;
+      const bool checked = piece && header.size() - at > 1 && (header[at + 1] & std::byte{2}) != std::byte{0};
+      at += checked ? kCheckedPieceRecord : piece ? kPieceRecord : kAckRecord;
     }
     FrameRecords parsed;
     (void)parse_records(header, payload, parsed);

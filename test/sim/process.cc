@@ -58,7 +58,7 @@ Team* Process::create_team(std::size_t index) {
     if (spec.members[rank] == rank_) own = static_cast<int>(rank);
   }
   ticking_ = true;
-  return teams_[index] = core_->create_team(spec.name, own, std::move(peers));
+  return teams_[index] = core_->create_team(spec.name, own, std::move(peers), world_.setting().operations_before);
 }
 
 void Process::destroy_team(std::size_t index) {

@@ -52,6 +52,7 @@ Setting::Setting(std::uint64_t seed_, std::size_t calls) : seed(seed_), random(s
   draw_faults();
   draw_rails();
   draw_crowd();
+  draw_operations();
 }
 
 void Setting::draw_network() {
@@ -175,6 +176,12 @@ void Setting::draw_crowd() {
   shape.largest = window * 3 / 8;
   longest_thought = draw_time(source, kMillisecond, 100 * kMillisecond);
   thinker = static_cast<int>(source.below(static_cast<std::uint64_t>(shape.ranks)));
+}
+
+/// Sometimes the numbers of operations outgrow 32 bits on the way. From a source of their own too.
+void Setting::draw_operations() {
+  SimRandom source(seed ^ 0x6f7065726174);
+  if (source.chance(0.2)) operations_before = (OpNumber{1} << 32) - 1 - source.below(shape.calls);
 }
 
 std::string Setting::text() const {

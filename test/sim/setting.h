@@ -53,6 +53,7 @@ struct Setting {
   std::vector<std::vector<Nanoseconds>> late;      ///< by rank and port: when it has a carrier for the first time
   FaultRates faults;
   RailSet rails = 0;               ///< of rank 0, to which the calls of every second team keep; 0 = all
+  OpNumber operations_before = 0;   ///< which every team counts as over
   Nanoseconds longest_thought = 0;  ///< between two calls of a thread
   int thinker = -1;                 ///< the only rank that thinks; -1: all do
   bool may_fail = false;            ///< calls may, although all ranks live
@@ -68,6 +69,7 @@ struct Setting {
   void draw_faults();
   void draw_rails();
   void draw_crowd();
+  void draw_operations();
 };
 
 }  // namespace nezha::test

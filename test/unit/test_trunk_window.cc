@@ -169,9 +169,9 @@ TEST_F(TrunkWindow, EarlyPiecesOfStrangeFramesLeaveTheirPlaces) {
   piece.team = 1;
   piece.length = 1000;
   const auto arrive = [&](const PieceHeader& first, const PieceHeader& second) {
-    SentFrame frame{Bytes(2 * kPieceRecord), pattern(2000)};
-    encode_piece(frame.header.data(), first);
-    encode_piece(frame.header.data() + kPieceRecord, second);
+    SentFrame frame{Bytes(2 * kCheckedPieceRecord), pattern(2000)};
+    const std::size_t size = encode_piece(frame.header.data(), first);
+    frame.header.resize(size + encode_piece(frame.header.data() + size, second));
     begin(*b, 0, frame);
     for (std::size_t i = 0; i < 2; ++i) places.insert(b->lanes[0]->places.segments[i].data);
     end(*b, 0);

@@ -13,7 +13,7 @@ PieceHeader some_piece() {
   PieceHeader piece;
   piece.id = 0x1122334455667788;
   piece.team = 0x99aabbccddeeff00;
-  piece.op = 0x01020304;
+  piece.op = 0x2122232401020304;
   piece.step = 0x0506;
   piece.length = 0x00010203;
   piece.offset = 0x1716151413121110;
@@ -23,15 +23,15 @@ PieceHeader some_piece() {
 }
 
 TEST(Wire, PiecesAndAcksComeBack) {
-  std::vector<std::byte> header(kPieceRecord + kAckRecord + kPieceRecord);
+  std::vector<std::byte> header(kCheckedPieceRecord + kAckRecord + kPieceRecord);
   const PieceHeader piece = some_piece();
   PieceHeader control;
   control.id = 1;
   control.control = true;
   control.step = 2;
-  EXPECT_EQ(encode_piece(header.data(), piece), kPieceRecord);
-  EXPECT_EQ(encode_ack(header.data() + kPieceRecord, {.below = 77, .bits = {5, 6}}), kAckRecord);
-  EXPECT_EQ(encode_piece(header.data() + kPieceRecord + kAckRecord, control), kPieceRecord);
+  EXPECT_EQ(encode_piece(header.data(), piece), kCheckedPieceRecord);
+  EXPECT_EQ(encode_ack(header.data() + kCheckedPieceRecord, {.below = 77, .bits = {5, 6}}), kAckRecord);
+  EXPECT_EQ(encode_piece(header.data() + kCheckedPieceRecord + kAckRecord, control), kPieceRecord);
   FrameRecords records;
   ASSERT_TRUE(parse_records(header, piece.length, records).ok());
   ASSERT_EQ(records.count, 2u);
@@ -53,17 +53,18 @@ TEST(Wire, PiecesAndAcksComeBack) {
 
 /// The layout in wire.h's comment, byte by byte: it may not change without kWireVersion.
 TEST(Wire, TheBytesAreTheDocumentedOnes) {
-  std::array<std::byte, kPieceRecord> bytes;
+  std::array<std::byte, kCheckedPieceRecord> bytes;
   encode_piece(bytes.data(), some_piece());
-  constexpr std::uint8_t kExpected[kPieceRecord] = {
-      1,    2,    0x06, 0x05, 0x03, 0x02, 0x01, 0x00, 0x88, 0x77, 0x66, 0x55, 0x44, 0x33, 0x22, 0x11, 0x00, 0xff, 0xee, 0xdd,
-      0xcc, 0xbb, 0xaa, 0x99, 0x04, 0x03, 0x02, 0x01, 0xbe, 0xba, 0xfe, 0xca, 0x10, 0x11, 0x12, 0x13, 0x14, 0x15, 0x16, 0x17};
-  for (std::size_t i = 0; i < kPieceRecord; ++i) EXPECT_EQ(std::to_integer<int>(bytes[i]), kExpected[i]) << i;
+  constexpr std::uint8_t kExpected[kCheckedPieceRecord] = {
+      1,    2,    0x06, 0x05, 0x03, 0x02, 0x01, 0x00, 0x88, 0x77, 0x66, 0x55, 0x44, 0x33, 0x22,
+      0x11, 0x00, 0xff, 0xee, 0xdd, 0xcc, 0xbb, 0xaa, 0x99, 0x04, 0x03, 0x02, 0x01, 0x24, 0x23,
+      0x22, 0x21, 0x10, 0x11, 0x12, 0x13, 0x14, 0x15, 0x16, 0x17, 0xbe, 0xba, 0xfe, 0xca};
+  for (std::size_t i = 0; i < bytes.size(); ++i) EXPECT_EQ(std::to_integer<int>(bytes[i]), kExpected[i]) << i;
 }
 
 TEST(Wire, BadHeadersAreRefused) {
   FrameRecords records;
-  std::vector<std::byte> header(kPieceRecord);
+  std::vector<std::byte> header(kCheckedPieceRecord);
   const PieceHeader good = some_piece();
   const auto refused = [&](std::size_t payload) { return parse_records(header, payload, records).code() == Code::bad_wire; };
   const auto write = [&](PieceHeader piece) { encode_piece(header.data(), piece); };
@@ -93,8 +94,8 @@ TEST(Wire, BadHeadersAreRefused) {
   write(piece);
   EXPECT_TRUE(refused(piece.length));
   write(good);
-  for (std::size_t cut = 1; cut < kPieceRecord; ++cut) {
-    header.resize(kPieceRecord - cut);
+  for (std::size_t cut = 1; cut < kCheckedPieceRecord; ++cut) {
+    header.resize(kCheckedPieceRecord - cut);
     EXPECT_TRUE(refused(good.length)) << cut;
   }
   header.assign(kAckRecord - 1, std::byte{0});
@@ -117,11 +118,11 @@ TEST(Wire, AtMostSoManyPieces) {
 }
 
 TEST(Wire, LengthsDoNotOverflow) {
-  std::vector<std::byte> header(kMaxFrameSegments * kPieceRecord);
+  std::vector<std::byte> header(kMaxFrameSegments * kCheckedPieceRecord);
   for (std::size_t i = 0; i < kMaxFrameSegments; ++i) {
     PieceHeader piece = some_piece();
     piece.length = kMaxFramePayload;
-    encode_piece(header.data() + i * kPieceRecord, piece);
+    encode_piece(header.data() + i * kCheckedPieceRecord, piece);
   }
   FrameRecords records;
   EXPECT_FALSE(parse_records(header, 0, records).ok());
