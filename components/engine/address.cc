@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// Layout, little endian: magic u32, wire version u32, id u64, job rank u32, window u64, key 32 bytes, node text, number
-/// of rails u8, and for each: transport text, name text, family u8, address 16 bytes, prefix u8, port u16, speed u32.
-/// A text is its length u8 and its bytes.
+/// of rails u8, and for each: transport text, name text, family u8, address 16 bytes, prefix u8, port u16, speed u32; then the
+/// number of the loopback's network u64 and, unless it is 0, the loopback as the rails. A text is its length u8 and its bytes.
 #include "engine/address.h"
 
 #include <algorithm>
@@ -74,6 +74,28 @@ class Reader {
   bool good_ = true;
 };
 
+void write_rail(Writer& out, const RailAddress& rail) {
+  out.text(rail.transport);
+  out.text(rail.name);
+  out.number(rail.family);
+  out.block(rail.address);
+  out.number(rail.prefix);
+  out.number(rail.port);
+  out.number(rail.speed_mbps);
+}
+
+RailAddress read_rail(Reader& in) {
+  RailAddress rail;
+  rail.transport = in.text();
+  rail.name = in.text();
+  rail.family = in.number<std::uint8_t>();
+  in.block(rail.address);
+  rail.prefix = in.number<std::uint8_t>();
+  rail.port = in.number<std::uint16_t>();
+  rail.speed_mbps = in.number<std::uint32_t>();
+  return rail;
+}
+
 Status bad(const std::string& what) { return {Code::bad_peer, "a peer's address is not understood: " + what}; }
 
 }  // namespace
@@ -88,15 +110,9 @@ std::vector<std::byte> encode_address(const Address& address) {
   out.block(address.key);
   out.text(address.node);
   out.number(static_cast<std::uint8_t>(address.rails.size()));
-  for (const RailAddress& rail : address.rails) {
-    out.text(rail.transport);
-    out.text(rail.name);
-    out.number(rail.family);
-    out.block(rail.address);
-    out.number(rail.prefix);
-    out.number(rail.port);
-    out.number(rail.speed_mbps);
-  }
+  for (const RailAddress& rail : address.rails) write_rail(out, rail);
+  out.number(address.loopback.network);
+  if (address.loopback.network != 0) write_rail(out, address.loopback.address);
   return out.take();
 }
 
@@ -114,16 +130,9 @@ Status decode_address(std::span<const std::byte> bytes, Address& out) {
   out.node = in.text();
   const std::size_t rails = in.number<std::uint8_t>();
   if (rails > kMaxRails) return bad(std::to_string(rails) + " rails");
-  for (std::size_t i = 0; i < rails; ++i) {
-    RailAddress& rail = out.rails.emplace_back();
-    rail.transport = in.text();
-    rail.name = in.text();
-    rail.family = in.number<std::uint8_t>();
-    in.block(rail.address);
-    rail.prefix = in.number<std::uint8_t>();
-    rail.port = in.number<std::uint16_t>();
-    rail.speed_mbps = in.number<std::uint32_t>();
-  }
+  for (std::size_t i = 0; i < rails; ++i) out.rails.push_back(read_rail(in));
+  out.loopback.network = in.number<std::uint64_t>();
+  if (out.loopback.network != 0) out.loopback.address = read_rail(in);
   if (!in.good() || !in.at_end()) return bad("its length is wrong");
   if (out.id == 0) return bad("it has no id");
   return {};

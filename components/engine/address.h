@@ -23,6 +23,10 @@ struct Address {
   Secret key{};  ///< random; a pair's secret is made of both keys
   std::uint64_t window = 0;  ///< early bytes that this process keeps for each peer
   std::vector<RailAddress> rails;  ///< at most kMaxRails; none: its engine failed
+  Loopback loopback;
+
+  /// Of a rail by its number, or of the loopback.
+  const RailAddress& at(std::uint8_t rail) const { return rail == kLoopbackRail ? loopback.address : rails[rail]; }
 };
 
 std::vector<std::byte> encode_address(const Address& address);

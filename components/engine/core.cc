@@ -41,6 +41,10 @@ Core::~Core() {
 
 void Core::add_transport(std::unique_ptr<Transport> transport) {
   for (const RailAddress& rail : transport->rails()) add_rail(*transport, rail);
+  if (const Loopback loopback = transport->loopback(); loopback_ == nullptr && loopback.network != 0) {
+    loopback_ = transport.get();
+    self_.loopback = loopback;
+  }
   transports_.push_back(std::move(transport));
 }
 
@@ -82,7 +86,7 @@ Peer* Core::add_peer(std::span<const std::byte> bytes, bool same_node, Status& w
   if (const auto known = peers_.find(id); known != peers_.end()) return known->second.get();
   why = pair_secret(self_, peer->address, peer->secret);
   if (!why.ok()) return nullptr;
-  peer->same_node = same_node;
+  peer->same_node = same_node && !live_apart(self_.loopback, peer->address.loopback);
   peer->connects = self_.job_rank < peer->address.job_rank;
   TrunkOptions options = trunk_options(peer->address.window);
   options.hold = &hold_;
@@ -109,7 +113,9 @@ Team* Core::create_team(std::string name, int rank, std::vector<Peer*> peers, Op
 
 std::size_t Core::lanes_to_come(std::span<Peer* const> peers) const {
   std::size_t lanes = 0;
-  const auto add = [&](const Peer& peer) { lanes += peer.wires.size() - peer.trunk->lanes_up(); };
+  const auto add = [&](const Peer& peer) {
+    for (const Wire& wire : peer.wires) lanes += !wire.there() && peer.needs(wire) ? 1 : 0;
+  };
   for (const auto& [id, peer] : peers_)
     if (peer->wanted) add(*peer);
   for (const Peer* peer : peers)
@@ -201,7 +207,7 @@ void Core::step(Nanoseconds now) {
   wiring_.step(now);
   if (now - listened_ >= kListenEvery && listening()) {
     listened_ = now;
-    for (RailLoad& load : loads_) load.refresh(now, kListenEvery);
+    refresh_loads(now);
     for (const auto& [id, peer] : peers_) peer->trunk->listen(now);
   }
   watch_life(now);
@@ -209,14 +215,19 @@ void Core::step(Nanoseconds now) {
     if (team->state() == NEZHA_TEAM_WIRING && team->next_peer().settled) step_sample(team->next_peer(), now);
 }
 
+void Core::refresh_loads(Nanoseconds now) {
+  for (RailLoad& load : loads_) load.refresh(now, kListenEvery);
+  loopback_load_.refresh(now, kListenEvery);
+}
+
 /// Something was handed to a lane that is not known to have come to its other end.
 bool Core::listening() const {
-  return std::any_of(loads_.begin(), loads_.end(),
-                     [](const RailLoad& load) { return !load.loaded.empty() || load.suspects != 0; });
+  const auto loaded = [](const RailLoad& load) { return !load.loaded.empty() || load.suspects != 0; };
+  return loaded(loopback_load_) || std::any_of(loads_.begin(), loads_.end(), loaded);
 }
 
 bool Core::settle() {
-  for (RailLoad& load : loads_) load.refresh(clock_.now(), kListenEvery);
+  refresh_loads(clock_.now());
   bool outstanding = listening();
   for (const auto& [id, peer] : peers_) {
     peer->trunk->send_acks();
@@ -281,7 +292,7 @@ void Core::lane_forgiven(Trunk& trunk, const Lane& lane) {
 }
 
 void Core::lane_lost(Trunk& trunk, Lane& lane, const Status& why) {
-  dead_.emplace_back(&lane, places_[lane.spec().local_rail].transport);
+  dead_.emplace_back(&lane, place_of(lane.spec().local_rail).transport);
   Peer& peer = *peers_.at(trunk.peer());
   wiring_.lane_lost(peer, rails_of(lane.spec()), why, clock_.now());
   lanes_changed(peer, true);
@@ -313,14 +324,14 @@ LaneEvents& Core::lane_up(Lane& lane) {
 
 void Core::lane_failed(const LaneSpec& spec, const Status& why) {
   Peer& peer = *peers_.at(spec.peer);
-  loads_[spec.local_rail].lanes_failed += 1;
+  load_of(spec.local_rail).lanes_failed += 1;
   wiring_.lane_failed(peer, rails_of(spec), why, clock_.now());
 }
 
 void Core::connect(const Peer& peer, const Wire& wire, Nanoseconds deadline) {
   const LaneSpec spec{peer.address.id, wire.rails.local, wire.rails.remote, peer.same_node};
-  const Place& place = places_[wire.rails.local];
-  place.transport->connect(spec, place.rail, peer.address.rails[wire.rails.remote], deadline);
+  const Place place = place_of(wire.rails.local);
+  place.transport->connect(spec, place.rail, peer.address.at(wire.rails.remote), deadline);
 }
 
 }  // namespace nezha

@@ -128,6 +128,10 @@ class Core final : public PieceReceiver, public Admission {
   void connect(const Peer& peer, const Wire& wire, Nanoseconds deadline);
 
   // core_rails.cc
+  struct Place;
+  Place place_of(std::uint8_t rail) const;
+  RailLoad& load_of(std::uint8_t rail) { return rail == kLoopbackRail ? loopback_load_ : loads_[rail]; }
+  void add_wire(Peer& peer, RailPair rails, bool spare, bool promising);
   void add_rail(Transport& transport, const RailAddress& address);
   void wire_up(Peer& peer, bool promising);
   void rail_moved(std::uint8_t local_rail, const RailAddress& address);
@@ -143,6 +147,7 @@ class Core final : public PieceReceiver, public Admission {
   static std::uint64_t gave_up(const Team& team, int whom);
   void fail(Team& team, std::uint64_t who, const std::string& why);
   bool listening() const;
+  void refresh_loads(Nanoseconds now);
 
   const Config config_;
   const Clock& clock_;
@@ -151,10 +156,12 @@ class Core final : public PieceReceiver, public Admission {
   std::vector<std::unique_ptr<Transport>> transports_;
   struct Place {
     Transport* transport;
-    std::size_t rail;  ///< among those of the transport
+    std::size_t rail;  ///< among those of the transport, or kLoopbackRail
   };
   std::vector<Place> places_;     ///< by rail
   std::deque<RailLoad> loads_;    ///< by rail
+  Transport* loopback_ = nullptr;  ///< whose it is, if there is one
+  RailLoad loopback_load_;
   std::bitset<kMaxRails> moved_;  ///< rails that are not as they were published
   std::vector<std::pair<Peer*, RailNotice>> news_;  ///< rails of peers that have moved
   Hold hold_;

@@ -21,18 +21,27 @@ std::string where(const RailNotice& notice) {
 
 }  // namespace
 
+Core::Place Core::place_of(std::uint8_t rail) const {
+  return rail == kLoopbackRail ? Place{loopback_, kLoopbackRail} : places_[rail];
+}
+
+void Core::add_wire(Peer& peer, RailPair rails, bool spare, bool promising) {
+  const bool there = peer.trunk->knows_lane(rails.local, rails.remote);
+  if (there || peer.wires.size() == kMostWires) return;
+  Wire& wire = peer.wires.emplace_back();
+  wire.rails = rails;
+  wire.spare = spare;
+  wire.label = self_.at(rails.local).label() + " - " + peer.address.at(rails.remote).label();
+  wire.promising = promising;
+  peer.trunk->add_lane(rails.local, rails.remote, load_of(rails.local));
+}
+
 /// Makes wires of the pairs that there are none for.
 void Core::wire_up(Peer& peer, bool promising) {
-  for (const RailPair pair : pair_rails(self_.rails, peer.address.rails, peer.same_node)) {
-    const bool there = peer.trunk->knows_lane(pair.local, pair.remote);
-    if (there || peer.wires.size() == kMostWires) continue;
-    Wire& wire = peer.wires.emplace_back();
-    wire.rails = pair;
-    wire.label = self_.rails[pair.local].label() + " - " + peer.address.rails[pair.remote].label();
-    wire.promising = promising;
-    peer.trunk->add_lane(pair.local, pair.remote, loads_[pair.local]);
-  }
-  most_lanes_ = std::max(most_lanes_, peer.wires.size());
+  const bool loopback = peer.same_node && share_loopback(self_.loopback, peer.address.loopback);
+  if (loopback) add_wire(peer, {kLoopbackRail, kLoopbackRail}, false, false);
+  for (const RailPair pair : pair_rails(self_.rails, peer.address.rails)) add_wire(peer, pair, loopback, promising);
+  most_lanes_ = std::max(most_lanes_, loopback ? std::size_t{1} : peer.wires.size());
   for (const auto& transport : transports_) transport->bound_lanes(lane_memory(peers_.size(), most_lanes_));
 }
 

@@ -26,6 +26,7 @@ struct Wire {
   };
 
   RailPair rails;
+  bool spare = false;  ///< connected only while the loopback, which the pair has too, does not come up
   std::string label;  ///< "tcp/eth0 - tcp/eth0": this side's rail first
   State state = State::idle;
   bool was_up = false;
@@ -52,9 +53,9 @@ enum class Sample { none, running, leaving, done };
 struct Peer {
   Address address;
   Secret secret{};
-  bool same_node = false;
+  bool same_node = false;  ///< on this node, and in this network namespace as far as is known
   bool connects = false;  ///< this process has the lower rank and connects; else it waits to be connected to
-  std::vector<Wire> wires;
+  std::vector<Wire> wires;  ///< the loopback's first, if there is one
   std::unique_ptr<Trunk> trunk;
   std::bitset<kMaxRails> untold;  ///< rails of this process that have moved, which the peer is still to be told
   std::array<std::uint64_t, kMaxRails> told{};  ///< by rail of the peer: the order of what it said of it last
@@ -66,6 +67,21 @@ struct Peer {
   std::size_t sample_chunks = 0;   ///< that were put into it
   Nanoseconds sample_began = 0;
 
+  /// The last try for the lane over the node's loopback came to nothing: spare ones are needed. Connecting side.
+  bool loopback_fails() const {
+    const Wire* first = wires.empty() ? nullptr : &wires.front();
+    return first != nullptr && first->rails.local == kLoopbackRail && !first->there() && !first->last_error.ok();
+  }
+  bool needs(const Wire& wire) const { return !wire.spare || loopback_fails(); }
+  /// Every wire has its lane, or every one that is not spare, or every spare one.
+  bool wired() const {
+    const auto there = [this](bool spare) {
+      return std::all_of(wires.begin(), wires.end(),
+                         [spare](const Wire& wire) { return wire.spare != spare || wire.there(); });
+    };
+    const bool spares = std::any_of(wires.begin(), wires.end(), [](const Wire& wire) { return wire.spare; });
+    return there(false) || (spares && there(true));
+  }
   /// It has, or had, a lane.
   bool was_up() const { return std::any_of(wires.begin(), wires.end(), [](const Wire& wire) { return wire.was_up; }); }
   std::string label() const { return "rank " + std::to_string(address.job_rank) + " on " + address.node; }

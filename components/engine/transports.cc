@@ -29,6 +29,7 @@ Status open_tcp(Core& core, Notices& notices, std::unique_ptr<Transport>& transp
   TcpOptions tcp;
   tcp.ports = core.config().port_range;
   tcp.first_rail = core.rails();
+  tcp.loopback = options.single_node == 0;
   tcp.rules = options;
   Status why;
   transport = make_tcp_transport(tcp, found.chosen, core.clock(), core.log(), core, core.self().id, &why);

@@ -82,7 +82,7 @@ void Wiring::step_peer(Peer& peer, Nanoseconds now) {
 }
 
 void Wiring::step_wire(Peer& peer, Wire& wire, Nanoseconds now) {
-  const bool calls = peer.connects || (wire.moved && peer.trunk->lanes_up() == 0);
+  const bool calls = (peer.connects && peer.needs(wire)) || (wire.moved && peer.trunk->lanes_up() == 0);
   const bool suspect = wire.state == Wire::State::suspect;
   if (!suspect && (wire.state != Wire::State::idle || !calls)) return;
   if (now < wire.next_try) return due(wire.next_try);
@@ -98,7 +98,7 @@ void Wiring::step_wire(Peer& peer, Wire& wire, Nanoseconds now) {
 void Wiring::settle(Peer& peer) {
   peer.settled = true;
   for (const Wire& wire : peer.wires) {
-    if (wire.there()) continue;
+    if (wire.there() || !peer.needs(wire)) continue;
     const std::string trouble = wire.trouble();
     const std::string why = trouble.empty() ? "no connection came in" : trouble;
     log_.line(1, "lane %s to %s is left out: %s", wire.label.c_str(), peer.label().c_str(), why.c_str());
@@ -157,8 +157,7 @@ void Wiring::lane_up(Peer& peer, RailPair rails, Nanoseconds now) {
   wire->was_up = wire->promising = true;
   wire->up_since = now;
   wire->lost_for = wire->last_error = {};
-  peer.settled = peer.settled || std::all_of(peer.wires.begin(), peer.wires.end(),
-                                             [](const Wire& w) { return w.there(); });
+  peer.settled = peer.settled || peer.wired();
   log_.line(2, "lane %s to %s is up", wire->label.c_str(), peer.label().c_str());
   watched("up", peer, *wire, {});
 }
@@ -180,6 +179,7 @@ void Wiring::lane_failed(Peer& peer, RailPair rails, const Status& why, Nanoseco
   if (!knocked && wire->state != Wire::State::connecting) return;  // meanwhile the peer has connected, or the lane answers
   wire->last_error = why;
   try_again(peer, *wire, knocked ? Wire::State::suspect : Wire::State::idle, now);
+  if (rails.local == kLoopbackRail) due(now);  // for the spare ones
   log_.line(3, "lane %s to %s is not up yet: %s", wire->label.c_str(), peer.label().c_str(), why.text().c_str());
 }
 

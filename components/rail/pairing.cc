@@ -27,11 +27,6 @@ Network network_of(const RailAddress& rail) {
   return {rail.transport, rail.family, static_cast<std::uint8_t>(bits), network};
 }
 
-bool loopback(const RailAddress& rail) {
-  static constexpr std::array<std::uint8_t, 16> kLoopback6{0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1};
-  return rail.family == 4 ? rail.address[0] == 127 : rail.family == 6 && rail.address == kLoopback6;
-}
-
 template <typename Key, typename KeyOf>
 std::map<Key, Indices> grouped(Rails rails, const KeyOf& key_of) {
   std::map<Key, Indices> groups;
@@ -56,28 +51,11 @@ std::map<Kind, Indices> left_over(Rails rails, const std::map<Network, Indices>&
   return rest;
 }
 
-/// Of all kinds that both have, the one whose first rails come earliest in the two lists taken together.
-std::vector<RailPair> first_rails(Rails mine, Rails theirs) {
-  std::vector<RailPair> best;
-  const auto others = grouped<Kind>(theirs, kind_of);
-  for (const auto& [kind, indices] : grouped<Kind>(mine, kind_of)) {
-    const auto other = others.find(kind);
-    if (other == others.end()) continue;
-    const RailPair pair{indices.front(), other->second.front()};
-    if (best.empty() || pair.local + pair.remote < best.front().local + best.front().remote) best = {pair};
-  }
-  return best;
-}
-
 }  // namespace
 
-std::vector<RailPair> pair_rails(Rails mine, Rails theirs, bool same_node) {
+std::vector<RailPair> pair_rails(Rails mine, Rails theirs) {
   mine = mine.first(std::min(mine.size(), kMaxRails));
   theirs = theirs.first(std::min(theirs.size(), kMaxRails));
-  if (same_node && !(std::all_of(mine.begin(), mine.end(), loopback) &&
-                     std::all_of(theirs.begin(), theirs.end(), loopback))) {
-    return first_rails(mine, theirs);
-  }
   const auto my_networks = grouped<Network>(mine, network_of);
   const auto their_networks = grouped<Network>(theirs, network_of);
   std::vector<RailPair> pairs;
@@ -92,6 +70,14 @@ std::vector<RailPair> pair_rails(Rails mine, Rails theirs, bool same_node) {
   }
   std::sort(pairs.begin(), pairs.end());
   return pairs;
+}
+
+bool share_loopback(const Loopback& mine, const Loopback& theirs) {
+  return mine.network != 0 && mine.network == theirs.network && kind_of(mine.address) == kind_of(theirs.address);
+}
+
+bool live_apart(const Loopback& mine, const Loopback& theirs) {
+  return mine.network != 0 && theirs.network != 0 && mine.network != theirs.network;
 }
 
 }  // namespace nezha

@@ -21,11 +21,14 @@ struct RailPair {
 /// The lanes between two processes, sorted, without duplicates; pair_rails(b, a) is pair_rails(a, b) with the sides
 /// exchanged. Only rails of one transport and family are paired:
 /// - those of one network (same prefix length and network part) i-th with i-th, the shorter list repeats;
-/// - those whose network the other side does not have, i-th with i-th among themselves likewise (routed);
-/// - on one node exactly one lane, between the first rails; except that loopback rails, which exist only to imitate
-///   several networks on one node, pair by the rules above.
+/// - those whose network the other side does not have, i-th with i-th among themselves likewise (routed).
 /// Beyond kMaxRails entries lists are not looked at.
-std::vector<RailPair> pair_rails(std::span<const RailAddress> mine, std::span<const RailAddress> theirs,
-                                 bool same_node);
+std::vector<RailPair> pair_rails(std::span<const RailAddress> mine, std::span<const RailAddress> theirs);
+
+/// Two processes of one node have a lane over its loopback, and those that pair_rails() finds only while that one does not come
+/// up. Not where both are known to be in networks of their own, as containers may be.
+bool share_loopback(const Loopback& mine, const Loopback& theirs);
+/// Two processes of one node are known not to reach each other but through their rails, as if on two nodes.
+bool live_apart(const Loopback& mine, const Loopback& theirs);
 
 }  // namespace nezha

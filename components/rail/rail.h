@@ -44,12 +44,24 @@ struct RailAddress {
   bool operator==(const RailAddress&) const = default;
 };
 
+/// Where processes of one node reach this one over the node's loopback, which stays whatever becomes of the rails. It is in no
+/// list of rails.
+struct Loopback {
+  std::uint64_t network = 0;  ///< alike for those processes of a node that reach each other; 0 = there is no loopback
+  RailAddress address;
+
+  bool operator==(const Loopback&) const = default;
+};
+
+/// The loopback's number where rails are numbered.
+constexpr std::uint8_t kLoopbackRail = kMaxRails;
+
 /// One lane to be: which of my rails, which of the peer's. Both sides compute the same set.
 struct LaneSpec {
   ProcessId peer = 0;
-  std::uint8_t local_rail = 0;   ///< index into the process's list of rails
-  std::uint8_t remote_rail = 0;  ///< index into the peer's list
-  bool same_node = false;        ///< both ends on this node: the socket is not bound to a device
+  std::uint8_t local_rail = 0;   ///< index into the process's list of rails, or kLoopbackRail
+  std::uint8_t remote_rail = 0;  ///< index into the peer's list, or kLoopbackRail
+  bool same_node = false;        ///< both ends on this node and in one network: the socket is not bound to a device
   std::uint64_t connection = 0;  ///< of a lane that is up: the same at both ends, and of no other connection
 };
 
@@ -198,8 +210,11 @@ class Transport {
 
   /// The rails, in order. They become more, and their addresses others, only as Admission hears.
   virtual std::span<const RailAddress> rails() const = 0;
+  /// Stays as it is.
+  virtual Loopback loopback() const { return {}; }
   /// Starts to connect; the outcome is Admission::lane_up or lane_failed. By `deadline` the far end's kernel has answered, its
-  /// process a while later. `spec`'s rail indices are those of the process; `local` is this transport's own rail.
+  /// process a while later. `spec`'s rail indices are those of the process; `local` is this transport's own rail, or
+  /// kLoopbackRail.
   virtual void connect(const LaneSpec& spec, std::size_t local, const RailAddress& remote, Nanoseconds deadline) = 0;
   /// Moves what can be moved now and reports it through the events; never blocks. True when anything happened.
   virtual bool progress(Watch watch) = 0;

@@ -152,7 +152,7 @@ int lanes(const char* mine, const char* theirs) {
     std::fprintf(stderr, "nezha_ask: '%s', '%s': ADDRESS/BITS,... is allowed\n", mine, theirs);
     return 2;
   }
-  for (const nezha::RailPair& pair : nezha::pair_rails(one, other, false))
+  for (const nezha::RailPair& pair : nezha::pair_rails(one, other))
     fact({"lane", std::to_string(pair.local), std::to_string(pair.remote)});
   return 0;
 }

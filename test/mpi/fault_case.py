@@ -16,7 +16,7 @@ _LONGEST = 120  # seconds that a job may take to say what a test waits for
 
 
 class FaultCase(unittest.TestCase):
-    nodes, rates = NODES, ["1gbit"] * RAILS
+    nodes, rates, ppn = NODES, ["1gbit"] * RAILS, 1
 
     def setUp(self):
         self.lab = Lab(nodes=self.nodes, rails=self.rates)
@@ -29,9 +29,9 @@ class FaultCase(unittest.TestCase):
     def start(self, *arguments, before=(), **params):
         params = {"coll_nezha_verbose": "1", **params}
         options = [word for name, value in params.items() for word in ("--mca", name, str(value))]
-        job = self.lab.popen([*options, *before, *map(str, arguments)], np=self.nodes, ppn=1, incumbent_rails="mgmt",
-                             component_dir=COMPONENT, text=True, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
-                             stderr=subprocess.STDOUT)
+        job = self.lab.popen([*options, *before, *map(str, arguments)], np=self.nodes * self.ppn, ppn=self.ppn,
+                             incumbent_rails="mgmt", component_dir=COMPONENT, text=True, stdin=subprocess.DEVNULL,
+                             stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
         self.addCleanup(job.stdout.close)
         self.addCleanup(job.end)
         return job

@@ -91,6 +91,44 @@ class Survives(FaultCase):
         self.assertNotIn("no answer from the other side", output)
 
 
+class TwoRanksOnEachNode(FaultCase):
+    """The first rail of one node fails for good: its two ranks need no rail to reach each other."""
+
+    nodes, ppn = 2, 2
+
+    def loses(self, fault, *arguments):
+        output = self.survives([(0.3, fault, *arguments)], seconds=2, coll_nezha_timeout=5)
+        self.assertNotRegex(output, "lane tcp/lo - tcp/lo to rank . on n. is (lost|left out)")
+        return output
+
+    def test_cable_pulled(self):
+        self.assertIn("rail tcp/eth0 is lost: eth0 has no carrier", self.loses(self.lab.cut, 0, 1))
+
+    def test_silent_loss(self):
+        self.assertIn("is suspect: no answer for", self.loses(self.lab.silence, 0, 1))
+
+    def test_interface_deleted(self):
+        self.assertIn("rail tcp/eth0 is lost: eth0 is gone", self.loses(self.lab.unplug, 0, 1))
+
+    def test_address_removed(self):
+        output = self.loses(self.lab.exec, 1, ["ip", "addr", "flush", "dev", "eth0"])
+        self.assertIn("rail tcp/eth0 is lost: eth0 has lost its address", output)
+
+    def test_renamed(self):
+        rename = "ip link set eth0 down && ip link set eth0 name other && ip link set other up"
+        self.assertIn("its interface is called other now", self.loses(self.lab.exec, 1, ["sh", "-c", rename]))
+
+    def test_loopback_refuses(self):
+        """Then the ranks of a node have lanes on all its rails, and no single one is needed."""
+        ports = "20000-20099"
+        for node in range(self.nodes):
+            for rule in ("add table ip refuse", "add chain ip refuse in { type filter hook input priority 0 ; }",
+                         f"add rule ip refuse in ip daddr 127.0.0.1 tcp dport {ports} reject with tcp reset"):
+                self.lab.exec(node, ["nft", rule], check=True)
+        output = self.survives([(0.3, self.lab.cut, 0, 1)], seconds=2, coll_nezha_timeout=5, coll_nezha_port_range=ports)
+        self.assertRegex(output, "lane tcp/eth0 - tcp/eth0 to rank [23] on n1 is lost: lane .* eth0 has no carrier")
+
+
 class Errors(FaultCase):
     def fails(self, fault, ranks, *before):
         """After `fault` every one of `ranks` gets an error, and its later calls too; the output."""

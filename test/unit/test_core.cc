@@ -34,13 +34,17 @@ struct Words {
   std::size_t bound = 0;
   std::vector<std::size_t> announced;  ///< rails
   std::size_t taken = 0;               ///< addresses, the last time
+  Loopback loopback;                   ///< what it says of it
 };
+
+Loopback some_loopback(std::uint64_t network) { return {network, {"tcp", "lo", 4, {127, 0, 0, 1}, 8, 1, 0}}; }
 
 /// Has rails and no lanes, and remembers what it was told.
 class Told final : public Transport {
  public:
   explicit Told(Words& words) : words_(words) {}
   std::span<const RailAddress> rails() const override { return rails_; }
+  Loopback loopback() const override { return words_.loopback; }
   void connect(const LaneSpec&, std::size_t, const RailAddress&, Nanoseconds) override {}
   bool progress(Watch) override { return false; }
   int wait_fd(Watch) const override { return -1; }
@@ -59,18 +63,20 @@ class Told final : public Transport {
 
 class OneOfAJob : public testing::Test {
  protected:
-  explicit OneOfAJob(std::uint32_t rank = 0) : core(config, clock, {}, rank, "here", 1000, {}) {
+  explicit OneOfAJob(std::uint32_t rank = 0, const Loopback& loopback = {}) : core(config, clock, {}, rank, "here", 1000, {}) {
+    words.loopback = loopback;
     core.add_transport(std::make_unique<Told>(words));
   }
 
   /// Another one, with so many rails, on a node of its own or on this one.
   void add_peer(std::size_t rails, bool same_node = false) { add_peer(some_rails(rails), same_node); }
-  void add_peer(std::vector<RailAddress> rails, bool same_node) {
+  void add_peer(std::vector<RailAddress> rails, bool same_node, const Loopback& loopback = {}) {
     Address address;
     address.id = ++peers + 1;
     address.job_rank = static_cast<std::uint32_t>(peers);
     address.node = "there";
     address.rails = std::move(rails);
+    address.loopback = loopback;
     Status why;
     latest = core.add_peer(encode_address(address), same_node, why);
     ASSERT_NE(latest, nullptr) << why.text();
@@ -139,13 +145,52 @@ TEST_F(WantedRails, OfAnotherNodeAreThoseThatAreConnectedToThem) {
 
 TEST_F(WantedRails, OfTheSameNodeAreThoseOfTheSameNames) {
   EXPECT_EQ(here(only(0), "eth1", "eth0", true), only(1));
-  EXPECT_EQ(here(only(1), "eth1", "eth0", true), only(0)) << "though there is one lane between the two, on other rails maybe";
+  EXPECT_EQ(here(only(1), "eth1", "eth0", true), only(0)) << "whatever lanes there are between the two";
   EXPECT_EQ(here(only(0), "ib0", "eth0", true), 0);
 }
 
 TEST_F(WantedRails, OfRank0AreItsOwn) {
   add_peer(2);
   EXPECT_EQ(core.rails_here(*core.create_team("team", 0, {nullptr, latest}), only(1)), only(1));
+}
+
+class WithinANode : public OneOfAJob {
+ protected:
+  WithinANode() : OneOfAJob(0, some_loopback(7)) {}
+};
+
+TEST_F(WithinANode, ThePairHasItsLoopbackAndTheRailsAreSpare) {
+  add_peer(some_rails(2), true, some_loopback(7));
+  ASSERT_EQ(latest->wires.size(), 3u);
+  EXPECT_EQ(latest->wires[0].rails, (RailPair{kLoopbackRail, kLoopbackRail}));
+  EXPECT_EQ(latest->wires[0].label, "tcp/lo - tcp/lo");
+  EXPECT_FALSE(latest->wires[0].spare);
+  EXPECT_TRUE(latest->wires[1].spare && latest->wires[2].spare);
+  EXPECT_TRUE(latest->same_node);
+  EXPECT_TRUE(core.expects({latest->address.id, kLoopbackRail, kLoopbackRail, true}));
+  EXPECT_EQ(core.lanes_to_come(std::array{latest}), 1u);
+  EXPECT_EQ(core.rails(), 2u) << "it is none of the user's";
+}
+
+TEST_F(WithinANode, WhoLivesInAnotherNetworkNamespaceIsAsOnAnotherNode) {
+  add_peer(some_rails(2), true, some_loopback(8));
+  EXPECT_EQ(latest->wires.size(), 2u);
+  EXPECT_FALSE(latest->wires[0].spare || latest->wires[1].spare);
+  EXPECT_FALSE(latest->same_node);
+  EXPECT_FALSE(core.expects({latest->address.id, kLoopbackRail, kLoopbackRail, true}));
+}
+
+TEST_F(WithinANode, WhoHasNoLoopbackUsesAllRails) {
+  add_peer(some_rails(2), true);
+  EXPECT_EQ(latest->wires.size(), 2u);
+  EXPECT_FALSE(latest->wires[0].spare || latest->wires[1].spare);
+  EXPECT_TRUE(latest->same_node);
+}
+
+TEST_F(WithinANode, TheLoopbackOfAnotherNodeIsNotTheOwn) {
+  add_peer(some_rails(2), false, some_loopback(7));
+  EXPECT_EQ(latest->wires.size(), 2u);
+  EXPECT_FALSE(latest->wires[0].spare || latest->wires[1].spare);
 }
 
 class Memory : public OneOfAJob {};

@@ -24,56 +24,67 @@ RailAddress loopback(std::uint8_t n) { return {"tcp", "lo", 4, {127, 0, 0, n}, 3
 
 TEST(Pairing, NetworksMeetWhateverTheOrder) {
   const Rails one{rail4(1, 1), rail4(2, 1), rail6(3, 1)}, other{rail6(3, 2), rail4(2, 2), rail4(1, 2)};
-  EXPECT_EQ(pair_rails(one, other, false), (Pairs{{0, 2}, {1, 1}, {2, 0}}));
+  EXPECT_EQ(pair_rails(one, other), (Pairs{{0, 2}, {1, 1}, {2, 0}}));
 }
 
 TEST(Pairing, SeveralNicsOfOneSubnetGoInOrderAndRepeat) {
   const Rails three{rail4(1, 1), rail4(1, 2), rail4(1, 3)}, two{rail4(1, 11), rail4(1, 12)};
-  EXPECT_EQ(pair_rails(three, two, false), (Pairs{{0, 0}, {1, 1}, {2, 0}}));
-  EXPECT_EQ(pair_rails(two, three, false), (Pairs{{0, 0}, {0, 2}, {1, 1}}));
-  EXPECT_EQ(pair_rails(two, two, false), (Pairs{{0, 0}, {1, 1}}));
+  EXPECT_EQ(pair_rails(three, two), (Pairs{{0, 0}, {1, 1}, {2, 0}}));
+  EXPECT_EQ(pair_rails(two, three), (Pairs{{0, 0}, {0, 2}, {1, 1}}));
+  EXPECT_EQ(pair_rails(two, two), (Pairs{{0, 0}, {1, 1}}));
 }
 
 TEST(Pairing, RoutedRailsPairAmongTheLeftOver) {
   const Rails one{rail4(1, 1), rail4(5, 1), rail4(6, 1)}, other{rail4(7, 2), rail4(1, 2), rail4(8, 2)};
-  EXPECT_EQ(pair_rails(one, other, false), (Pairs{{0, 1}, {1, 0}, {2, 2}}));
+  EXPECT_EQ(pair_rails(one, other), (Pairs{{0, 1}, {1, 0}, {2, 2}}));
 }
 
 TEST(Pairing, OneSideWithoutTheNetworkLeavesItOut) {
   const Rails one{rail4(1, 1), rail4(2, 1)}, other{rail4(1, 2)};
-  EXPECT_EQ(pair_rails(one, other, false), (Pairs{{0, 0}}));
+  EXPECT_EQ(pair_rails(one, other), (Pairs{{0, 0}}));
 }
 
 TEST(Pairing, FamiliesTransportsAndPrefixesDoNotMix) {
   Rails one{rail4(1, 1)}, other{rail6(1, 2)};
-  EXPECT_TRUE(pair_rails(one, other, false).empty());
-  EXPECT_TRUE(pair_rails(one, other, true).empty());
+  EXPECT_TRUE(pair_rails(one, other).empty());
   other = {rail4(1, 2)};
   other[0].transport = "verbs";
-  EXPECT_TRUE(pair_rails(one, other, false).empty());
+  EXPECT_TRUE(pair_rails(one, other).empty());
   one = {rail4(1, 1, 24), rail4(1, 2, 16)};
   other = {rail4(1, 3, 16), rail4(1, 4, 24)};
-  EXPECT_EQ(pair_rails(one, other, false), (Pairs{{0, 1}, {1, 0}}));
+  EXPECT_EQ(pair_rails(one, other), (Pairs{{0, 1}, {1, 0}}));
 }
 
-TEST(Pairing, OneNodeHasOneLaneBetweenTheFirstRails) {
-  const Rails rails{rail6(1, 1), rail4(1, 1), rail4(2, 1)};
-  EXPECT_EQ(pair_rails(rails, rails, true), (Pairs{{0, 0}}));
-  EXPECT_EQ(pair_rails(rails, Rails{rail4(1, 1)}, true), (Pairs{{1, 0}}));
+TEST(Pairing, OneNodeHasALaneOverItsLoopback) {
+  const Loopback here{7, loopback(1)}, also_here{7, loopback(1)}, in_a_container{8, loopback(1)}, none{};
+  EXPECT_TRUE(share_loopback(here, also_here));
+  EXPECT_FALSE(live_apart(here, also_here));
+  EXPECT_FALSE(share_loopback(here, in_a_container));
+  EXPECT_TRUE(live_apart(here, in_a_container));
+  for (const Loopback& other : {here, none}) {
+    EXPECT_FALSE(share_loopback(other, none));
+    EXPECT_FALSE(share_loopback(none, other));
+    EXPECT_FALSE(live_apart(other, none)) << "nothing is known of where that one lives";
+    EXPECT_FALSE(live_apart(none, other));
+  }
+  Loopback of_another_kind = here;
+  of_another_kind.address.transport = "verbs";
+  EXPECT_FALSE(share_loopback(here, of_another_kind));
+  EXPECT_FALSE(share_loopback(here, {7, rail6(1, 1)}));
 }
 
 TEST(Pairing, LoopbackRailsImitateNetworks) {
   const Rails rails{loopback(1), loopback(2), loopback(3)};
-  EXPECT_EQ(pair_rails(rails, rails, true), (Pairs{{0, 0}, {1, 1}, {2, 2}}));
+  EXPECT_EQ(pair_rails(rails, rails), (Pairs{{0, 0}, {1, 1}, {2, 2}}));
 }
 
 TEST(Pairing, StrangeInputIsBounded) {
   Rails many(200, rail4(1, 1, 255));
-  const Pairs pairs = pair_rails(many, many, false);
+  const Pairs pairs = pair_rails(many, many);
   EXPECT_EQ(pairs.size(), kMaxRails);
-  EXPECT_TRUE(pair_rails({}, many, true).empty());
+  EXPECT_TRUE(pair_rails({}, many).empty());
   RailAddress odd;
-  EXPECT_EQ(pair_rails({&odd, 1}, {&odd, 1}, true).size(), 1U);
+  EXPECT_EQ(pair_rails({&odd, 1}, {&odd, 1}).size(), 1U);
 }
 
 Rails random_rails(std::mt19937& random) {
@@ -90,9 +101,8 @@ TEST(Pairing, BothSidesComputeTheSameLanes) {
   std::mt19937 random(3);
   for (int round = 0; round < 5000; ++round) {
     const Rails one = random_rails(random), other = random_rails(random);
-    const bool same_node = round % 4 == 0;
-    const Pairs here = pair_rails(one, other, same_node);
-    Pairs there = pair_rails(other, one, same_node);
+    const Pairs here = pair_rails(one, other);
+    Pairs there = pair_rails(other, one);
     for (RailPair& pair : there) std::swap(pair.local, pair.remote);
     std::sort(there.begin(), there.end());
     ASSERT_EQ(here, there);
@@ -101,7 +111,7 @@ TEST(Pairing, BothSidesComputeTheSameLanes) {
       EXPECT_EQ(one[pair.local].family, other[pair.remote].family);
       EXPECT_EQ(one[pair.local].transport, other[pair.remote].transport);
     }
-    EXPECT_LE(here.size(), same_node ? 1U : kMaxRails);
+    EXPECT_LE(here.size(), kMaxRails);
   }
 }
 

@@ -232,6 +232,11 @@ Address some_address(std::size_t rails) {
   return address;
 }
 
+Address with_loopback(Address address) {
+  address.loopback = {4711, {"tcp", "lo", 4, {127, 0, 0, 1}, 8, 1234, 0}};
+  return address;
+}
+
 TEST(Address, ComesBack) {
   const Address sent = some_address(3);
   Address got;
@@ -247,10 +252,14 @@ TEST(Address, ComesBack) {
   EXPECT_EQ(got.rails[2].prefix, 24);
   EXPECT_EQ(got.rails[2].port, 1000);
   EXPECT_EQ(got.rails[2].speed_mbps, 10000u);
+  EXPECT_EQ(got.loopback, Loopback{});
+  ASSERT_TRUE(decode_address(encode_address(with_loopback(sent)), got).ok());
+  EXPECT_EQ(got.loopback, with_loopback(sent).loopback);
+  EXPECT_EQ(got.rails.size(), 3u);
 }
 
 TEST(Address, WhatIsCutShortOrTooLongIsRefused) {
-  std::vector<std::byte> bytes = encode_address(some_address(2));
+  std::vector<std::byte> bytes = encode_address(with_loopback(some_address(2)));
   Address got;
   for (std::size_t size = 0; size < bytes.size(); ++size) {
     const Status status = decode_address(std::span(bytes).first(size), got);

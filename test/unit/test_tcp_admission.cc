@@ -308,6 +308,55 @@ TEST(TcpDoor, KnowsItsPlaceInTheProcessesRails) {
   EXPECT_EQ(b.lanes[0]->spec().local_rail, 4);
 }
 
+class TcpLoopback : public testing::Test {
+ protected:
+  TcpLoopback() : options_(with_loopback()), a(1, clock, options_), b(2, clock, options_) {
+    a.known = 2, b.known = 1;
+  }
+  static TcpOptions with_loopback() {
+    TcpOptions options;
+    options.loopback = true;
+    return options;
+  }
+  void connect() {
+    a.transport->connect({2, kLoopbackRail, kLoopbackRail, true}, kLoopbackRail, b.transport->loopback().address, clock.now() + kSecond);
+  }
+
+  HandClock clock;
+  const TcpOptions options_;
+  Side a, b;
+};
+
+TEST_F(TcpLoopback, JoinsProcessesOfOneNamespaceAndIsNoRail) {
+  EXPECT_NE(a.transport->loopback().network, 0u);
+  EXPECT_EQ(a.transport->loopback().network, b.transport->loopback().network);
+  EXPECT_EQ(a.transport->rails().size(), 2u);
+  connect();
+  ASSERT_TRUE(drive([&] { return a.lanes.size() == 1 && b.lanes.size() == 1; }, a, b));
+  EXPECT_EQ(b.lanes[0]->spec().local_rail, kLoopbackRail);
+  EXPECT_EQ(b.lanes[0]->spec().remote_rail, kLoopbackRail);
+  EXPECT_EQ(a.lanes[0]->send({}, {}), Lane::Sent::whole);
+  EXPECT_TRUE(drive([&] { return b.logs[0]->frames.size() == 1; }, a, b));
+}
+
+TEST_F(TcpLoopback, RefusesStrangers) {
+  a.secret_bytes[0] ^= 1;
+  connect();
+  ASSERT_TRUE(drive([&] { return !a.failures.empty(); }, a, b));
+  EXPECT_NE(a.failures[0].find("does not know the job's secret"), std::string::npos) << a.failures[0];
+  Hello rail = hello_of(1, 2);  // which has a listener of its own
+  Stranger stranger(b.transport->loopback().address);
+  stranger.say(write_hello(rail));
+  EXPECT_TRUE(drive([&] { return stranger.closed(); }, a, b));
+  EXPECT_TRUE(b.logged("it wants another rail"));
+  EXPECT_TRUE(a.lanes.empty() && b.lanes.empty());
+}
+
+TEST_F(TcpLoopback, IsNotThereUnlessAskedFor) {
+  const Side without(3, clock);
+  EXPECT_EQ(without.transport->loopback().network, 0u);
+}
+
 TEST(TcpDoor, OutlastsAShortageOfDescriptors) {
   HandClock clock;
   Side b(22, clock);

@@ -5,6 +5,7 @@
 #include <sched.h>
 #include <sys/ioctl.h>
 #include <sys/resource.h>
+#include <sys/stat.h>
 
 #include <cstdlib>
 #include <cstring>
@@ -61,6 +62,30 @@ TEST_F(TcpLinks, AreLookedAtAgainWhenThatWasNotPossible) {
   ASSERT_TRUE(refused);
   clock.advance(TcpOptions{}.accept_pause);
   EXPECT_TRUE(drive([&] { return a->logged("rail tcp/nz0 is lost: nz0 has lost its address"); }, *a));
+}
+
+/// The addresses of a process of another namespace say so.
+TEST_F(TcpLinks, ANamespaceHasALoopbackOfItsOwn) {
+  TcpOptions options;
+  options.loopback = true;
+  const Side here(33, clock, options, {{"nz0", "nz0", 4, {10, 77, 0, 1}, 8, 0}});
+  ASSERT_NE(here.transport, nullptr) << here.why.text();
+  const std::uint64_t network = here.transport->loopback().network;
+  EXPECT_NE(network, 0u);
+  struct stat initial {};
+  EXPECT_TRUE(stat("/proc/1/ns/net", &initial) != 0 || initial.st_ino != network);
+}
+
+/// A node whose loopback is down has none, but its rails.
+TEST_F(TcpLinks, WithoutALoopbackThereAreRailsStill) {
+  ASSERT_EQ(std::system("ip link set lo down && ip addr del 127.0.0.1/8 dev lo"), 0);
+  TcpOptions options;
+  options.loopback = true;
+  const Side here(33, clock, options, {{"nz0", "nz0", 4, {10, 77, 0, 1}, 8, 0}});
+  EXPECT_EQ(std::system("ip addr add 127.0.0.1/8 dev lo && ip link set lo up"), 0);
+  ASSERT_NE(here.transport, nullptr) << here.why.text();
+  EXPECT_EQ(here.transport->loopback().network, 0u);
+  EXPECT_TRUE(here.logged("processes of this node cannot use its loopback"));
 }
 
 /// The error of a call that gave up names the last thing that each lane has heard.

@@ -48,6 +48,15 @@ Status Door::open(std::vector<Interface> interfaces) {
   return rails_.empty() ? last : Status{};
 }
 
+Status Door::open_loopback() {
+  if (!epoll_) return io_error("epoll_create", errno);
+  said_unbound_ = true;  // no other device has this address
+  Interface loopback{"lo", "lo", 4, {127, 0, 0, 1}, 8, 0};
+  const Status status = open_rail(loopback);
+  if (status.ok()) rails_.back().number = kLoopbackRail;
+  return status;
+}
+
 bool Door::knows(const Interface& interface) const {
   return std::any_of(rails_.begin(), rails_.end(), [&](const Rail& rail) {
     return rail.interface.name == interface.name || rail.interface.device == interface.device;

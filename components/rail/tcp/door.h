@@ -37,6 +37,8 @@ class Door {
 
   /// Opens the listeners; an interface that refuses is logged and left out. Not ok when none is left.
   Status open(std::vector<Interface> interfaces);
+  /// Opens one listener instead, on the node's loopback, for kLoopbackRail.
+  Status open_loopback();
   std::span<const RailAddress> rails() const { return addresses_; }
 
   void connect(const LaneSpec& spec, std::size_t local, const RailAddress& remote, Nanoseconds deadline);

@@ -14,6 +14,7 @@ namespace nezha {
 struct TcpOptions {
   PortRange ports;             ///< where listeners may sit
   std::size_t first_rail = 0;  ///< index of this transport's first rail in the process's list of rails
+  bool loopback = false;       ///< processes of this node and network namespace may connect over its loopback
   std::optional<DiscoverOptions> rules;  ///< by which interfaces that appear later are taken up; none: they never are
 
   Nanoseconds handshake_timeout = 5 * kSecond;  ///< for a connection that came in; connect() brings its own deadline

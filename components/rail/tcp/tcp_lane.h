@@ -35,7 +35,7 @@ struct LaneShop {
   std::size_t lane_memory = 0;    ///< bytes that a lane's receive buffer may have
   Fd over;                        ///< eventfd: an errand is over
   std::vector<TcpLane*> away;     ///< lanes whose frame was left to a worker
-  std::array<RailWorker*, kMaxRails> workers{};  ///< by the process's rail; null: it has none
+  std::array<RailWorker*, kMaxRails + 1> workers{};  ///< by the process's rail, the loopback too; null: it has none
 
   /// Goes on with the frames whose errand is over. True when there was any.
   bool hear_of_errands();

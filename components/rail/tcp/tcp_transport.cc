@@ -3,6 +3,7 @@
 
 #include <sys/epoll.h>
 #include <sys/eventfd.h>
+#include <sys/stat.h>
 
 #include <algorithm>
 #include <cerrno>
@@ -15,6 +16,12 @@ namespace {
 
 constexpr int kEvents = 64;
 constexpr std::size_t kBin = 64 * 1024;
+constexpr char kNetworkNamespace[] = "/proc/self/ns/net";
+
+/// Of two times of which 0 is none.
+Nanoseconds sooner(Nanoseconds one, Nanoseconds other) {
+  return one == 0 || other == 0 ? std::max(one, other) : std::min(one, other);
+}
 
 }  // namespace
 
@@ -23,23 +30,46 @@ TcpTransport::TcpTransport(const TcpOptions& options, const Clock& clock, Log lo
     : options_(options), log_(log), admission_(admission),
       shop_{options_, clock, Fd(epoll_create1(EPOLL_CLOEXEC)), Fd(epoll_create1(EPOLL_CLOEXEC)),
             std::vector<std::byte>(kBin), {}, {}, options.lane_memory, Fd(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)), {}, {}},
-      door_(options_, clock, log, admission, self, *this) {}
+      door_(options_, clock, log, admission, self, *this), loopback_door_(options_, clock, log, admission, self, *this) {}
 
 Status TcpTransport::open(std::vector<Interface> interfaces) {
   if (!shop_.all || !shop_.rare || !shop_.over) return io_error("a descriptor for waiting", errno);
   Status status = door_.open(std::move(interfaces));
   if (!status.ok()) return status;
+  if (!watch_door(door_)) return io_error("epoll", errno);
+  if (options_.loopback) open_loopback();
   epoll_event event{};
-  event.events = EPOLLIN;
-  event.data.ptr = nullptr;
-  for (const Fd* set : {&shop_.all, &shop_.rare}) {
-    if (epoll_ctl(set->get(), EPOLL_CTL_ADD, door_.fd(), &event) != 0) return io_error("epoll", errno);
-  }
   event.events = EPOLLIN | EPOLLET;  // never read
   event.data.ptr = &shop_.over;
   if (epoll_ctl(shop_.all.get(), EPOLL_CTL_ADD, shop_.over.get(), &event) != 0) return io_error("epoll", errno);
   watch_links();
   return watch_payload(EPOLL_CTL_ADD, 0) ? Status{} : io_error("epoll", errno);
+}
+
+bool TcpTransport::watch_door(const Door& door) {
+  epoll_event event{};
+  event.events = EPOLLIN;
+  event.data.ptr = nullptr;
+  return epoll_ctl(shop_.all.get(), EPOLL_CTL_ADD, door.fd(), &event) == 0 &&
+         epoll_ctl(shop_.rare.get(), EPOLL_CTL_ADD, door.fd(), &event) == 0;
+}
+
+/// Without it, lanes to processes of this node go over its rails.
+void TcpTransport::open_loopback() {
+  struct stat space;
+  Status status = stat(kNetworkNamespace, &space) == 0 ? loopback_door_.open_loopback() : io_error(kNetworkNamespace, errno);
+  if (status.ok() && !watch_door(loopback_door_)) status = io_error("epoll", errno);
+  if (status.ok())
+    loopback_ = {space.st_ino, loopback_door_.rails().front()};
+  else
+    log_.line(2, "processes of this node cannot use its loopback: %s", status.text().c_str());
+}
+
+void TcpTransport::connect(const LaneSpec& spec, std::size_t local, const RailAddress& remote, Nanoseconds deadline) {
+  if (local == kLoopbackRail)
+    loopback_door_.connect(spec, 0, remote, deadline);
+  else
+    door_.connect(spec, local, remote, deadline);
 }
 
 /// Without it, lanes are lost as late as by TCP's own means.
@@ -79,8 +109,7 @@ void TcpTransport::take_down(std::size_t rail, const std::string& why) {
 }
 
 Nanoseconds TcpTransport::next_deadline() const {
-  const Nanoseconds door = door_.next_deadline();
-  return door == 0 || look_again_ == 0 ? std::max(door, look_again_) : std::min(door, look_again_);
+  return sooner(look_again_, sooner(door_.next_deadline(), loopback_door_.next_deadline()));
 }
 
 /// The one descriptor lies in the other, armed or not.
@@ -118,6 +147,7 @@ bool TcpTransport::progress(Watch watch) {
   }
   if ((linked && links_.changed()) || (look_again_ != 0 && shop_.clock.now() >= look_again_)) look_at_links();
   any |= door_.progress(door_ready);
+  any |= loopback_door_.progress(door_ready);
   any |= report_broken();
   forgotten_.clear();
   if (std::exchange(dozing_, false) && !woken) watch_payload(EPOLL_CTL_MOD, 0);
@@ -164,6 +194,7 @@ void TcpTransport::bound_lanes(std::size_t bytes) {
   if (bytes == shop_.lane_memory) return;
   shop_.lane_memory = bytes;
   door_.bound_lanes(bytes);
+  loopback_door_.bound_lanes(bytes);
   for (const auto& lane : lanes_) lane->bound_memory();
 }
 

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// The TCP rails of one process and their lanes.
 ///
-/// Three epoll descriptors: the door's (listeners, handshakes) is nested in the two that progress() looks at, Watch::all
-/// (the door, lanes with payload, the workers' errands) and Watch::rare (the door, lanes whose other side closed). A lane that its trunk
-/// forgets lives on until the end of the next progress(), so that a callback may forget the lane it was called for.
+/// Epoll descriptors: those of the two doors (listeners, handshakes; of the rails and of the loopback) are nested in the two
+/// that progress() looks at, Watch::all (the doors, lanes with payload, the workers' errands) and Watch::rare (the doors, lanes
+/// whose other side closed). A lane that its trunk forgets lives on until the end of the next progress(), so that a callback may forget the lane it was called for.
 #pragma once
 
 #include <memory>
@@ -26,9 +26,8 @@ class TcpTransport final : public Transport, private Door::Host {
   Status open(std::vector<Interface> interfaces);
 
   std::span<const RailAddress> rails() const override { return door_.rails(); }
-  void connect(const LaneSpec& spec, std::size_t local, const RailAddress& remote, Nanoseconds deadline) override {
-    door_.connect(spec, local, remote, deadline);
-  }
+  Loopback loopback() const override { return loopback_; }
+  void connect(const LaneSpec& spec, std::size_t local, const RailAddress& remote, Nanoseconds deadline) override;
   bool progress(Watch watch) override;
   void doze() override;
   int wait_fd(Watch watch) const override { return (watch == Watch::all ? shop_.all : shop_.rare).get(); }
@@ -41,6 +40,8 @@ class TcpTransport final : public Transport, private Door::Host {
  private:
   Status let_in(Fd fd, const LaneSpec& spec, std::string text) override;
   bool report_broken();
+  void open_loopback();
+  bool watch_door(const Door& door);
   void watch_links();
   void look_at_links();
   void take_down(std::size_t rail, const std::string& why);
@@ -51,6 +52,8 @@ class TcpTransport final : public Transport, private Door::Host {
   Admission& admission_;
   LaneShop shop_;
   Door door_;
+  Door loopback_door_;
+  Loopback loopback_;
   LinkWatch links_;
   bool dozing_ = false;
   Nanoseconds look_again_ = 0;  ///< at the links, since it was not possible before; 0 = no need
