@@ -62,9 +62,10 @@ class Core final : public PieceReceiver, public Admission {
   void take_rows(Team& team);
   /// The job is about to end, everywhere: lanes that are lost are no news.
   void ending() { wiring_.ending(); }
-  /// Writes what all teams have learned, if this process is the one that does.
-  void save_tables();
   bool saves_tables() const { return tables_.saves(); }
+  void check_tables(Notices& notices) const { tables_.check(notices); }
+  /// With what all teams have learned so far; to be saved without the engine's lock.
+  TableFiles learned_tables();
   /// Bytes that each rail has sent so far.
   std::array<std::uint64_t, kMaxRails> sent() const;
   /// Begins an operation; Team::finished() tells when it is over. `more`: another begins at once, so that what this one

@@ -70,9 +70,9 @@ void Core::keep_table(const Team& team) {
   tables_.keep(team.shape(), team.table(), names_of(self_.rails));
 }
 
-void Core::save_tables() {
+TableFiles Core::learned_tables() {
   for (const auto& team : teams_) keep_table(*team);
-  tables_.save(notices_);
+  return tables_;
 }
 
 /// What the teams that the peer is in have measured no longer holds, and Open MPI's own allreduce may run over what was lost.

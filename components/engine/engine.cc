@@ -58,6 +58,7 @@ Status Engine::open() {
   if (wake_fd_ < 0) status = {Code::io, "no descriptor for the service thread"};
   address_ = encode_address(core_.self());
   open_trace(notices);
+  core_.check_tables(notices);
   lock.unlock();
   help(notices);
   return status;
@@ -171,8 +172,12 @@ bool Engine::votes_again(const Team& team) {
 void Engine::ending() {
   Lock lock(mutex_);
   core_.ending();
-  core_.save_tables();
+  const TableFiles tables = core_.learned_tables();
   show_notices(lock);
+  lock.unlock();
+  Notices notices;
+  tables.save(notices);  // may wait; the service thread goes on meanwhile
+  help(notices);
 }
 
 std::string Engine::error_of(const Team& team) {

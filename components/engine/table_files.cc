@@ -1,17 +1,43 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "engine/table_files.h"
 
+#include <time.h>
+
 #include <algorithm>
 #include <utility>
 
+#include "util/file_lock.h"
+
 namespace nezha {
 namespace {
+
+constexpr int kMostTries = 200;  ///< to have the file's lock
+constexpr Nanoseconds kBetweenTries = 50 * kMillisecond;
+
+/// Another process has the lock for as long as it takes to write a small file.
+Status wait_for(const FilePath& path, FileLock& lock) {
+  for (int tries = 1;; ++tries) {
+    const Status status = lock.take(path);
+    if (status.code() != Code::busy) return status;
+    if (tries == kMostTries)
+      return {Code::timed_out, status.text() + ", for " + std::to_string(kMostTries * kBetweenTries / kSecond) + " s now"};
+    const timespec moment{0, kBetweenTries};
+    nanosleep(&moment, nullptr);
+  }
+}
 
 /// Code::absent as read_file() has it.
 Status read(const FilePath& path, TableFile& file) {
   std::string text;
   if (const Status status = read_file(path, TableFile::kMostBytes, text); !status.ok()) return status;
   return parse_table(text, file);
+}
+
+/// What save() is to add to; empty when there is no file yet.
+Status read_saved(const FilePath& path, TableFile& file) {
+  const Status status = read(path, file);
+  if (status.ok() || status.code() == Code::absent) return {};
+  return {status.code(), "what is there cannot be read as a table: " + status.text()};
 }
 
 std::vector<RailShare> shares(std::span<const std::uint64_t> carried, const RailNames& rails) {
@@ -68,10 +94,10 @@ void TableFiles::keep(const Shape& shape, const Table& table, const RailNames& o
 
 Status TableFiles::merge() const {
   if (learned_.shapes.empty()) return {Code::internal, "no message size was called often enough to be settled"};
+  FileLock lock;
+  if (Status status = wait_for(save_, lock); !status.ok()) return status;
   TableFile file;
-  const Status status = read(save_, file);
-  if (!status.ok() && status.code() != Code::absent)
-    return {status.code(), "what is there cannot be read as a table: " + status.text()};
+  if (Status status = read_saved(save_, file); !status.ok()) return status;
   for (const ShapeRules& shape : learned_.shapes)
     for (const Rule& rule : shape.rules)
       if (!file.keep({shape.ranks.least, shape.nodes.least}, rule, learned_.rails))
@@ -81,6 +107,15 @@ Status TableFiles::merge() const {
   if (const Status sound = parse_table(text, again); !sound.ok())
     return {sound.code(), "it would become too large: " + sound.text()};
   return replace_file(save_, text);
+}
+
+void TableFiles::check(Notices& notices) const {
+  if (save_.empty()) return;
+  FileLock lock;
+  TableFile file;
+  Status status = lock.take(save_);
+  if (status.ok() || status.code() == Code::busy) status = read_saved(save_, file);
+  if (!status.ok()) notices.push_back({"table cannot be written", {save_.text, node_, status.text()}});
 }
 
 void TableFiles::save(Notices& notices) const {

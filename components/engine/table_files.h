@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-/// The table files of a process: what teams begin with, and what they have learned. Guarded by the engine's lock;
-/// blocks on the file system, but in no call of a team that is ready.
+/// The table files of a process: what teams begin with, and what they have learned. Guarded by the engine's lock,
+/// but for a copy that is saved; blocks on the file system, but in no call of a team that is ready.
 #pragma once
 
 #include <cstdint>
@@ -33,7 +33,9 @@ class TableFiles {
   bool saves() const { return !save_.empty(); }
   /// Keeps what a team has learned until save(). `own`: this process's rails, in the order of SizeClass::carried().
   void keep(const Shape& shape, const Table& table, const RailNames& own);
-  /// Adds it to the file.
+  /// Says whether save() would fail as things are. Changes nothing.
+  void check(Notices& notices) const;
+  /// Adds it to the file, one process after the other: sleeps while another one has the file, 10 s at most.
   void save(Notices& notices) const;
 
  private:

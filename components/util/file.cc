@@ -24,12 +24,6 @@ Status trouble(const char* what) {
   return {error == ENOENT ? Code::absent : Code::io, std::string(what) + ": " + std::generic_category().message(error)};
 }
 
-/// Where a symbolic link leads to; the path itself when it leads nowhere.
-std::string real(const std::string& path) {
-  const std::unique_ptr<char, decltype(&std::free)> found(realpath(path.c_str(), nullptr), &std::free);
-  return found ? std::string(found.get()) : path;
-}
-
 std::string directory_of(const std::string& path) {
   const std::size_t slash = path.rfind('/');
   return slash == std::string::npos ? "." : path.substr(0, slash + 1);
@@ -62,6 +56,11 @@ Status parse(std::string_view text, FilePath& path) {
   return {};
 }
 
+std::string real_path(const std::string& path) {
+  const std::unique_ptr<char, decltype(&std::free)> found(realpath(path.c_str(), nullptr), &std::free);
+  return found ? std::string(found.get()) : path;
+}
+
 Status open_regular(const std::string& path, int flags, const char* what, Fd& file) {
   // Without O_NONBLOCK a pipe would wait for its other end; to write to one that has no reader is ENXIO with it.
   Fd opened(open(path.c_str(), flags | O_CLOEXEC | O_NONBLOCK, 0666));
@@ -91,7 +90,7 @@ Status read_file(const FilePath& path, std::size_t most, std::string& contents) 
 }
 
 Status replace_file(const FilePath& path, std::string_view contents) {
-  const std::string target = real(path.text);
+  const std::string target = real_path(path.text);
   struct stat about;
   const bool there = stat(target.c_str(), &about) == 0;
   if (there && !S_ISREG(about.st_mode)) return {Code::io, "is no regular file"};

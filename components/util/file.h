@@ -22,6 +22,9 @@ struct FilePath {
 /// Any text without control characters that a path may have by its length.
 Status parse(std::string_view text, FilePath& path);
 
+/// Where symbolic links lead to; the path itself when there is nothing.
+std::string real_path(const std::string& path);
+
 /// Opens what has to be a regular file with open()'s `flags`, close-on-exec, and does not wait where it is a pipe. A file that
 /// is made gets the permissions that the umask leaves. The reason of a failure begins with `what`. Code::absent: there is none.
 Status open_regular(const std::string& path, int flags, const char* what, Fd& file);

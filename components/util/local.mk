@@ -6,6 +6,7 @@ engine_sources += \
 	%D%/crc32c.cc %D%/crc32c.h \
 	%D%/fd.h \
 	%D%/file.cc %D%/file.h \
+	%D%/file_lock.cc %D%/file_lock.h \
 	%D%/interface_list.cc %D%/interface_list.h \
 	%D%/ip_version.h \
 	%D%/json.cc %D%/json.h \

@@ -7,7 +7,7 @@
 
 namespace nezha {
 
-enum class Code { ok, bad_parameter, no_memory, no_rail, bad_peer, bad_wire, io, absent, closed, refused, timed_out, internal };
+enum class Code { ok, bad_parameter, no_memory, no_rail, bad_peer, bad_wire, io, absent, busy, closed, refused, timed_out, internal };
 
 class [[nodiscard]] Status {
  public:

@@ -77,7 +77,7 @@ using Lines = std::vector<std::string>;
 /// What an engine with these parameters says while it opens its rails, and which it has then. It leaves the job's files alone.
 Lines open_engine(nezha_config_t& config, std::vector<nezha_rail_stats_t>& rails) {
   Lines lines;
-  nezha_config_set(&config, "trace", "", nullptr, 0);
+  for (const char* file : {"trace", "table_save"}) nezha_config_set(&config, file, "", nullptr, 0);
   nezha_host_t host{};
   host.ctx = &lines;
   host.log = [](void* ctx, int, const char* line) { static_cast<Lines*>(ctx)->emplace_back(line); };

@@ -3,15 +3,17 @@
 
 import json
 import os
+import subprocess
+import sys
 import tempfile
 import unittest
 from unittest import mock
 
 from bench_case import BUILD, TOP, program
 from command_case import CommandCase, plain
-from lab_case import make_lab
+from lab_case import PYTHON_DIR, make_lab
 
-from nezha_command import cli, installed, table_file, tune
+from nezha_command import cli, file_lock, installed, table_file, tune
 from nezha_command.errors import CommandError
 from nezha_command.sweep import Sweep, Way
 
@@ -60,6 +62,25 @@ class File(CommandCase):
                          [(1 << 20, (2 << 20) - 1, "mesh"), (1 << 20, "inf", "ring")])
         table_file.add(self.path, 7, 7, {1 << 20: [(RING, 1e-3)]})
         self.assertEqual([rule["alg"] for rule in shapes(self.path)[1]["rules"]], ["ring", "ring"])
+
+    def test_two_that_add_at_once(self):
+        """Each waits until the other is done: the rows of both are there."""
+        adds = (f"import sys; from nezha_command import installed, table_file; from nezha_command.sweep import Way\n"
+                f"installed.LIBEXEC = {installed.LIBEXEC!r}\nranks = int(sys.argv[1])\n"
+                f"for size in range(6): table_file.add({self.path!r}, ranks, ranks, {{1 << size: [(Way('mesh'), 1e-4)]}})")
+        env = {**os.environ, "PYTHONPATH": PYTHON_DIR}
+        both = [subprocess.Popen([sys.executable, "-c", adds, ranks], env=env) for ranks in ("2", "3")]
+        self.assertEqual([each.wait(60) for each in both], [0, 0])
+        self.assertEqual([len(shape["rules"]) for shape in shapes(self.path)], [6, 6])
+        self.assertEqual(os.listdir(self.directory), ["table.json"])
+
+    def test_a_lock_that_stays_taken(self):
+        with (file_lock.alone_with(self.path), mock.patch.object(file_lock, "_PATIENCE", 0.1),
+              self.assertRaisesRegex(CommandError, "another process has .*/table.json.lock, for 0.1 s now")):
+            table_file.check(self.path)
+        table_file.check(self.path)
+        with self.assertRaisesRegex(CommandError, "/table.json.lock cannot be made: No such file or directory"):
+            table_file.check("/nowhere/table.json")
 
     def test_what_is_no_table_is_not_touched(self):
         self.write('{"module": "tuned"}')

@@ -2,10 +2,14 @@
 /// Table files of engines: rank 0's decides for all, what was learned is saved, read again and then known.
 #include <gtest/gtest.h>
 
+#include <barrier>
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
+#include <functional>
 #include <sstream>
+#include <thread>
+#include <utility>
 
 #include "ranks.h"
 
@@ -193,6 +197,51 @@ TEST_F(Tables, TeamsThatAreGoneAreSavedToo) {
   }
   nezha_engine_ending(ranks.at(0).engine());
   EXPECT_NE(contents(learned).find("\"comm_size_max\": 2"), std::string::npos) << contents(learned);
+}
+
+TEST_F(Tables, JobsThatEndTogetherLoseNothing) {
+  const std::string learned = path("learned");
+  const Settings settings{{"single_node", "2"}, {"learn", "1"}, {"table_save", learned}};
+  Ranks three(3, settings), two(2, settings);
+  Team of_three(three, "three"), of_two(two, "two");
+  ASSERT_TRUE(of_three.start());
+  ASSERT_TRUE(of_two.start());
+  run(three, of_three, 60);
+  run(two, of_two, 60);
+  for (int round = 0; round < 30; ++round) {
+    std::filesystem::remove(learned);
+    std::barrier together(2);
+    const auto end = [&](Ranks& job) {
+      together.arrive_and_wait();
+      nezha_engine_ending(job.at(0).engine());
+    };
+    std::thread other(end, std::ref(two));
+    end(three);
+    other.join();
+    const std::string text = contents(learned);
+    for (const char* words : {"\"comm_size_max\": 2", "\"comm_size_max\": 3"})
+      ASSERT_NE(text.find(words), std::string::npos) << "round " << round << ": " << words << " is not in " << text;
+    ASSERT_EQ(files(), 1u) << "no lock is left behind";
+  }
+  EXPECT_TRUE(two.at(0).helps().empty());
+}
+
+TEST_F(Tables, AFileThatCannotBeWrittenIsToldAtTheStart) {
+  const std::string nowhere = path("nowhere") + "/table", other = file("other", "# not ours\n");
+  for (const auto& [name, reason] : {std::pair(nowhere, nowhere + ".lock cannot be made: No such file or directory"),
+                                     std::pair(other, std::string("what is there cannot be read as a table: line 1, "))}) {
+    Ranks ranks(2, {{"single_node", "2"}, {"table_save", name}});
+    ASSERT_NE(told(ranks, 0, "table cannot be written"), nullptr);
+    EXPECT_EQ(told(ranks, 0, "table cannot be written")->arguments.at(0), name);
+    EXPECT_EQ(told(ranks, 0, "table cannot be written")->arguments.at(2).find(reason), 0u);
+    EXPECT_EQ(told(ranks, 1, "table cannot be written"), nullptr) << "rank 0 writes";
+  }
+  EXPECT_EQ(contents(other), "# not ours\n");
+  const std::string sound = table("ring"), before = contents(sound);
+  Ranks ranks(2, {{"single_node", "2"}, {"table_save", sound}});
+  EXPECT_TRUE(ranks.at(0).helps().empty());
+  EXPECT_EQ(contents(sound), before);
+  EXPECT_EQ(files(), 2u);
 }
 
 TEST_F(Tables, AnotherFileIsNotTouched) {

@@ -5,11 +5,15 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <atomic>
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
+#include <thread>
+#include <vector>
 
 #include "util/file.h"
+#include "util/file_lock.h"
 
 namespace nezha {
 namespace {
@@ -80,6 +84,39 @@ TEST_F(Files, ThatAreNoneAreLeftAlone) {
   EXPECT_FALSE(status.ok());
   EXPECT_EQ(status.text(), "cannot make a file beside it: No such file or directory");
   EXPECT_EQ(entries(), 1u);
+}
+
+TEST_F(Files, HaveOneOwnerAtATime) {
+  FileLock one, other;
+  ASSERT_TRUE(one.take(path("a")).ok());
+  fs::create_symlink("a", path("link").text);
+  EXPECT_EQ(other.take(path("a")).code(), Code::busy);
+  EXPECT_EQ(other.take(path("a")).text(), "another process has " + path("a").text + ".lock");
+  ASSERT_TRUE(other.take(path("b")).ok()) << "another file";
+  one.release();
+  EXPECT_EQ(entries(), 2u) << "the link and the lock of b";
+  std::ofstream(path("a").text + ".lock") << "left by a process that was killed";
+  ASSERT_TRUE(replace_file(path("a"), "x").ok());
+  ASSERT_TRUE(one.take(path("link")).ok());
+  EXPECT_EQ(other.take(path("a")).code(), Code::busy) << "the link leads to the same file";
+  EXPECT_EQ(FileLock().take(path("nowhere/a")).text(), path("nowhere/a.lock").text + " cannot be made: No such file or directory");
+}
+
+TEST_F(Files, ThatAreLockedInTurnAreNeverOwnedTwice) {
+  std::atomic<int> owners = 0, taken = 0;
+  std::vector<std::thread> threads;
+  for (int i = 0; i < 4; ++i)
+    threads.emplace_back([&] {
+      while (taken < 300) {
+        FileLock lock;
+        if (!lock.take(path("a")).ok()) continue;
+        EXPECT_EQ(++owners, 1);
+        ++taken;
+        --owners;
+      }
+    });
+  for (std::thread& thread : threads) thread.join();
+  EXPECT_EQ(entries(), 0u);
 }
 
 TEST(FilePaths, AreTextWithoutControlCharacters) {

@@ -5,7 +5,7 @@ import json
 import os
 import tempfile
 
-from . import ask, installed
+from . import ask, file_lock, installed
 from .errors import CommandError
 
 _MOST_MEASURED = 8
@@ -15,12 +15,18 @@ _NAMES_RAILS = 2
 
 def check(path):
     """Raises CommandError where add() could not add to what is there."""
-    _read(path)
+    with file_lock.alone_with(path):
+        _read(path)
 
 
 def add(path, ranks, nodes, results):
     """Replaces what the file says of these sizes in communicators of that shape, or makes a new file. results: {size: [(way,
-    seconds)]}, the chosen way first. In one step; a file that the component would refuse is neither read nor left."""
+    seconds)]}, the chosen way first. In one step, one process after the other; a file that the component would refuse is neither read nor left."""
+    with file_lock.alone_with(path):
+        _add(path, ranks, nodes, results)
+
+
+def _add(path, ranks, nodes, results):
     document = _read(path)
     rules = _shape(document["collectives"]["allreduce"], ranks, nodes)["rules"]
     new = [_rule(size, measured) for size, measured in results.items()]
