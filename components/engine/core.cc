@@ -61,6 +61,10 @@ void Core::employ(std::size_t rail, RailWorker& worker) {
   places_[rail].transport->employ(places_[rail].rail, worker);
 }
 
+void Core::employ_service(RailWorker& service) {
+  for (const auto& transport : transports_) transport->employ_service(service);
+}
+
 std::vector<std::string> Core::unknown_shares() const {
   std::vector<std::string> unknown;
   for (const ShareList::Entry& entry : config_.share.entries)

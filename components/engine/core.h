@@ -37,6 +37,8 @@ class Core final : public PieceReceiver, public Admission {
   std::size_t rails() const { return self_.rails.size(); }
   /// See Transport::employ(); by the process's number of the rail.
   void employ(std::size_t rail, RailWorker& worker);
+  /// See Transport::employ_service(). Once all transports are there.
+  void employ_service(RailWorker& service);
   const Address& self() const { return self_; }
   /// Words of the share parameter that name no rail.
   std::vector<std::string> unknown_shares() const;

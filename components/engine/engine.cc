@@ -45,6 +45,7 @@ Nanoseconds SystemClock::now() const {
 Engine::Engine(const Config& config, const nezha_host_t& host, const nezha_self_t& self)
     : host_(host),
       local_ranks_(self.local_ranks),
+      errands_([this] { wake_service(); }),
       core_(with_window(config, self.job_ranks), clock_, Log(host.log, host.ctx, config.verbose), self.job_rank, self.node_name, make_id(),
             make_key_or_zero()) {}
 
@@ -53,6 +54,7 @@ Status Engine::open() {
   Notices notices;
   const bool known = core_.self().id != 0 && core_.self().key != Secret{};
   Status status = known ? open_transports(core_, notices) : Status{Code::internal, "the kernel gives no random bytes"};
+  core_.employ_service(errands_);
   workers_.plan(core_, local_ranks_, notices);
   wake_fd_ = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
   if (wake_fd_ < 0) status = {Code::io, "no descriptor for the service thread"};

@@ -16,6 +16,7 @@
 #include <thread>
 
 #include "engine/core.h"
+#include "engine/service_errands.h"
 #include "engine/trace.h"
 #include "engine/workers.h"
 #include "nezha/nezha.h"
@@ -91,6 +92,7 @@ class Engine {
   std::atomic<unsigned> entering_ = 0;  ///< callers on their way to mutex_, to begin an operation
   // Guarded by mutex_:
   Workers workers_;  ///< outlive the core's lanes
+  ServiceErrands errands_;  ///< outlive the core's transports
   Core core_;
   unsigned operations_ = 0;  ///< under way
   unsigned waiting_ = 0;     ///< callers that wait for the one that drives

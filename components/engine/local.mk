@@ -13,7 +13,7 @@ engine_sources += \
 	%D%/peer.h \
 	%D%/sampling.cc %D%/sampling.h \
 	%D%/secret.cc %D%/secret.h \
-	%D%/service.cc \
+	%D%/service.cc %D%/service_errands.cc %D%/service_errands.h \
 	%D%/signals_blocked.h \
 	%D%/table_files.cc %D%/table_files.h \
 	%D%/team.cc %D%/team.h \

@@ -74,7 +74,7 @@ void Engine::serve_until_stop() {
 }
 
 /// Sleeps until something is due: a tick, a deadline, a connection or loss, or a call that wakes it. While an operation
-/// is under way only the tick and the wake-up count. True when a transport has something.
+/// is under way only the tick and the wake-up count. True when a transport has something, if only the answer to an errand.
 bool Engine::nap(Lock& lock, bool ticking) {
   std::array<pollfd, 8> fds;
   nfds_t count = 0;
@@ -92,8 +92,9 @@ bool Engine::nap(Lock& lock, bool ticking) {
   const int ready = ppoll(fds.data(), count, span == 0 ? nullptr : &time, nullptr);
   std::uint64_t drained = 0;
   [[maybe_unused]] const ssize_t got = read(wake_fd_, &drained, sizeof drained);
+  const bool answered = errands_.run();
   take_turn(lock);
-  return ready > 0 && std::any_of(fds.begin() + 1, fds.begin() + count, [](const pollfd& fd) { return fd.revents != 0; });
+  return answered || (ready > 0 && std::any_of(fds.begin() + 1, fds.begin() + count, [](const pollfd& fd) { return fd.revents != 0; }));
 }
 
 }  // namespace nezha

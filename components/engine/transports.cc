@@ -13,6 +13,23 @@ std::string joined(const std::vector<std::string>& words, const char* none) {
   return text.empty() ? none : text;
 }
 
+/// Changes are heard of before the list is asked for, so that none is missed in between. Null `links`: none matter, or the
+/// kernel does not tell of them.
+Status find_rails(const Core& core, const DiscoverOptions& options, std::unique_ptr<LinkWatch>& links, Discovery& found) {
+  if (options.single_node != 0) return discover(options, found);
+  links = std::make_unique<LinkWatch>();
+  const Status watched = links->open(TcpOptions().link_buffer);
+  LinkTable table;
+  links->list_begins();
+  if (Status status = read_link_table(table); !status.ok()) return status;
+  found = discover_in(table, options);
+  links->list_ends(table);
+  if (watched.ok()) return {};
+  core.log().line(1, "%s", watched.text().c_str());
+  links.reset();
+  return {};
+}
+
 Status open_tcp(Core& core, Notices& notices, std::unique_ptr<Transport>& transport) {
   DiscoverOptions options;
   options.include = core.config().rail_include;
@@ -20,7 +37,8 @@ Status open_tcp(Core& core, Notices& notices, std::unique_ptr<Transport>& transp
   options.ip_version = core.config().ip_version;
   options.single_node = static_cast<std::size_t>(core.config().single_node);
   Discovery found;
-  if (Status status = discover(options, found); !status.ok()) return status;
+  std::unique_ptr<LinkWatch> links;
+  if (Status status = find_rails(core, options, links, found); !status.ok()) return status;
   for (const std::string& name : found.unknown)
     notices.push_back({"no such rail", {name, core.self().node, joined(found.available, "none")}});
   for (const std::string& reason : found.left_out) core.log().line(2, "not a rail: %s", reason.c_str());
@@ -32,7 +50,7 @@ Status open_tcp(Core& core, Notices& notices, std::unique_ptr<Transport>& transp
   tcp.loopback = options.single_node == 0;
   tcp.rules = options;
   Status why;
-  transport = make_tcp_transport(tcp, found.chosen, core.clock(), core.log(), core, core.self().id, &why);
+  transport = make_tcp_transport(tcp, found.chosen, core.clock(), core.log(), core, core.self().id, &why, std::move(links));
   return why;
 }
 

@@ -91,18 +91,18 @@ struct LanePulse {
   Nanoseconds rtt = 0;          ///< within which an answer usually comes, variance included; 0 = unknown
 };
 
-/// One long system call that a lane leaves to its rail's worker.
+/// One long system call that a lane leaves to its rail's worker, or a transport to the engine's service thread.
 class Errand {
  public:
   /// On the worker, once per RailWorker::post, beside everything else and without the engine's lock: may touch only what was
-  /// set aside for it until it is over. Must not block. Tells its lane by means of the transport's own.
+  /// set aside for it until it is over. Must not block, but for one that is left to the service thread. Tells its lane by means of the transport's own.
   virtual void run() = 0;
 
  protected:
   ~Errand() = default;
 };
 
-/// The worker of one rail, a thread of the engine's, as the rail's transport sees it. Outlives the transport.
+/// The worker of one rail, or the service thread, as a transport sees these threads of the engine's. Outlives the transport.
 class RailWorker {
  public:
   /// Has `errand` run soon. It is neither posted again nor changed or freed before it is over or recalled.
@@ -224,6 +224,9 @@ class Transport {
   /// Large frames of its rail `rail` may be left to `worker` from here on: Lane::send then answers partly. A transport
   /// whose frames cost the processor nothing has no use for it.
   virtual void employ(std::size_t, RailWorker&) {}
+  /// What may block, such as a question to the kernel that waits for one of its locks, is left to `service` from here on. Before,
+  /// it is done on the spot. Its end need not wake anybody: `service` sees to it that progress() is called soon.
+  virtual void employ_service(RailWorker&) {}
   /// A descriptor that polls readable when progress(watch) has something to do; -1 when there is none (simulation).
   virtual int wait_fd(Watch watch) const = 0;
   /// When progress() must be called again even though no descriptor is ready (handshake deadlines); 0 = never.

@@ -130,9 +130,10 @@ TEST(Discover, SingleNodeHasLoopbackRailsOnly) {
 }
 
 TEST(Discover, TheKernelTellsOfLo) {
-  std::vector<SystemInterface> present;
-  const Status status = read_system_interfaces(present);
+  LinkTable table;
+  const Status status = read_link_table(table);
   ASSERT_TRUE(status.ok()) << status.text();
+  const std::vector<SystemInterface> present = table.list();
   const auto lo = std::find_if(present.begin(), present.end(), [](const auto& one) { return one.name == "lo"; });
   ASSERT_NE(lo, present.end());
   EXPECT_TRUE(lo->loopback);

@@ -1,27 +1,75 @@
 // SPDX-License-Identifier: BSD-3-Clause
-/// A rail over a link that comes and goes, in a network namespace of the test's own.
+/// A rail over a link that comes and goes, among others that do, in a network namespace of the test's own.
 #include <gtest/gtest.h>
+#include <linux/ethtool.h>
+#include <linux/netlink.h>
+#include <linux/sockios.h>
 #include <net/if.h>
 #include <sched.h>
 #include <sys/ioctl.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 
+#include <cstdarg>
 #include <cstdlib>
 #include <cstring>
 
 #include "tcp_pair.h"
 
+namespace {
+
+/// Questions to the kernel that wait for the lock under which interfaces are made and deleted.
+int questions = 0;
+
+}  // namespace
+
+/// In the C library's place.
+extern "C" ssize_t send(int fd, const void* data, size_t size, int flags) {
+  sockaddr_storage self{};
+  socklen_t length = sizeof self;
+  if (getsockname(fd, reinterpret_cast<sockaddr*>(&self), &length) == 0 && self.ss_family == AF_NETLINK) ++questions;
+  return syscall(SYS_sendto, fd, data, size, flags, nullptr, 0);
+}
+
+extern "C" int ioctl(int fd, unsigned long request, ...) noexcept {
+  va_list arguments;
+  va_start(arguments, request);
+  void* argument = va_arg(arguments, void*);
+  va_end(arguments);
+  if (request == SIOCETHTOOL) ++questions;
+  return static_cast<int>(syscall(SYS_ioctl, fd, request, argument));
+}
+
 namespace nezha::test {
 namespace {
+
+constexpr char kMakeLinks[] =
+    "ip link add nz0 type veth peer name nz1 && ip link set nz0 up addrgenmode none && ip link set nz1 up addrgenmode none";
+constexpr char kOthersComeAndGo[] =
+    "for i in 1 2 3 4 5 6 7 8 9 10; do ip link add other$i type veth peer name far$i && ip link set other$i up &&"
+    " ip link set far$i up; done; for i in 1 2 3 4 5 6 7 8 9 10; do ip link del other$i; done";
+
+constexpr std::size_t kSmallBuffer = 32 * 1024;  // much less than those cause
+constexpr std::size_t kLargeBuffer = 4 * 1024 * 1024;
+
+bool shell(const std::string& commands) { return std::system(("{ " + commands + "; } 2>/dev/null").c_str()) == 0; }
 
 /// This process has nothing but these two links, joined. False: it may not have them.
 bool move_to_links() {
   if (unshare(CLONE_NEWNET) != 0 && unshare(CLONE_NEWUSER | CLONE_NEWNET) != 0) return false;
-  return std::system(
-             "{ ip link set lo up && ip link add nz0 type veth peer name nz1 &&"
-             " ip link set nz0 up addrgenmode none && ip link set nz1 up addrgenmode none; } 2>/dev/null") == 0;
+  return shell(std::string("ip link set lo up && ") + kMakeLinks);
 }
+
+/// The service thread, as the test would have it.
+class Service final : public RailWorker {
+ public:
+  void post(Errand& errand) override { due = &errand; }
+  bool recall(Errand& errand) override { return due != &errand; }
+  void run() { std::exchange(due, nullptr)->run(); }
+
+  Errand* due = nullptr;
+};
 
 class TcpLinks : public testing::Test {
  protected:
@@ -30,8 +78,21 @@ class TcpLinks : public testing::Test {
     if (!moved) GTEST_SKIP() << "needs links of its own: root or user namespaces, veth, and the command ip";
     any = Fd(socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0));
     ASSERT_TRUE(set_address(1));
-    a = std::make_unique<Side>(11, clock, TcpOptions{}, std::vector<Interface>{{"nz0", "nz0", 4, {10, 77, 0, 1}, 8, 0}});
+    open({});
+  }
+  void open(const TcpOptions& options) {
+    a = std::make_unique<Side>(11, clock, options, std::vector<Interface>{{"nz0", "nz0", 4, {10, 77, 0, 1}, 8, 0}});
     ASSERT_NE(a->transport, nullptr) << a->why.text();
+    settle(*a);
+    questions = 0;
+  }
+  /// With a service thread, and as an engine would that takes up what appears.
+  void open_with_service(std::size_t link_buffer) {
+    TcpOptions options;
+    options.rules = DiscoverOptions{};
+    options.link_buffer = link_buffer;
+    open(options);
+    a->transport->employ_service(service);
   }
   /// Of nz0, to 10.77.0.`last`.
   bool set_address(std::uint8_t last) const {
@@ -41,27 +102,118 @@ class TcpLinks : public testing::Test {
     std::memcpy(&request.ifr_addr, address.get(), address.size);
     return ioctl(any.get(), SIOCSIFADDR, &request) == 0;
   }
+  /// The kernel leaves the message out.
+  static bool lose_address_unheard() {
+    return shell(kOthersComeAndGo) && shell("ip addr del 10.77.0.1/8 dev nz0") && shell(kOthersComeAndGo);
+  }
+  bool comes_to_log(const std::string& part) {
+    return drive([&] { return a->logged(part); }, *a);
+  }
 
   HandClock clock;
+  Service service;
   std::unique_ptr<Side> a;
   Fd any;  ///< a socket, to ask the kernel by
 };
 
-/// The kernel tells once that something has changed; how it is now has to be asked, which takes a descriptor.
-TEST_F(TcpLinks, AreLookedAtAgainWhenThatWasNotPossible) {
-  settle(*a);  // a sanitizer that meets a class for the first time needs descriptors too
-  static_cast<const Clock&>(clock).now();
+/// A node's containers come and go all day.
+TEST_F(TcpLinks, OthersThatComeAndGoCauseNoQuestion) {
+  open_with_service(kLargeBuffer);
+  ASSERT_TRUE(shell(kOthersComeAndGo));
+  settle(*a);
+  EXPECT_EQ(questions, 0);
+  EXPECT_EQ(service.due, nullptr);
+  EXPECT_FALSE(a->logged("is lost"));
+}
+
+TEST_F(TcpLinks, OfTheRailAreFollowedWithoutAQuestion) {
+  open_with_service(kLargeBuffer);
+  ASSERT_TRUE(shell("ip link set nz1 down"));
+  EXPECT_TRUE(comes_to_log("rail tcp/nz0 is lost: nz0 has no carrier"));
+  ASSERT_TRUE(shell("ip link set nz1 up"));
+  EXPECT_TRUE(comes_to_log("rail tcp/nz0 is back at 10.77.0.1"));
+  ASSERT_TRUE(shell("ip link set nz0 down; ip link set nz0 name nz5; ip link set nz5 up"));
+  EXPECT_TRUE(comes_to_log("rail tcp/nz0: its interface is called nz5 now"));
+  ASSERT_TRUE(shell("ip link set nz5 down; ip link set nz5 name nz0; ip link set nz0 up"));
+  EXPECT_TRUE(comes_to_log("rail tcp/nz0: its interface is called nz0 now"));
+  settle(*a);
+  ASSERT_TRUE(shell("ip link del nz0"));
+  EXPECT_TRUE(comes_to_log("rail tcp/nz0 is lost: nz0 is gone"));
+  a->lines.clear();
+  ASSERT_TRUE(shell(kMakeLinks) && set_address(1));
+  EXPECT_TRUE(comes_to_log("rail tcp/nz0 is back at 10.77.0.1"));
+  EXPECT_EQ(questions, 0);
+  EXPECT_EQ(service.due, nullptr);
+}
+
+/// Its speed has to be asked for, which may block.
+TEST_F(TcpLinks, OneThatMayBecomeARailIsAskedAboutByTheServiceThread) {
+  open_with_service(kLargeBuffer);
+  ASSERT_TRUE(shell("ip addr add 10.78.0.1/24 dev nz1"));
+  ASSERT_TRUE(drive([&] { return service.due != nullptr; }, *a));
+  settle(*a);
+  EXPECT_FALSE(a->logged("nz1"));
+  EXPECT_EQ(questions, 0);
+  service.run();
+  EXPECT_TRUE(comes_to_log("not a rail: nz1: one rail too many")) << "the test's side takes none";
+  ASSERT_TRUE(shell("ip addr del 10.78.0.1/24 dev nz1"));
+}
+
+/// Messages that the kernel had to leave out are made up for by a list, which the service thread asks for. What is heard
+/// between that and the answer counts.
+TEST_F(TcpLinks, AreListedByTheServiceThreadAfterAnOverrun) {
+  open_with_service(kSmallBuffer);
+  ASSERT_TRUE(lose_address_unheard());
+  ASSERT_TRUE(drive([&] { return service.due != nullptr; }, *a));
+  settle(*a);
+  EXPECT_EQ(questions, 0);
+  EXPECT_FALSE(a->logged("is lost"));
+  ASSERT_TRUE(shell("ip link set nz1 down"));
+  EXPECT_TRUE(comes_to_log("is lost: nz0 has no carrier")) << "also while the list is waited for";
+  ASSERT_TRUE(shell("ip link set nz1 up"));
+  EXPECT_TRUE(comes_to_log("is back at"));
+  service.run();
+  ASSERT_TRUE(set_address(1));
+  settle(*a);
+  EXPECT_FALSE(a->logged("has lost its address"));
+  ASSERT_TRUE(lose_address_unheard());
+  ASSERT_TRUE(drive([&] { return service.due != nullptr; }, *a));
+  service.run();
+  EXPECT_TRUE(comes_to_log("rail tcp/nz0 is lost: nz0 has lost its address"));
+}
+
+/// A second overrun while the list is waited for: it may lack what was left out, and is asked for again.
+TEST_F(TcpLinks, AreListedAgainAfterAnOverrunMeanwhile) {
+  open_with_service(kSmallBuffer);
+  ASSERT_TRUE(shell(kOthersComeAndGo));
+  ASSERT_TRUE(drive([&] { return service.due != nullptr; }, *a));
+  service.run();
+  ASSERT_TRUE(lose_address_unheard());
+  ASSERT_TRUE(drive([&] { return service.due != nullptr; }, *a));
+  EXPECT_FALSE(a->logged("is lost"));
+  service.run();
+  EXPECT_TRUE(comes_to_log("rail tcp/nz0 is lost: nz0 has lost its address"));
+}
+
+/// How links are now has to be asked for then, which takes a descriptor.
+TEST_F(TcpLinks, AreListedLaterWhenThatWasNotPossible) {
+  open_with_service(kSmallBuffer);
+  static_cast<const Clock&>(clock).now();  // a sanitizer that meets a class for the first time needs descriptors too
+  ASSERT_TRUE(lose_address_unheard());
+  ASSERT_TRUE(drive([&] { return service.due != nullptr; }, *a));
   rlimit before{};
   getrlimit(RLIMIT_NOFILE, &before);
   const rlimit none{static_cast<rlim_t>(Fd(dup(any.get())).get()), before.rlim_max};
   setrlimit(RLIMIT_NOFILE, &none);
-  EXPECT_TRUE(set_address(2));
-  const bool refused = drive([&] { return a->logged("how cannot be told now"); }, *a);
-  EXPECT_EQ(a->transport->next_deadline(), clock.now() + TcpOptions{}.accept_pause) << "who sleeps is woken for it";
+  service.run();
+  const bool refused = comes_to_log("how cannot be told now");
   setrlimit(RLIMIT_NOFILE, &before);
   ASSERT_TRUE(refused);
+  EXPECT_EQ(a->transport->next_deadline(), clock.now() + TcpOptions{}.accept_pause) << "who sleeps is woken for it";
   clock.advance(TcpOptions{}.accept_pause);
-  EXPECT_TRUE(drive([&] { return a->logged("rail tcp/nz0 is lost: nz0 has lost its address"); }, *a));
+  ASSERT_TRUE(drive([&] { return service.due != nullptr; }, *a));
+  service.run();
+  EXPECT_TRUE(comes_to_log("rail tcp/nz0 is lost: nz0 has lost its address"));
 }
 
 /// The addresses of a process of another namespace say so.

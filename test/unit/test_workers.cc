@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-/// Rails' workers: which rails get one and where, and the thread that runs errands.
+/// Rails' workers: which rails get one and where, and the threads that run errands.
 #include <gtest/gtest.h>
 #include <sched.h>
 
@@ -7,7 +7,9 @@
 #include <cstdio>
 #include <mutex>
 #include <string>
+#include <thread>
 
+#include "engine/service_errands.h"
 #include "engine/worker_plan.h"
 #include "engine/worker_thread.h"
 
@@ -218,6 +220,27 @@ TEST(WorkerThread, IsBound) {
   EXPECT_EQ(CPU_COUNT(&set), 1);
   EXPECT_TRUE(CPU_ISSET(last[0], &set));
   EXPECT_FALSE(here.bind(worker.handle(), {}));
+}
+
+TEST(ServiceErrands, RunOnTheThreadThatIsWokenForThem) {
+  int woken = 0;
+  ServiceErrands errands([&] { ++woken; });
+  EXPECT_FALSE(errands.run());
+  Gate first, second, third;
+  errands.post(first);
+  errands.post(second);
+  errands.post(third);
+  EXPECT_EQ(woken, 3);
+  EXPECT_FALSE(errands.recall(second)) << "it had not begun";
+  first.open();
+  std::thread service([&] { EXPECT_TRUE(errands.run()); });
+  third.await_entry();
+  third.open();
+  EXPECT_TRUE(errands.recall(third)) << "waits for its end";
+  EXPECT_EQ(third.left, 1);
+  EXPECT_EQ(first.left, 1);
+  EXPECT_EQ(second.left, 0);
+  service.join();
 }
 
 }  // namespace

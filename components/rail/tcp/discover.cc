@@ -2,7 +2,7 @@
 #include "rail/tcp/discover.h"
 
 #include <algorithm>
-#include <optional>
+#include <utility>
 
 #include "rail/rail.h"
 
@@ -119,15 +119,7 @@ std::vector<Interface> loopback_rails(std::size_t count) {
   return rails;
 }
 
-}  // namespace
-
-Discovery choose_interfaces(std::span<const SystemInterface> present, const DiscoverOptions& options) {
-  Discovery result;
-  for (const SystemInterface& interface : present) result.available.push_back(describe(interface));
-  if (options.single_node > 0) {
-    result.chosen = loopback_rails(options.single_node);
-    return result;
-  }
+void choose_among(std::span<const SystemInterface> present, const DiscoverOptions& options, Discovery& result) {
   Chooser chooser(options, result);
   if (options.include.empty()) {
     for (const SystemInterface& interface : present) chooser.consider(interface, nullptr);
@@ -137,13 +129,45 @@ Discovery choose_interfaces(std::span<const SystemInterface> present, const Disc
     for (const SystemInterface& interface : present) spoken_of |= chooser.consider(interface, &pattern);
     if (!spoken_of) result.unknown.push_back(pattern.text);
   }
+}
+
+}  // namespace
+
+Discovery choose_interfaces(std::span<const SystemInterface> present, const DiscoverOptions& options) {
+  Discovery result;
+  for (const SystemInterface& interface : present) result.available.push_back(describe(interface));
+  if (options.single_node > 0) {
+    result.chosen = loopback_rails(options.single_node);
+    return result;
+  }
+  choose_among(present, options, result);
+  return result;
+}
+
+std::optional<Interface> choose_interface(const SystemInterface& interface, const DiscoverOptions& options) {
+  Discovery result;
+  if (!interface.up || !interface.carrier || interface.addresses.empty()) return {};
+  choose_among({&interface, 1}, options, result);
+  return result.chosen.empty() ? std::nullopt : std::optional(std::move(result.chosen.front()));
+}
+
+Discovery discover_in(const LinkTable& table, const DiscoverOptions& options) {
+  std::vector<SystemInterface> present = table.list();
+  Discovery result = choose_interfaces(present, options);
+  for (Interface& chosen : result.chosen) {
+    const auto named = [&](const SystemInterface& each) { return each.name == chosen.name; };
+    const auto found = std::find_if(present.begin(), present.end(), named);
+    if (found == present.end()) continue;
+    ask_speed(*found);
+    chosen.speed_mbps = found->speed_mbps;
+  }
   return result;
 }
 
 Status discover(const DiscoverOptions& options, Discovery& result) {
-  std::vector<SystemInterface> present;
-  const Status status = read_system_interfaces(present);
-  if (status.ok()) result = choose_interfaces(present, options);
+  LinkTable table;
+  const Status status = read_link_table(table);
+  if (status.ok()) result = discover_in(table, options);
   return status;
 }
 

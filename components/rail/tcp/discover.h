@@ -7,11 +7,13 @@
 #pragma once
 
 #include <cstddef>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
 
 #include "rail/tcp/interface.h"
+#include "rail/tcp/link_table.h"
 #include "rail/tcp/system_interfaces.h"
 #include "util/interface_list.h"
 #include "util/ip_version.h"
@@ -35,6 +37,13 @@ struct Discovery {
 
 /// The rules, on given interfaces.
 Discovery choose_interfaces(std::span<const SystemInterface> present, const DiscoverOptions& options);
+
+/// The rules, on one interface that is there or appears.
+std::optional<Interface> choose_interface(const SystemInterface& interface, const DiscoverOptions& options);
+
+/// The rules, on the interfaces in the table; those that are chosen are asked for their speeds, which may wait like
+/// read_link_table().
+Discovery discover_in(const LinkTable& table, const DiscoverOptions& options);
 
 /// The rules, on the interfaces of this network namespace. A status that is not ok: the kernel would not tell.
 Status discover(const DiscoverOptions& options, Discovery& result);

@@ -51,6 +51,8 @@ class Door {
   /// Compares a rail with what there is now. When its interface was made anew or has another address (one that `fit` offers
   /// for it), its listeners are made anew too, if possible on the same port; while that does not succeed it stays lost.
   Link look_at(std::size_t rail, std::span<const SystemInterface> present, std::span<const Interface> fit);
+  /// Some rail is on the interface of that index, which is called `name` now (empty: it is gone), or on one of that name.
+  bool concerns(std::uint32_t index, const std::string& name) const;
   /// Some rail is, or was, this interface.
   bool knows(const Interface& interface) const;
   /// One rail more. It is logged and left out when it cannot be.

@@ -32,10 +32,18 @@ Interface now_of(const SystemInterface* device, const Interface& rail, std::span
   if (found == fit.end()) return now;
   now = *found;
   now.name = rail.name;
+  now.speed_mbps = rail.speed_mbps;
   return now;
 }
 
 }  // namespace
+
+/// A rail whose index is not known may be on any.
+bool Door::concerns(std::uint32_t index, const std::string& name) const {
+  return std::any_of(rails_.begin(), rails_.end(), [&](const Rail& rail) {
+    return rail.index == index || rail.index == 0 || rail.interface.device == name;
+  });
+}
 
 /// A device that was renamed is the same; one that was made anew has only its name.
 const SystemInterface* Door::device_of(const Rail& rail, std::span<const SystemInterface> present) {

@@ -6,6 +6,8 @@ engine_sources += \
 	%D%/door.cc %D%/door.h %D%/door_handshakes.cc %D%/door_links.cc \
 	%D%/interface.h %D%/options.h \
 	%D%/handshake.cc %D%/handshake.h \
+	%D%/link_errand.h \
+	%D%/link_table.cc %D%/link_table.h \
 	%D%/link_watch.cc %D%/link_watch.h \
 	%D%/proof.cc %D%/proof.h \
 	%D%/send_errand.cc %D%/send_errand.h \
@@ -13,7 +15,7 @@ engine_sources += \
 	%D%/system_interfaces.cc %D%/system_interfaces.h \
 	%D%/tcp.h \
 	%D%/tcp_lane.cc %D%/tcp_lane.h %D%/tcp_lane_worker.cc \
-	%D%/tcp_transport.cc %D%/tcp_transport.h
+	%D%/tcp_transport.cc %D%/tcp_transport.h %D%/tcp_transport_links.cc
 
 gtest_programs += test/unit/test_tcp_admission test/unit/test_tcp_announcement test/unit/test_tcp_discover \
 	test/unit/test_tcp_lane test/unit/test_tcp_lane_cut test/unit/test_tcp_lane_memory test/unit/test_tcp_lane_pulse \

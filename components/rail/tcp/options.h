@@ -21,8 +21,9 @@ struct TcpOptions {
   Nanoseconds admission_time = 750 * kMillisecond;  ///< for the other process, once its kernel has answered a connect()
   std::size_t pending_per_rail = 256;           ///< connections not yet admitted; beyond, the oldest is dropped
   std::size_t accepts_at_once = 16;             ///< per listener and progress(), so that a flood leaves time for lanes
-  Nanoseconds accept_pause = 100 * kMillisecond;  ///< before accepting again when descriptors or memory ran out
+  Nanoseconds accept_pause = 100 * kMillisecond;  ///< before accepting, or asking about links, again when descriptors or memory ran out
   Nanoseconds announcement_pause = 100 * kMillisecond;  ///< at least, between two of a rail: many peers may come back at once
+  std::size_t link_buffer = 1024 * 1024;  ///< bytes of kernel memory for messages about links that have not been read yet
   int backlog = 1024;                             ///< of listen(2)
 
   /// Bytes of kernel memory for what a lane has received and nobody has read, until bound_lanes() says otherwise.

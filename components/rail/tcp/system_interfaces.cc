@@ -2,7 +2,6 @@
 #include "rail/tcp/system_interfaces.h"
 
 #include <linux/ethtool.h>
-#include <linux/if_link.h>
 #include <linux/rtnetlink.h>
 #include <linux/sockios.h>
 #include <net/if.h>
@@ -10,48 +9,19 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-#include <algorithm>
 #include <cerrno>
 #include <cstddef>
 #include <cstring>
 #include <functional>
-#include <map>
+#include <vector>
 
+#include "rail/tcp/link_table.h"
 #include "util/fd.h"
 
 namespace nezha {
 namespace {
 
 constexpr std::size_t kAnswer = 64 * 1024;
-
-/// One attribute list of a message; absent attributes are nullptr.
-class Attributes {
- public:
-  Attributes(const rtattr* first, std::size_t size) {
-    auto left = static_cast<int>(size);
-    for (const rtattr* at = first; RTA_OK(at, left); at = RTA_NEXT(at, left)) found_[at->rta_type & ~NLA_F_NESTED] = at;
-  }
-
-  const rtattr* find(unsigned short type) const {
-    const auto at = found_.find(type);
-    return at == found_.end() ? nullptr : at->second;
-  }
-  std::string text(unsigned short type) const {
-    const rtattr* at = find(type);
-    if (at == nullptr) return {};
-    const auto* data = static_cast<const char*>(RTA_DATA(at));
-    return {data, strnlen(data, RTA_PAYLOAD(at))};
-  }
-  std::uint32_t number(unsigned short type, std::uint32_t absent) const {
-    const rtattr* at = find(type);
-    if (at == nullptr || RTA_PAYLOAD(at) < sizeof(absent)) return absent;
-    std::memcpy(&absent, RTA_DATA(at), sizeof(absent));
-    return absent;
-  }
-
- private:
-  std::map<unsigned short, const rtattr*> found_;
-};
 
 Status failed(const char* what) {
   return {Code::io, std::string("the kernel's list of network interfaces: ") + what + ": " + std::strerror(errno)};
@@ -87,76 +57,32 @@ Status dump(const Fd& netlink, std::uint16_t type, const std::function<void(cons
   }
 }
 
-SystemInterface interface_of(const nlmsghdr& message) {
-  const auto* info = static_cast<const ifinfomsg*>(NLMSG_DATA(&message));
-  const Attributes all(IFLA_RTA(info), IFLA_PAYLOAD(&message));
-  SystemInterface interface;
-  interface.index = static_cast<std::uint32_t>(info->ifi_index);
-  interface.name = all.text(IFLA_IFNAME);
-  interface.up = (info->ifi_flags & IFF_UP) != 0;
-  interface.carrier = (info->ifi_flags & IFF_RUNNING) != 0;
-  interface.loopback = (info->ifi_flags & IFF_LOOPBACK) != 0;
-  if (const rtattr* nested = all.find(IFLA_LINKINFO)) {
-    const Attributes link(static_cast<const rtattr*>(RTA_DATA(nested)), RTA_PAYLOAD(nested));
-    interface.kind = link.text(IFLA_INFO_KIND);
-    interface.master_kind = link.text(IFLA_INFO_SLAVE_KIND);
-  }
-  if (interface.master_kind.empty() && all.number(IFLA_MASTER, 0) != 0) interface.master_kind = "another interface";
-  return interface;
+}  // namespace
+
+Status read_link_table(LinkTable& table) {
+  table = {};
+  const Fd netlink(socket(AF_NETLINK, SOCK_RAW | SOCK_CLOEXEC, NETLINK_ROUTE));
+  if (!netlink) return failed("socket");
+  const auto take = [&, change = LinkChange()](const nlmsghdr& message) mutable {
+    if (read_change(message, change)) table.apply(change);
+  };
+  Status status = dump(netlink, RTM_GETLINK, take);
+  return status.ok() ? dump(netlink, RTM_GETADDR, take) : status;
 }
 
-SystemAddress address_of(const nlmsghdr& message) {
-  const auto* info = static_cast<const ifaddrmsg*>(NLMSG_DATA(&message));
-  const Attributes all(IFA_RTA(info), IFA_PAYLOAD(&message));
-  SystemAddress address;
-  const rtattr* bytes = all.find(IFA_LOCAL) != nullptr ? all.find(IFA_LOCAL) : all.find(IFA_ADDRESS);
-  const std::size_t size = info->ifa_family == AF_INET ? 4 : info->ifa_family == AF_INET6 ? 16 : 0;
-  if (bytes == nullptr || size == 0 || RTA_PAYLOAD(bytes) < size) return address;
-  std::memcpy(address.address.data(), RTA_DATA(bytes), size);
-  address.family = size == 4 ? 4 : 6;
-  address.prefix = info->ifa_prefixlen;
-  constexpr std::uint32_t kUnfit = IFA_F_TENTATIVE | IFA_F_DADFAILED | IFA_F_DEPRECATED;
-  address.usable = info->ifa_scope != RT_SCOPE_LINK && (all.number(IFA_FLAGS, info->ifa_flags) & kUnfit) == 0;
-  return address;
-}
-
-/// What the link says of its speed; many software links say nothing, or nothing true.
-std::uint32_t speed_of(const Fd& any_socket, const SystemInterface& interface) {
-  if (interface.loopback || interface.kind == "veth") return 0;
+/// Many software links say nothing, or nothing true: a veth says 10000 whatever it does.
+void ask_speed(SystemInterface& interface) {
+  interface.speed_mbps = 0;
+  if (interface.loopback || interface.kind == "veth") return;
+  const Fd any_socket(socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0));
   ethtool_cmd command{};
   command.cmd = ETHTOOL_GSET;
   ifreq request{};
   interface.name.copy(request.ifr_name, IFNAMSIZ - 1);
   request.ifr_data = reinterpret_cast<char*>(&command);
-  if (ioctl(any_socket.get(), SIOCETHTOOL, &request) != 0) return 0;
+  if (!any_socket || ioctl(any_socket.get(), SIOCETHTOOL, &request) != 0) return;
   const std::uint32_t speed = ethtool_cmd_speed(&command);
-  return speed == static_cast<std::uint32_t>(SPEED_UNKNOWN) ? 0 : speed;
-}
-
-}  // namespace
-
-Status read_system_interfaces(std::vector<SystemInterface>& interfaces) {
-  const Fd netlink(socket(AF_NETLINK, SOCK_RAW | SOCK_CLOEXEC, NETLINK_ROUTE));
-  const Fd any_socket(socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0));
-  if (!netlink || !any_socket) return failed("socket");
-  std::map<std::uint32_t, SystemInterface> found;
-  Status status = dump(netlink, RTM_GETLINK, [&](const nlmsghdr& message) {
-    if (message.nlmsg_type != RTM_NEWLINK) return;
-    SystemInterface interface = interface_of(message);
-    interface.speed_mbps = speed_of(any_socket, interface);
-    found[interface.index] = std::move(interface);
-  });
-  if (!status.ok()) return status;
-  status = dump(netlink, RTM_GETADDR, [&](const nlmsghdr& message) {
-    if (message.nlmsg_type != RTM_NEWADDR) return;
-    const auto at = found.find(static_cast<const ifaddrmsg*>(NLMSG_DATA(&message))->ifa_index);
-    const SystemAddress address = address_of(message);
-    if (at != found.end() && address.family != 0) at->second.addresses.push_back(address);
-  });
-  if (!status.ok()) return status;
-  interfaces.clear();
-  for (auto& [index, interface] : found) interfaces.push_back(std::move(interface));
-  return {};
+  if (speed != static_cast<std::uint32_t>(SPEED_UNKNOWN)) interface.speed_mbps = speed;
 }
 
 }  // namespace nezha

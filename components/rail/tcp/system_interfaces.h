@@ -27,11 +27,17 @@ struct SystemInterface {
   bool up = false;          ///< administratively
   bool carrier = false;
   bool loopback = false;
-  std::uint32_t speed_mbps = 0;  ///< 0 = unknown or meaningless (a veth says 10000 whatever it does)
+  std::uint32_t speed_mbps = 0;  ///< 0 = not asked for (ask_speed()), unknown or meaningless
   std::vector<SystemAddress> addresses;
 };
 
-/// In the order of the kernel's indices.
-Status read_system_interfaces(std::vector<SystemInterface>& interfaces);
+class LinkTable;
+
+/// Replaces what the table holds by what there is now, without speeds. Waits for a lock of the kernel's, up to a second where
+/// interfaces come and go: not while the engine's lock is held, except before the first team.
+Status read_link_table(LinkTable& table);
+
+/// What the link says of its speed, into `speed_mbps`. Waits for the same lock.
+void ask_speed(SystemInterface& interface);
 
 }  // namespace nezha

@@ -32,7 +32,11 @@ TcpTransport::TcpTransport(const TcpOptions& options, const Clock& clock, Log lo
             std::vector<std::byte>(kBin), {}, {}, options.lane_memory, Fd(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)), {}, {}},
       door_(options_, clock, log, admission, self, *this), loopback_door_(options_, clock, log, admission, self, *this) {}
 
-Status TcpTransport::open(std::vector<Interface> interfaces) {
+TcpTransport::~TcpTransport() {
+  if (asking_ && service_ != nullptr) service_->recall(errand_);
+}
+
+Status TcpTransport::open(std::vector<Interface> interfaces, std::unique_ptr<LinkWatch> links) {
   if (!shop_.all || !shop_.rare || !shop_.over) return io_error("a descriptor for waiting", errno);
   Status status = door_.open(std::move(interfaces));
   if (!status.ok()) return status;
@@ -42,7 +46,7 @@ Status TcpTransport::open(std::vector<Interface> interfaces) {
   event.events = EPOLLIN | EPOLLET;  // never read
   event.data.ptr = &shop_.over;
   if (epoll_ctl(shop_.all.get(), EPOLL_CTL_ADD, shop_.over.get(), &event) != 0) return io_error("epoll", errno);
-  watch_links();
+  watch_links(std::move(links));
   return watch_payload(EPOLL_CTL_ADD, 0) ? Status{} : io_error("epoll", errno);
 }
 
@@ -72,44 +76,8 @@ void TcpTransport::connect(const LaneSpec& spec, std::size_t local, const RailAd
     door_.connect(spec, local, remote, deadline);
 }
 
-/// Without it, lanes are lost as late as by TCP's own means.
-void TcpTransport::watch_links() {
-  Status status = links_.open();
-  epoll_event event{};
-  event.events = EPOLLIN;
-  event.data.ptr = &links_;
-  for (const Fd* set : {&shop_.all, &shop_.rare})
-    if (status.ok() && epoll_ctl(set->get(), EPOLL_CTL_ADD, links_.fd(), &event) != 0) status = io_error("epoll", errno);
-  if (!status.ok()) log_.line(1, "%s", status.text().c_str());
-}
-
-/// Which link or address it is does not matter: all rails are looked at. Without descriptors or memory it has to wait.
-void TcpTransport::look_at_links() {
-  std::vector<SystemInterface> present;
-  look_again_ = 0;
-  if (const Status status = read_system_interfaces(present); !status.ok()) {
-    log_.line(2, "a link has changed, but how cannot be told now: %s", status.text().c_str());
-    look_again_ = shop_.clock.now() + options_.accept_pause;
-    return;
-  }
-  std::vector<Interface> fit;
-  if (options_.rules) fit = choose_interfaces(present, *options_.rules).chosen;
-  for (std::size_t rail = 0; rail < door_.rails().size(); ++rail) {
-    const Door::Link link = door_.look_at(rail, present, fit);
-    if (link.lost) take_down(rail, link.why);
-    if (link.back) admission_.rail_back(static_cast<std::uint8_t>(door_.number(rail)), door_.rails()[rail]);
-  }
-  for (Interface& interface : fit)
-    if (!door_.knows(interface)) door_.add_rail(std::move(interface), *this);
-}
-
-void TcpTransport::take_down(std::size_t rail, const std::string& why) {
-  for (const auto& lane : lanes_)
-    if (lane->spec().local_rail == door_.number(rail)) lane->break_off({Code::io, why});
-}
-
 Nanoseconds TcpTransport::next_deadline() const {
-  return sooner(look_again_, sooner(door_.next_deadline(), loopback_door_.next_deadline()));
+  return sooner(ask_again_, sooner(door_.next_deadline(), loopback_door_.next_deadline()));
 }
 
 /// The one descriptor lies in the other, armed or not.
@@ -145,7 +113,7 @@ bool TcpTransport::progress(Watch watch) {
     any = true;
     shop_.hear_of_errands();  // a worker should not wait for work until all lanes have been read
   }
-  if ((linked && links_.changed()) || (look_again_ != 0 && shop_.clock.now() >= look_again_)) look_at_links();
+  if (links_) follow_links(linked);
   any |= door_.progress(door_ready);
   any |= loopback_door_.progress(door_ready);
   any |= report_broken();
@@ -202,9 +170,9 @@ void TcpTransport::employ(std::size_t rail, RailWorker& worker) { shop_.workers[
 
 std::unique_ptr<Transport> make_tcp_transport(const TcpOptions& options, std::vector<Interface> chosen,
                                               const Clock& clock, Log log, Admission& admission, ProcessId self,
-                                              Status* why) {
+                                              Status* why, std::unique_ptr<LinkWatch> links) {
   auto transport = std::make_unique<TcpTransport>(options, clock, log, admission, self);
-  Status status = transport->open(std::move(chosen));
+  Status status = transport->open(std::move(chosen), std::move(links));
   const bool ok = status.ok();
   if (why != nullptr) *why = std::move(status);
   if (!ok) return nullptr;

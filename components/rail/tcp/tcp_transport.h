@@ -6,12 +6,16 @@
 /// whose other side closed). A lane that its trunk forgets lives on until the end of the next progress(), so that a callback may forget the lane it was called for.
 #pragma once
 
+#include <cstdint>
 #include <memory>
+#include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
 #include "rail/rail.h"
 #include "rail/tcp/door.h"
+#include "rail/tcp/link_errand.h"
 #include "rail/tcp/link_watch.h"
 #include "rail/tcp/options.h"
 #include "rail/tcp/tcp_lane.h"
@@ -22,8 +26,10 @@ namespace nezha {
 class TcpTransport final : public Transport, private Door::Host {
  public:
   TcpTransport(const TcpOptions& options, const Clock& clock, Log log, Admission& admission, ProcessId self);
+  ~TcpTransport() override;
 
-  Status open(std::vector<Interface> interfaces);
+  /// `links`: an open watch whose table `interfaces` were chosen from; null: it makes its own.
+  Status open(std::vector<Interface> interfaces, std::unique_ptr<LinkWatch> links);
 
   std::span<const RailAddress> rails() const override { return door_.rails(); }
   Loopback loopback() const override { return loopback_; }
@@ -36,15 +42,26 @@ class TcpTransport final : public Transport, private Door::Host {
   void announce(std::size_t rail, std::span<const RailAddress> taken) override { door_.announce(rail, taken); }
   void forget(Lane& lane) override;
   void employ(std::size_t rail, RailWorker& worker) override;
+  void employ_service(RailWorker& service) override { service_ = &service; }
 
  private:
   Status let_in(Fd fd, const LaneSpec& spec, std::string text) override;
   bool report_broken();
   void open_loopback();
   bool watch_door(const Door& door);
-  void watch_links();
-  void look_at_links();
+
+  // tcp_transport_links.cc
+  void watch_links(std::unique_ptr<LinkWatch> links);
+  void follow_links(bool ready);
+  std::optional<Interface> new_rail(const SystemInterface& link) const;
+  void consider(std::span<const std::uint32_t> touched);
+  void look_at_rails();
+  void ask_links();
+  void take_answer();
+  void take_list();
+  void take_up(const SystemInterface& asked);
   void take_down(std::size_t rail, const std::string& why);
+
   bool watch_payload(int operation, std::uint32_t events);
 
   const TcpOptions options_;
@@ -54,9 +71,13 @@ class TcpTransport final : public Transport, private Door::Host {
   Door door_;
   Door loopback_door_;
   Loopback loopback_;
-  LinkWatch links_;
+  std::unique_ptr<LinkWatch> links_;  ///< null: none can change, or the kernel does not tell
+  RailWorker* service_ = nullptr;
+  LinkErrand errand_;
+  bool asking_ = false;  ///< errand_ is under way
+  std::vector<SystemInterface> newcomers_;  ///< interfaces that may become rails, of which errand_ has not been asked yet
+  Nanoseconds ask_again_ = 0;  ///< about links, since it was not possible before; 0 = no need
   bool dozing_ = false;
-  Nanoseconds look_again_ = 0;  ///< at the links, since it was not possible before; 0 = no need
   std::vector<std::unique_ptr<TcpLane>> lanes_;
   std::vector<std::unique_ptr<TcpLane>> forgotten_;
 };
