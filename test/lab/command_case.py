@@ -1,10 +1,13 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """What the tests of the installed command share: where it is, and how it is run here and in a lab's node."""
 
+import contextlib
 import json
 import os
 import subprocess
+import tempfile
 import unittest
+from unittest import mock
 
 from bench_case import BUILD, TOP
 from lab_case import PYTHON_DIR  # noqa: F401 (its import makes nezha_lab and nezha_command importable)
@@ -17,6 +20,18 @@ MANUAL = os.path.join(TOP, "contrib", "man", "nezha.1")
 def plain(text):
     """Words in order, whatever they are wrapped in."""
     return " ".join(text.split())
+
+
+@contextlib.contextmanager
+def kept_in(directory):
+    """What cannot be written where it should goes to a folder in `directory`: a function that gives the text of the one file there."""
+    with tempfile.TemporaryDirectory(dir=directory) as place, mock.patch("tempfile.tempdir", place), \
+            mock.patch("nezha_bench.files._elsewhere", {}):
+        def text():
+            (name,) = os.listdir(place)
+            with open(os.path.join(place, name), encoding="utf-8") as file:
+                return file.read()
+        yield text
 
 
 class CommandCase(unittest.TestCase):

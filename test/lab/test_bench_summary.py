@@ -96,7 +96,7 @@ class Summary(unittest.TestCase):
 
     def test_a_demonstration_that_ctrl_c_has_ended_says_so(self):
         for interrupted, status in ((False, 0), (True, 130)):
-            with (mock.patch.object(demo, "_measure", return_value={**self.found, "interrupted": interrupted}),
+            with (mock.patch.object(demo, "_measure", return_value=({**self.found, "interrupted": interrupted}, None)),
                   mock.patch.object(picture, "draw"), mock.patch.object(story, "show"), mock.patch.object(demo, "leave_on_signals"),
                   mock.patch("sys.argv", ["demo", "--build", "build"]), contextlib.redirect_stdout(io.StringIO())):
                 self.assertEqual(demo.main(), status)

@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """nezha tune: what it measured is in the file, what was there about others stays, and a job begins with it."""
 
+import contextlib
+import io
 import json
 import os
 import subprocess
@@ -10,7 +12,7 @@ import unittest
 from unittest import mock
 
 from bench_case import BUILD, TOP, program
-from command_case import CommandCase, plain
+from command_case import CommandCase, kept_in, plain
 from lab_case import PYTHON_DIR, make_lab
 
 from nezha_command import cli, file_lock, installed, table_file, tune
@@ -84,8 +86,10 @@ class File(CommandCase):
 
     def test_what_is_no_table_is_not_touched(self):
         self.write('{"module": "tuned"}')
-        with self.assertRaisesRegex(CommandError, "is no table, and stays as it is"):
-            table_file.add(self.path, 2, 2, {1024: [(MESH, 1e-4)]})
+        with kept_in(self.directory) as kept, contextlib.redirect_stderr(io.StringIO()) as said:
+            self.assertFalse(table_file.add(self.path, 2, 2, {1024: [(MESH, 1e-4)]}))
+            self.assertIn('"time_ns": 100000', kept())
+        self.assertIn("is no table, and stays as it is", said.getvalue())
         with open(self.path, encoding="utf-8") as file:
             self.assertEqual(file.read(), '{"module": "tuned"}')
 
@@ -99,9 +103,11 @@ class File(CommandCase):
         measured.assert_not_called()
 
     def test_what_would_be_refused_is_not_written(self):
-        with self.assertRaisesRegex(CommandError, "stays as it is, for the component would refuse"):
-            table_file.add(self.path, 2, 2, {1024: [(Way("rings"), 1e-4)]})
-        self.assertEqual(os.listdir(self.directory), [])
+        with kept_in(self.directory) as kept, contextlib.redirect_stderr(io.StringIO()) as said:
+            self.assertFalse(table_file.add(self.path, 2, 2, {1024: [(Way("rings"), 1e-4)]}))
+            self.assertIn('"rings"', kept())
+        self.assertIn("stays as it is, for the component would refuse", said.getvalue())
+        self.assertFalse(os.path.exists(self.path))
 
     def test_what_is_far_behind_is_left_out(self):
         times = {MESH: iter([1.0, 3.0, 3.0]), RING: iter([1.4, 1.0, 1.0]), Way("halving"): iter([1.6])}

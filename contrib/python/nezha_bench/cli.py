@@ -11,7 +11,7 @@ from . import choices, summary
 from .cases import PRESETS
 from .competitors import NEZHA, ON_A_LAB, USUAL
 from .errors import BenchError
-from .files import replaceable
+from .files import picture, replaceable
 from .sizes import QUICK_SIZES
 
 _TOP = os.path.dirname(os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__)))))
@@ -82,7 +82,7 @@ def build_parser():
         "contrib/build, or the one that its mca_coll_nezha.so lies in")
     add("--component-dir", metavar="DIR", help="where mca_coll_nezha.so lies; default DIR/component")
     add("--json", type=replaceable, metavar="FILE", help="everything, with the raw values of every round")
-    add("--picture", type=replaceable, metavar="FILE", help="a .png or .svg; with several cases their names are added")
+    add("--picture", type=picture, metavar="FILE", help="a .png, .svg or .pdf; with several cases their names are added")
     return parser
 
 

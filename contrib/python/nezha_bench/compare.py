@@ -1,14 +1,15 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """What contrib/bench does with its options: one comparison per case, and its outputs."""
 
+import argparse
 import os
 import sys
 
 from nezha_lab.leaving import EXIT_INTERRUPTED
 
-from . import choices, document, instructions, learning_table, memory, progress, rounds, summary, table
+from . import choices, document, files, instructions, learning_table, memory, progress, rounds, summary, table
 from .competitors import LABELS, NEZHA, Launcher
-from .errors import EXIT_INVALID
+from .errors import EXIT_INVALID, UNWRITTEN, BenchError
 
 _VALGRIND_SECONDS = 120.0
 
@@ -30,12 +31,15 @@ def compare(options, case, programs, effort):
     with (case.lab() as lab,
           progress.make(case.name, options.subject, launches, len(effort.sizes)) as seen):
         measured = rounds.measure(lab, launcher, options.subject, wanted, count, seen, patience=options.patience)
-        if options.memory and not measured.interrupted:
-            seconds = rounds.deadline(effort, case.nodes)
-            measured.memory = memory.measure(lab, launcher, wanted, seconds, seen)
-        if options.instructions and not measured.interrupted:
-            most = min(count, instructions.REPETITIONS)
-            measured.instructions = instructions.measure(lab, launcher, most, _VALGRIND_SECONDS, seen)
+        try:
+            if options.memory and not measured.interrupted:
+                seconds = rounds.deadline(effort, case.nodes)
+                measured.memory = memory.measure(lab, launcher, wanted, seconds, seen)
+            if options.instructions and not measured.interrupted:
+                most = min(count, instructions.REPETITIONS)
+                measured.instructions = instructions.measure(lab, launcher, most, _VALGRIND_SECONDS, seen)
+        except BenchError as error:
+            measured.interrupted, measured.failure = True, error
     return measured, launcher
 
 
@@ -49,27 +53,43 @@ def run(options):
     if options.instructions:
         programs.check([NEZHA])
 
-    def show(case, result):
-        table.print_summary(result)
-        if options.picture:
-            from . import picture  # matplotlib takes a second to load
-            picture.draw(result, _picture_path(options, case, len(cases) > 1))
+    if options.picture:
+        from . import picture  # matplotlib takes a second to load
+        for case in cases:
+            _check_picture(_picture_path(options, case, len(cases) > 1))
+
+    def draw(case, result):
+        return not options.picture or picture.draw(result, _picture_path(options, case, len(cases) > 1))
 
     return in_turn(cases, options.json, "cases", lambda case: compare(options, case, programs, effort),
-                   lambda measured, _: summary.summarise(measured, options.statistic), show)
+                   lambda measured, _: summary.summarise(measured, options.statistic), table.print_summary, draw)
 
 
-def in_turn(cases, json_path, kind, measure, summarise, show):
-    """measure(case) gives (Measured, Launcher), summarise() of these what is written and shown. Returns the exit status."""
-    whole, invalid = document.start(kind), False
+def _check_picture(path):
+    try:
+        files.picture(path)
+    except argparse.ArgumentTypeError as error:
+        raise BenchError(f"--picture: {error}") from None
+
+
+def in_turn(cases, json_path, kind, measure, summarise, show, draw=lambda case, result: True):
+    """measure(case) gives (Measured, Launcher), summarise() of these what is written and shown; draw(case, result) says whether
+    it could write. Returns the exit status."""
+    whole, invalid, written = document.start(kind), False, True
     for case in cases:
         measured, launcher = measure(case)
         result = summarise(measured, launcher)
         document.add_case(whole, measured, result, launcher, kind)
+        # Files before the table, which a reader of our output may end, as head does.
         if json_path:
-            document.write(whole, json_path)
-        show(case, result)
+            written = document.write(whole, json_path) and written
+        written = draw(case, result) and written
+        show(result)
         invalid = invalid or bool(result["invalid"])
+        if measured.failure:
+            raise measured.failure
         if measured.interrupted:
             return EXIT_INTERRUPTED
+    if not written:
+        raise BenchError(UNWRITTEN)
     return EXIT_INVALID if invalid else 0

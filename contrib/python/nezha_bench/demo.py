@@ -8,10 +8,10 @@ import time
 
 from nezha_lab.leaving import EXIT_INTERRUPTED, exit_status, leave_on_signals
 
-from . import rounds, summary
+from . import files, rounds, summary
 from .cases import PRESETS
 from .competitors import ALL, NEZHA, NEZHA_ONE, ONE, Effort, Launcher, Programs
-from .errors import EXIT_INVALID, BenchError
+from .errors import EXIT_INVALID, UNWRITTEN, BenchError
 from .sizes import parse_sizes
 
 _SIZES = "4K,64K,256K,1M,4M,16M"
@@ -22,6 +22,7 @@ _MOST_ROUNDS = 5
 
 
 def _measure(build, progress):
+    """(summary, the error that has ended it or None)"""
     case = PRESETS["1+1"]
     programs = Programs.of_build(build)
     who = [NEZHA, NEZHA_ONE, ONE, ALL]
@@ -32,22 +33,24 @@ def _measure(build, progress):
           progress.make("demo", NEZHA, _MOST_ROUNDS * (len(who) + 1), len(effort.sizes)) as seen):
         measured = rounds.measure(lab, Launcher(case, programs, effort), NEZHA, who, _MOST_ROUNDS, seen,
                                   lambda: time.monotonic() - start > _ENOUGH_SECONDS)
-    return summary.summarise(measured)
+    return summary.summarise(measured), measured.failure
 
 
 def main():
     parser = argparse.ArgumentParser(prog="demo", description=__doc__)
     parser.add_argument("--build", required=True, metavar="DIR", help="made by contrib/build")
-    parser.add_argument("--picture", metavar="FILE", help="default DIR/nezha-demo.png")
+    parser.add_argument("--picture", type=files.picture, metavar="FILE", help="default DIR/nezha-demo.png")
     options = parser.parse_args()
     from . import picture, progress, story  # not at the top: --help works on a machine that lacks the packages
     path = options.picture or os.path.join(options.build, "nezha-demo.png")
     print("Measuring, two minutes at most", flush=True)
 
     def demonstrate():
-        found = _measure(os.path.abspath(options.build), progress)
-        picture.draw(found, path)
-        story.show(found, path)
+        found, failure = _measure(os.path.abspath(options.build), progress)
+        drawn = picture.draw(found, path)
+        story.show(found, path if drawn else None)
+        if failure or not drawn:
+            raise failure or BenchError(UNWRITTEN)
         return EXIT_INTERRUPTED if found["interrupted"] else EXIT_INVALID if found["invalid"] else 0
 
     leave_on_signals()

@@ -10,6 +10,8 @@ import sys
 
 from nezha_lab import awake
 
+from . import files
+
 FORMAT = 1
 
 
@@ -45,10 +47,7 @@ def add_case(document, measured, summary, launcher, kind="cases"):
 
 
 def write(document, path):
+    """As files.write() does it."""
     document["machine_after"] = machine()
     document["ended"] = datetime.datetime.now().astimezone().isoformat(timespec="seconds")
-    scratch = f"{path}.part"
-    with open(scratch, "w", encoding="utf-8") as file:
-        json.dump(document, file, indent=1)
-        file.write("\n")
-    os.replace(scratch, path)
+    return files.write(path, json.dumps(document, indent=1) + "\n")

@@ -5,5 +5,10 @@
 EXIT_INVALID = 3
 
 
+# The status of wrong arguments; argparse's own.
+EXIT_USAGE = 2
+UNWRITTEN = "a file could not be written, see above"
+
+
 class BenchError(Exception):
     pass

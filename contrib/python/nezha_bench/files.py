@@ -1,8 +1,18 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Names of files on a command line."""
+"""Files that a command line names for results: checked before anything is measured, and written when there is something.
+
+What was measured is not lost when its file cannot be written after all: then it goes to another place, which is named.
+"""
 
 import argparse
 import os
+import sys
+import tempfile
+
+PICTURES = (".png", ".svg", ".pdf")
+_SCRATCH = ".nezha-"
+# {path: where its content went instead}, so that later contents of the path replace earlier ones there, too.
+_elsewhere = {}
 
 
 def is_no_file(path):
@@ -11,7 +21,112 @@ def is_no_file(path):
 
 
 def replaceable(path):
-    """For argparse: a file that is to be made or replaced. A device would be replaced, too, and a pipe wait for its reader."""
-    if is_no_file(path):
+    """For argparse: a file that write() can make or replace. Leaves no file, and does not change one that is there."""
+    if is_no_file(path):  # a device would be replaced, too, and a pipe wait for its reader
         raise argparse.ArgumentTypeError(f"'{path}': it is no regular file")
+    reason = _why_not(path)
+    if reason:
+        raise argparse.ArgumentTypeError(f"'{path}' cannot be written: {reason}")
     return path
+
+
+def picture(path):
+    """For argparse: replaceable(), and the suffix names a format."""
+    replaceable(path)
+    if os.path.splitext(path)[1].lower() not in PICTURES:
+        raise argparse.ArgumentTypeError(f"'{path}': names that end in {', '.join(PICTURES)} are allowed")
+    return path
+
+
+def _why_not(path):
+    target = os.path.realpath(path)
+    if os.path.exists(target):
+        try:
+            os.close(os.open(target, os.O_WRONLY))
+        except OSError as error:
+            return error.strerror
+        return ""
+    try:
+        descriptor, scratch = tempfile.mkstemp(prefix=_SCRATCH, dir=os.path.dirname(target))
+    except OSError as error:
+        return error.strerror
+    os.close(descriptor)
+    os.unlink(scratch)
+    return ""
+
+
+def write(path, content, refused=lambda scratch: None):
+    """Makes `content` (text or bytes) the whole file, in one step where the directory allows it. Returns whether that worked; if
+    not, the content is kept elsewhere, and standard error says where and why.
+
+    refused(scratch) may give a reason why a file with this content, at another place, must not take the path.
+    """
+    data = content.encode() if isinstance(content, str) else content
+    try:
+        reason = _replace(os.path.realpath(path), data, refused)
+    except OSError as error:
+        reason = error.strerror or str(error)
+    if not reason:
+        return True
+    keep(path, data, f"{path} cannot be written: {reason}")
+    return False
+
+
+def keep(path, data, why):
+    """Writes what was meant for `path` into the directory for temporary files or, where that fails, to standard output."""
+    where = _elsewhere.get(path)
+    try:
+        if where is None:
+            descriptor, where = tempfile.mkstemp(prefix="nezha-", suffix=f"-{os.path.basename(path)[-100:]}")
+            os.close(descriptor)
+        _fill(where, data)
+        _elsewhere[path] = where
+    except OSError as error:
+        print(f"{why}; nor can {tempfile.gettempdir()}: {error.strerror}. The content follows on standard output", file=sys.stderr)
+        sys.stdout.flush()
+        sys.stdout.buffer.write(data)
+        sys.stdout.buffer.flush()
+        return
+    print(f"{why}. What was to be in it is in {where}", file=sys.stderr)
+
+
+def _replace(target, data, refused):
+    """'' or the reason of `refused`."""
+    try:
+        descriptor, scratch = tempfile.mkstemp(prefix=_SCRATCH, dir=os.path.dirname(target))
+    except OSError:
+        if not os.path.exists(target):
+            raise
+        _fill(target, data)  # only the file itself may be written
+        return ""
+    try:
+        os.fchmod(descriptor, _mode(target))
+        os.close(descriptor)
+        _fill(scratch, data)
+        reason = refused(scratch)
+        if not reason:
+            try:
+                os.replace(scratch, target)
+            except OSError:  # as where the file is a mount point
+                if not os.path.exists(target):
+                    raise
+                _fill(target, data)
+        return reason or ""
+    finally:
+        if os.path.exists(scratch):
+            os.unlink(scratch)
+
+
+def _mode(target):
+    if os.path.exists(target):
+        return os.stat(target).st_mode & 0o777
+    mask = os.umask(0)
+    os.umask(mask)
+    return 0o666 & ~mask
+
+
+def _fill(path, data):
+    with open(path, "wb") as file:
+        file.write(data)
+        file.flush()
+        os.fsync(file.fileno())

@@ -1,12 +1,16 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Two panels: time against size, and percentage of the computed limit against size."""
 
+import io
+import os
+
 import matplotlib
 
 matplotlib.use("Agg")
 
 from matplotlib import pyplot, ticker
 
+from . import files
 from .competitors import ALL, GLOO, INCUMBENT, LABELS, NEZHA, NEZHA_ONE, NEZHA_OTHER, NEZHA_THREADS, ONE
 from .sizes import size_text
 from .table import case_text
@@ -19,10 +23,11 @@ _FIRM_LIMIT = 512 << 10
 
 
 def draw(summary, path):
-    """The suffix of path says the format."""
-    figure = make(summary)
-    figure.savefig(path, dpi=130)
+    """The suffix of path says the format. Writes as files.write() does it."""
+    figure, content = make(summary), io.BytesIO()
+    figure.savefig(content, format=os.path.splitext(path)[1][1:].lower(), dpi=130)
     pyplot.close(figure)
+    return files.write(path, content.getvalue())
 
 
 def make(summary):

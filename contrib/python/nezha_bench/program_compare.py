@@ -14,7 +14,7 @@ def run(options):
     cases, programs = choices.cases(options), choices.programs(options)
     clock = program.clock_of(os.path.abspath(options.build))
     return in_turn(cases, options.json, "programs", lambda case: _compare(options, case, programs, clock), program_summary.summarise,
-                   lambda _, result: program_table.print_summary(result))
+                   program_table.print_summary)
 
 
 def _compare(options, case, programs, clock):

@@ -6,6 +6,7 @@ import time
 
 from . import launch, stolen
 from .competitors import AGAIN, GLOO, order
+from .errors import BenchError
 
 _PATIENCE = 4.0
 
@@ -24,6 +25,7 @@ class Measured:
     memory: dict = dataclasses.field(default_factory=dict)
     instructions: dict = dataclasses.field(default_factory=dict)
     interrupted: bool = False
+    failure: BenchError = None
 
 
 def deadline(effort, nodes):
@@ -34,7 +36,7 @@ def deadline(effort, nodes):
 
 def measure(lab, launcher, subject, competitors, count, progress, enough=lambda: False, run=launch.run, patience=0.0):
     """Measures `count` rounds into a Measured. Ctrl-C or a signal of leaving.leave_on_signals() ends it early and keeps the
-    rounds that are complete, if there are any.
+    rounds that are complete, if there are any; so does a launch that fails, which then is the Measured's failure.
 
     No further round begins once enough() is true. run makes one launch, as launch.run does. patience: for so many seconds
     after the last round others may begin, of the sizes alone of which the host left too few measurements calm.
@@ -54,6 +56,10 @@ def measure(lab, launcher, subject, competitors, count, progress, enough=lambda:
         if not measured.rounds:
             raise
         measured.interrupted = True
+    except BenchError as error:
+        if not measured.rounds:
+            raise
+        measured.interrupted, measured.failure = True, error
     return measured
 
 

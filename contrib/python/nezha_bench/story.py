@@ -56,8 +56,8 @@ def _explanation(found, picture_path):
            f"{_us(large, ONE) / nezha:.2f} and {_us(large, ALL) / nezha:.2f} times as long as Nezha.")
     yield (f"4. A small call, of {size_text(small['size'])}, is no matter of bandwidth: Nezha took "
            f"{_time(_us(small, NEZHA))}, Open MPI {_time(_us(small, ONE))} over one and {_time(_us(small, ALL))} over both.")
-    yield (f"5. All {found['rounds']} rounds compared every element of every result on every rank with what it has to be. "
-           f"The picture is {picture_path}")
+    yield (f"5. All {found['rounds']} rounds compared every element of every result on every rank with what it has to be."
+           + (f" The picture is {picture_path}" if picture_path else ""))
 
 
 def _doubts(found):

@@ -3,7 +3,7 @@
 
 import dataclasses
 
-from nezha_bench.files import replaceable
+from nezha_bench.files import picture, replaceable
 from nezha_lab.leaving import EXIT_INTERRUPTED
 
 from .cluster_options import add_sizes, effort_of, launch_options
@@ -28,7 +28,7 @@ def add(verbs):
     parser.add_argument("--time", type=float, default=0.25, metavar="SECONDS", help="per size and launch; default 0.25")
     parser.add_argument("--rounds", type=int, default=9, metavar="N", help="default 9")
     parser.add_argument("--json", type=replaceable, metavar="FILE", help="everything, with the raw values of every round; for nezha report")
-    parser.add_argument("--picture", type=replaceable, metavar="FILE", help="a .png or .svg")
+    parser.add_argument("--picture", type=picture, metavar="FILE", help="a .png, .svg or .pdf")
     parser.set_defaults(run=run)
 
 
@@ -36,9 +36,11 @@ def run(options):
     try:
         from nezha_bench import document, progress, rounds, summary, table
         from nezha_bench.competitors import NEZHA
-        from nezha_bench.errors import BenchError
+        from nezha_bench.errors import UNWRITTEN, BenchError
 
         from . import cluster
+        if options.picture:
+            from nezha_bench import picture as drawing
     except ModuleNotFoundError as error:
         raise CommandError(f"Python's module {error.name} is missing: install python3-{error.name}") from None
     if options.rounds < 1:
@@ -53,14 +55,17 @@ def run(options):
         found = summary.summarise(measured)
     except BenchError as error:
         raise CommandError(str(error)) from None
-    table.print_summary(found)
+    # Files before the table, which a reader of our output may end, as head does.
+    written = True
     if options.json:
         whole = document.start()
         document.add_case(whole, measured, found, launcher)
-        document.write(whole, options.json)
+        written = document.write(whole, options.json)
     if options.picture:
-        from nezha_bench import picture
-        picture.draw(found, options.picture)
+        written = drawing.draw(found, options.picture) and written
+    table.print_summary(found)
+    if measured.failure or not written:
+        raise CommandError(str(measured.failure or UNWRITTEN))
     return EXIT_INTERRUPTED if measured.interrupted else FOUND if found["invalid"] else GOOD
 
 

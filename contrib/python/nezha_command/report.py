@@ -5,10 +5,10 @@ import datetime
 import json
 import os
 
-from nezha_bench.files import is_no_file, replaceable
+from nezha_bench.files import is_no_file, replaceable, write
 
 from . import installed, trace_file
-from .errors import GOOD, CommandError
+from .errors import GOOD, UNABLE, CommandError
 
 _ABOUT = """\
 Makes one self-contained HTML page, which needs no network, from any of
@@ -40,13 +40,8 @@ def run(options):
     for path in options.files:
         kind, content = read(path)
         (report_trace if kind == "trace" else report_bench).write(page, content, path)
-    scratch = f"{options.output}.part"
-    try:
-        with open(scratch, "w", encoding="utf-8") as file:
-            file.write(page.text(f"nezha {installed.VERSION}, {now:%Y-%m-%d %H:%M}"))
-        os.replace(scratch, options.output)
-    except OSError as error:
-        raise CommandError(f"{options.output} cannot be written: {error.strerror}") from None
+    if not write(options.output, page.text(f"nezha {installed.VERSION}, {now:%Y-%m-%d %H:%M}")):
+        return UNABLE
     print(options.output)
     return GOOD
 

@@ -65,13 +65,13 @@ class _Launcher:
 
 
 class Sweep:
-    """times[size][way]: seconds of a call, one for each round; ranks, nodes: of the job."""
+    """times[size][way]: seconds of a call, one for each round; ranks, nodes: of the job; rounds: that are complete."""
 
     def __init__(self, cluster, ways, sizes, seconds, own):
         self._cluster, self._seconds, self._own = cluster, seconds, own
         self.ways, self.sizes = sorted(ways, key=lambda way: way.rail != ""), list(sizes)
         self.times = {size: {way: [] for way in ways if way.carries(size)} for size in sizes}
-        self.ranks = self.nodes = 0
+        self.ranks = self.nodes = self.rounds = 0
 
     def run(self, count, step):
         for number in range(count):
@@ -82,6 +82,7 @@ class Sweep:
                 if sizes:
                     step(f"round {number + 1} of {count}, {at} of {len(sequence)} ways: {way.text()}, {len(sizes)} sizes")
                     self._launch(way, sizes)
+            self.rounds = number + 1
 
     def _launch(self, way, sizes):
         launcher = _Launcher(sizes, self._seconds, self._own)

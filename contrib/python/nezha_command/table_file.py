@@ -3,7 +3,8 @@
 
 import json
 import os
-import tempfile
+
+from nezha_bench import files
 
 from . import ask, file_lock, installed
 from .errors import CommandError
@@ -21,13 +22,30 @@ def check(path):
 
 def add(path, ranks, nodes, results):
     """Replaces what the file says of these sizes in communicators of that shape, or makes a new file. results: {size: [(way,
-    seconds)]}, the chosen way first. In one step, one process after the other; a file that the component would refuse is neither read nor left."""
-    with file_lock.alone_with(path):
-        _add(path, ranks, nodes, results)
+    seconds)]}, the chosen way first. One process after the other; a file that the component would refuse is neither read nor
+    left. Returns whether it could be written, as files.write() does."""
+    try:
+        with file_lock.alone_with(path):
+            return files.write(path, _added(_read(path), ranks, nodes, results), _refused)
+    except CommandError as error:  # another has the lock, or the file was changed after check()
+        keep(path, ranks, nodes, results, str(error))
+        return False
 
 
-def _add(path, ranks, nodes, results):
-    document = _read(path)
+def keep(path, ranks, nodes, results, why):
+    """A table of these results alone goes to a place that standard error names, with the reason why."""
+    files.keep(path, _added(_new(), ranks, nodes, results).encode(), why)
+
+
+def _refused(scratch):
+    try:
+        reason = ask.table(scratch).get("refused")
+    except CommandError as error:
+        return str(error)
+    return reason and f"it stays as it is, for the component would refuse what it would become: {reason}"
+
+
+def _added(document, ranks, nodes, results):
     rules = _shape(document["collectives"]["allreduce"], ranks, nodes)["rules"]
     new = [_rule(size, measured) for size, measured in results.items()]
     if any("rails" in way for rule in new for way in (rule, *rule["measured"])):
@@ -36,12 +54,16 @@ def _add(path, ranks, nodes, results):
     kept = [rule for rule in rules if (rule.get("msg_size_min", 0), rule.get("msg_size_max", "inf")) not in sizes]
     # Only the first rule that fits counts: those for one size class go before the ranges that others have.
     rules[:] = sorted(new, key=lambda rule: rule["msg_size_min"]) + kept
-    _replace(path, document)
+    return json.dumps(document, indent=2) + "\n"
+
+
+def _new():
+    return {"rule_file_version": 1, "module": "nezha", "nezha_version": installed.VERSION, "collectives": {"allreduce": []}}
 
 
 def _read(path):
     if not os.path.exists(path):
-        return {"rule_file_version": 1, "module": "nezha", "nezha_version": installed.VERSION, "collectives": {"allreduce": []}}
+        return _new()
     refused = ask.table(path).get("refused")
     if refused:
         raise CommandError(f"{path} is no table, and stays as it is: {refused}")
@@ -80,27 +102,3 @@ def _way(way):
 def _rule(size, measured):
     return {"msg_size_min": size, "msg_size_max": 2 * size - 1, **_way(measured[0][0]),
             "measured": [{**_way(way), "time_ns": round(seconds * 1e9)} for way, seconds in measured[:_MOST_MEASURED]]}
-
-
-def _replace(path, document):
-    directory = os.path.dirname(os.path.abspath(path))
-    try:
-        file = tempfile.NamedTemporaryFile("w", encoding="utf-8", dir=directory, prefix=".nezha-table-", delete=False)
-    except OSError as error:
-        raise CommandError(f"{directory} cannot be written to: {error.strerror}") from None
-    try:
-        with file:
-            json.dump(document, file, indent=2)
-            file.write("\n")
-            file.flush()
-            os.fsync(file.fileno())
-        refused = ask.table(file.name).get("refused")
-        if refused:
-            raise CommandError(f"{path} stays as it is, for the component would refuse what it would become: {refused}")
-        mask = os.umask(0)
-        os.umask(mask)
-        os.chmod(file.name, 0o666 & ~mask)
-        os.replace(file.name, path)
-    except BaseException:
-        os.unlink(file.name)
-        raise

@@ -1,18 +1,20 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """nezha tune: measures every way at every size on the user's nodes and keeps the fastest ones in a table."""
 
+import contextlib
 import dataclasses
 
 from nezha_bench.files import replaceable
 
 from . import ask, rails, table, terminal
 from .cluster_options import launch_options
-from .errors import GOOD, CommandError
+from .errors import GOOD, UNABLE, CommandError
 
 _ABOUT = """\
 Measures MPI_Allreduce on this cluster by each way that Nezha knows, Open MPI's own among them, in alternating launches of
 mpirun, and keeps for each size the fastest in FILE, which jobs are then given by --mca coll_nezha_table FILE. What FILE has
-about other numbers of ranks and nodes, and about other sizes, stays. It is replaced in one step when all is measured.
+about other numbers of ranks and nodes, and about other sizes, stays. It is replaced in one step when all is measured; what
+ends early, or cannot be written any more, leaves a table of what it has measured in the directory for temporary files.
 
   nezha tune table.json -- -np 4 --hostfile hosts --map-by ppr:1:node
   nezha tune --sizes 64K:64M --ways ring,mesh,incumbent table.json -- -np 4 --hostfile hosts
@@ -58,15 +60,29 @@ def run(options):
                 progress.step("asking the nodes for their rails")
                 ways = _by_rail(ways, rails.common(options), options)
             found = sweep.Sweep(cluster.Cluster(options.mpirun), ways, sizes, options.time, options.nezha_mca)
-            found.run(options.rounds, progress.step)
+            with _kept(options.file, found, table_file):
+                found.run(options.rounds, progress.step)
     except BenchError as error:
         raise CommandError(str(error)) from None
     lacking = [size for size, measured in found.results().items() if not measured]
     if lacking:
         raise CommandError(f"no way of {options.ways or _WAYS} is possible for vectors of {lacking[0]} bytes")
-    table_file.add(options.file, found.ranks, found.nodes, found.results())
+    if not table_file.add(options.file, found.ranks, found.nodes, found.results()):
+        return UNABLE
     table.show(ask.table(options.file))
     return GOOD
+
+
+@contextlib.contextmanager
+def _kept(path, found, table_file):
+    """Where it is left by an error or a signal after the first round, what was measured until then is kept elsewhere."""
+    try:
+        yield
+    except BaseException:
+        if found.rounds:
+            results = {size: measured for size, measured in found.results().items() if measured}
+            table_file.keep(path, found.ranks, found.nodes, results, f"{path} stays as it is, for only {found.rounds} rounds are complete")
+        raise
 
 
 def _sizes(text):

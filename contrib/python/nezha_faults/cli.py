@@ -7,10 +7,10 @@ import os
 import sys
 
 from nezha_lab import Lab, awake
-from nezha_lab.leaving import exit_status
+from nezha_lab.leaving import exit_status, leave_on_signals
 
-from nezha_bench import document
-from nezha_bench.errors import BenchError
+from nezha_bench import document, files
+from nezha_bench.errors import UNWRITTEN, BenchError
 
 from . import flood, others, rate, rounds, soak, table
 from .calls import CallJob
@@ -65,18 +65,18 @@ def build_parser():
     add("--flood-rates", default="1000,10000", metavar="LIST", help="connections a second; default 1000,10000")
     add("--alone", action="store_true", help="without Open MPI and Gloo")
     add("--nezha-mca", nargs=2, action="append", default=[], metavar=("KEY", "VALUE"), help="a parameter for Nezha's job")
-    add("--log", metavar="FILE", help="what Nezha's jobs wrote to standard error")
+    add("--log", type=files.replaceable, metavar="FILE", help="what Nezha's jobs wrote to standard error")
     add("--build", default=os.path.join(_TOP, "build", "default"), metavar="DIR", help="made by contrib/build")
-    add("--json", metavar="FILE", help="every round of every case")
+    add("--json", type=files.replaceable, metavar="FILE", help="every round of every case")
     return parser
 
 
 class Session:
-    """One run of the command: options, programs, and where its words go."""
+    """One run of the command: options, programs, where its words go, and whether all files could be written."""
 
     def __init__(self, options):
         self.options, self.programs = options, Programs.of_build(os.path.abspath(options.build))
-        self.log = open(options.log, "w", encoding="utf-8") if options.log else None
+        self.log, self.written = "", True
 
     def say(self, text):
         print(f"faults: {text}", file=sys.stderr, flush=True)
@@ -87,8 +87,9 @@ class Session:
         return CallJob(lab, self.programs.calls, _SIZE, mca, incumbent_rails="mgmt", component_dir=self.programs.component_dir)
 
     def keep(self, job):
-        if self.log:
-            self.log.write(job.log())
+        self.log += job.log()
+        if self.options.log:
+            self.written = files.write(self.options.log, self.log) and self.written
 
     def lost(self, verb, nodes_rails, rails):
         with Lab(nodes=4, rails=nodes_rails) as lab, Trigger(lab) as trigger:
@@ -135,16 +136,21 @@ def run(options):
         raise BenchError(f"--rounds {options.rounds}: 1 or more is allowed")
     session, whole = Session(options), document.start()
     whole["cases"] = {}
-    for case in cases:
-        with awake.processors():
-            whole["cases"][case] = session.measure(case)
-        if options.json:
-            document.write(whole, options.json)
-    for line in table.lines(whole["cases"]):
-        print(line)
+    try:
+        for case in cases:
+            with awake.processors():
+                whole["cases"][case] = session.measure(case)
+            if options.json:
+                session.written = document.write(whole, options.json) and session.written
+    finally:  # what a failure, Ctrl-C or a signal has left
+        for line in table.lines(whole["cases"]) if whole["cases"] else ():
+            print(line)
+    if not session.written:
+        raise BenchError(UNWRITTEN)
     return 0
 
 
 def main(arguments=None):
     options = build_parser().parse_args(arguments)
+    leave_on_signals()
     return exit_status("faults", lambda: run(options), BenchError)

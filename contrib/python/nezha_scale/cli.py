@@ -9,8 +9,10 @@ import subprocess
 import sys
 import time
 
+from nezha_bench import files
+from nezha_bench.errors import UNWRITTEN
 from nezha_lab import Lab, LabError
-from nezha_lab.leaving import exit_status
+from nezha_lab.leaving import exit_status, leave_on_signals
 
 from . import costs
 
@@ -33,7 +35,7 @@ def build_parser():
     add("--rounds", type=int, default=3, metavar="N", help="of each; medians count; default 3")
     add("--to", default="256,1024,4096,16384", metavar="LIST", help="ranks to extrapolate to, one of each node")
     add("--build", default=os.path.join(_TOP, "build", "default"), metavar="DIR", help="made by contrib/build")
-    add("--json", metavar="FILE", help="every run")
+    add("--json", type=files.replaceable, metavar="FILE", help="every run")
     return parser
 
 
@@ -85,8 +87,7 @@ def measure(options, probe):
 
 
 def write(path, **whole):
-    with open(path, "w", encoding="utf-8") as file:
-        json.dump(whole, file, indent=1)
+    return files.write(path, json.dumps(whole, indent=1) + "\n")
 
 
 def table(rows, columns):
@@ -117,11 +118,12 @@ def run(options):
           + ", ".join(f"{name} {line.each:.3g} + {line.fixed:.3g}" for name, line in lines.items()))
     large = [costs.extrapolated(lines, ranks, rails) for rails in numbers(options.rails) for ranks in numbers(options.to)]
     print("\nExtrapolated, one rank a node, all talking to all:", *table(large, LARGE), sep="\n")
-    if options.json:
-        write(options.json, runs=runs, measured=rows, extrapolated=large)
+    if options.json and not write(options.json, runs=runs, measured=rows, extrapolated=large):
+        raise LabError(UNWRITTEN)
     return 0
 
 
 def main(arguments=None):
     options = build_parser().parse_args(arguments)
+    leave_on_signals()
     return exit_status("scale", lambda: run(options))
