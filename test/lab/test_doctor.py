@@ -56,6 +56,29 @@ class Broken(Doctor):
         self.addCleanup(self.lab.heal, rail=1, node=2)
         self.one("rails", ["n2"], r"n2 has 1 of the 2 rails .* eth1 \(no carrier\)")
 
+    def test_cut_where_there_are_two(self):
+        self.lab.cut(rail=1, node=0)
+        self.addCleanup(self.lab.heal, rail=1, node=0)
+        text = self.nezha_in(self.lab, "doctor", "--host", "n0,n1", env=RAILS, status=1)
+        self.assertRegex(text, r"problem, rails: n0 has 1 of the 2 rails that n1 has; .*eth1 \(no carrier\)")
+
+    def test_one_address_on_all_nodes(self):
+        """As that of a bridge that containers have made."""
+        for node in range(NODES):
+            self.on_node(node, "ip", "link", "add", "docker0", "type", "bridge")
+            self.addCleanup(self.on_node, node, "ip", "link", "del", "docker0")
+            self.on_node(node, "ip", "link", "set", "docker0", "up")
+            self.on_node(node, "ip", "addr", "add", "172.17.0.1/16", "dev", "docker0")
+        self.one("addresses", [f"n{node}" for node in range(NODES)], r"have the same address 172.17.0.1 \(tcp/docker0\)",
+                 env={"OMPI_MCA_coll_nezha_rail_include": "eth0,eth1,docker0"})
+
+    def test_what_was_measured_is_shown(self):
+        text = self.nezha_in(self.lab, "doctor", *ALL, env=RAILS)
+        for rail in ("tcp/eth0", "tcp/eth1"):
+            self.assertRegex(text, rf"{rail}: round trips in us, from the node of the row\n +n0 +n1 +n2 +n3\nn0 +\d+[\d.]* +\d+[\d.]* +\d")
+            self.assertRegex(text, rf"{rail}: rates in Mbit/s, from the node of the row\n +n0 +n1 +n2 +n3\nn0 +\d+ +\d+\n")
+        self.assertRegex(text, "\n\n0 problems found")
+
     def test_silent(self):
         self.lab.silence(rail=1, node=2)
         self.addCleanup(self.lab.speak, rail=1, node=2)
@@ -127,6 +150,10 @@ class OneSubnet(Doctor):
 
 
 class Here(CommandCase):
+    def test_no_port(self):
+        for port in ("99999", "0", "-1", "http"):
+            self.nezha("doctor", "--port", port, status=2)
+
     def test_this_node(self):
         env = {**os.environ, "OMPI_MCA_coll_nezha_single_node": "2"}
         self.assertRegex(self.nezha("doctor", env=env), f"^node {re.escape(socket.gethostname())} alone, 2 rails\n")

@@ -6,6 +6,7 @@ import copy
 import functools
 import lzma
 import random
+import socket
 import subprocess
 import unittest
 
@@ -13,10 +14,10 @@ import lab_case  # noqa: F401 (makes the packages importable)
 
 from nezha_command import packed
 from nezha_command.errors import CommandError
-from nezha_doctor import (check_component, check_kernel, check_mtu, check_pairs, check_processors, check_rails, check_speed,
-                          check_subnets, check_versions, checks)
+from nezha_doctor import (check_addresses, check_component, check_kernel, check_mtu, check_pairs, check_processors, check_rails, check_speed,
+                          check_subnets, check_versions, checks, matrix)
 from nezha_doctor.findings import ADVICE, PROBLEM, Cluster
-from nezha_doctor.probe import phase_of
+from nezha_doctor.probe import Lane, Probe, phase_of
 
 NODES = ("n0", "n1", "n2", "n3")
 RAILS = ("tcp/eth0", "tcp/eth1")
@@ -103,6 +104,50 @@ class Checks(unittest.TestCase):
         del self.cluster.facts["n1"]["rails"][1]
         self.cluster.facts["n1"]["left_out"].append({"name": "eth1", "reason": "no carrier"})
         self.one(check_rails, r"n1 has 1 of the 2 rails .* eth1 \(no carrier\)", ["n1"])
+
+    def two(self):
+        """Of two nodes one is left without a carrier on its second rail."""
+        both = self.cluster
+        both.probes = {node: {**both.probes[node], "links": [], "lanes": [
+            row for row in both.probes[node]["lanes"] if row["peer"] in NODES[:2]]} for node in NODES[:2]}
+        both.facts = {node: both.facts[node] for node in NODES[:2]}
+
+    def unplug(self, *nodes):
+        for node in nodes:
+            del self.cluster.facts[node]["rails"][1]
+            self.cluster.facts[node]["left_out"].append({"name": "eth1", "reason": "no carrier"})
+
+    def test_a_rail_less_on_one_of_two_nodes(self):
+        for node, other in (NODES[:2], NODES[1::-1]):
+            self.cluster = sound()
+            self.two()
+            self.unplug(node)
+            self.one(check_rails, rf"{node} has 1 of the 2 rails that {other} has; .* eth1 \(no carrier\)", [node])
+
+    def test_a_rail_less_on_all_but_one(self):
+        self.unplug("n0", "n1", "n3")
+        found = list(check_rails.check(self.cluster))
+        self.assertEqual([finding.nodes for finding in found], [["n0"], ["n1"], ["n3"]])
+
+    def test_a_rail_more_is_no_problem(self):
+        for node in ("n0", "n1", "n3"):
+            del self.cluster.facts[node]["rails"][1]
+        self.assertEqual(list(check_rails.check(self.cluster)), [])
+
+    def test_one_address_on_all_nodes(self):
+        """As that of a bridge for containers; where it leads to is told once, and not as lanes that fail."""
+        for node, told in self.cluster.facts.items():
+            told["rails"][1].update(name="tcp/docker0", device="docker0", address="172.17.0.1", prefix=16)
+            for row in self.cluster.probes[node]["lanes"]:
+                if row["rail"] == "tcp/eth1":
+                    row.update(rail="tcp/docker0", peer_rail="tcp/docker0", result="answered by this node itself", large="", rtt_us=None)
+            self.cluster.probes[node]["links"] = self.cluster.probes[node]["links"][:1]
+        self.one(check_addresses, r"n0, n1, n2, n3 have the same address 172.17.0.1 \(tcp/docker0\)", NODES)
+        self.assertIn("coll_nezha_rail_exclude docker0", checks.findings(self.cluster)[0].do)
+
+    def test_somebody_else_answers(self):
+        fail(self.cluster, "n1", "tcp/eth0", "n2", there="answered by n3", back="ok")
+        self.one(check_pairs, r"what n1 connects to is not n2 \(answered by n3\)", ["n1", "n2"])
 
     def test_no_rail(self):
         self.cluster.facts["n1"]["rails"] = []
@@ -226,6 +271,54 @@ class Checks(unittest.TestCase):
     def test_no_window_scaling(self):
         self.cluster.facts["n0"]["settings"]["net.ipv4.tcp_window_scaling"] = "0"
         self.one(check_kernel, "tcp_window_scaling is 0 on n0", ["n0"])
+
+
+class Matrix(unittest.TestCase):
+    def test_each_pair_of_few_nodes(self):
+        cluster = sound()
+        lane(cluster, "n0", "tcp/eth1", "n2").update(result="timeout", rtt_us=None)
+        tables = matrix.tables(cluster)
+        self.assertEqual([title.partition(" in ")[0] for title, _, _ in tables],
+                         [f"{rail}: {what}" for rail in RAILS for what in ("round trips", "rates")])
+        self.assertEqual(tables[0][2][0], ("n0", "", "80", "80", "80"))
+        self.assertEqual(tables[2][2][0], ("n0", "", "80", "timeout", "80"))
+        # 118e6 bytes per second to the next one, 117e6 back
+        self.assertEqual(tables[1][2], [("n0", "", "944", "", "936"), ("n1", "936", "", "944", ""), ("n2", "", "936", "", "944"),
+                                        ("n3", "944", "", "936", "")])
+
+    def test_many_nodes(self):
+        cluster = sound()
+        cluster.facts = {f"n{number}": cluster.facts["n0"] for number in range(matrix.MOST + 1)}
+        ((_, _, rows),) = matrix.tables(cluster)
+        self.assertEqual(rows, [(rail, "80 80 80", "936 940 944") for rail in RAILS])
+
+    def test_one_node_has_none(self):
+        self.assertEqual(matrix.tables(Cluster({"n0": facts(0)})), [])
+
+
+class Probes(unittest.TestCase):
+    """Two processes of the probe, whose rails are addresses of the loopback interface."""
+
+    def row_of(self, answering, asked):
+        """What node "a" finds where `answering` listens at what it takes for the address of "asked"."""
+        with socket.create_server(("127.0.0.1", 0)) as free:
+            port = free.getsockname()[1]
+        rails = {name: [{"name": "tcp/lo", "device": "lo", "address": "127.0.0.1", "prefix": 8}] for name in ("a", "b", "c")}
+        plan = {"port": port, "rails": rails}
+        listeners, errors = Probe(plan, answering)._listen()
+        self.assertEqual(errors, {})
+        try:
+            return Probe(plan, "a")._try(Lane("tcp/lo", asked, "tcp/lo"))
+        finally:
+            for listener in listeners:
+                listener.shutdown(socket.SHUT_RDWR)
+                listener.close()
+
+    def test_who_answers_counts(self):
+        right = self.row_of("b", "b")
+        self.assertEqual((right["result"], right["large"]), ("ok", "ok"))
+        self.assertEqual(self.row_of("a", "b")["result"], "answered by this node itself")
+        self.assertEqual(self.row_of("c", "b")["result"], "answered by c")
 
 
 class Phases(unittest.TestCase):

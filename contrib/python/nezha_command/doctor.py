@@ -1,22 +1,25 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """nezha doctor: what is wrong, why, and what to do about it."""
 
+import argparse
 import json
 import random
 import socket
 
-from nezha_doctor import checks, facts, peers
+from nezha_doctor import checks, facts, matrix, peers
 from nezha_doctor.findings import PROBLEM, Cluster
 
 from . import fleet, launch, packed, terminal
 from .errors import FOUND, GOOD, CommandError
 
 _PROBE_SECONDS = 60
+_MOST_PORT = 65535
 _ABOUT = """\
 Looks for what keeps Nezha from being used or makes it slow, and says what to do. On one node: versions, whether Open MPI
 finds the component, rails, kernel settings. On several it also compares the nodes, tries every pair of rails from both
 sides, and measures the links from each node to the next for a moment: the networks should be idle. Where there are many
-nodes each tries only some others, near and far in the list, and the first line says of how many pairs.
+nodes each tries only some others, near and far in the list, and the first line says of how many pairs. Round trips from each
+node to each and the rates of the links that were measured are shown whether or not anything is wrong.
 
   nezha doctor                        this node
   nezha doctor --hostfile hosts       all nodes, and what is between them
@@ -29,9 +32,15 @@ def add(verbs):
     parser = verbs.add_parser("doctor", help="what is wrong, why, and what to do about it", description=_ABOUT)
     launch.add_options(parser)
     parser.add_argument("--json", action="store_true", help="for scripts")
-    parser.add_argument("--port", type=int, metavar="N", help="the TCP port that is tried on every node; default: one of "
+    parser.add_argument("--port", type=_port_number, metavar="N", help="the TCP port that is tried on every node; default: one of "
                         "coll_nezha_port_range, or any from 20000 to 32000")
     parser.set_defaults(run=run)
+
+
+def _port_number(text):
+    if not text.isascii() or not text.isdigit() or not 1 <= int(text) <= _MOST_PORT:
+        raise argparse.ArgumentTypeError(f"'{text}': 1 to {_MOST_PORT} is allowed")
+    return int(text)
 
 
 def run(options):
@@ -42,7 +51,7 @@ def run(options):
     if options.json:
         tried, pairs = _pairs(cluster)
         print(json.dumps({"findings": [finding._asdict() for finding in found], "complaint": complaint, "nodes": cluster.facts,
-                          "pairs": {"tried": tried, "all": pairs}, "probes": cluster.probes}, indent=1))
+                          "pairs": {"tried": tried, "all": pairs}, "matrix": matrix.entries(cluster), "probes": cluster.probes}, indent=1))
     else:
         _show(cluster, found, complaint)
     return FOUND if complaint or any(finding.severity == PROBLEM for finding in found) else GOOD
@@ -68,9 +77,9 @@ def _port(answers):
     ranges = {answer["parameters"].get("port_range", "0") for answer in answers.values()} - {"0", ""}
     low, _, high = (min(ranges) if ranges else "20000-32000").partition("-")
     try:
-        return random.randint(int(low), int(high))
-    except ValueError:
-        raise CommandError(f"coll_nezha_port_range '{low}-{high}' is no range: name a port by --port") from None
+        return _port_number(str(random.randint(int(low), int(high))))
+    except (ValueError, argparse.ArgumentTypeError):
+        raise CommandError(f"coll_nezha_port_range '{low}-{high}' is no range of ports: name one by --port") from None
 
 
 def _pairs(cluster):
@@ -93,6 +102,11 @@ def summary(cluster):
 
 def _show(cluster, found, complaint):
     terminal.say(summary(cluster))
+    for title, columns, rows in matrix.tables(cluster):
+        terminal.say(f"\n{title}")
+        terminal.print_table(columns, rows, right=columns[1:])
+    if cluster.probes and not found:
+        terminal.say()
     for finding in found:
         style = "bold red" if finding.severity == PROBLEM else "yellow"
         terminal.say(f"\n{finding.severity}, {finding.check}: {finding.what}", style)

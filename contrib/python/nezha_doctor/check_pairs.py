@@ -6,6 +6,7 @@ import collections
 from .facts import NOBODY
 from .findings import PROBLEM, Finding, names
 from .peers import tried_by
+from .probe import ANSWERED_BY
 
 # What a connection from a to b came to; `ab` and `ba` by both ends.
 Pair = collections.namedtuple("Pair", "a rail_a b rail_b ab ba")
@@ -17,7 +18,9 @@ def check(cluster):
             yield Finding(PROBLEM, "pairs", [node], f"{node} cannot listen on {rail}: {error}",
                           "run it again; if it stays, another program holds the port or the address is gone")
     yield from _no_lane(cluster)
-    failed = [pair for pair in pairs(cluster) if "ok" not in (pair.ab, pair.ba) or pair.ab != pair.ba]
+    shared = {place for places in cluster.shared_addresses().values() for place in places}  # check_addresses tells of these
+    failed = [pair for pair in pairs(cluster) if ("ok" not in (pair.ab, pair.ba) or pair.ab != pair.ba)
+              and not shared & {(pair.a, pair.rail_a), (pair.b, pair.rail_b)}]
     blamed = _whole_ports(cluster, failed)
     for (node, rail), group in blamed.items():
         yield _finding(cluster, group, [node], f"{rail} of {node}", f"none of its lanes over {rail}")
@@ -80,6 +83,11 @@ def _cause(cluster, group, blamed):
     wrong = _wrong_neighbour(cluster, pair)
     if wrong:
         return wrong
+    other = next((error for error in (pair.ab, pair.ba) if error.startswith(ANSWERED_BY)), None)
+    if other:
+        node, peer = (pair.a, pair.b) if pair.ab == other else (pair.b, pair.a)
+        return (f"what {node} connects to is not {peer} ({other})", f"look for two hosts with one address, for address translation "
+                f"between {node} and {peer}, and for another program at that port; or try --port")
     if "EPERM" in errors or "EACCES" in errors:
         node = pair.a if pair.ab in ("EPERM", "EACCES") else pair.b
         return f"a firewall on {node} forbids connections that go out", _firewall(node)

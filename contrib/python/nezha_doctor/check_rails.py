@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Each node has rails, those that were named, and as many as the others."""
 
-from .findings import PROBLEM, Finding, names, odd_ones
+from .findings import PROBLEM, Finding, names
 
 
 def check(cluster):
@@ -25,11 +25,20 @@ def _left_out(facts):
 
 
 def _fewer(cluster):
+    """Nodes with fewer rails than most nodes, of which as many as others count as fewer; and those with an unplugged interface
+    that is a rail elsewhere, where the node has fewer rails."""
     counts = cluster.several(lambda facts: len(facts["rails"]) or None)
-    for count, nodes in odd_ones(counts):
-        usual = next(iter(counts))
-        for node in nodes if count < usual else ():
+    if not counts:
+        return
+    usual, most = max(counts, key=lambda count: (len(counts[count]), count)), max(counts)
+    devices = {rail["device"] for facts in cluster.facts.values() for rail in facts["rails"]}
+    for count, nodes in counts.items():
+        for node in nodes:
+            unplugged = any(entry["name"] in devices and "no carrier" in entry["reason"] for entry in cluster.facts[node]["left_out"])
+            whole = usual if count < usual else most
+            if count == whole or not (count < usual or unplugged):
+                continue
             reason = _left_out(cluster.facts[node])
-            yield Finding(PROBLEM, "rails", [node], f"{node} has {count} of the {usual} rails that the others have; left out there: "
-                          f"{reason or 'nothing, the interface is not there'}",
+            yield Finding(PROBLEM, "rails", [node], f"{node} has {count} of the {whole} rails that {names(counts[whole])} "
+                          f"{'have' if len(counts[whole]) > 1 else 'has'}; left out there: {reason or 'nothing, the interface is not there'}",
                           "plug in or configure what is missing, or name the rails that all nodes have")

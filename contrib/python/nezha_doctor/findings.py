@@ -25,6 +25,14 @@ class Cluster:
         once = {lane if order[lane[0]] < order[lane[2]] else (*lane[2:], *lane[:2]) for lane in seen}
         return sorted(once, key=lambda lane: (order[lane[0]], order[lane[2]], lane[1], lane[3]))
 
+    def shared_addresses(self):
+        """{address: [(node, rail)]} of those that rails of several nodes have."""
+        found = collections.defaultdict(list)
+        for node, facts in self.facts.items():
+            for rail in facts["rails"]:
+                found[rail["address"]].append((node, rail["name"]))
+        return {address: places for address, places in found.items() if len({node for node, _ in places}) > 1}
+
     def several(self, of):
         """{value: [nodes]} of a function of a node's facts, the most frequent first; nodes where it is None are left out."""
         found = collections.defaultdict(list)

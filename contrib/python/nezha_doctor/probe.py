@@ -10,6 +10,7 @@ node stays until those that it can talk to are done.
 import collections
 import concurrent.futures
 import errno
+import os
 import socket
 import threading
 import time
@@ -28,6 +29,8 @@ _TIMES = 3
 _LARGE = 256 << 10
 _BIND_DEVICE = 25  # SO_BINDTODEVICE
 _WORKERS = 32
+ANSWERED_BY = "answered by "
+_LONGEST = 300  # letters of a line; a host's name has 255 at most
 
 Lane = collections.namedtuple("Lane", "rail peer peer_rail")
 
@@ -94,6 +97,7 @@ class Probe:
             try:
                 who, what = _line(connection).split()
                 if what == "large":
+                    connection.sendall(f"{self._name()}\n".encode())
                     _receive(connection)
                     connection.sendall(b"ok\n")
                 elif what == "push":
@@ -108,6 +112,10 @@ class Probe:
                         self._change.notify_all()
             except (OSError, ValueError):
                 pass  # the other side tells what it has seen
+
+    def _name(self):
+        """What tells this process from all others that may answer at an address."""
+        return f"{self._node} {os.getpid()}"
 
     # ---- asking
 
@@ -130,14 +138,17 @@ class Probe:
             raise
 
     def _try(self, lane):
-        """result: ok, or the name of the error; large: the same for a vector of some size; rtt_us of the connection."""
+        """result: ok, the name of the error, or who else answered; large: the same for a vector of some size; rtt_us of the
+        connection."""
         row = {"rail": lane.rail, "peer": lane.peer, "peer_rail": lane.peer_rail, "result": "", "large": "", "rtt_us": None}
         while not row["result"]:
             try:
                 begun = time.monotonic()
                 with self._open(lane, "large") as connection:
-                    row["result"], row["rtt_us"] = "ok", (time.monotonic() - begun) * 1e6
-                    row["large"] = self._try_large(connection)
+                    taken = (time.monotonic() - begun) * 1e6
+                    row["result"] = self._who_answers(connection, lane.peer)
+                    if row["result"] == "ok":
+                        row["rtt_us"], row["large"] = taken, self._try_large(connection)
             except OSError as error:
                 late = time.monotonic() - self._started < _LATE
                 if not (isinstance(error, ConnectionRefusedError) and late):
@@ -145,6 +156,12 @@ class Probe:
                 else:
                     time.sleep(0.1)
         return row
+
+    def _who_answers(self, connection, peer):
+        name = _line(connection)
+        if name == self._name():
+            return ANSWERED_BY + "this node itself"
+        return "ok" if name.split()[:1] == [peer] else f"{ANSWERED_BY}{name.split()[0] if name else 'no doctor'}"
 
     @staticmethod
     def _try_large(connection):
@@ -218,7 +235,7 @@ def _rate(count, seconds):
 
 def _line(connection):
     text = b""
-    while not text.endswith(b"\n"):
+    while not text.endswith(b"\n") and len(text) < _LONGEST:
         part = connection.recv(1)
         if not part:
             break
