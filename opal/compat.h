@@ -9,9 +9,13 @@
 #include "ompi_config.h"
 
 #include <stdbool.h>
+#include <stddef.h>
+#include <string.h>
 
 #include "ompi/communicator/communicator.h"
+#include "opal/class/opal_list.h"
 #include "opal/class/opal_object.h" /* which opal_progress.h of 5.0 needs and does not include */
+#include "opal/constants.h"
 #include "opal/runtime/opal_progress.h"
 
 #if OMPI_MAJOR_VERSION >= 5
@@ -44,6 +48,57 @@ static inline bool nezha_compat_has_pmix(void)
 #else
     return NULL != opal_pmix.initialized && opal_pmix.initialized();
 #endif
+}
+
+/** Gets what `name` published under `key` if it is here already; no question leaves this process. The caller frees `*data`.
+ *  Returns an OPAL code. (No macro of either series does this for bytes.) */
+static inline int nezha_compat_modex_look(const char *key, const opal_process_name_t *name, void **data, size_t *size)
+{
+    *data = NULL;
+    *size = 0;
+#if OMPI_MAJOR_VERSION >= 5
+    pmix_proc_t process;
+    pmix_info_t only_here;
+    pmix_value_t *found = NULL;
+    OPAL_PMIX_CONVERT_NAME(&process, name);
+    PMIX_INFO_LOAD(&only_here, PMIX_OPTIONAL, NULL, PMIX_BOOL);
+    int rc = PMIx_Get(&process, key, &only_here, 1, &found);
+    PMIX_INFO_DESTRUCT(&only_here);
+    if (PMIX_SUCCESS != rc || NULL == found) {
+        return OPAL_ERR_NOT_FOUND;
+    }
+    if (PMIX_BYTE_OBJECT == found->type) {
+        *data = found->data.bo.bytes;
+        *size = found->data.bo.size;
+        found->data.bo.bytes = NULL;
+        found->data.bo.size = 0;
+    }
+    PMIX_VALUE_RELEASE(found);
+#else
+    opal_list_t hints;
+    opal_value_t *found = NULL, *only_here = OBJ_NEW(opal_value_t);
+    if (NULL == only_here) {
+        return OPAL_ERR_OUT_OF_RESOURCE;
+    }
+    only_here->key = strdup(OPAL_PMIX_OPTIONAL);
+    only_here->type = OPAL_BOOL;
+    only_here->data.flag = true;
+    OBJ_CONSTRUCT(&hints, opal_list_t);
+    opal_list_append(&hints, &only_here->super);
+    int rc = opal_pmix.get(name, key, &hints, &found);
+    OPAL_LIST_DESTRUCT(&hints);
+    if (OPAL_SUCCESS != rc || NULL == found) {
+        return OPAL_ERR_NOT_FOUND;
+    }
+    if (OPAL_BYTE_OBJECT == found->type) {
+        *data = found->data.bo.bytes;
+        *size = (size_t)found->data.bo.size;
+        found->data.bo.bytes = NULL;
+        found->data.bo.size = 0;
+    }
+    OBJ_RELEASE(found);
+#endif
+    return NULL != *data ? OPAL_SUCCESS : OPAL_ERR_NOT_FOUND;
 }
 
 /** How many events were handled; series that do not say are taken to have had none. */

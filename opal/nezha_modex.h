@@ -24,4 +24,10 @@ int nezha_modex_publish(const char *key, const void *data, size_t size);
  */
 int nezha_modex_read(const char *key, const opal_process_name_t *name, void **data, size_t *size);
 
+/** Whether this process has been sent what all others published, so that nezha_modex_look is right about absent keys. */
+bool nezha_modex_complete(void);
+
+/** As nezha_modex_read, among what this process has been sent already: never waits. */
+int nezha_modex_look(const char *key, const opal_process_name_t *name, void **data, size_t *size);
+
 #endif

@@ -8,6 +8,12 @@ const char *nezha_topology_node(void)
     return NULL != opal_process_info.nodename ? opal_process_info.nodename : "?";
 }
 
+const char *nezha_topology_node_of(const opal_proc_t *proc)
+{
+    const char *name = opal_get_proc_hostname(proc);
+    return NULL != name ? name : "?";
+}
+
 uint32_t nezha_topology_job_rank(void)
 {
     return (uint32_t)OPAL_PROC_MY_NAME.vpid;

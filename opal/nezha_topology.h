@@ -13,6 +13,9 @@
 /** The node's name, for texts. */
 const char *nezha_topology_node(void);
 
+/** The name of the node that `proc` runs on, for texts. */
+const char *nezha_topology_node_of(const opal_proc_t *proc);
+
 /** This process's rank in its job. */
 uint32_t nezha_topology_job_rank(void);
 

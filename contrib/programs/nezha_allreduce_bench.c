@@ -96,15 +96,52 @@ static int nodes(void) {
   return count;
 }
 
+/// Says on rank 0 which ranks do not have what `has` says, and on which nodes; collective.
+static void name_those_without(bool has, int rank, int ranks) {
+  enum { kNamed = 4 };
+  char node[MPI_MAX_PROCESSOR_NAME] = "";
+  int length = 0, without = 0;
+  if (!has) MPI_Get_processor_name(node, &length);
+  char* const nodes = rank == 0 ? malloc((size_t)ranks * sizeof node) : NULL;
+  if (rank == 0 && nodes == NULL) MPI_Abort(MPI_COMM_WORLD, 1);
+  MPI_Gather(node, sizeof node, MPI_CHAR, nodes, sizeof node, MPI_CHAR, 0, MPI_COMM_WORLD);
+  if (rank != 0) return;
+  fprintf(stderr, "Nezha is used by some of the %d ranks only, so there is nothing to measure. Not by", ranks);
+  for (int i = 0; i < ranks; i++) {
+    const char* const name = nodes + (size_t)i * sizeof node;
+    if (*name != '\0' && without++ < kNamed) fprintf(stderr, "%s rank %d on %s", without > 1 ? "," : "", i, name);
+  }
+  if (without > kNamed) fprintf(stderr, " and %d more", without - kNamed);
+  fprintf(stderr, ": the component must be on every node, and coll_nezha_enable and coll alike on all ranks.\n");
+  free(nodes);
+}
+
+/// Whether this process has Nezha; `*all_alike`: all have it, or none has. No allreduce is called: sizes that are not measured
+/// are left alone, see unmeasured().
+static bool has_nezha(int rank, int ranks, bool* all_alike) {
+  const bool has = nezha_counters_open();
+  int own = has, with = 0;
+  MPI_Reduce(&own, &with, 1, MPI_INT, MPI_SUM, 0, MPI_COMM_WORLD);
+  MPI_Bcast(&with, 1, MPI_INT, 0, MPI_COMM_WORLD);
+  *all_alike = with == 0 || with == ranks;
+  if (!*all_alike) name_those_without(has, rank, ranks);
+  return has;
+}
+
 static int run(const struct bench_options* o, int rank, int ranks) {
   struct bench_buffers buffers;
+  bool all_alike;
+  const bool nezha = has_nezha(rank, ranks, &all_alike);
+  if (!all_alike) {
+    nezha_counters_close();
+    return EXIT_FAILURE;
+  }
   struct mpi_reduction reduction = reduction_of(o);
   const struct bench_driver driver = {&reduction, o->in_place, barrier, reduce};
   if (!bench_allocate(o, &buffers)) {
     fprintf(stderr, "not enough memory for four vectors of %zu bytes\n", bench_largest(o));
     MPI_Abort(MPI_COMM_WORLD, 1);
   }
-  const bool nezha = nezha_counters_open();
   const double settled = nezha ? settle(o, &driver, &buffers) : 0;
 
   char library[MPI_MAX_LIBRARY_VERSION_STRING], detail[128];

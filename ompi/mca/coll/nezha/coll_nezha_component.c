@@ -51,7 +51,11 @@ static int component_open(void)
     if (!library_matches()) {
         return OMPI_ERR_NOT_AVAILABLE;
     }
-    if (!nezha_modex_available() || !coll_nezha_params_bool("enable")) {
+    if (!nezha_modex_available()) {
+        return OMPI_ERR_NOT_AVAILABLE;
+    }
+    if (!coll_nezha_params_bool("enable")) {
+        coll_nezha_peers_publish_disabled();
         return OMPI_ERR_NOT_AVAILABLE;
     }
     return coll_nezha_engine_open();

@@ -18,14 +18,14 @@ static const char modex_key[] = "coll.nezha";
 /** What is published: this, and then the engine's address, if there is an engine. */
 typedef struct published {
     uint8_t format;
-    uint8_t single_node, report, priority;
+    uint8_t enabled, single_node, report, priority;
 } published_t;
 
-enum { PUBLISHED_FORMAT = 1 };
+enum { PUBLISHED_FORMAT = 2 };
 
 typedef struct entry {
     coll_nezha_peer_t known;
-    bool present;
+    coll_nezha_presence_t presence;
 } entry_t;
 
 /* Entries by rank in the job; NULL: not asked yet. `lock` guards both. */
@@ -36,6 +36,7 @@ static size_t entry_count;
 static published_t own(void)
 {
     return (published_t){.format = PUBLISHED_FORMAT,
+                         .enabled = 1,
                          .single_node = coll_nezha_params_int("single_node") > 0,
                          .report = coll_nezha_params_bool("report"),
                          .priority = (uint8_t)coll_nezha_params_int("priority")};
@@ -59,19 +60,34 @@ int coll_nezha_peers_publish(nezha_engine_t *engine)
     return rc;
 }
 
-/** Fills `entry` from what was published. Bytes of another format are those of somebody we cannot work with: absent. */
+int coll_nezha_peers_publish_disabled(void)
+{
+    const published_t head = {.format = PUBLISHED_FORMAT};
+    return nezha_modex_publish(modex_key, &head, sizeof head);
+}
+
+/** Fills `head` from what was published, and says what that makes of its process. */
+static coll_nezha_presence_t presence_of(const char *data, size_t size, published_t *head)
+{
+    if (size < sizeof *head) {
+        return 0 == size ? COLL_NEZHA_ABSENT : COLL_NEZHA_OTHER;
+    }
+    memcpy(head, data, sizeof *head);
+    if (PUBLISHED_FORMAT != head->format) {
+        return COLL_NEZHA_OTHER;
+    }
+    return head->enabled ? COLL_NEZHA_PRESENT : COLL_NEZHA_DISABLED;
+}
+
+/** Fills `entry` from what was published. */
 static void understand(entry_t *entry, const ompi_proc_t *proc, bool self, const char *data, size_t size)
 {
     published_t head;
     char why[256];
-    if (size < sizeof head) {
+    entry->presence = presence_of(data, size, &head);
+    if (COLL_NEZHA_PRESENT != entry->presence) {
         return;
     }
-    memcpy(&head, data, sizeof head);
-    if (PUBLISHED_FORMAT != head.format) {
-        return;
-    }
-    entry->present = true;
     entry->known.single_node = head.single_node;
     entry->known.report = head.report;
     entry->known.priority = head.priority;
@@ -133,7 +149,38 @@ const coll_nezha_peer_t *coll_nezha_peers_find(const ompi_proc_t *proc)
         entry = entries[rank];
     }
     pthread_mutex_unlock(&lock);
-    return NULL != entry && entry->present ? &entry->known : NULL;
+    return NULL != entry && COLL_NEZHA_PRESENT == entry->presence ? &entry->known : NULL;
+}
+
+/** What an answer of an earlier question says of job rank `rank`. */
+static coll_nezha_presence_t remembered(size_t rank)
+{
+    pthread_mutex_lock(&lock);
+    coll_nezha_presence_t presence =
+        rank < entry_count && NULL != entries[rank] ? entries[rank]->presence : COLL_NEZHA_UNKNOWN;
+    pthread_mutex_unlock(&lock);
+    return presence;
+}
+
+coll_nezha_presence_t coll_nezha_peers_look(const ompi_proc_t *proc)
+{
+    coll_nezha_presence_t presence = remembered(proc->super.proc_name.vpid);
+    if (COLL_NEZHA_UNKNOWN != presence) {
+        return presence;
+    }
+    if (proc->super.proc_name.vpid == nezha_topology_job_rank()) {
+        return COLL_NEZHA_PRESENT;
+    }
+    published_t head;
+    void *data = NULL;
+    size_t size = 0;
+    if (OMPI_SUCCESS == nezha_modex_look(modex_key, &proc->super.proc_name, &data, &size)) {
+        presence = presence_of(data, size, &head);
+    } else if (nezha_modex_complete()) {
+        presence = COLL_NEZHA_ABSENT;
+    }
+    free(data);
+    return presence;
 }
 
 void coll_nezha_peers_forget(void)

@@ -20,12 +20,27 @@ typedef struct coll_nezha_peer {
     nezha_peer_t *peer; /* NULL: this process itself, or one whose engine failed or cannot be understood */
 } coll_nezha_peer_t;
 
+/** What is known of a process of this job. */
+typedef enum coll_nezha_presence {
+    COLL_NEZHA_ABSENT,   /* published nothing: has no component, or leaves it out */
+    COLL_NEZHA_DISABLED, /* has the component, and coll_nezha_enable 0 */
+    COLL_NEZHA_OTHER,    /* has a component that publishes in another form: of another version */
+    COLL_NEZHA_PRESENT,
+    COLL_NEZHA_UNKNOWN   /* finding out would take a lookup that may wait */
+} coll_nezha_presence_t;
+
+/** Publishes that this process has the component and does not use it. Returns an OMPI code. */
+int coll_nezha_peers_publish_disabled(void);
+
 /** Publishes this process's parameters and, unless `engine` is NULL, the engine's address. Returns an OMPI code. */
 int coll_nezha_peers_publish(nezha_engine_t *engine);
 
-/** What `proc`, of this job, published. NULL when it has no such component. Any thread. The first question about a
+/** What `proc`, of this job, published. NULL when it does not take part: has no such component, or does not use it. Any thread. The first question about a
  *  process may wait for it to get through its own start. Valid until coll_nezha_peers_forget. */
 const coll_nezha_peer_t *coll_nezha_peers_find(const ompi_proc_t *proc);
+
+/** What is known of `proc`, of this job, without a lookup that may wait. Any thread. */
+coll_nezha_presence_t coll_nezha_peers_look(const ompi_proc_t *proc);
 
 void coll_nezha_peers_forget(void);
 

@@ -7,6 +7,7 @@
 
 #include "ompi/proc/proc.h"
 
+#include "coll_nezha_lacking.h"
 #include "coll_nezha_peers.h"
 #include "opal/nezha_topology.h"
 
@@ -30,7 +31,11 @@ static bool all_willing(struct ompi_communicator_t *comm, bool one_node, int *pr
 {
     for (int rank = 0; rank < ompi_comm_size(comm); rank++) {
         const coll_nezha_peer_t *peer = coll_nezha_peers_find(ompi_comm_peer_lookup(comm, rank));
-        if (NULL == peer || (one_node && !peer->single_node)) {
+        if (NULL == peer) {
+            coll_nezha_lacking_tell(comm, one_node);
+            return false;
+        }
+        if (one_node && !peer->single_node) {
             return false;
         }
         if (0 == rank) {
