@@ -96,6 +96,7 @@ class Core final : public PieceReceiver, public Admission {
   Notices take_notices() { return std::move(notices_); }
   bool has_notices() const { return !notices_.empty(); }
   const std::deque<RailLoad>& loads() const { return loads_; }
+  const RailLoad& loopback_load() const { return loopback_load_; }
   void tell_of_lanes(LaneWatcher* watcher) { wiring_.tell(watcher); }
   /// Memory that one peer may cost beyond its sockets, shrinking with their number.
   TrunkOptions trunk_options(std::uint64_t peer_window) const;

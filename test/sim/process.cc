@@ -27,7 +27,8 @@ Process::Process(World& world, int rank)
   core_ = std::make_unique<Core>(config, clock_, world.log(rank), static_cast<std::uint32_t>(rank), setting.nodes[at],
                                  id(), Secret{});
   auto transport =
-      std::make_unique<SimTransport>(world.network(), clock_, id(), world.ports(rank), *core_, [this] { wake(); });
+      std::make_unique<SimTransport>(world.network(), clock_, id(), world.ports(rank), *core_, [this] { wake(); },
+                                     world.loopback(rank));
   transport_ = transport.get();
   core_->add_transport(std::move(transport));
   for (int thread = 0; thread < setting.shape.threads; ++thread)
@@ -96,7 +97,7 @@ bool Process::quiet() const {
 
 bool Process::whole() const {
   return std::all_of(peers_.begin(), peers_.end(), [this](const Peer* peer) {
-    return !needed(peer) || peer->trunk->lanes_up() == peer->wires.size();
+    return !needed(peer) || peer->wired();
   });
 }
 

@@ -20,8 +20,9 @@ Setting setting_of(const Scenario& scenario) {
   setting.config.mesh_block = scenario.bytes;
   setting.rails = scenario.keeps_to;
   setting.longest_thought = scenario.thought;
+  setting.loopbacks = scenario.per_node > 1;
   for (int rank = 0; rank < scenario.ranks; ++rank) {
-    setting.nodes.push_back("n" + std::to_string(rank));
+    setting.nodes.push_back("n" + std::to_string(rank / scenario.per_node));
     setting.windows.push_back(256 * 1024);
     setting.clocks.push_back(rank * kSecond);
     setting.late.emplace_back(scenario.rails, 0);

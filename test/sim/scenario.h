@@ -14,6 +14,7 @@ namespace nezha::test {
 
 struct Scenario {
   int ranks = 4;
+  int per_node = 1;  ///< with more, nodes have a loopback
   std::size_t rails = 2;
   double rate = 0.125;  ///< bytes per nanosecond and rail
   double last_rate = 0;  ///< of each rank's last rail; 0 = as the others

@@ -70,6 +70,7 @@ void Setting::draw_network() {
   const double rate = draw_scale(random, 0.005, 1.25);
   const Nanoseconds delay = draw_time(random, kMicrosecond, kMillisecond);
   const bool shared_nodes = random.chance(0.2);
+  loopbacks = shared_nodes && random.chance(0.7);
   for (int rank = 0; rank < shape.ranks; ++rank) {
     nodes.push_back("n" + std::to_string(shared_nodes ? random.below(3) : static_cast<std::uint64_t>(rank)));
     std::vector<SimPortOptions>& mine = ports.emplace_back();

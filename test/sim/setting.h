@@ -47,6 +47,7 @@ struct Setting {
   SimOptions network;
   std::vector<std::vector<SimPortOptions>> ports;  ///< by rank
   std::vector<std::string> nodes;                  ///< by rank
+  bool loopbacks = false;                          ///< nodes have one
   Config config;                                   ///< alike on all ranks
   std::vector<std::size_t> windows;                ///< early bytes, by rank
   std::vector<Nanoseconds> clocks;                 ///< what each process's clock shows beyond the network's

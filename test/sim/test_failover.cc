@@ -134,6 +134,41 @@ TEST(WantedRails, AreUsedAgainWhenTheyAreBack) {
   EXPECT_LT(after - before, scenario.bytes / 16);
 }
 
+// ---- of a node with several ranks
+
+Scenario two_per_node() {
+  Scenario scenario;
+  scenario.per_node = 2;
+  scenario.timeout = 5;
+  return scenario;
+}
+
+/// Of ranks 2 and 3.
+void lose_a_rail_of_the_second_node(World& world, std::size_t rail) {
+  for (const int rank : {2, 3}) world.faults().outage(rank, rail, kForEver);
+}
+
+TEST(RanksOfANode, NeedNoRailToReachEachOther) {
+  for (const std::size_t rail : {0, 1}) {
+    const auto lose = [rail](World& world) { lose_a_rail_of_the_second_node(world, rail); };
+    const Story story = play(two_per_node(), {{1, kMillisecond, lose}});
+    EXPECT_EQ(story.failure, "") << rail;
+    EXPECT_EQ(story.lanes_lost, 2 * 2 * 2u) << "both ends of what led to the other node over rail " << rail;
+  }
+}
+
+TEST(RanksOfANode, UseAllRailsWhereTheLoopbackFails) {
+  for (const std::size_t rail : {0, 1}) {
+    const auto lose = [rail](World& world) { lose_a_rail_of_the_second_node(world, rail); };
+    const auto break_loopbacks = [](World& world) {
+      for (int rank = 0; rank < ranks_of(world); ++rank) world.loopback(rank)->destroy();
+    };
+    const Story story = play(two_per_node(), {{kBeforeAllCalls, 0, break_loopbacks}, {1, kMillisecond, lose}});
+    EXPECT_EQ(story.failure, "") << rail;
+    EXPECT_EQ(story.lanes_lost, 2 * 2 * 2 + 2u) << rail;
+  }
+}
+
 // ---- several at once
 
 TEST(Failover, ThreeOfFourRailsDieAtOnce) {

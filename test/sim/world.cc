@@ -28,6 +28,17 @@ std::vector<std::vector<std::unique_ptr<SimPort>>> make_ports(const Setting& set
   return all;
 }
 
+/// One for each rank; those of one node join.
+std::vector<std::unique_ptr<SimPort>> make_loopbacks(const Setting& setting, SimNetwork& network) {
+  std::vector<std::unique_ptr<SimPort>> all(setting.nodes.size());
+  for (std::size_t rank = 0; setting.loopbacks && rank < all.size(); ++rank) {
+    const auto node = std::find(setting.nodes.begin(), setting.nodes.end(), setting.nodes[rank]) - setting.nodes.begin();
+    SimPortOptions options{.name = "lo", .network = static_cast<std::uint8_t>(node), .rate = 2};
+    all[rank] = std::make_unique<SimPort>(network, options);
+  }
+  return all;
+}
+
 }  // namespace
 
 World::World(const Scope& scope, bool talks)
@@ -42,6 +53,7 @@ World::World(Setting setting, std::optional<Program> program, std::size_t most, 
       program_(program ? std::move(*program) : Program(setting_.shape, setting_.random)),
       talks_(talks),
       ports_(make_ports(setting_, network_)),
+      loopbacks_(make_loopbacks(setting_, network_)),
       times_(program_.calls.size()) {
   callers_left_ = static_cast<std::size_t>(setting_.shape.ranks * setting_.shape.threads);
   for (int rank = 0; rank < setting_.shape.ranks; ++rank) log_contexts_.push_back({this, rank});
@@ -228,8 +240,10 @@ void World::call_done(std::size_t call, AlgorithmChoice) {
 
 std::uint64_t World::frames_sent() const {
   std::uint64_t frames = 0;
-  for (const auto& process : processes_)
+  for (const auto& process : processes_) {
     for (const RailLoad& load : loads_of(*process)) frames += load.frames_sent;
+    if (process->alive()) frames += process->core().loopback_load().frames_sent;
+  }
   return frames;
 }
 

@@ -56,6 +56,8 @@ class World {
   Faults& faults() { return faults_; }
   const Observer& observer() const { return observer_; }
   std::vector<SimPort*> ports(int rank);
+  /// Null: it has none.
+  SimPort* loopback(int rank) const { return loopbacks_[static_cast<std::size_t>(rank)].get(); }
   Process& process(int rank) { return *processes_[static_cast<std::size_t>(rank)]; }
   const Process& process(int rank) const { return *processes_[static_cast<std::size_t>(rank)]; }
   Log log(int rank);
@@ -118,6 +120,7 @@ class World {
   const Program program_;
   const bool talks_;
   std::vector<std::vector<std::unique_ptr<SimPort>>> ports_;
+  std::vector<std::unique_ptr<SimPort>> loopbacks_;  ///< by rank
   std::vector<LogContext> log_contexts_;
   std::vector<std::unique_ptr<Process>> processes_;
   std::vector<Times> times_;

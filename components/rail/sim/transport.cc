@@ -26,8 +26,8 @@ struct SimTransport::Attempt {
 };
 
 SimTransport::SimTransport(SimNetwork& network, const Clock& clock, ProcessId self, std::vector<SimPort*> ports,
-                           Admission& admission, std::function<void()> on_work)
-    : network_(network), clock_(clock), self_(self), ports_(std::move(ports)), admission_(admission),
+                           Admission& admission, std::function<void()> on_work, SimPort* loopback)
+    : network_(network), clock_(clock), self_(self), ports_(std::move(ports)), loopback_(loopback), admission_(admission),
       on_work_(std::move(on_work)) {
   for (std::size_t i = 0; i < ports_.size(); ++i) {
     RailAddress& rail = rails_.emplace_back();
@@ -41,12 +41,19 @@ SimTransport::SimTransport(SimNetwork& network, const Clock& clock, ProcessId se
   network_.join(self_, *this);
 }
 
+Loopback SimTransport::loopback() const {
+  if (loopback_ == nullptr) return {};
+  RailAddress address{.transport = "sim", .name = loopback_->options().name};
+  address.port = kLoopbackRail;
+  return {loopback_->options().network + std::uint64_t{1}, address};
+}
+
 SimTransport::~SimTransport() { network_.leave(self_); }
 
 void SimTransport::connect(const LaneSpec& spec, std::size_t local, const RailAddress& remote, Nanoseconds deadline) {
   SimTransport* peer = network_.find(spec.peer);
-  SimPort& port = peer == nullptr ? *ports_[local] : *peer->ports_[remote.port];
-  const auto attempt = std::make_shared<Attempt>(Attempt{spec, self_, *ports_[local], port, nullptr, nullptr, false});
+  SimPort& port = peer == nullptr ? port_of(local) : peer->port_of(remote.port);
+  const auto attempt = std::make_shared<Attempt>(Attempt{spec, self_, port_of(local), port, nullptr, nullptr, false});
   attempt->spec.connection = self_ << 32 | ++attempts_;
   attempt->there = std::make_shared<SimStream>(network_, attempt->local, attempt->remote);
   attempt->back = std::make_shared<SimStream>(network_, attempt->remote, attempt->local);

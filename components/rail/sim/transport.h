@@ -16,12 +16,13 @@ namespace nezha {
 class SimTransport final : public Transport, public SimLaneOwner {
  public:
   /// `ports`, `network`, `clock` (the process's) and `admission` outlive the transport, and the ports all events of the
-  /// network. `on_work` is called when progress() has something to do.
+  /// network. `on_work` is called when progress() has something to do. `loopback`: a port of the node's, null = it has none.
   SimTransport(SimNetwork& network, const Clock& clock, ProcessId self, std::vector<SimPort*> ports,
-               Admission& admission, std::function<void()> on_work);
+               Admission& admission, std::function<void()> on_work, SimPort* loopback = nullptr);
   ~SimTransport() override;
 
   std::span<const RailAddress> rails() const override { return rails_; }
+  Loopback loopback() const override;
   void connect(const LaneSpec& spec, std::size_t local, const RailAddress& remote, Nanoseconds deadline) override;
   bool progress(Watch watch) override;
   void doze() override { dozing_ = true; }
@@ -53,6 +54,7 @@ class SimTransport final : public Transport, public SimLaneOwner {
   void reset_cut_lanes();
 
  private:
+  SimPort& port_of(std::size_t rail) const { return rail == kLoopbackRail ? *loopback_ : *ports_[rail]; }
   struct Attempt;
   using Shared = std::shared_ptr<Attempt>;
 
@@ -80,6 +82,7 @@ class SimTransport final : public Transport, public SimLaneOwner {
   const Clock& clock_;
   const ProcessId self_;
   const std::vector<SimPort*> ports_;
+  SimPort* const loopback_;
   Admission& admission_;
   const std::function<void()> on_work_;
   std::vector<RailAddress> rails_;
