@@ -85,9 +85,9 @@ class Doubling final : public Algorithm {
       return;
     }
     if (partner(step_) < team().position) {
-      call_.reducer.fold(theirs, call_.recv, call_.recv, bytes);
+      call_.reducer.fold(theirs, call_.recv, call_.recv, bytes, 0);
     } else {
-      call_.reducer.fold(call_.recv, theirs, theirs, bytes);
+      call_.reducer.fold(call_.recv, theirs, theirs, bytes, 0);
       std::memcpy(call_.recv, theirs, bytes);
     }
     exchange(step_ + 1);

@@ -150,7 +150,7 @@ class Halving final : public Algorithm {
   }
 
   void add(int step, const std::byte* data, std::uint64_t offset, std::size_t size) {
-    call_.reducer.fold(data, (step == 0 ? call_.send : call_.recv) + offset, call_.recv + offset, size);
+    call_.reducer.fold(data, (step == 0 ? call_.send : call_.recv) + offset, call_.recv + offset, size, offset);
   }
 
   /// The step that the chunk waited for is there: adds what has come for later ones, as far as there is no gap.

@@ -83,10 +83,10 @@ class Mesh final : public Algorithm {
       const int from = team().next(mine_, next);
       if (got(from, 0, chunk) < size) return;
       std::byte* value = reserved(from, offset);
-      if (next > 0) call_.reducer.fold(reserved(team().next(mine_, next - 1), offset), value, value, size);
+      if (next > 0) call_.reducer.fold(reserved(team().next(mine_, next - 1), offset), value, value, size, offset);
     }
     const std::byte* sum = reserved(team().previous(), offset);
-    call_.reducer.fold(sum, call_.send + offset, call_.recv + offset, size);
+    call_.reducer.fold(sum, call_.send + offset, call_.recv + offset, size, offset);
     --left_;
     for (int step = 1; step < team().size; ++step)
       send(team().next(team().position, step), mine_, chunk, 1, call_.recv);

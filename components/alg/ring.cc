@@ -50,7 +50,7 @@ class Ring final : public Algorithm {
     const int block = block_of(piece.step);
     const bool reduce = piece.step < gather_step();
     const std::size_t chunk = layout_.chunk_of(block, piece.offset);
-    if (reduce) call_.reducer.fold(data, call_.send + piece.offset, call_.recv + piece.offset, piece.length);
+    if (reduce) call_.reducer.fold(data, call_.send + piece.offset, call_.recv + piece.offset, piece.length, piece.offset);
     std::uint32_t& got = got_[(static_cast<std::size_t>(block) * 2 + (reduce ? 0 : 1)) * stride_ + chunk];
     got += piece.length;
     const std::size_t size = layout_.chunk_size(block, chunk);

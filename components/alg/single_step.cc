@@ -75,7 +75,7 @@ class SingleStep final : public Algorithm {
         continue;
       }
       std::byte* out = own ? call_.recv + offset : vector_of(from) + offset;
-      call_.reducer.fold(sum, value, out, size);
+      call_.reducer.fold(sum, value, out, size, offset);
       sum = out;
     }
     if (sum != call_.recv + offset) std::memcpy(call_.recv + offset, sum, size);

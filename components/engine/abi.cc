@@ -8,6 +8,7 @@
 #include <string_view>
 
 #include "engine/handles.h"
+#include "reduce/reduce.h"
 #include "trunk/wire.h"
 
 namespace {
@@ -118,6 +119,13 @@ void nezha_team_error(nezha_team_t* team, char* text, size_t size) {
     tell(text, size, team->engine.error_of(team->team));
     return true;
   });
+}
+
+int nezha_reduce(nezha_type_t type, nezha_op_t op, const void* in, void* inout, size_t count) {
+  const nezha::ReduceKernel kernel = nezha::find_kernel(type, op);
+  if (kernel == nullptr) return NEZHA_ERR_PARAM;
+  kernel(in, inout, inout, count);
+  return NEZHA_OK;
 }
 
 int nezha_allreduce(nezha_team_t* team, const nezha_allreduce_t* call) {

@@ -12,7 +12,7 @@ namespace nezha {
 /// overlap is not allowed. Nothing is assumed of alignment, not even that of an element.
 ///
 /// Integers wrap. Minimum is `a < b ? a : b` and maximum is `a > b ? a : b`: where either is NaN, or they are zeros of
-/// different signs, the result is b. The sum or product of two NaNs is a, made quiet.
+/// different signs, the result is b. The host compares all this with its own arithmetic (nezha_reduce()). The sum or product of two NaNs is a, made quiet.
 using ReduceKernel = void (*)(const void* a, const void* b, void* out, std::size_t count);
 
 /// The best kernel for this processor. nullptr: there is none, the host must reduce.

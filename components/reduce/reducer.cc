@@ -5,11 +5,12 @@
 
 namespace nezha {
 
-void Reducer::fold(const std::byte* a, const std::byte* b, std::byte* out, std::size_t bytes) const {
+void Reducer::fold(const std::byte* a, const std::byte* b, std::byte* out, std::size_t bytes,
+                   std::size_t offset) const {
   const std::size_t count = bytes / element;
   if (kernel != nullptr) return kernel(a, b, out, count);
   if (out != b) std::memcpy(out, b, bytes);
-  host(host_ctx, reduce_ctx, a, out, count);
+  host(host_ctx, reduce_ctx, a, out, offset / element, count);
 }
 
 }  // namespace nezha

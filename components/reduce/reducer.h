@@ -10,7 +10,7 @@ namespace nezha {
 
 /// Cheap to copy. The host's function is called on the thread that folds.
 struct Reducer {
-  using HostReduce = void (*)(void* ctx, void* reduce_ctx, const void* in, void* inout, std::size_t count);
+  using HostReduce = void (*)(void* ctx, void* reduce_ctx, const void* in, void* inout, std::size_t first, std::size_t count);
 
   ReduceKernel kernel = nullptr;
   HostReduce host = nullptr;  ///< inout[i] = in[i] op inout[i]
@@ -18,8 +18,9 @@ struct Reducer {
   void* reduce_ctx = nullptr;
   std::size_t element = 1;  ///< bytes
 
-  /// out = a op b, over `bytes` bytes of whole elements. `out` may be equal to `b`, not to `a`.
-  void fold(const std::byte* a, const std::byte* b, std::byte* out, std::size_t bytes) const;
+  /// out = a op b, over `bytes` bytes of whole elements, which lie `offset` bytes from the beginning of the call's vector.
+  /// `out` may be equal to `b`, not to `a`.
+  void fold(const std::byte* a, const std::byte* b, std::byte* out, std::size_t bytes, std::size_t offset) const;
 };
 
 }  // namespace nezha

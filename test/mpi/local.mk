@@ -8,6 +8,7 @@ check_PROGRAMS += \
 	%D%/communicators \
 	%D%/counters \
 	%D%/every_operation \
+	%D%/extremes \
 	%D%/forked \
 	%D%/goes_on \
 	%D%/own_types \
@@ -34,6 +35,9 @@ test_mpi_counters_LDADD = $(MPI_LIBS) -lm
 test_mpi_every_operation_SOURCES = %D%/every_operation.c $(mpi_test_common) %D%/types.c %D%/types.h
 test_mpi_every_operation_CPPFLAGS = $(MPI_CFLAGS)
 test_mpi_every_operation_LDADD = $(MPI_LIBS) -lm
+test_mpi_extremes_SOURCES = %D%/extremes.c $(mpi_test_common) %D%/types.c %D%/types.h
+test_mpi_extremes_CPPFLAGS = $(MPI_CFLAGS)
+test_mpi_extremes_LDADD = $(MPI_LIBS) -lm
 test_mpi_forked_SOURCES = %D%/forked.c $(mpi_test_common)
 test_mpi_forked_CPPFLAGS = $(MPI_CFLAGS)
 test_mpi_forked_LDADD = $(MPI_LIBS) -lm

@@ -60,7 +60,7 @@ class Operations(MpiCase):
         """Plain types are reduced by the component's own kernels; that MPI's reductions are noticed is seen with others."""
         library = [preloaded("no_reduce_local")]
         self.passes("counters", 2, "20", "20", preload=library)
-        done = mpirun([program("own_types")], 2, preload=library)
+        done = mpirun([program("same_bits")], 2, preload=library)
         self.assertNotEqual(done.returncode, 0)
         self.assertIn("MPI was asked for a reduction", done.stderr)
 

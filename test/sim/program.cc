@@ -25,12 +25,14 @@ constexpr Kind kKinds[] = {
     {NEZHA_INT16, NEZHA_MAX, 2},  {NEZHA_COMPLEX_FLOAT, NEZHA_PROD, 8}, {NEZHA_TYPE_OTHER, NEZHA_OP_OTHER, 12},
 };
 
-/// inout[i] = in[i] op inout[i] over bytes: wraps, is associative and commutative, and cannot be mistaken for another.
-void host_reduce(void*, void* reduce_ctx, const void* in, void* inout, std::size_t count) {
-  const std::size_t bytes = count * *static_cast<const std::size_t*>(reduce_ctx);
+/// inout[i] = in[i] op inout[i] over bytes: wraps, is associative and commutative, depends on the place in the vector, and
+/// cannot be mistaken for another.
+void host_reduce(void*, void* reduce_ctx, const void* in, void* inout, std::size_t first, std::size_t count) {
+  const std::size_t element = *static_cast<const std::size_t*>(reduce_ctx);
+  const std::size_t bytes = count * element, begin = first * element;
   const auto* from = static_cast<const std::uint8_t*>(in);
   auto* to = static_cast<std::uint8_t*>(inout);
-  for (std::size_t i = 0; i < bytes; ++i) to[i] = static_cast<std::uint8_t>(from[i] + to[i]);
+  for (std::size_t i = 0; i < bytes; ++i) to[i] = static_cast<std::uint8_t>(from[i] + to[i] + 7 * (begin + i));
 }
 
 /// Bytes after which a vector repeats itself, since to draw all of them takes longer than to add them up: eight times a prime
@@ -107,7 +109,7 @@ void fold_block(const CallSpec& call, const std::vector<Bytes>& by_position, std
   for (std::size_t step = 1; step < size; ++step) {
     Bytes next(bytes);
     std::memcpy(next.data(), by_position[(block + step) % size].data() + begin, bytes);
-    reducer.fold(sum.data(), next.data(), next.data(), bytes);
+    reducer.fold(sum.data(), next.data(), next.data(), bytes, begin);
     sum = std::move(next);
   }
   std::memcpy(result.data() + begin, sum.data(), bytes);
@@ -127,7 +129,7 @@ void fold_halving(const CallSpec& call, const std::vector<Bytes>& by_position, s
   while (sums.size() > 1) {
     const std::size_t distance = (sums.size() + 1) / 2;
     for (std::size_t i = 0; i + distance < sums.size(); ++i)
-      reducer_of(call).fold(sums[i + distance].data(), sums[i].data(), sums[i].data(), bytes);
+      reducer_of(call).fold(sums[i + distance].data(), sums[i].data(), sums[i].data(), bytes, begin);
     sums.resize(distance);
   }
   std::memcpy(result.data() + begin, sums[0].data(), bytes);
@@ -137,7 +139,7 @@ void fold_halving(const CallSpec& call, const std::vector<Bytes>& by_position, s
 Bytes fold_tree(const CallSpec& call, std::vector<Bytes> values) {
   const Reducer reducer = reducer_of(call);
   const auto join = [&](const Bytes& lower, Bytes upper) {
-    reducer.fold(lower.data(), upper.data(), upper.data(), call.bytes());
+    reducer.fold(lower.data(), upper.data(), upper.data(), call.bytes(), 0);
     return upper;
   };
   const std::size_t extra = values.size() - std::bit_floor(values.size());

@@ -95,7 +95,7 @@ int Rank::progress(void* ctx) {
   return 0;
 }
 
-void Rank::reduce(void*, void* operation, const void* in, void* inout, std::size_t count) {
+void Rank::reduce(void*, void* operation, const void* in, void* inout, std::size_t, std::size_t count) {
   const auto& op = *static_cast<const HostOperation*>(operation);
   EXPECT_EQ(reinterpret_cast<std::uintptr_t>(in) % op.alignment, 0u) << "the host's operand is not aligned";
   EXPECT_EQ(reinterpret_cast<std::uintptr_t>(inout) % op.alignment, 0u) << "the host's result is not aligned";

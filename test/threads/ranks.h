@@ -61,7 +61,7 @@ class Rank {
   static void log(void* ctx, int level, const char* line);
   static void help(void* ctx, const char* topic, int count, const char* const* arguments);
   static int progress(void* ctx);
-  static void reduce(void* ctx, void* operation, const void* in, void* inout, std::size_t count);
+  static void reduce(void* ctx, void* operation, const void* in, void* inout, std::size_t first, std::size_t count);
 
   int result_ = NEZHA_ERR_INTERNAL;
   std::string why_;

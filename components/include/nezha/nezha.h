@@ -85,9 +85,12 @@ typedef struct nezha_host {
     void (*help)(void *ctx, const char *topic, int nargs, const char *const *args);
     /** Lets the host's own communication progress. Same threads as `help`. Returns how many events it had. */
     int (*progress)(void *ctx);
-    /** Adds to a vector: inout[i] = in[i] op inout[i]. Used for what the engine has no kernel for; `reduce_ctx` is
-     *  that of the operation. Only from a thread inside nezha_allreduce of this engine. */
-    void (*reduce)(void *ctx, void *reduce_ctx, const void *in, void *inout, size_t count);
+    /** Adds to `count` elements of a call's vector, of which `first` precede them: inout[i] = in[i] op inout[i]. Used
+     *  for what the engine has no kernel for; `reduce_ctx` is that of the call. The engine cuts a vector where it likes:
+     *  the result for an element may depend on its place in the vector, not on that of the cuts. Only from a thread
+     *  inside nezha_allreduce of this engine, with the engine's lock held: must not call the engine, nor wait for any
+     *  other thread. */
+    void (*reduce)(void *ctx, void *reduce_ctx, const void *in, void *inout, size_t first, size_t count);
 } nezha_host_t;
 
 /* ---- the engine ------------------------------------------------------------------------------------------- */
@@ -204,6 +207,12 @@ typedef struct nezha_allreduce {
     nezha_op_t op;
     void *reduce_ctx; /* for host->reduce when type and op have no kernel */
 } nezha_allreduce_t;
+
+/**
+ * The engine's own reduction, inout[i] = in[i] op inout[i], for a host that compares it with its own. NEZHA_ERR_PARAM,
+ * and nothing is done, where the engine has no kernel and would ask the host. All processors give equal bits.
+ */
+int nezha_reduce(nezha_type_t type, nezha_op_t op, const void *in, void *inout, size_t count);
 
 /**
  * One allreduce of a READY team. Blocks until the result is in `recv` and `send` and `recv` are the caller's again.

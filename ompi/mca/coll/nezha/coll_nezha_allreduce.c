@@ -4,7 +4,7 @@
 
 #include "ompi/constants.h"
 
-#include "coll_nezha_engine.h"
+#include "coll_nezha_reduce.h"
 #include "coll_nezha_types.h"
 #include "opal/compat.h"
 
@@ -12,14 +12,14 @@
 static bool translate(const void *send, void *recv, int count, struct ompi_datatype_t *type, struct ompi_op_t *op,
                       struct ompi_communicator_t *comm, coll_nezha_reduction_t *reduction, nezha_allreduce_t *call)
 {
-    if (!coll_nezha_types_translate(type, op, (size_t)count, call)) {
+    *reduction = (coll_nezha_reduction_t){.type = type, .op = op, .comm = comm, .count = (size_t)count};
+    if (!coll_nezha_types_translate(reduction, call)) {
         return false;
     }
     call->send = MPI_IN_PLACE == send ? recv : send;
     call->recv = recv;
     call->count = (size_t)count;
     call->reduce_ctx = reduction;
-    *reduction = (coll_nezha_reduction_t){.type = type, .op = op, .comm = comm};
     return !nezha_compat_is_device(call->send) && !nezha_compat_is_device(recv);
 }
 

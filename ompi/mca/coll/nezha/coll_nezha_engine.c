@@ -1,16 +1,14 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "coll_nezha_engine.h"
 
-#include <limits.h>
 #include <pthread.h>
 
 #include "mpi.h"
-#include "ompi/communicator/communicator.h"
 #include "ompi/constants.h"
-#include "ompi/datatype/ompi_datatype.h"
 
 #include "coll_nezha_params.h"
 #include "coll_nezha_peers.h"
+#include "coll_nezha_reduce.h"
 #include "opal/nezha_help.h"
 #include "opal/nezha_output.h"
 #include "opal/nezha_progress.h"
@@ -38,27 +36,6 @@ static int host_progress(void *ctx)
     return nezha_progress();
 }
 
-/** The order of operands, inout = in op inout, is that of MPI_Reduce_local; which itself needs an MPI_COMM_SELF, and
- * programs that only use sessions have none. */
-static void host_reduce(void *ctx, void *reduce_ctx, const void *in, void *inout, size_t count)
-{
-    (void)ctx;
-    const coll_nezha_reduction_t *reduction = reduce_ctx;
-    const mca_coll_base_comm_coll_t *functions = reduction->comm->c_coll;
-    ptrdiff_t lower_bound = 0, extent = 0;
-    ompi_datatype_get_extent(reduction->type, &lower_bound, &extent);
-    const char *from = in;
-    char *to = inout;
-    while (count > 0) {
-        int part = count > INT_MAX ? INT_MAX : (int)count;
-        functions->coll_reduce_local(from, to, part, reduction->type, reduction->op,
-                                     functions->coll_reduce_local_module);
-        from += (ptrdiff_t)part * extent;
-        to += (ptrdiff_t)part * extent;
-        count -= (size_t)part;
-    }
-}
-
 /** A child of fork() has none of our threads and must leave the parent's connections alone. */
 static void forget_after_fork(void)
 {
@@ -76,7 +53,7 @@ static void watch_forks(void)
 int coll_nezha_engine_open(void)
 {
     static pthread_once_t forks = PTHREAD_ONCE_INIT;
-    const nezha_host_t host = {.log = host_log, .help = host_help, .progress = host_progress, .reduce = host_reduce};
+    const nezha_host_t host = {.log = host_log, .help = host_help, .progress = host_progress, .reduce = coll_nezha_reduce};
     const nezha_self_t self = {.job_rank = nezha_topology_job_rank(),
                                 .node_name = nezha_topology_node(),
                                 .local_ranks = nezha_topology_local_ranks(),

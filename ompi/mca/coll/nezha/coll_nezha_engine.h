@@ -18,11 +18,4 @@ nezha_engine_t *coll_nezha_engine(void);
 /** Why this process has no usable rail; empty when it has. */
 const char *coll_nezha_engine_trouble(void);
 
-/** What `reduce_ctx` of a nezha_allreduce_t points to, for the host's reduction. */
-typedef struct coll_nezha_reduction {
-    struct ompi_datatype_t *type;
-    struct ompi_op_t *op;
-    struct ompi_communicator_t *comm;
-} coll_nezha_reduction_t;
-
 #endif

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "coll_nezha_types.h"
 
+#include <stdatomic.h>
 #include <stdint.h>
 
 typedef enum kind { KIND_NONE, KIND_SIGNED, KIND_UNSIGNED, KIND_REAL, KIND_COMPLEX } kind_t;
@@ -53,13 +54,12 @@ static void learn(kind_t kind, const MPI_Datatype *types, size_t count)
     } while (0)
 
 /* Left to MPI's own functions: logical and boolean types (what true looks like is the compiler's affair), pairs, long
- * double and other sizes without a kernel, and MPI_OFFSET, which Open MPI compares as unsigned: a program must not get
- * another minimum on rails than it gets off them. A type that this build of Open MPI lacks has size 0. */
+ * double and other sizes without a kernel. A type that this build of Open MPI lacks has size 0. */
 void coll_nezha_types_init(void)
 {
     LEARN(KIND_SIGNED, MPI_SIGNED_CHAR, MPI_CHAR, MPI_SHORT, MPI_INT, MPI_LONG, MPI_LONG_LONG, MPI_INT8_T, MPI_INT16_T,
-          MPI_INT32_T, MPI_INT64_T, MPI_AINT, MPI_COUNT, MPI_INTEGER, MPI_INTEGER1, MPI_INTEGER2, MPI_INTEGER4,
-          MPI_INTEGER8);
+          MPI_INT32_T, MPI_INT64_T, MPI_AINT, MPI_COUNT, MPI_OFFSET, MPI_INTEGER, MPI_INTEGER1, MPI_INTEGER2,
+          MPI_INTEGER4, MPI_INTEGER8);
     LEARN(KIND_UNSIGNED, MPI_UNSIGNED_CHAR, MPI_UNSIGNED_SHORT, MPI_UNSIGNED, MPI_UNSIGNED_LONG, MPI_UNSIGNED_LONG_LONG,
           MPI_UINT8_T, MPI_UINT16_T, MPI_UINT32_T, MPI_UINT64_T, MPI_BYTE);
     LEARN(KIND_REAL, MPI_FLOAT, MPI_DOUBLE, MPI_REAL, MPI_DOUBLE_PRECISION, MPI_REAL4, MPI_REAL8);
@@ -105,13 +105,33 @@ static size_t pair_size(const ompi_datatype_t *type)
     return (size_t)(type->super.ub - type->super.lb);
 }
 
-bool coll_nezha_types_translate(const ompi_datatype_t *type, MPI_Op op, size_t count, nezha_allreduce_t *call)
+/** The engine's type for a predefined one. Open MPI's results must not change when the engine's kernels take over, so
+ * each kernel is tried once for each of Open MPI's types. */
+static nezha_type_t reduced_as(const coll_nezha_reduction_t *reduction, nezha_op_t op)
 {
+    enum { UNKNOWN, OURS, THEIRS };
+    static atomic_uchar verdicts[TABLE_SIZE][NEZHA_OP_COUNT]; /* threads that come at once find the same */
+    int handle = reduction->type->d_f_to_c_index;
+    nezha_type_t type = handle >= 0 && handle < TABLE_SIZE ? (nezha_type_t)table[handle] : NEZHA_TYPE_OTHER;
+    if (NEZHA_TYPE_OTHER == type) {
+        return type;
+    }
+    atomic_uchar *verdict = &verdicts[handle][op];
+    if (UNKNOWN == atomic_load_explicit(verdict, memory_order_relaxed)) {
+        atomic_store_explicit(verdict, coll_nezha_reduce_agrees(reduction, type, op) ? OURS : THEIRS,
+                              memory_order_relaxed);
+    }
+    return OURS == atomic_load_explicit(verdict, memory_order_relaxed) ? type : NEZHA_TYPE_OTHER;
+}
+
+bool coll_nezha_types_translate(const coll_nezha_reduction_t *reduction, nezha_allreduce_t *call)
+{
+    const ompi_datatype_t *type = reduction->type;
+    MPI_Op op = reduction->op;
     call->op = engine_op(op);
     call->type = NEZHA_TYPE_OTHER;
     if (NEZHA_OP_OTHER != call->op && ompi_datatype_is_predefined(type)) {
-        int handle = type->d_f_to_c_index;
-        call->type = handle >= 0 && handle < TABLE_SIZE ? (nezha_type_t)table[handle] : NEZHA_TYPE_OTHER;
+        call->type = reduced_as(reduction, call->op);
         call->element = type->super.size;
         return call->element > 0;
     }
@@ -121,6 +141,6 @@ bool coll_nezha_types_translate(const ompi_datatype_t *type, MPI_Op op, size_t c
     }
     int commutes = 0;
     PMPI_Op_commutative(op, &commutes);
-    call->element = packed_size(type, count);
+    call->element = packed_size(type, reduction->count);
     return commutes && call->element > 0;
 }

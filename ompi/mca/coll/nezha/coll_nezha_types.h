@@ -13,13 +13,16 @@
 
 #include "nezha/nezha.h"
 
+#include "coll_nezha_reduce.h"
+
 /** Fills the tables. Once, before the others, after Open MPI's types are there. */
 void coll_nezha_types_init(void);
 
 /**
- * Translates `type` and `op` for `count` elements. False when the engine must not see the call: the elements do not lie
- * side by side, or the operation's operands must not be reordered. Reads no data.
+ * Puts a call's reduction into the engine's words: `call`'s type, op and element. False when the engine must not see the
+ * call: the elements do not lie side by side, or the operation's operands must not be reordered. Reads no data. A type
+ * becomes NEZHA_TYPE_OTHER, to be reduced by Open MPI, where the engine has no kernel that gives the same bits.
  */
-bool coll_nezha_types_translate(const ompi_datatype_t *type, MPI_Op op, size_t count, nezha_allreduce_t *call);
+bool coll_nezha_types_translate(const coll_nezha_reduction_t *reduction, nezha_allreduce_t *call);
 
 #endif

@@ -13,6 +13,7 @@ glue_sources += \
 	%D%/coll_nezha_peers.c %D%/coll_nezha_peers.h \
 	%D%/coll_nezha_pvars.c %D%/coll_nezha_pvars.h \
 	%D%/coll_nezha_query.c \
+	%D%/coll_nezha_reduce.c %D%/coll_nezha_reduce.h \
 	%D%/coll_nezha_report.c %D%/coll_nezha_report.h \
 	%D%/coll_nezha_team.c \
 	%D%/coll_nezha_types.c %D%/coll_nezha_types.h
