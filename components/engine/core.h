@@ -93,6 +93,7 @@ class Core final : public PieceReceiver, public Admission {
   const Config& config() const { return config_; }
   const Clock& clock() const { return clock_; }
   const Log& log() const { return log_; }
+  void notify(Notice notice) { notices_.push_back(std::move(notice)); }
   Notices take_notices() { return std::move(notices_); }
   bool has_notices() const { return !notices_.empty(); }
   const std::deque<RailLoad>& loads() const { return loads_; }

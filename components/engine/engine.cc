@@ -90,10 +90,15 @@ void Engine::open_trace(Notices& notices) {
 
 void Engine::write_trace(Lock& lock) {
   if (!trace_) return;
+  lock.unlock();
+  std::unique_lock writing(trace_writing_);
+  lock.lock();
   const std::string lines = trace_->take();
   lock.unlock();
-  trace_->write(lines);
+  const Status status = trace_->write(lines);
+  writing.unlock();
   lock.lock();
+  if (!status.ok()) core_.notify({"trace ends", {core_.self().node, status.text()}});
 }
 
 Peer* Engine::add_peer(std::span<const std::byte> address, bool same_node, Status& why) {
@@ -175,6 +180,7 @@ void Engine::ending() {
   Lock lock(mutex_);
   core_.ending();
   const TableFiles tables = core_.learned_tables();
+  write_trace(lock);
   show_notices(lock);
   lock.unlock();
   Notices notices;

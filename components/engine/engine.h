@@ -107,6 +107,7 @@ class Engine {
   std::uint64_t bytes_ = 0;
   std::unique_ptr<Trace> trace_;  ///< null: nothing is written down
 
+  std::mutex trace_writing_;  ///< held while lines are taken and written; before mutex_
   std::condition_variable turn_;  ///< an operation ended, or the drive is free
   std::vector<std::byte> address_;
   int wake_fd_ = -1;

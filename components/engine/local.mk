@@ -29,7 +29,7 @@ gtest_programs += test/unit/test_core test/unit/test_plan test/unit/test_secret 
 	test/unit/test_workers
 test_unit_test_core_SOURCES = test/unit/test_core.cc test/unit/trunk_pair.h
 test_unit_test_secret_SOURCES = test/unit/test_secret.cc
-test_unit_test_trace_SOURCES = test/unit/test_trace.cc
+test_unit_test_trace_SOURCES = test/unit/test_trace.cc test/unit/small_files.h
 test_unit_test_plan_SOURCES = test/unit/test_plan.cc
 test_unit_test_wiring_SOURCES = test/unit/test_wiring.cc test/unit/trunk_pair.h
 test_unit_test_workers_SOURCES = test/unit/test_workers.cc

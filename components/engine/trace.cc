@@ -8,6 +8,7 @@
 #include <cerrno>
 #include <cstdarg>
 #include <cstdio>
+#include <system_error>
 #include <utility>
 
 #include "tuning/candidates.h"
@@ -33,18 +34,25 @@ std::unique_ptr<Trace> Trace::open(const std::string& path, std::string_view nod
     why = {Code::io, path + " " + opened.text()};
     return nullptr;
   }
-  std::unique_ptr<Trace> trace(new Trace(std::move(file), clock, loads, rails));
+  std::unique_ptr<Trace> trace(new Trace(path, std::move(file), clock, loads, rails));
   trace->line(R"({"kind":"start","format":1,"version":"%s","node":%s,"tick_ms":%d})", NEZHA_VERSION,
               json_text(node).c_str(), static_cast<int>(kTraceTick / kMillisecond));
   return trace;
 }
 
-Trace::Trace(Fd file, const Clock& clock, const std::deque<RailLoad>& loads, const std::vector<RailAddress>& rails)
-    : clock_(clock), loads_(loads), addresses_(rails), origin_(clock.now()), file_(std::move(file)), ticked_(origin_) {}
+Trace::Trace(std::string path, Fd file, const Clock& clock, const std::deque<RailLoad>& loads,
+             const std::vector<RailAddress>& rails)
+    : clock_(clock),
+      loads_(loads),
+      addresses_(rails),
+      origin_(clock.now()),
+      path_(std::move(path)),
+      file_(std::move(file)),
+      ticked_(origin_) {}
 
 Trace::~Trace() {
   tick(clock_.now() + kTraceTick);  // what came together since the last one
-  write(take());
+  (void)write(take());  // nobody is left who could be told
 }
 
 double Trace::milliseconds(Nanoseconds when) const {
@@ -145,16 +153,19 @@ void Trace::traffic(Nanoseconds now) {
 
 std::string Trace::take() { return std::exchange(lines_, {}); }
 
-void Trace::write(const std::string& lines) {
+Status Trace::write(const std::string& lines) {
   std::size_t done = 0;
   while (file_ && done < lines.size()) {
     const ssize_t wrote = ::write(file_.get(), lines.data() + done, lines.size() - done);
     if (wrote > 0) {
       done += static_cast<std::size_t>(wrote);
     } else if (wrote == 0 || errno != EINTR) {
+      const int error = wrote == 0 ? ENOSPC : errno;
       file_.reset();
+      return {Code::io, path_ + " cannot be written any more: " + std::generic_category().message(error)};
     }
   }
+  return {};
 }
 
 }  // namespace nezha

@@ -52,8 +52,8 @@ class Trace final : public LaneWatcher {
 
   /// What is to be written; empty when that is nothing.
   std::string take();
-  /// Without the lock. A file that cannot be written to gets nothing more.
-  void write(const std::string& lines);
+  /// Without the lock. A file that cannot be written to gets nothing more; not ok, once: why.
+  Status write(const std::string& lines);
 
  private:
   struct Size {
@@ -65,7 +65,8 @@ class Trace final : public LaneWatcher {
     Bytes sent{};
   };
 
-  Trace(Fd file, const Clock& clock, const std::deque<RailLoad>& loads, const std::vector<RailAddress>& rails);
+  Trace(std::string path, Fd file, const Clock& clock, const std::deque<RailLoad>& loads,
+        const std::vector<RailAddress>& rails);
   void name_rails();
   double milliseconds(Nanoseconds when) const;
   void line(const char* format, ...) __attribute__((format(printf, 2, 3)));
@@ -77,6 +78,7 @@ class Trace final : public LaneWatcher {
   const std::deque<RailLoad>& loads_;
   const std::vector<RailAddress>& addresses_;
   const Nanoseconds origin_;
+  const std::string path_;
   Fd file_;
   std::size_t rails_ = 0;  ///< whose names are written
   Nanoseconds ticked_ = 0;

@@ -17,7 +17,6 @@ constexpr std::size_t kMostRules = 256;
 constexpr std::size_t kMostRailName = 47;
 constexpr std::size_t kMostVersion = 64;
 constexpr std::uint64_t kWholeShare = 65536;
-constexpr std::uint64_t kMostChunk = 256 * 1024;
 constexpr std::uint64_t kAny = ~std::uint64_t{0};
 
 /// Every way but automatic, which is none.
@@ -122,8 +121,11 @@ class Reader {
         way.one_rail = word == kOneRailWord;
       }
     }
-    if (const Json* chunk = json_of(json, "chunk"))
+    if (const Json* chunk = json_of(json, "chunk")) {
       way.chunk = static_cast<std::uint32_t>(whole(*chunk, 0, kMostChunk));
+      if (way.chunk != 0 && way.chunk < kLeastChunk)
+        refuse(*chunk, "a chunk has " + std::to_string(kLeastChunk) + " bytes at least, or 0");
+    }
     return way;
   }
 

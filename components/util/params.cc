@@ -48,9 +48,10 @@ Status read(const nezha_param_t& param, std::string_view text, int& field) {
 
 Status read(const nezha_param_t& param, std::string_view text, std::size_t& field) {
   const std::optional<long long> bytes = parse_size(text);
-  if (!bytes || *bytes < param.min || *bytes > param.max) {
+  const bool chosen_by_nezha = bytes && *bytes == 0 && param.min > 0;
+  if (!bytes || (*bytes < param.min && !chosen_by_nezha) || *bytes > param.max) {
     return not_allowed(
-        param, "bytes from " + size_text(param.min) + " to " + size_text(param.max) + " (k, m, g: powers of 1024)",
+        param, (param.min > 0 ? "0 or bytes from " : "bytes from ") + size_text(param.min) + " to " + size_text(param.max) + " (k, m, g: powers of 1024)",
         text);
   }
   field = static_cast<std::size_t>(*bytes);
@@ -153,7 +154,7 @@ constexpr std::array kRows = {
     row<&Config::mesh_block>("mesh_block", "8k", {0, kAnySize}, "", 6, kDecides,
         "Largest block in bytes (the vector divided by the ranks) for which the mesh is used, where all exchange with "
         "all in two steps. Larger vectors take the ring. 0: none takes the mesh."),
-    row<&Config::chunk>("chunk", "0", {0, 256 * kKiB}, "", 6, kDecides,
+    row<&Config::chunk>("chunk", "0", {kLeastChunk, kMostChunk}, "", 6, kDecides,
         "Bytes of one chunk, the unit in which a vector is sent and reduced. 0: chosen by the size of the vector."),
     row<&Config::reproducible>("reproducible", "0", {0, 1}, "0|1", 4, kDecides,
         "With 1, equal calls give equal bits in every run with the same ranks on the same nodes: the choice of algorithm depends on "

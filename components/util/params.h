@@ -19,6 +19,10 @@ namespace nezha {
 /// Vectors beyond this are never sent whole, which takes a copy (single-step mesh, recursive doubling).
 constexpr std::size_t kMostCopied = 32 * 1024;
 
+/// Bytes of a chunk that may be asked for. Smaller ones would cost a frame and a record for hardly any bytes.
+constexpr std::size_t kLeastChunk = 512;
+constexpr std::size_t kMostChunk = 256 * 1024;
+
 /// Enumerators are in the order of the words in the parameter's row.
 enum class AlgorithmChoice { automatic, ring, mesh, single_step, doubling, halving, incumbent };
 

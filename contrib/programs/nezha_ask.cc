@@ -169,12 +169,13 @@ void print(const nezha::Rule& rule, const nezha::RailNames& names) {
 
 int table(const char* path) {
   std::FILE* const file = std::fopen(path, "re");
-  if (file == nullptr) {
+  std::string text(nezha::TableFile::kMostBytes + 1, '\0');
+  if (file != nullptr) text.resize(std::fread(text.data(), 1, text.size(), file));
+  if (file == nullptr || std::ferror(file) != 0) {
     std::fprintf(stderr, "nezha_ask: %s: %s\n", path, std::strerror(errno));
+    if (file != nullptr) std::fclose(file);
     return 1;
   }
-  std::string text(nezha::TableFile::kMostBytes + 1, '\0');
-  text.resize(std::fread(text.data(), 1, text.size(), file));
   std::fclose(file);
   nezha::TableFile table;
   if (const nezha::Status status = nezha::parse_table(text, table); !status.ok()) {

@@ -34,7 +34,7 @@ std::string kind(const nezha_param_t& row) {
     case NEZHA_PARAM_INT:
       return "a number from " + std::to_string(row.min) + " to " + std::to_string(row.max);
     case NEZHA_PARAM_SIZE:
-      return "bytes, from " + nezha::size_text(row.min) + " to " + nezha::size_text(row.max);
+      return std::string(row.min > 0 ? "0 or " : "") + "bytes, from " + nezha::size_text(row.min) + " to " + nezha::size_text(row.max);
     case NEZHA_PARAM_CHOICE:
       return std::string("one of ") + row.choices;
     default:

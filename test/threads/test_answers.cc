@@ -9,6 +9,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "../unit/small_files.h"
 #include "kinds.h"
 
 namespace nezha::test {
@@ -225,6 +226,22 @@ TEST(Rails, UnknownNamesAreToldOnce) {
   ASSERT_TRUE(team.start());
   expect_it_works(ranks, team);
   EXPECT_EQ(helps_of(ranks.at(0), "no such rail").size(), 2u) << "told again";
+}
+
+TEST(Trace, OnAFullDiskIsToldOnce) {
+  const std::string path = testing::TempDir() + "nezha-trace-" + std::to_string(getpid());
+  {
+    const SmallFiles full(10);
+    Ranks ranks(2, {{"single_node", "2"}, {"trace", path}});
+    nezha_engine_ending(ranks.at(0).engine());
+    const std::vector<HelpText> helps = helps_of(ranks.at(0), "trace ends");
+    ASSERT_EQ(helps.size(), 1u);
+    EXPECT_EQ(helps[0].arguments[1], path + " cannot be written any more: File too large");
+    nezha_engine_ending(ranks.at(0).engine());
+    EXPECT_EQ(helps_of(ranks.at(0), "trace ends").size(), 1u);
+    EXPECT_TRUE(helps_of(ranks.at(1), "trace ends").empty()) << "rank 0 writes";
+  }
+  unlink(path.c_str());
 }
 
 TEST(Rails, WithoutAnyTheReasonIsTold) {

@@ -215,6 +215,7 @@ TEST(TableFile, ARuleThatIsNotSoundIsRefused) {
       {R"({"alg": "auto"})", "8: alg takes one of ring, mesh, single_step, doubling, halving, incumbent, not \"auto\""},
       {R"({"alg": "ring", "rails": "two"})", "25: rails takes one of one, all, or a list of names, not \"two\""},
       {R"({"alg": "ring", "chunk": 262145})", "25: a whole number from 0 to 262144 is needed"},
+      {R"({"alg": "ring", "chunk": 1})", "25: a chunk has 512 bytes at least, or 0"},
       {R"({"alg": "ring", "calls": 1.5})", "25: a whole number from 0 to 18446744073709551615 is needed"},
       {R"({"alg": "ring", "msg_size_min": 1000})", "32: msg_size_min is 0 or a power of two, not 1000"},
       {R"({"alg": "ring", "msg_size_min": 281474976710656})", "32: a whole number from 0 to 140737488355328 is needed"},

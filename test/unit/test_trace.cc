@@ -10,6 +10,8 @@
 #include <fstream>
 #include <sstream>
 
+#include "small_files.h"
+
 namespace nezha {
 namespace {
 
@@ -43,7 +45,7 @@ class TraceTest : public ::testing::Test {
     trace_->call(began, bytes, 4, way, {}, {bytes});
   }
   std::vector<std::string> lines() {
-    trace_->write(trace_->take());
+    EXPECT_TRUE(trace_->write(trace_->take()).ok());
     std::ifstream file(path_);
     std::vector<std::string> found;
     for (std::string line; std::getline(file, line);) found.push_back(line);
@@ -110,12 +112,20 @@ TEST_F(TraceTest, TheFileIsBounded) {
   const std::string long_text(3000, 'x');
   for (int i = 0; i < 20000; ++i) {
     trace_->lane("lost", "a", "b", long_text);
-    trace_->write(trace_->take());
+    ASSERT_TRUE(trace_->write(trace_->take()).ok());
   }
   struct stat info {};
   ASSERT_EQ(stat(path_.c_str(), &info), 0);
   EXPECT_LT(info.st_size, 33 << 20);
   EXPECT_EQ(lines().back(), R"({"kind":"full","t":0.000})");
+}
+
+TEST_F(TraceTest, AFullDiskIsToldOnce) {
+  const SmallFiles full(1000);
+  trace_->lane("lost", "a", "b", std::string(2000, 'x'));
+  EXPECT_EQ(trace_->write(trace_->take()).text(), path_ + " cannot be written any more: File too large");
+  trace_->lane("lost", "a", "b", "more");
+  EXPECT_TRUE(trace_->write(trace_->take()).ok());
 }
 
 TEST_F(TraceTest, AFileThatCannotBeMadeIsReported) {

@@ -189,6 +189,10 @@ TEST(Params, BadTextChangesNothingAndSaysWhatIsAllowed) {
     }
   }
   Handle handle;
+  EXPECT_EQ(handle.set("chunk", "1"), NEZHA_ERR_PARAM);
+  EXPECT_EQ(handle.why(), "chunk takes 0 or bytes from 512 to 256k (k, m, g: powers of 1024), not \"1\"");
+  EXPECT_EQ(handle.set("chunk", "512"), NEZHA_OK);
+  EXPECT_EQ(handle.set("chunk", "0"), NEZHA_OK);
   ASSERT_EQ(handle.set("share", "eth0:2"), NEZHA_OK);
   ASSERT_EQ(handle.set("timeout", "7"), NEZHA_OK);
   EXPECT_EQ(handle.set("share", "eth1:1,eth1:2"), NEZHA_ERR_PARAM);

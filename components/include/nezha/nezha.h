@@ -32,7 +32,7 @@ typedef struct nezha_param {
     const char *name; /* without the coll_nezha_ prefix */
     nezha_param_type_t type;
     const char *fallback; /* the default, as text */
-    long long min, max;   /* INT and SIZE only */
+    long long min, max;   /* INT and SIZE only; a SIZE with min > 0 also takes 0: Nezha chooses */
     const char *choices;
     int level;   /* 1..9 as in MPI_T: 1-3 user, 4-6 tuner, 7-9 developer */
     int decides; /* 1: rank 0's value counts for the whole communicator */

@@ -117,6 +117,6 @@ def _way(word, sweep):
         raise CommandError(f"--ways {word}: {_WAYS.replace(',', ', ')} are allowed, mesh, halving and ring with a chunk, as in "
                            "ring:64k, and all but incumbent by one rail, as in ring@tcp/eth1")
     size = parse_size(chunk) if colon else 0
-    if size > 256 << 10:
-        raise CommandError(f"--ways {word}: chunks have 256k at most")
+    if colon and not 512 <= size <= 256 << 10:
+        raise CommandError(f"--ways {word}: chunks have 512 bytes to 256k")
     return sweep.Way(name, size, rail)

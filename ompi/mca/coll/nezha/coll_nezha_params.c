@@ -25,7 +25,8 @@ static void describe_type(const nezha_param_t *row, char *text, size_t size)
             snprintf(text, size, "integer, %lld to %lld", row->min, row->max);
             break;
         case NEZHA_PARAM_SIZE:
-            snprintf(text, size, "bytes, %lld to %lld, also with k, m or g", row->min, row->max);
+            snprintf(text, size, "%sbytes, %lld to %lld, also with k, m or g", row->min > 0 ? "0 or " : "", row->min,
+                     row->max);
             break;
         case NEZHA_PARAM_CHOICE:
             snprintf(text, size, "one of %s", row->choices);
