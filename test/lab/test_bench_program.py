@@ -170,7 +170,7 @@ class Programs(OnTheLab):
                             (["--from", "3"], "--from is about a program's run"), (["stray"], "'stray': only --program")):
             with self.subTest(words=words):
                 done = self.run_bench(*words)
-                self.assertEqual(done.returncode, 1)
+                self.assertEqual(done.returncode, 2)
                 self.assertIn(text, done.stderr)
                 self.assertNotIn("Traceback", done.stderr)
 

@@ -219,7 +219,7 @@ class Comparison(OnTheLab):
                             (["--competitors", "nezha,nezha-other"], "nezha-other is of another build: --against says which")):
             with self.subTest(words=words):
                 done, _ = self.bench(*words)
-                self.assertEqual(done.returncode, 1)
+                self.assertEqual(done.returncode, 2)
                 self.assertIn(text, done.stderr)
                 self.assertNotIn("Traceback", done.stderr)
 

@@ -5,11 +5,18 @@ import argparse
 import os
 import shutil
 import subprocess
+import sys
+import tempfile
 import unittest
 
+from bench_case import TOP
 from command_case import COMMAND, MANUAL, CommandCase
+from lab_case import PYTHON_DIR
 
+from nezha_bench.excerpt import excerpt
 from nezha_command import cli, letters
+
+LEARNED = os.path.join(TOP, "test", "tables", "learned.json")
 
 
 def subcommands():
@@ -39,6 +46,65 @@ class Help(CommandCase):
         self.nezha(status=2)
         self.nezha("no-such", status=2)
 
+    def test_what_is_no_subcommand(self):
+        done = subprocess.run([COMMAND, "raisl"], capture_output=True, text=True, check=False)
+        self.assertIn("choose from 'rails', 'doctor'", done.stderr)
+        self.assertNotIn("on-node", done.stderr)
+
+    def test_wrong_arguments_of_subcommands(self):
+        for words, text in ((["bench", "--rounds", "0"], "1 or more is allowed"), (["bench", "--time", "nan"], "0 or more is allowed"),
+                            (["bench", "--sizes", "4,x"], "size 'x'"), (["tune", "t", "--rounds", "0"], "1 or more is allowed"),
+                            (["tune", "t", "--sizes", "3K"], "size 3072: powers of two are allowed"),
+                            (["tune", "t", "--ways", "rings"], "--ways rings"), (["table", "show", "a", "b"], "show takes 1 file"),
+                            (["tune", "t", "--ways", "single_step", "--sizes", "1M"], "no way of single_step is possible"),
+                            (["rails", "--launcher", "srun 'a"], "--launcher srun 'a: No closing quotation"),
+                            (["doctor", "--port", "99999"], "'99999': 1 to 65535 is allowed")):
+            with self.subTest(words=words), tempfile.TemporaryDirectory() as place:
+                done = subprocess.run([COMMAND, *words], capture_output=True, text=True, check=False, cwd=place, stdin=subprocess.DEVNULL)
+                self.assertEqual(done.returncode, 2, done.stderr)
+                self.assertIn(text, done.stderr)
+                self.assertNotIn("Traceback", done.stderr)
+
+    def test_standard_output_that_is_full(self):
+        """Whether it is told at once or when Python ends."""
+        for words in (["table", "check", LEARNED], ["table", "show", LEARNED, "--json"]):
+            for unbuffered in "", "1":
+                with self.subTest(words=words, unbuffered=unbuffered), open("/dev/full", "w", encoding="utf-8") as full:
+                    done = subprocess.run([COMMAND, *words], stdout=full, stderr=subprocess.PIPE, text=True, check=False,
+                                          env={**os.environ, "PYTHONUNBUFFERED": unbuffered})
+                    self.assertEqual(done.stderr, "nezha table: output cannot be written: No space left on device\n")
+                    self.assertEqual(done.returncode, 3)
+
+    def test_standard_output_of_those_in_contrib_that_is_full(self):
+        script = ("import sys; from nezha_lab.leaving import exit_status; sys.exit(exit_status('bench', lambda: print('a') or 0))")
+        with open("/dev/full", "w", encoding="utf-8") as full:
+            done = subprocess.run([sys.executable, "-c", script], stdout=full, stderr=subprocess.PIPE, text=True, check=False,
+                                  env={**os.environ, "PYTHONPATH": PYTHON_DIR})
+        self.assertEqual((done.returncode, done.stderr), (1, "bench: output cannot be written: No space left on device\n"))
+
+    def test_a_reader_that_has_gone(self):
+        read, write = os.pipe()
+        os.close(read)
+        done = subprocess.run([COMMAND, "table", "check", LEARNED], stdout=write, stderr=subprocess.PIPE, text=True, check=False)
+        os.close(write)
+        self.assertEqual((done.returncode, done.stderr), (0, ""))
+
+    def test_the_beginning_of_what_a_launcher_says(self):
+        with tempfile.TemporaryDirectory() as place:
+            launcher = os.path.join(place, "launcher")
+            with open(launcher, "w", encoding="ascii") as file:
+                file.write("#!/bin/sh\nfor i in $(seq 400); do echo line $i; done >&2\nexit 1\n")
+            os.chmod(launcher, 0o755)
+            done = subprocess.run([COMMAND, "rails", "--launcher", launcher], capture_output=True, text=True, check=False)
+        self.assertRegex(done.stderr, "no node has answered: line 1 line 2 .*letters are left out here.* line 399 line 400\n$")
+        self.assertEqual(done.returncode, 3)
+
+    def test_what_a_node_says_does_not_name_how_it_was_asked(self):
+        done = subprocess.run([COMMAND, "rails", "--launcher", "env nezha_no_such=1 false"], capture_output=True, text=True, check=False)
+        self.assertNotIn("on-node", done.stderr)
+        done = subprocess.run([COMMAND, "on-node", "probe", "x"], capture_output=True, text=True, check=False)
+        self.assertRegex(done.stderr, r"^nezha on \S+: 'x' is nothing that nezha has packed")
+
     def test_help_needs_no_packages(self):
         done = subprocess.run(["/usr/bin/python3", "-S", COMMAND, "--help"], capture_output=True, text=True, check=False)
         self.assertEqual((done.returncode, done.stderr), (0, ""))
@@ -49,6 +115,16 @@ class Help(CommandCase):
         packages = os.path.join(os.path.dirname(COMMAND), "..", "share", "nezha", "python")
         self.assertTrue(os.listdir(packages))
         self.assertEqual([name for _, folders, _ in os.walk(packages) for name in folders if name == "__pycache__"], [])
+
+
+class Excerpts(unittest.TestCase):
+    def test_lines_that_tell_something_once(self):
+        self.assertEqual(excerpt("-----\nNo such host: a\n\nNo such host: a\n=====\nbye  \n"), "No such host: a\nbye")
+
+    def test_too_much(self):
+        text = excerpt("\n".join(f"line {number}" for number in range(1000)), 200)
+        self.assertRegex(text, r"(?s)^line 0\nline 1\n.*\n\[\d+ letters are left out here\]\n.*\nline 999$")
+        self.assertLess(len(text), 260)
 
 
 class Manual(unittest.TestCase):

@@ -183,7 +183,7 @@ class Commands(Place):
     def test_a_sweep_that_fails_late(self):
         options = cli.build_parser().parse_args(["tune", self.path, "--ways", "mesh", "--sizes", "1K"])
         options.mpirun = []
-        sweep = mock.Mock(rounds=2, ranks=4, nodes=2, results=lambda: {1024: [(Way("mesh"), 1e-4)]},
+        sweep = mock.Mock(rounds=2, ranks=4, nodes=2, times={1024: {Way("mesh"): []}}, results=lambda: {1024: [(Way("mesh"), 1e-4)]},
                           run=mock.Mock(side_effect=BenchError("mesh failed with status 1")))
         with (kept_in(self.directory) as kept, mock.patch("nezha_command.sweep.Sweep", return_value=sweep),
               mock.patch("nezha_command.cluster.Cluster")):

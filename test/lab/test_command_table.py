@@ -39,7 +39,10 @@ class Table(CommandCase):
 
     def test_show_for_scripts(self):
         found = json.loads(self.nezha("table", "show", LEARNED, "--json"))["communicators"]
-        self.assertEqual([entry["ranks"] for entry in found], [["4", "4"], ["5", "inf"]])
+        self.assertEqual([entry["ranks"] for entry in found], [[4, 4], [5, None]])
+        for rule in (rule for entry in found for rule in entry["rules"]):
+            self.assertEqual([type(rule[name]) for name in ("first", "calls")], [int, int])
+            self.assertIn(type(rule["last"]), (int, type(None)))
         self.assertEqual(found[0]["rules"][0]["measured"][1], {"way": "incumbent", "us": 702.0})
 
     def test_check(self):
@@ -57,6 +60,16 @@ class Table(CommandCase):
     def test_one_sound_and_one_refused(self):
         text = self.nezha("table", "check", LEARNED, self.changed(('"nezha"', '"tuned"')), status=1)
         self.assertRegex(text, "learned.json is sound\n.*changed.json is refused: ")
+
+    def test_all_are_checked(self):
+        """Also those behind one that cannot be read."""
+        refused = self.changed(('"nezha"', '"tuned"'))
+        lines = self.nezha("table", "check", "/nonexistent", refused, LEARNED, status=3).splitlines()
+        self.assertRegex(lines[0], "^/nonexistent could not be checked: ")
+        self.assertRegex(lines[1], "changed.json is refused: ")
+        self.assertEqual(lines[2], f"{LEARNED} is sound")
+        found = json.loads(self.nezha("table", "check", "/nonexistent", refused, LEARNED, "--json", status=3))
+        self.assertEqual((list(found["unread"]), list(found["refused"])), (["/nonexistent"], [refused]))
 
     def test_alike(self):
         self.assertEqual(self.nezha("table", "diff", LEARNED, self.changed(("446000", "445000"))), "They choose alike.\n")
@@ -83,7 +96,7 @@ class Table(CommandCase):
         self.assertIn("5 and more ranks 1M and more ring mesh", plain(self.nezha("table", "diff", LEARNED, path, status=1)))
 
     def test_wrong_arguments(self):
-        self.nezha("table", "diff", LEARNED, status=3)
+        self.nezha("table", "diff", LEARNED, status=2)
         self.nezha("table", "show", "/nonexistent", status=3)
 
     def test_a_directory_is_told(self):

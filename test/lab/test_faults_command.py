@@ -89,7 +89,7 @@ class Command(unittest.TestCase):
     def test_wrong_arguments(self):
         command = os.path.join(TOP, "contrib", "faults")
         done = subprocess.run([sys.executable, command, "--cases", "earthquake"], capture_output=True, text=True)
-        self.assertEqual(done.returncode, 1)
+        self.assertEqual(done.returncode, 2)
         self.assertIn("case 'earthquake': silent, carrier", done.stderr)
 
 

@@ -7,7 +7,7 @@ import dataclasses
 from nezha_lab import Lab, awake
 from nezha_lab.spec import LabSpec, bits_per_second
 
-from .errors import BenchError
+from .errors import BenchUsage
 
 
 @dataclasses.dataclass(frozen=True)
@@ -61,5 +61,5 @@ def presets(text):
     names = list(PRESETS) if text == "all" else text.split(",")
     for name in names:
         if name not in PRESETS:
-            raise BenchError(f"case '{name}': {', '.join(PRESETS)} and all are allowed")
+            raise BenchUsage(f"case '{name}': {', '.join(PRESETS)} and all are allowed")
     return [PRESETS[name] for name in names]

@@ -8,7 +8,7 @@ import shlex
 from .cases import Case, PRESETS, presets
 from .competitors import (ALL, GLOO, NEZHA, NEZHA_OTHER, NEZHA_THREADS, ON_A_LAB, ONE, USUAL, WITH_COMPONENT, Effort,
                           Programs, component_of_build)
-from .errors import BenchError
+from .errors import BenchUsage
 from .sizes import QUICK_SIZES, parse_sizes
 
 
@@ -16,7 +16,7 @@ def cases(options):
     shape = options.nodes or options.rails or options.node_rates or options.unshaped
     if options.cases:
         if shape:
-            raise BenchError("--cases names whole clusters: --nodes, --rail, --node-rate and --unshaped are not allowed beside it")
+            raise BenchUsage("--cases names whole clusters: --nodes, --rail, --node-rate and --unshaped are not allowed beside it")
         return presets(options.cases)
     if not shape:
         return [PRESETS["1+1"]]
@@ -41,11 +41,11 @@ def wanted(options, case):
         names.append(NEZHA_OTHER)
     for name in names:
         if name not in ON_A_LAB:
-            raise BenchError(f"competitor '{name}': {', '.join(ON_A_LAB)} are allowed")
+            raise BenchUsage(f"competitor '{name}': {', '.join(ON_A_LAB)} are allowed")
     if NEZHA_OTHER in (options.subject, *names) and not options.against:
-        raise BenchError(f"{NEZHA_OTHER} is of another build: --against says which")
+        raise BenchUsage(f"{NEZHA_OTHER} is of another build: --against says which")
     if GLOO in (options.subject, *names) and options.program:
-        raise BenchError(f"competitor '{GLOO}': it runs no MPI program, --program is not allowed with it")
+        raise BenchUsage(f"competitor '{GLOO}': it runs no MPI program, --program is not allowed with it")
     if options.subject not in WITH_COMPONENT and not options.competitors:
         names.remove(NEZHA)
     if len(case.rails) == 1 and ONE in names and ALL in names:
@@ -67,9 +67,9 @@ def command(options):
     try:
         words = shlex.split(options.program)
     except ValueError as error:
-        raise BenchError(f"--program {options.program}: {error}") from None
+        raise BenchUsage(f"--program {options.program}: {error}") from None
     if not words:
-        raise BenchError("--program: a command line is needed")
+        raise BenchUsage("--program: a command line is needed")
     return words + options.words
 
 
@@ -91,17 +91,17 @@ def check_together(options, default):
 
     given = among(_OF_SIZES if options.program is not None else _OF_PROGRAMS)
     if given and options.program is not None:
-        raise BenchError(f"{_option(given[0])} is about our own program's sizes: it is not allowed beside --program")
+        raise BenchUsage(f"{_option(given[0])} is about our own program's sizes: it is not allowed beside --program")
     if "words" in given:
-        raise BenchError(f"'{options.words[0]}': only --program takes words without an option before them, after --")
+        raise BenchUsage(f"'{options.words[0]}': only --program takes words without an option before them, after --")
     if given:
-        raise BenchError(f"{_option(given[0])} is about a program's run: it is allowed beside --program only")
+        raise BenchUsage(f"{_option(given[0])} is about a program's run: it is allowed beside --program only")
     for name in among(_NOT_LEARNING) if options.learning else ():
-        raise BenchError(f"--learning shows Nezha alone, in launches of its own kind: {_option(name)} is not used with it")
+        raise BenchUsage(f"--learning shows Nezha alone, in launches of its own kind: {_option(name)} is not used with it")
     for name in among(_NOT_OSU) if options.osu else ():
-        raise BenchError(f"--osu replaces our own program: {_option(name)} is not used with it")
+        raise BenchUsage(f"--osu replaces our own program: {_option(name)} is not used with it")
     if options.time is not None and options.iterations is not None:
-        raise BenchError("--iterations is in the place of a time: --time is not used with it")
+        raise BenchUsage("--iterations is in the place of a time: --time is not used with it")
 
 
 def _option(name):

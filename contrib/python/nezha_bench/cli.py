@@ -8,6 +8,7 @@ import sys
 from nezha_lab.leaving import EXIT_UNAVAILABLE, exit_status, leave_on_signals
 
 from . import choices, summary
+from .arguments import more_than_0, positive, seconds
 from .cases import PRESETS
 from .competitors import NEZHA, ON_A_LAB, USUAL
 from .errors import BenchError
@@ -37,7 +38,7 @@ result is checked.
 The cases: {', '.join(PRESETS)}.
 
 Times are osu_allreduce's: each rank's average over the calls, averaged over the ranks, a barrier between calls.
-Exit status: 3 when a column turned out not to be about Nezha; 77 when this machine cannot run a lab."""
+Exit status: 1 when something failed; 2 for wrong arguments; 3 when a column turned out not to be about Nezha; 77 when this machine cannot run a lab."""
 
 
 def build_parser():
@@ -45,16 +46,16 @@ def build_parser():
     add = parser.add_argument
     where = parser.add_argument_group("cluster")
     where.add_argument("--cases", metavar="LIST", help="named clusters, or all; default 1+1, or what the next three say")
-    where.add_argument("--nodes", type=_positive, metavar="N", help="default 4")
+    where.add_argument("--nodes", type=positive, metavar="N", help="default 4")
     where.add_argument("--rail", action="append", dest="rails", metavar="RATE", help="once per rail; default 1gbit twice")
     where.add_argument("--node-rate", action="append", default=[], dest="node_rates", metavar="NODE:RAIL:RATE")
     where.add_argument("--unshaped", action="store_true", help="rails without a rate: what the processor allows")
     add("--sizes", metavar="LIST", help="4,1K,64M or 4:64M, the powers of two between (the default)")
-    add("--rounds", type=_positive, metavar="N", help="default 15")
-    add("--time", type=_more_than_0, metavar="SECONDS", help="per size and launch; default 0.25")
-    add("--iterations", type=_positive, metavar="N", help="calls per size and launch, instead of a time")
+    add("--rounds", type=positive, metavar="N", help="default 15")
+    add("--time", type=more_than_0, metavar="SECONDS", help="per size and launch; default 0.25")
+    add("--iterations", type=positive, metavar="N", help="calls per size and launch, instead of a time")
     add("--warmup", type=int, metavar="N", help="calls before them; default: a fifth of the time, 20 at least")
-    add("--patience", type=_seconds, default=0.0, metavar="SECONDS", help="for so long after the last round, sizes of which a "
+    add("--patience", type=seconds, default=0.0, metavar="SECONDS", help="for so long after the last round, sizes of which a "
         "virtual machine's host left too few measurements calm are measured again; default 0")
     add("--quick", action="store_true", help=f"5 rounds, 0.1 s, sizes {QUICK_SIZES}")
     add("--in-place", action="store_true", help="MPI_IN_PLACE")
@@ -71,9 +72,9 @@ def build_parser():
     add("--program", metavar="COMMAND", help="instead of sizes: this MPI program, one process per node, from where bench is "
         "started, under each competitor but gloo; default 3 rounds. Its standard output's lines 'iteration N' are counted")
     add("words", nargs="*", default=[], metavar="WORD", help="after --: further words of COMMAND, as they are")
-    add("--from", type=_seconds, dest="since", metavar="SECONDS", help="with --program: its calls and iterations count from then "
+    add("--from", type=seconds, dest="since", metavar="SECONDS", help="with --program: its calls and iterations count from then "
         "on, in seconds after its start")
-    add("--limit", type=_more_than_0, metavar="SECONDS", help="with --program: a run that takes longer is ended; default 3600")
+    add("--limit", type=more_than_0, metavar="SECONDS", help="with --program: a run that takes longer is ended; default 3600")
     add("--cores", metavar="LIST", help="compares Nezha without threads with Nezha with a thread per rail on these cores "
         "(RAIL=CORES;..., as coll_nezha_rail_cores has it; empty: those near the interface)")
     add("--nezha-mca", nargs=2, action="append", default=[], metavar=("KEY", "VALUE"), help="a parameter for Nezha's job")
@@ -84,27 +85,6 @@ def build_parser():
     add("--json", type=replaceable, metavar="FILE", help="everything, with the raw values of every round")
     add("--picture", type=picture, metavar="FILE", help="a .png, .svg or .pdf; with several cases their names are added")
     return parser
-
-
-def _positive(text):
-    number = int(text)
-    if number < 1:
-        raise argparse.ArgumentTypeError(f"'{text}': 1 or more is allowed")
-    return number
-
-
-def _seconds(text):
-    seconds = float(text)
-    if not 0 <= seconds < float("inf"):
-        raise argparse.ArgumentTypeError(f"'{text}': 0 or more is allowed")
-    return seconds
-
-
-def _more_than_0(text):
-    seconds = _seconds(text)
-    if seconds == 0:
-        raise argparse.ArgumentTypeError(f"'{text}': more than 0 is allowed")
-    return seconds
 
 
 def main(arguments=None):

@@ -9,7 +9,7 @@ from nezha_lab.leaving import EXIT_INTERRUPTED
 
 from . import choices, document, files, instructions, learning_table, memory, progress, rounds, summary, table
 from .competitors import LABELS, NEZHA, Launcher
-from .errors import EXIT_INVALID, UNWRITTEN, BenchError
+from .errors import EXIT_INVALID, UNWRITTEN, BenchError, BenchUsage
 
 _VALGRIND_SECONDS = 120.0
 
@@ -69,7 +69,7 @@ def _check_picture(path):
     try:
         files.picture(path)
     except argparse.ArgumentTypeError as error:
-        raise BenchError(f"--picture: {error}") from None
+        raise BenchUsage(f"--picture: {error}") from None
 
 
 def in_turn(cases, json_path, kind, measure, summarise, show, draw=lambda case, result: True):

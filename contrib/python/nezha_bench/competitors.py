@@ -4,7 +4,7 @@
 import dataclasses
 import os
 
-from .errors import BenchError
+from .errors import BenchError, BenchUsage
 from .sizes import size_text
 
 NEZHA, NEZHA_ONE, NEZHA_THREADS, NEZHA_OTHER = "nezha", "nezha-one", "nezha-threads", "nezha-other"
@@ -73,7 +73,7 @@ def component_of_build(directory):
     for place in places:
         if has_component(place):
             return place
-    raise BenchError(f"--against {directory}: there is no mca_coll_nezha.so in {' or '.join(places)}: a directory made by "
+    raise BenchUsage(f"--against {directory}: there is no mca_coll_nezha.so in {' or '.join(places)}: a directory made by "
                      "contrib/build, or the one that the component lies in, is allowed")
 
 

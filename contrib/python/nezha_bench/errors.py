@@ -5,10 +5,16 @@
 EXIT_INVALID = 3
 
 
-# The status of wrong arguments; argparse's own.
-EXIT_USAGE = 2
 UNWRITTEN = "a file could not be written, see above"
 
 
 class BenchError(Exception):
-    pass
+    """status: what a command then ends with."""
+
+    status = 1
+
+
+class BenchUsage(BenchError):
+    """A wrong argument; the status is argparse's own."""
+
+    status = 2

@@ -13,6 +13,7 @@ import shutil
 from . import launch, stats
 from .competitors import NEZHA, Launcher
 from .errors import BenchError
+from .excerpt import excerpt
 
 SMALL, LARGE = 4 << 10, 4 << 20
 # Calls of the shorter and of the longer launch.
@@ -67,5 +68,5 @@ def counted(done):
     found = _COUNTED.search(done.words)
     if done.expired or done.status != 0 or found is None:
         why = "it took too long" if done.expired else f"status {done.status}"
-        raise BenchError(f"the launch under valgrind failed ({why}): {' '.join(done.words[-300:].split())}")
+        raise BenchError(f"the launch under valgrind failed ({why}): {' '.join(excerpt(done.words, 300).split())}")
     return int(found[1])

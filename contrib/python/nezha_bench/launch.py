@@ -10,9 +10,8 @@ import time
 from . import stolen
 from .competitors import GLOO
 from .errors import BenchError
+from .excerpt import excerpt
 from .output import OsuReader, read_json_line
-
-_TAIL = 2000
 
 
 @dataclasses.dataclass
@@ -98,7 +97,7 @@ def _take(found, launch, wanted, host, on_size):
 
 
 def _check(launch, sizes, done, arguments):
-    words = launch.words[-_TAIL:].strip()
+    words = excerpt(launch.words)
     if done.expired:
         raise BenchError(f"{launch.competitor} was ended: it took too long after size {max(launch.sizes, default=0)}\n{words}")
     if done.status != 0:

@@ -18,8 +18,9 @@ import time
 from . import launch, stolen
 from .competitors import WITH_COMPONENT, Effort, Launcher
 from .errors import BenchError
+from .excerpt import excerpt
 
-_TAIL = 4000
+_MOST = 4000
 _LINES = 20
 _ITERATION = re.compile(r"\biteration\b[ #:=]*(\d+)", re.IGNORECASE)
 # A row of Nezha's report: size, unit, calls that rails carried.
@@ -134,5 +135,5 @@ def failure(competitor, command, job, said):
         if found:
             rank = f"rank {found[1]} {what} {found[2]}"
             break
-    last = job.words[-_TAIL:].strip() or said.strip()
+    last = excerpt(job.words, _MOST) or said.strip()
     return f"the program failed under {competitor}: {rank}: {shlex.join(command)}\n{last}"

@@ -3,7 +3,7 @@
 
 import re
 
-from .errors import BenchError
+from .errors import BenchUsage
 
 QUICK_SIZES = "4,1K,16K,64K,256K,1M,4M,16M"
 
@@ -14,7 +14,7 @@ _SIZE = re.compile(r"([1-9][0-9]*)([KMG]?)", re.IGNORECASE)
 def parse_size(text):
     match = _SIZE.fullmatch(text.strip())
     if match is None:
-        raise BenchError(f"size '{text}': a number with nothing, K, M or G after it is allowed")
+        raise BenchUsage(f"size '{text}': a number with nothing, K, M or G after it is allowed")
     return int(match[1]) << _SHIFTS[match[2].upper()]
 
 
@@ -24,7 +24,7 @@ def parse_sizes(text):
         return sorted({parse_size(word) for word in text.split(",")})
     low, high = (parse_size(word) for word in text.split(":", 1))
     if low > high:
-        raise BenchError(f"sizes '{text}': the first is larger than the second")
+        raise BenchUsage(f"sizes '{text}': the first is larger than the second")
     sizes = []
     while low <= high:
         sizes.append(low)

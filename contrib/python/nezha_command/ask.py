@@ -50,18 +50,22 @@ def lanes(mine, theirs):
     return [(int(local), int(remote)) for _, local, remote in ask("lanes", *texts)] if all(texts) else []
 
 
+def _limit(text):
+    return None if text == "inf" else int(text)
+
+
 def table(path):
     """{"refused": reason} or {"communicators": [{"ranks": (least, most), "nodes": ..., "rules": [...]}]} of a table's file, as
-    the component's own parser has it; numbers without limit are "inf"."""
+    the component's own parser has it. All numbers are numbers, and a most without limit is None."""
     communicators = []
     for kind, *fields in ask("table", path):
         if kind == "refused":
             return {"refused": fields[0]}
         if kind == "communicator":
-            communicators.append({"ranks": fields[:2], "nodes": fields[2:], "rules": []})
+            communicators.append({"ranks": [*map(_limit, fields[:2])], "nodes": [*map(_limit, fields[2:])], "rules": []})
         elif kind == "rule":
             first, last, way, calls = fields
-            communicators[-1]["rules"].append({"first": int(first), "last": last, "way": way, "calls": int(calls),
+            communicators[-1]["rules"].append({"first": int(first), "last": _limit(last), "way": way, "calls": int(calls),
                                                "measured": [], "shares": {}})
         elif kind == "measured":
             communicators[-1]["rules"][-1]["measured"].append({"way": fields[0], "us": int(fields[1]) / 1000})

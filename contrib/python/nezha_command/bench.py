@@ -3,11 +3,12 @@
 
 import dataclasses
 
+from nezha_bench.arguments import more_than_0, positive
 from nezha_bench.files import picture, replaceable
 from nezha_lab.leaving import EXIT_INTERRUPTED
 
 from .cluster_options import add_sizes, effort_of, launch_options
-from .errors import FOUND, GOOD, CommandError
+from .errors import FOUND, GOOD, CommandError, of_bench
 
 _ABOUT = """\
 Measures MPI_Allreduce on this cluster with Nezha and without (coll_nezha_enable 0) in alternating launches of mpirun. Nezha
@@ -25,8 +26,8 @@ def add(verbs):
     parser = verbs.add_parser("bench", help="this cluster with Nezha and without, in alternating launches", description=_ABOUT)
     launch_options(parser)
     add_sizes(parser)
-    parser.add_argument("--time", type=float, default=0.25, metavar="SECONDS", help="per size and launch; default 0.25")
-    parser.add_argument("--rounds", type=int, default=9, metavar="N", help="default 9")
+    parser.add_argument("--time", type=more_than_0, default=0.25, metavar="SECONDS", help="per size and launch; default 0.25")
+    parser.add_argument("--rounds", type=positive, default=9, metavar="N", help="default 9")
     parser.add_argument("--json", type=replaceable, metavar="FILE", help="everything, with the raw values of every round; for nezha report")
     parser.add_argument("--picture", type=picture, metavar="FILE", help="a .png, .svg or .pdf")
     parser.set_defaults(run=run)
@@ -43,8 +44,6 @@ def run(options):
             from nezha_bench import picture as drawing
     except ModuleNotFoundError as error:
         raise CommandError(f"Python's module {error.name} is missing: install python3-{error.name}") from None
-    if options.rounds < 1:
-        raise CommandError(f"--rounds {options.rounds}: 1 or more is allowed")
     effort = effort_of(options, options.time)
     launcher = cluster.Launcher(effort, options.nezha_mca)
     try:
@@ -54,7 +53,7 @@ def run(options):
         measured.case = dataclasses.replace(measured.case, nodes=_ranks(measured))
         found = summary.summarise(measured)
     except BenchError as error:
-        raise CommandError(str(error)) from None
+        raise of_bench(error) from None
     # Files before the table, which a reader of our output may end, as head does.
     written = True
     if options.json:

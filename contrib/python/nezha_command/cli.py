@@ -2,10 +2,10 @@
 """The command line: a subcommand per module, each with add(verbs) and run(options), which returns the exit status."""
 
 import argparse
-import os
+import socket
 import sys
 
-from nezha_lab.leaving import EXIT_INTERRUPTED, leave_on_signals
+from nezha_lab.leaving import EXIT_INTERRUPTED, leave_on_signals, output_error
 
 from . import bench, doctor, installed, node, rails, report, table, tune
 from .errors import GOOD, UNABLE, CommandError
@@ -17,7 +17,7 @@ Looks at, tunes and measures Nezha, the component of Open MPI that carries MPI_A
 Exit status of all: 0 good; 1 something was found that is not as it should be; 2 wrong arguments; 3 the work could not
 be done."""
 
-_SUBCOMMANDS = (rails, doctor, tune, table, bench, report, node)
+_SUBCOMMANDS = (rails, doctor, tune, table, bench, report)
 
 
 def build_parser():
@@ -38,6 +38,8 @@ class _Verb(argparse.ArgumentParser):
 
 def main(arguments=None):
     arguments = sys.argv[1:] if arguments is None else arguments
+    if arguments[:1] == [node.VERB]:  # of a launcher, and in no help or error
+        return _run(f"nezha on {socket.gethostname()}", node.run, node.parser().parse_args(arguments[1:]))
     behind = []
     if "--" in arguments:
         at = arguments.index("--")
@@ -47,14 +49,24 @@ def main(arguments=None):
     if behind and not hasattr(options, "hostfile"):
         parser.error(f"nezha {options.verb}: nothing is allowed after --")
     options.mpirun = behind
+    return _run(f"nezha {options.verb}", options.run, options)
+
+
+def _run(name, run, options):
     leave_on_signals()
     try:
-        return options.run(options)
+        status = run(options)
+        sys.stdout.flush()
+        return status
     except KeyboardInterrupt:
         return EXIT_INTERRUPTED
-    except BrokenPipeError:  # the reader of our output has gone, as head does
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        return GOOD
     except CommandError as error:
-        print(f"nezha {options.verb}: {error}", file=sys.stderr)
-        return UNABLE
+        status, text = error.status, error
+    except OSError as error:
+        if not output_error(error):
+            raise
+        if isinstance(error, BrokenPipeError):  # the reader of our output has gone, as head does
+            return GOOD
+        status, text = UNABLE, f"output cannot be written: {error.strerror}"
+    print(f"{name}: {text}", file=sys.stderr)
+    return status

@@ -4,7 +4,7 @@
 from nezha_bench.errors import BenchError
 from nezha_bench.sizes import parse_sizes
 
-from .errors import CommandError
+from .errors import of_bench
 
 
 def launch_options(parser):
@@ -24,7 +24,5 @@ def effort_of(options, seconds=0.25):
     try:
         sizes = tuple(parse_sizes(options.sizes))
     except BenchError as error:
-        raise CommandError(str(error)) from None
-    if seconds <= 0:
-        raise CommandError(f"--time {seconds:g}: more than 0 is allowed")
+        raise of_bench(error) from None
     return Effort(sizes, seconds)

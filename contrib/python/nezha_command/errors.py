@@ -8,4 +8,17 @@ UNABLE = 3  # it could not do its work
 
 
 class CommandError(Exception):
-    """One sentence for the user: what failed, and what to do."""
+    """One sentence for the user: what failed, and what to do. status: what the command then ends with."""
+
+    status = UNABLE
+
+
+class UsageError(CommandError):
+    """Wrong arguments."""
+
+    status = USAGE
+
+
+def of_bench(error):
+    """The CommandError that tells of a BenchError."""
+    return (UsageError if error.status == USAGE else CommandError)(str(error))

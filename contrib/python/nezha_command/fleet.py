@@ -8,7 +8,9 @@ import subprocess
 import tempfile
 import threading
 
-from . import launch, letters
+from nezha_bench.excerpt import excerpt
+
+from . import launch, letters, node
 from .errors import CommandError
 
 _WORDS = 1500
@@ -20,7 +22,7 @@ Answers = collections.namedtuple("Answers", "by_node complaint")
 
 
 def ask(options, question, seconds=60, tries=3):
-    """{node: answer} of `question` (words for nezha on-node). A launcher now and then mixes what it passes on: the answers
+    """{node: answer} of `question` (words for node.py). A launcher now and then mixes what it passes on: the answers
     of several tries are put together. Raises CommandError when there is none at all."""
     messages = {}
     for _ in range(tries):
@@ -59,7 +61,7 @@ def _try(options, question, seconds):
     """({node: message}, what the launcher complained about)"""
     box, found = letters.Box(), {}
     with tempfile.TemporaryFile("w+", errors="replace") as errors:
-        job = subprocess.Popen([*launch.words(options), launch.COMMAND, "on-node", *question], env=launch.environment(),
+        job = subprocess.Popen([*launch.words(options), launch.COMMAND, node.VERB, *question], env=launch.environment(),
                                stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=errors, text=True, errors="replace",
                                start_new_session=True)
         expired, over = threading.Event(), threading.Event()
@@ -68,8 +70,8 @@ def _try(options, question, seconds):
             for line in job.stdout:
                 letter = box.take(line)
                 if letter:
-                    node, _, message = letter
-                    found[node] = message
+                    name, _, message = letter
+                    found[name] = message
                     if _is_all(found):
                         timer.cancel()
                         timer = _end_after(_ENOUGH, job, over)
@@ -78,7 +80,7 @@ def _try(options, question, seconds):
             timer.cancel()
             _end(job)
         errors.seek(0)
-        words = " ".join(errors.read().split())[-_WORDS:]
+        words = " ".join(excerpt(errors.read(), _WORDS).split())
     if expired.is_set():
         words = f"the launcher did not end within {seconds} s. {words}"
     return found, words if job.returncode != 0 and not over.is_set() else ""

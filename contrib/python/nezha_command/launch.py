@@ -7,7 +7,7 @@ import shutil
 import sys
 
 from . import job, ompi
-from .errors import CommandError
+from .errors import CommandError, UsageError
 
 COMMAND = os.path.realpath(sys.argv[0])
 
@@ -33,7 +33,10 @@ def is_silent(options):
 def words(options):
     """What starts one process on each node, to be followed by the program. Raises CommandError without a launcher."""
     if options.launcher:
-        command = shlex.split(options.launcher)
+        try:
+            command = shlex.split(options.launcher)
+        except ValueError as error:
+            raise UsageError(f"--launcher {options.launcher}: {error}") from None
     else:
         command = ["mpirun", *_one_each(options), *options.mpirun]
     if not command or shutil.which(command[0]) is None:

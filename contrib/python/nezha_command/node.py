@@ -1,11 +1,16 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """nezha on-node: what a launcher starts on each node, one process of which answers there."""
 
+import argparse
 import socket
 
 from nezha_doctor import facts, probe
 
 from . import ask, installed, job, letters, ompi, packed
+
+# Between the program's name and a question.
+VERB = "on-node"
+
 
 def rails():
     return {"nezha": installed.VERSION, **ask.rails(ompi.rail_parameters())}
@@ -20,11 +25,11 @@ def probed(*plan):
 QUESTIONS = {"rails": rails, "facts": facts.gather, "probe": probed}
 
 
-def add(verbs):
-    parser = verbs.add_parser("on-node")  # without a help text it is in no list
-    parser.add_argument("question", choices=QUESTIONS)
-    parser.add_argument("with_what", nargs="*")
-    parser.set_defaults(run=run)
+def parser():
+    found = argparse.ArgumentParser(prog=f"nezha on {socket.gethostname()}")
+    found.add_argument("question", choices=QUESTIONS)
+    found.add_argument("with_what", nargs="*")
+    return found
 
 
 def run(options):

@@ -6,7 +6,7 @@ import json
 from nezha_bench.sizes import size_text
 
 from . import ask, terminal
-from .errors import FOUND, GOOD, CommandError
+from .errors import FOUND, GOOD, UNABLE, CommandError, UsageError
 
 _ABOUT = """\
 Looks at what coll_nezha_table_save has written and coll_nezha_table reads (nezha-table(5)). The component's own parser reads it.
@@ -29,37 +29,54 @@ def add(verbs):
 def run(options):
     wanted = {"show": 1, "diff": 2}.get(options.what)
     if wanted and len(options.files) != wanted:
-        raise CommandError(f"{options.what} takes {wanted} file{'s' if wanted > 1 else ''}, not {len(options.files)}")
+        raise UsageError(f"{options.what} takes {wanted} file{'s' if wanted > 1 else ''}, not {len(options.files)}")
+    if options.what == "check":
+        return _check(options)
     tables = [ask.table(path) for path in options.files]
-    refused = [(path, table["refused"]) for path, table in zip(options.files, tables) if "refused" in table]
-    if options.what == "check" or refused:
-        return _check(options, refused)
+    refused = {path: table["refused"] for path, table in zip(options.files, tables) if "refused" in table}
+    if refused:
+        return _told(options, refused, {})
     return _show(tables[0], options) if options.what == "show" else _diff(*tables, options)
 
 
-def _check(options, refused):
-    if options.json:
-        print(json.dumps({"refused": dict(refused)}, indent=1))
-        return FOUND if refused else GOOD
-    reasons = dict(refused)
+def _check(options):
+    """All of them, whatever is the matter with one."""
+    refused, unread = {}, {}
     for path in options.files:
-        if path in reasons:
-            terminal.say(f"{path} is refused: {reasons[path]}", "bold red")
+        try:
+            found = ask.table(path)
+        except CommandError as error:
+            unread[path] = str(error)
+            continue
+        if "refused" in found:
+            refused[path] = found["refused"]
+    return _told(options, refused, unread)
+
+
+def _told(options, refused, unread):
+    """Shows the files that cannot be used and why, and, when they were to be checked, the others."""
+    if options.json:
+        print(json.dumps({"refused": refused, "unread": unread}, indent=1))
+    for path in options.files if not options.json else ():
+        if path in unread:
+            terminal.say(f"{path} could not be checked: {unread[path]}", "bold red")
+        elif path in refused:
+            terminal.say(f"{path} is refused: {refused[path]}", "bold red")
         elif options.what == "check":
             terminal.say(f"{path} is sound", "green")
-    return FOUND if refused else GOOD
+    return UNABLE if unread else FOUND if refused else GOOD
 
 
 def _range(low, high, text=str):
-    return text(low) if str(low) == str(high) else f"{text(low)} and more" if high == "inf" else f"{text(low)} to {text(high)}"
+    return text(low) if low == high else f"{text(low)} and more" if high is None else f"{text(low)} to {text(high)}"
 
 
 def _sizes(rule):
     """'64K' for a single size class, which goes to below the next power of two."""
     first, last = rule["first"], rule["last"]
-    if last != "inf" and int(last) + 1 == 2 * max(1, first):
+    if last is not None and last + 1 == 2 * max(1, first):
         return size_text(first)
-    return f"{size_text(first)} and more" if last == "inf" else f"{size_text(first)} to {size_text(int(last) + 1)}"
+    return f"{size_text(first)} and more" if last is None else f"{size_text(first)} to {size_text(last + 1)}"
 
 
 def _shape(entry):

@@ -4,11 +4,12 @@
 import contextlib
 import dataclasses
 
+from nezha_bench.arguments import more_than_0, positive
 from nezha_bench.files import replaceable
 
 from . import ask, rails, table, terminal
 from .cluster_options import launch_options
-from .errors import GOOD, UNABLE, CommandError
+from .errors import GOOD, UNABLE, CommandError, UsageError, of_bench
 
 _ABOUT = """\
 Measures MPI_Allreduce on this cluster by each way that Nezha knows, Open MPI's own among them, in alternating launches of
@@ -36,8 +37,8 @@ def add(verbs):
     parser.add_argument("--ways", metavar="LIST",
                         help=f"of {_WAYS.replace(',', ', ')}; any but the first two and the last with a chunk, as in ring:64k, and any "
                         "but the last by one rail alone, as in ring:64k@tcp/eth1; default all, and all by each rail alone")
-    parser.add_argument("--rounds", type=int, default=5, metavar="N", help="default 5")
-    parser.add_argument("--time", type=float, default=0.1, metavar="SECONDS", help="per size and launch; default 0.1")
+    parser.add_argument("--rounds", type=positive, default=5, metavar="N", help="default 5")
+    parser.add_argument("--time", type=more_than_0, default=0.1, metavar="SECONDS", help="per size and launch; default 0.1")
     parser.set_defaults(run=run)
 
 
@@ -48,9 +49,6 @@ def run(options):
         from . import cluster, sweep, table_file
     except ModuleNotFoundError as error:
         raise CommandError(f"Python's module {error.name} is missing: install python3-{error.name}") from None
-    for name, value in (("rounds", options.rounds), ("time", options.time)):
-        if value <= 0:
-            raise CommandError(f"--{name} {value:g}: more than 0 is allowed")
     table_file.check(options.file)  # before the time is spent
     try:
         sizes = _sizes(options.sizes)
@@ -60,13 +58,13 @@ def run(options):
                 progress.step("asking the nodes for their rails")
                 ways = _by_rail(ways, rails.common(options), options)
             found = sweep.Sweep(cluster.Cluster(options.mpirun), ways, sizes, options.time, options.nezha_mca)
+            lacking = [size for size in sizes if not found.times[size]]
+            if lacking:
+                raise UsageError(f"no way of {options.ways or _WAYS} is possible for vectors of {lacking[0]} bytes")
             with _kept(options.file, found, table_file):
                 found.run(options.rounds, progress.step)
     except BenchError as error:
-        raise CommandError(str(error)) from None
-    lacking = [size for size, measured in found.results().items() if not measured]
-    if lacking:
-        raise CommandError(f"no way of {options.ways or _WAYS} is possible for vectors of {lacking[0]} bytes")
+        raise of_bench(error) from None
     if not table_file.add(options.file, found.ranks, found.nodes, found.results()):
         return UNABLE
     table.show(ask.table(options.file))
@@ -86,12 +84,11 @@ def _kept(path, found, table_file):
 
 
 def _sizes(text):
-    from nezha_bench.errors import BenchError
     from nezha_bench.sizes import parse_sizes
     sizes = parse_sizes(text)
     odd = [size for size in sizes if size & (size - 1)]
     if odd:
-        raise BenchError(f"size {odd[0]}: powers of two are allowed, for a table goes by these")
+        raise UsageError(f"size {odd[0]}: powers of two are allowed, for a table goes by these")
     return sizes
 
 
@@ -100,7 +97,7 @@ def _by_rail(ways, names, options):
     if options.ways:
         for way in ways:
             if way.rail and way.rail not in names:
-                raise CommandError(f"--ways {way.text()}: the rails that every node has are {', '.join(names) or 'none'}")
+                raise UsageError(f"--ways {way.text()}: the rails that every node has are {', '.join(names) or 'none'}")
         return ways
     if len(names) < 2 or any(key == "coll_nezha_share" for key, _ in options.nezha_mca):
         return ways
@@ -114,9 +111,9 @@ def _way(word, sweep):
     name, colon, chunk = algorithm.partition(":")
     bad = (colon and name in ("single_step", "doubling", sweep.INCUMBENT)) or (at and (not rail or name == sweep.INCUMBENT))
     if name not in sweep.LARGEST or bad:
-        raise CommandError(f"--ways {word}: {_WAYS.replace(',', ', ')} are allowed, mesh, halving and ring with a chunk, as in "
+        raise UsageError(f"--ways {word}: {_WAYS.replace(',', ', ')} are allowed, mesh, halving and ring with a chunk, as in "
                            "ring:64k, and all but incumbent by one rail, as in ring@tcp/eth1")
     size = parse_size(chunk) if colon else 0
     if colon and not 512 <= size <= 256 << 10:
-        raise CommandError(f"--ways {word}: chunks have 512 bytes to 256k")
+        raise UsageError(f"--ways {word}: chunks have 512 bytes to 256k")
     return sweep.Way(name, size, rail)

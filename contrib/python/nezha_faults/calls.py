@@ -9,11 +9,11 @@ import threading
 import time
 
 from nezha_bench.errors import BenchError
+from nezha_bench.excerpt import excerpt
 from nezha_bench.output import read_json_line
 
 Call = collections.namedtuple("Call", "start end nezha")
 
-_TAIL = 2000
 _SETTLED = 6
 NEARLY = 0.95  # of a speed is as good as reaching it
 
@@ -70,7 +70,7 @@ class CallJob:
             if condition(self.calls):
                 return
         how = "ended" if self._ended is not None else f"took more than {seconds:g} s"
-        raise BenchError(f"the job {how} before {what}\n{self.log()[-_TAIL:]}")
+        raise BenchError(f"the job {how} before {what}\n{excerpt(self.log())}")
 
     def more(self, count, seconds=60):
         """Waits for so many further calls and returns them."""

@@ -10,7 +10,8 @@ from nezha_lab import Lab, awake
 from nezha_lab.leaving import exit_status, leave_on_signals
 
 from nezha_bench import document, files
-from nezha_bench.errors import UNWRITTEN, BenchError
+from nezha_bench.arguments import more_than_0, numbers, positive
+from nezha_bench.errors import UNWRITTEN, BenchError, BenchUsage
 
 from . import flood, others, rate, rounds, soak, table
 from .calls import CallJob
@@ -34,7 +35,8 @@ Breaks rails of an emulated cluster under a running job that checks every elemen
                    reach the others over it
   flood            strangers who connect and say the wrong thing: throughput beside that without them
 
-4 nodes, 1 + 1 Gbit/s (4 x 0.25 for three-of-four), vectors of 16 MiB. Exit status 77: this machine cannot run a lab."""
+4 nodes, 1 + 1 Gbit/s (4 x 0.25 for three-of-four), vectors of 16 MiB. Exit status: 1 when something
+failed; 2 for wrong arguments; 77 when this machine cannot run a lab."""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -59,10 +61,10 @@ def build_parser():
     parser = argparse.ArgumentParser(prog="faults", description=_ABOUT, formatter_class=argparse.RawDescriptionHelpFormatter)
     add = parser.add_argument
     add("--cases", metavar="LIST", default=",".join(_CASES), help=f"of {', '.join(_CASES)}; default all")
-    add("--rounds", type=int, default=12, metavar="N", help="faults of each kind; default 12")
-    add("--soak-seconds", type=float, default=60, metavar="S", help="default 60")
+    add("--rounds", type=positive, default=12, metavar="N", help="faults of each kind; default 12")
+    add("--soak-seconds", type=more_than_0, default=60, metavar="S", help="default 60")
     add("--seed", type=int, default=1, metavar="N", help="of the soak's faults")
-    add("--flood-rates", default="1000,10000", metavar="LIST", help="connections a second; default 1000,10000")
+    add("--flood-rates", type=numbers, default="1000,10000", metavar="LIST", help="connections a second; default 1000,10000")
     add("--alone", action="store_true", help="without Open MPI and Gloo")
     add("--nezha-mca", nargs=2, action="append", default=[], metavar=("KEY", "VALUE"), help="a parameter for Nezha's job")
     add("--log", type=files.replaceable, metavar="FILE", help="what Nezha's jobs wrote to standard error")
@@ -122,18 +124,15 @@ class Session:
             return self.steady(lambda lab, job: {"rounds": rate.many(lab, job, _SIZE_BYTES, options.rounds, self.say)})
         if case == "soak":
             return self.steady(lambda lab, job: soak.soak(lab, job, _SIZE_BYTES, options.soak_seconds, options.seed, self.say))
-        rates = [int(each) for each in options.flood_rates.split(",")]
         return self.steady(lambda lab, job: {"rates": [
-            flood.flood(lab, job, self.programs.flood, each, max(3, options.rounds // 2), self.say) for each in rates]})
+            flood.flood(lab, job, self.programs.flood, each, max(3, options.rounds // 2), self.say) for each in options.flood_rates]})
 
 
 def run(options):
     cases = options.cases.split(",")
     for case in cases:
         if case not in _CASES:
-            raise BenchError(f"case '{case}': {', '.join(_CASES)} are allowed")
-    if options.rounds < 1:
-        raise BenchError(f"--rounds {options.rounds}: 1 or more is allowed")
+            raise BenchUsage(f"case '{case}': {', '.join(_CASES)} are allowed")
     session, whole = Session(options), document.start()
     whole["cases"] = {}
     try:

@@ -6,6 +6,7 @@ import random
 import time
 
 from nezha_bench.errors import BenchError
+from nezha_bench.excerpt import excerpt
 
 from .calls import NEARLY, median
 from .trigger import UNDONE_BY
@@ -45,7 +46,7 @@ def _give_back(lab, job, trigger, verb, rails, usual):
     back = trigger.pull(UNDONE_BY[verb], rails)
     while carried() - before < _FIRST_BYTES:
         if time.monotonic() - back > _PATIENCE:
-            raise BenchError(f"rail {rails[0]} carried nothing within {_PATIENCE:g} s after it was back\n{job.log()[-2000:]}")
+            raise BenchError(f"rail {rails[0]} carried nothing within {_PATIENCE:g} s after it was back\n{excerpt(job.log())}")
         time.sleep(0.002)
     first = time.monotonic() - back
     def quick(call):

@@ -2,12 +2,10 @@
 """The command line of contrib/lab."""
 
 import argparse
-import os
-import signal
 import sys
 
 from . import state
-from .errors import LabError
+from .errors import LabError, LabUsage
 from .lab import Lab, take_down
 from .leaving import exit_status, leave_on_signals
 
@@ -201,13 +199,9 @@ def main(arguments=None):
 
     def act():
         if needs_command and not command:
-            raise LabError(f"lab {options.verb}: what to run is missing: put it after --")
+            raise LabUsage(f"lab {options.verb}: what to run is missing: put it after --")
         if command and not needs_command:
-            raise LabError(f"lab {options.verb}: nothing is allowed after --")
+            raise LabUsage(f"lab {options.verb}: nothing is allowed after --")
         return options.action(options, command)
 
-    try:
-        return exit_status("lab", act)
-    except BrokenPipeError:  # the reader of our output has gone, as head does
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        return 128 + signal.SIGPIPE
+    return exit_status("lab", act)

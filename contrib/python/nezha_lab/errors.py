@@ -3,7 +3,15 @@
 
 
 class LabError(Exception):
-    """A wrong argument, or a step that failed."""
+    """A step that failed. status: what a command then ends with."""
+
+    status = 1
+
+
+class LabUsage(LabError):
+    """A wrong argument; the status is argparse's own."""
+
+    status = 2
 
 
 class LabUnavailable(LabError):

@@ -13,7 +13,7 @@ import dataclasses
 import json
 
 from . import network, state
-from .errors import LabError
+from .errors import LabError, LabUsage
 from .spec import check_rate
 from .tools import batch, run
 
@@ -103,7 +103,7 @@ class Faults:
     def _neighbour(self, rail, source, target, line):
         source, target, rail = self.spec.node(source), self.spec.node(target), self.spec.rail(rail)
         if source == target:
-            raise LabError(f"from and to are both n{source}: two different nodes are needed")
+            raise LabUsage(f"from and to are both n{source}: two different nodes are needed")
         addresses = [self.spec.address(target, rail)[0]]
         if self.spec.ipv6:
             addresses.append(self.spec.address6(target, rail)[0])

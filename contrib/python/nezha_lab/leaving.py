@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """How commands end that use a lab: by a signal, and with an error."""
 
+import errno
+import os
 import signal
 import sys
 
@@ -10,6 +12,7 @@ from .errors import LabError, LabUnavailable
 EXIT_UNAVAILABLE = 77
 # A shell's way of telling a signal: what a command ends with that Ctrl-C has ended.
 EXIT_INTERRUPTED = 128 + signal.SIGINT
+_OF_WRITING = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO, errno.EPIPE)
 
 
 def _leave(number, _frame):
@@ -22,15 +25,33 @@ def leave_on_signals():
         signal.signal(number, _leave)
 
 
+def output_error(error):
+    """Whether an OSError says that what it was written to is full or gone. Standard output is then not tried again when Python
+    ends."""
+    if error.filename is not None or error.errno not in _OF_WRITING:
+        return False
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    return True
+
+
 def exit_status(command, run, *errors):
-    """What run() returns. A lab's error, or one of `errors`, becomes a line that names the command, and its status."""
+    """What run() returns. A lab's error, or one of `errors`, becomes a line that names the command, and its status; so does
+    output that cannot be written, but for a reader that has gone, as head does."""
     try:
-        return run()
+        returned = run()
+        sys.stdout.flush()
+        return returned
     except KeyboardInterrupt:
         return EXIT_INTERRUPTED
     except LabUnavailable as error:
         status, text = EXIT_UNAVAILABLE, error
     except (LabError, *errors) as error:
-        status, text = 1, error
+        status, text = error.status, error
+    except OSError as error:
+        if not output_error(error):
+            raise
+        if isinstance(error, BrokenPipeError):
+            return 128 + signal.SIGPIPE
+        status, text = 1, f"output cannot be written: {error.strerror}"
     print(f"{command}: {text}", file=sys.stderr)
     return status

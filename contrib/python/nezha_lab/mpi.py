@@ -9,7 +9,7 @@ import os
 import subprocess
 
 from . import openmpi, processes
-from .errors import LabError
+from .errors import LabError, LabUsage
 from .tools import require
 
 # The node's own tmpfs: session files of two nodes never meet, and go with the lab.
@@ -114,18 +114,18 @@ class Mpi:
         try:
             return ",".join(f"eth{self.spec.rail(rail)}" for rail in several)
         except LabError:
-            raise LabError(f"incumbent rails '{rails}': all, mgmt or a rail from 0 to {self.spec.rails - 1}") from None
+            raise LabUsage(f"incumbent rails '{rails}': all, mgmt or a rail from 0 to {self.spec.rails - 1}") from None
 
 
 def hosts(nodes, np, ppn):
     """How many ranks each node gets. With ppn nodes are filled one after the other, without they share evenly."""
     for what, value in (("np", np), ("ppn", ppn)):
         if value is not None and (not isinstance(value, int) or value < 1):
-            raise LabError(f"{what} '{value}': a number from 1 on is allowed")
+            raise LabUsage(f"{what} '{value}': a number from 1 on is allowed")
     if ppn is None:
         total = nodes if np is None else np
         return [total // nodes + (node < total % nodes) for node in range(nodes)]
     total = nodes * ppn if np is None else np
     if math.ceil(total / ppn) > nodes:
-        raise LabError(f"np '{total}': {nodes} nodes with {ppn} ranks each hold at most {nodes * ppn}")
+        raise LabUsage(f"np '{total}': {nodes} nodes with {ppn} ranks each hold at most {nodes * ppn}")
     return [min(ppn, max(0, total - node * ppn)) for node in range(nodes)]

@@ -4,7 +4,7 @@
 import dataclasses
 import re
 
-from .errors import LabError
+from .errors import LabUsage
 
 MAX_NODES = 128
 MAX_RAILS = 16
@@ -15,7 +15,7 @@ _NAME = re.compile(r"[a-z0-9][a-z0-9-]{0,30}")
 
 def check_name(name):
     if not _NAME.fullmatch(name):
-        raise LabError(f"NAME '{name}': small letters, digits and '-' are allowed, at most 31, not '-' first")
+        raise LabUsage(f"NAME '{name}': small letters, digits and '-' are allowed, at most 31, not '-' first")
     return name
 
 
@@ -23,7 +23,7 @@ def check_rate(what, rate):
     """The rate as text for tc; 'none' means unshaped."""
     text = str(rate).lower()
     if text != "none" and not (_RATE.fullmatch(text) and bits_per_second(text) >= 8):
-        raise LabError(f"{what} '{rate}': a number with bit, kbit, mbit or gbit is allowed (500mbit), or none")
+        raise LabUsage(f"{what} '{rate}': a number with bit, kbit, mbit or gbit is allowed (500mbit), or none")
     return text
 
 
@@ -45,7 +45,7 @@ def _index(what, value, prefix, count):
     text = str(value)
     digits = text[len(prefix):] if text.startswith(prefix) else text
     if not (digits.isascii() and digits.isdigit()) or int(digits) >= count:
-        raise LabError(f"{what} '{value}': 0 to {count - 1} is allowed ({prefix}0 to {prefix}{count - 1} too)")
+        raise LabUsage(f"{what} '{value}': 0 to {count - 1} is allowed ({prefix}0 to {prefix}{count - 1} too)")
     return int(digits)
 
 
@@ -63,9 +63,9 @@ class LabSpec:
     def make(cls, nodes, rails, node_rates=(), ipv6=False, one_subnet=False):
         """node_rates: {(node, rail): rate}, or a list of 'NODE:RAIL:RATE'."""
         if not isinstance(nodes, int) or not 1 <= nodes <= MAX_NODES:
-            raise LabError(f"nodes '{nodes}': 1 to {MAX_NODES} is allowed")
+            raise LabUsage(f"nodes '{nodes}': 1 to {MAX_NODES} is allowed")
         if not 1 <= len(rails) <= MAX_RAILS:
-            raise LabError(f"{len(rails)} rails: 1 to {MAX_RAILS} is allowed")
+            raise LabUsage(f"{len(rails)} rails: 1 to {MAX_RAILS} is allowed")
         defaults = [check_rate("rail rate", rate) for rate in rails]
         spec = cls(nodes, len(defaults), [list(defaults) for _ in range(nodes)], ipv6, one_subnet)
         for node, rail, rate in _node_rates(node_rates):
@@ -109,5 +109,5 @@ def _node_rates(given):
     rows = [entry.split(":") for entry in given]
     for entry, row in zip(given, rows):
         if len(row) != 3:
-            raise LabError(f"node rate '{entry}': NODE:RAIL:RATE is allowed, such as 2:1:500mbit")
+            raise LabUsage(f"node rate '{entry}': NODE:RAIL:RATE is allowed, such as 2:1:500mbit")
     return rows

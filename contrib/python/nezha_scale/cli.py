@@ -10,7 +10,9 @@ import sys
 import time
 
 from nezha_bench import files
+from nezha_bench.arguments import numbers, positive
 from nezha_bench.errors import UNWRITTEN
+from nezha_bench.excerpt import excerpt
 from nezha_lab import Lab, LabError
 from nezha_lab.leaving import exit_status, leave_on_signals
 
@@ -23,24 +25,21 @@ _ABOUT = """\
 Runs jobs of growing size on an emulated cluster, with Nezha and without, and tells what Nezha adds to a rank: lanes, memory,
 processor time for wiring, and by how much the first call of a new communicator, which agrees, is longer than the second.
 What grows with the lanes is fitted by straight lines and extrapolated. All ranks share this machine's cores, so times of the
-wall clock are the machine's, not a cluster's. Exit status 77: this machine cannot run a lab."""
+wall clock are the machine's, not a cluster's. Exit status: 1 when something failed; 2 for wrong arguments; 77
+when this machine cannot run a lab."""
 
 
 def build_parser():
     parser = argparse.ArgumentParser(prog="scale", description=_ABOUT, formatter_class=argparse.RawDescriptionHelpFormatter)
     add = parser.add_argument
-    add("--ranks", default="8,16,32,64", metavar="LIST", help="default 8,16,32,64")
-    add("--rails", default="1,2", metavar="LIST", help="default 1,2")
-    add("--nodes", type=int, default=8, metavar="N", help="that the ranks are spread over; default 8")
-    add("--rounds", type=int, default=3, metavar="N", help="of each; medians count; default 3")
-    add("--to", default="256,1024,4096,16384", metavar="LIST", help="ranks to extrapolate to, one of each node")
+    add("--ranks", type=numbers, default="8,16,32,64", metavar="LIST", help="default 8,16,32,64")
+    add("--rails", type=numbers, default="1,2", metavar="LIST", help="default 1,2")
+    add("--nodes", type=positive, default=8, metavar="N", help="that the ranks are spread over; default 8")
+    add("--rounds", type=positive, default=3, metavar="N", help="of each; medians count; default 3")
+    add("--to", type=numbers, default="256,1024,4096,16384", metavar="LIST", help="ranks to extrapolate to, one of each node")
     add("--build", default=os.path.join(_TOP, "build", "default"), metavar="DIR", help="made by contrib/build")
     add("--json", type=files.replaceable, metavar="FILE", help="every run")
     return parser
-
-
-def numbers(text):
-    return [int(word) for word in text.split(",")]
 
 
 def slab():
@@ -70,17 +69,17 @@ class Probe:
             job.end()
         output, errors = job.communicate()
         if job.returncode != 0:
-            raise LabError(f"{ranks} ranks: status {job.returncode}: {errors.strip()[-500:]}")
+            raise LabError(f"{ranks} ranks: status {job.returncode}: {excerpt(errors)}")
         found = json.loads(output.splitlines()[-1])
         if nezha and not found["carried"]:
-            raise LabError(f"{ranks} ranks: Nezha did not take over: {errors.strip()[-500:]}")
+            raise LabError(f"{ranks} ranks: Nezha did not take over: {excerpt(errors)}")
         return {**found, "slab_kib": most - before}
 
 
 def measure(options, probe):
-    for rails in numbers(options.rails):
+    for rails in options.rails:
         with Lab(nodes=options.nodes, rails=["none"] * rails) as lab:
-            for ranks in numbers(options.ranks):
+            for ranks in options.ranks:
                 for nezha in [False, True] * options.rounds:
                     print(f"scale: {ranks} ranks, {rails} rails, {'with' if nezha else 'without'} Nezha", file=sys.stderr, flush=True)
                     yield {**probe.run(lab, ranks, nezha), "rails": rails, "nezha": nezha}
@@ -116,7 +115,7 @@ def run(options):
     print("What Nezha adds to a rank, measured:", *table(rows, MEASURED), sep="\n")
     print("\nPer lane, and beside that once: "
           + ", ".join(f"{name} {line.each:.3g} + {line.fixed:.3g}" for name, line in lines.items()))
-    large = [costs.extrapolated(lines, ranks, rails) for rails in numbers(options.rails) for ranks in numbers(options.to)]
+    large = [costs.extrapolated(lines, ranks, rails) for rails in options.rails for ranks in options.to]
     print("\nExtrapolated, one rank a node, all talking to all:", *table(large, LARGE), sep="\n")
     if options.json and not write(options.json, runs=runs, measured=rows, extrapolated=large):
         raise LabError(UNWRITTEN)

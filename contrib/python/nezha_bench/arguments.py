@@ -1,0 +1,30 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Numbers on a command line, for argparse."""
+
+import argparse
+
+
+def positive(text):
+    number = int(text)
+    if number < 1:
+        raise argparse.ArgumentTypeError(f"'{text}': 1 or more is allowed")
+    return number
+
+
+def seconds(text):
+    number = float(text)
+    if not 0 <= number < float("inf"):
+        raise argparse.ArgumentTypeError(f"'{text}': 0 or more is allowed")
+    return number
+
+
+def more_than_0(text):
+    number = seconds(text)
+    if number == 0:
+        raise argparse.ArgumentTypeError(f"'{text}': more than 0 is allowed")
+    return number
+
+
+def numbers(text):
+    """'8,16': a list of whole numbers from 1 on."""
+    return [positive(word) for word in text.split(",")]
