@@ -3,10 +3,14 @@
 
 import argparse
 import os
+import pty
+import select
 import shutil
+import signal
 import subprocess
 import sys
 import tempfile
+import time
 import unittest
 
 from bench_case import TOP
@@ -144,14 +148,61 @@ class Manual(unittest.TestCase):
 
 
 class Completion(CommandCase):
-    def test_bash(self):
-        path = os.path.join(os.path.dirname(COMMAND), "..", "share", "bash-completion", "completions", "nezha")
-        if not os.path.exists(path):
+    """In an interactive bash, with what make install has put where bash-completion looks for it."""
+
+    def setUp(self):
+        self.script = os.path.join(os.path.dirname(COMMAND), "..", "share", "bash-completion", "completions", "nezha")
+        if not os.path.exists(self.script):
             self.skipTest("configure did not find shtab")
-        script = (f"source {path}; COMP_WORDS=(nezha rails --hostf); COMP_CWORD=2; COMP_LINE='nezha rails --hostf'; "
-                  "_shtab_nezha nezha --hostf rails; echo ${COMPREPLY[@]}")
-        done = subprocess.run(["bash", "-c", script], capture_output=True, text=True, check=False)
-        self.assertIn("--hostfile", done.stdout, done.stderr)
+        directory = tempfile.TemporaryDirectory()
+        self.addCleanup(directory.cleanup)
+        self.place = directory.name
+        with open(os.path.join(self.place, "inputrc"), "w", encoding="ascii") as file:
+            file.write("set bell-style none\nset enable-bracketed-paste off\nset show-all-if-ambiguous on\nset page-completions off\n")
+        with open(os.path.join(self.place, "job.trace"), "w", encoding="ascii"):
+            pass
+
+    def typed(self, line):
+        """What the terminal shows for a line that is typed, the lines of possible words among it."""
+        pid, terminal = pty.fork()
+        if pid == 0:
+            os.chdir(self.place)
+            env = {"PATH": f"{os.path.dirname(COMMAND)}:{os.environ['PATH']}", "HOME": self.place, "TERM": "dumb", "PS1": "ready> ",
+                   "INPUTRC": os.path.join(self.place, "inputrc"), "LANG": "C"}
+            os.execvpe("bash", ["bash", "--noprofile", "--norc", "-i"], env)
+        try:
+            self.until(terminal, "ready> ")
+            os.write(terminal, f"source {self.script}\n".encode())
+            self.until(terminal, "nezha\r\nready> ")
+            os.write(terminal, line.encode() + b"\x05 # typed")  # to the end of the line
+            return self.until(terminal, "# typed")
+        finally:
+            os.close(terminal)
+            os.kill(pid, signal.SIGKILL)
+            os.waitpid(pid, 0)
+
+    def until(self, terminal, end):
+        self.shown = ""
+        deadline = time.monotonic() + 30
+        while not self.shown.endswith(end):
+            ready = select.select([terminal], [], [], max(0.0, deadline - time.monotonic()))[0]
+            self.assertTrue(ready, f"bash shows {self.shown!r}, and not {end!r}")
+            self.shown += os.read(terminal, 4096).decode(errors="replace")
+        return self.shown
+
+    def test_bash(self):
+        for typed, shown in (("nezha re\t", "nezha report  # typed"), ("nezha doc\t", "nezha doctor  # typed"),
+                             ("nezha table di\t", "nezha table diff  # typed"), ("nezha rails --hostf\t", "nezha rails --hostfile  # typed"),
+                             ("nezha report jo\t", "nezha report job.trace  # typed"),
+                             ("nezha bench --json jo\t", "nezha bench --json job.trace  # typed"),
+                             ("nezha table show jo\t", "nezha table show job.trace  # typed")):
+            with self.subTest(typed=typed):
+                self.assertTrue(self.typed(typed).endswith(shown), self.shown)
+
+    def test_all_subcommands_are_offered(self):
+        words = self.typed("nezha \t").split()
+        self.assertLessEqual(set(subcommands()), set(words), words)
+        self.assertNotIn("on-node", words)
 
 
 class Letters(unittest.TestCase):
