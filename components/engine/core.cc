@@ -173,9 +173,9 @@ nezha_team_state_t Core::decide(Team& team, const std::array<std::uint64_t, NEZH
     team.table().name_rails(rails_of_first(team));
     if (!team.rows_due()) compare_rows(team, {});
   }
-  if (after == NEZHA_TEAM_DECLINED)
+  if (after == NEZHA_TEAM_DECLINED)  // a process without rails has said so itself
     for (const Peer* peer : team.peers())
-      if (peer != nullptr && peer->settled && peer->trunk->lanes_up() == 0)
+      if (peer != nullptr && peer->settled && peer->trunk->lanes_up() == 0 && !peer->address.rails.empty() && !self_.rails.empty())
         notices_.push_back({"pair cannot connect", {team.name(), self_.node, peer->label()}});
   return after;
 }

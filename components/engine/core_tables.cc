@@ -62,7 +62,8 @@ void Core::compare_rows(const Team& team, std::span<const std::uint64_t> rows) {
   if (team.rank() == 0) return;
   const std::vector<std::uint64_t> own = tables_.rows(team.shape(), rails_of_first(team));
   if (!own.empty() && !std::equal(own.begin(), own.end(), rows.begin(), rows.end()))
-    notices_.push_back({"parameters differ", {team.name(), std::to_string(team.rank())}});
+    notices_.push_back(team.differing("  coll_nezha_table: a file with other contents than that of rank 0, or rank 0 has none: " +
+                                      tables_.path().text));
 }
 
 void Core::keep_table(const Team& team) {

@@ -53,7 +53,7 @@ Status Engine::open() {
   Lock lock(mutex_);
   Notices notices;
   const bool known = core_.self().id != 0 && core_.self().key != Secret{};
-  Status status = known ? open_transports(core_, notices) : Status{Code::internal, "the kernel gives no random bytes"};
+  Status status = known ? open_transports(core_, local_ranks_, notices) : Status{Code::internal, "the kernel gives no random bytes"};
   core_.employ_service(errands_);
   workers_.plan(core_, local_ranks_, notices);
   wake_fd_ = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);

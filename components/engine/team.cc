@@ -32,6 +32,7 @@ bool unanimous(std::uint64_t values, std::uint64_t complements) { return (values
 Team::Team(std::string name, int rank, std::vector<Peer*> peers, const std::string& own_node,
            Nanoseconds wiring_until, OpNumber before)
     : name_(std::move(name)),
+      own_node_(own_node),
       rank_(rank),
       wiring_until_(wiring_until),
       peers_(std::move(peers)),
@@ -112,7 +113,7 @@ nezha_team_state_t Team::decide(const std::array<std::uint64_t, NEZHA_VOTE_WORDS
   id_ = words[kTeamId];
   if (id_ == 0) return state_ = NEZHA_TEAM_DECLINED;
   plan_ = Plan::decode(std::span(words).subspan<kPlan, Plan::kWords>());
-  if (hash_of(plan_) != hash_of(own)) notices.push_back({"parameters differ", {name_, std::to_string(rank_)}});
+  if (hash_of(plan_) != hash_of(own)) notices.push_back(differing(differences(own, plan_)));
   Terms terms{plan_, view_.size, static_cast<double>(words[kRate]) / kRateUnit, (words[kFlags] & kRails) != 0};
   terms.best_rail = static_cast<double>(words[kBestRail]) / kRateUnit;
   terms.alone = shape_.nodes == shape_.ranks;
@@ -121,6 +122,11 @@ nezha_team_state_t Team::decide(const std::array<std::uint64_t, NEZHA_VOTE_WORDS
   rows_due_ = (words[kFlags] & kKnows) != 0;
   rows_.resize(rows_due_ ? kRows : 0, 0);
   return state_ = NEZHA_TEAM_READY;
+}
+
+Notice Team::differing(std::string which) const {
+  const Peer* first = peers_.front();
+  return {"parameters differ", {name_, std::to_string(rank_), own_node_, first != nullptr ? first->address.node : own_node_, std::move(which)}};
 }
 
 /// What the rails towards the next member carry together, as far as it is known.

@@ -47,6 +47,8 @@ class Team {
   static void vote_no(std::span<std::uint64_t, NEZHA_VOTE_WORDS> words);
   nezha_team_state_t decide(const std::array<std::uint64_t, NEZHA_VOTE_WORDS>& words, const Plan& own,
                             Notices& notices);
+  /// The text that this rank was given other parameters than rank 0; `which`: lines of it.
+  Notice differing(std::string which) const;
   /// Rank 0 wants no call on the incumbent: every vote from now on waits for the lanes.
   bool awaits_lanes() const { return awaits_lanes_; }
   /// The last decision was the one that said so: the next agreement follows at once.
@@ -95,6 +97,7 @@ class Team {
   double best_rail() const;
 
   std::string name_;
+  std::string own_node_;
   int rank_;
   Shape shape_;
   Nanoseconds wiring_until_;

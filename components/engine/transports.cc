@@ -30,7 +30,20 @@ Status find_rails(const Core& core, const DiscoverOptions& options, std::unique_
   return {};
 }
 
-Status open_tcp(Core& core, Notices& notices, std::unique_ptr<Transport>& transport) {
+/// Why there is no rail, in words for the help text "no rails": it is the only one, so what is wrong in a list is said here.
+Status none_chosen(const DiscoverOptions& options, const Discovery& found) {
+  const std::string there = "there are: " + joined(found.available, "none");
+  if (options.include.empty())
+    return {Code::no_rail, "no interface of this node can be a rail (" + there +
+                               "); coll_nezha_rail_include names interfaces to use in any case"};
+  std::string reason = "coll_nezha_rail_include (or btl_tcp_if_include, where that is not set) ";
+  if (found.left_out.empty()) return {Code::no_rail, reason + "names only what this node does not have: " + joined(found.unknown, "") + "; " + there};
+  reason += "leaves nothing that can be used: " + joined(found.left_out, "");
+  for (const std::string& word : found.unknown) reason += ", " + word + ": not on this node";
+  return {Code::no_rail, reason + "; " + there};
+}
+
+Status open_tcp(Core& core, std::uint32_t local_ranks, Notices& notices, std::unique_ptr<Transport>& transport) {
   DiscoverOptions options;
   options.include = core.config().rail_include;
   options.exclude = core.config().rail_exclude;
@@ -39,13 +52,13 @@ Status open_tcp(Core& core, Notices& notices, std::unique_ptr<Transport>& transp
   Discovery found;
   std::unique_ptr<LinkWatch> links;
   if (Status status = find_rails(core, options, links, found); !status.ok()) return status;
-  for (const std::string& name : found.unknown)
-    notices.push_back({"no such rail", {name, core.self().node, joined(found.available, "none")}});
+  if (!found.unknown.empty() && !found.chosen.empty())
+    notices.push_back({"no such rail", {joined(found.unknown, ""), core.self().node, joined(found.available, "none")}});
   for (const std::string& reason : found.left_out) core.log().line(2, "not a rail: %s", reason.c_str());
-  if (found.chosen.empty())
-    return {Code::no_rail, "no interface of this node can be a rail (there is: " + joined(found.available, "none") + ")"};
+  if (found.chosen.empty()) return none_chosen(options, found);
   TcpOptions tcp;
   tcp.ports = core.config().port_range;
+  tcp.local_ranks = local_ranks;
   tcp.first_rail = core.rails();
   tcp.loopback = options.single_node == 0;
   tcp.rules = options;
@@ -56,17 +69,17 @@ Status open_tcp(Core& core, Notices& notices, std::unique_ptr<Transport>& transp
 
 struct Row {
   const char* name;
-  Status (*open)(Core&, Notices&, std::unique_ptr<Transport>&);
+  Status (*open)(Core&, std::uint32_t local_ranks, Notices&, std::unique_ptr<Transport>&);
 };
 constexpr Row kTransports[] = {{"tcp", open_tcp}};
 
 }  // namespace
 
-Status open_transports(Core& core, Notices& notices) {
+Status open_transports(Core& core, std::uint32_t local_ranks, Notices& notices) {
   Status last;
   for (const Row& row : kTransports) {
     std::unique_ptr<Transport> transport;
-    const Status status = row.open(core, notices, transport);
+    const Status status = row.open(core, local_ranks, notices, transport);
     if (transport) {
       core.add_transport(std::move(transport));
     } else {

@@ -2,13 +2,16 @@
 /// The table of transports: a new kind of rail is one folder and one row in transports.cc.
 #pragma once
 
+#include <cstdint>
+
 #include "engine/core.h"
 #include "engine/notices.h"
 
 namespace nezha {
 
 /// Finds the rails of every transport and adds them to the core. What the user should know (names that do not exist,
-/// rails that could not be opened) goes to `notices`. Not ok: there is no rail at all.
-Status open_transports(Core& core, Notices& notices);
+/// rails that could not be opened) goes to `notices`. `local_ranks` of the job share this node's ports; 0: unknown. Not ok:
+/// there is no rail at all.
+Status open_transports(Core& core, std::uint32_t local_ranks, Notices& notices);
 
 }  // namespace nezha

@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <array>
 
+#include "util/text.h"
+
 namespace nezha {
 namespace {
 
@@ -96,6 +98,24 @@ std::size_t Plan::chunk_for(const Candidate& way, std::size_t bytes, std::size_t
   if (wanted == 0 && way.algorithm == AlgorithmChoice::mesh) wanted = kLargestChunk;
   if (wanted == 0) wanted = std::clamp(block / kChunks, kSmallestChunk, kLargestChunk);
   return std::max<std::size_t>(wanted / element, 1) * element;
+}
+
+std::string differences(const Plan& own, const Plan& first) {
+  std::string text;
+  const auto compare = [&](const char* name, const std::string& here, const std::string& there) {
+    if (here != there) text += std::string(text.empty() ? "" : "\n") + "  coll_nezha_" + name + ": " + here + ", rank 0 has " + there;
+  };
+  const auto size = [](std::uint64_t bytes) { return size_text(static_cast<long long>(bytes)); };
+  const auto yes_no = [](bool value) { return std::string(value ? "1" : "0"); };
+  compare("algorithm", name_of(own.algorithm), name_of(first.algorithm));
+  compare("threshold", size(own.threshold), size(first.threshold));
+  compare("small_max", size(own.small_max), size(first.small_max));
+  compare("mesh_block", size(own.mesh_block), size(first.mesh_block));
+  compare("chunk", size(own.chunk), size(first.chunk));
+  compare("reproducible", yes_no(own.reproducible), yes_no(first.reproducible));
+  compare("learn", yes_no(own.learn), yes_no(first.learn));
+  compare("incumbent_margin", std::to_string(own.incumbent_margin), std::to_string(first.incumbent_margin));
+  return text;
 }
 
 std::uint64_t hash_of(const Plan& plan) {

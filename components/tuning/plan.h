@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <span>
+#include <string>
 
 #include "tuning/candidate.h"
 #include "util/params.h"
@@ -43,6 +44,9 @@ struct Plan {
   /// Bytes of a chunk, a multiple of `element`.
   std::size_t chunk_for(const Candidate& way, std::size_t bytes, std::size_t element, int size) const;
 };
+
+/// Which parameters `own` and `first`, that of rank 0, differ in, and their values: a line each, indented as in a help text.
+std::string differences(const Plan& own, const Plan& first);
 
 /// A hash of what decides, to find out whether all ranks were given the same.
 std::uint64_t hash_of(const Plan& plan);

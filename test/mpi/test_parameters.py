@@ -5,12 +5,20 @@
 
 import os
 import re
+import socket
 import subprocess
 import unittest
 
 from mpi_case import RAILS, MpiCase, environment, mpirun, plain, preloaded, program
 
 WAIT = "20"  # seconds that rails may take to come up on a busy machine
+
+
+def free_port():
+    """One that nobody listens on just now."""
+    with socket.socket() as listener:
+        listener.bind(("127.0.0.1", 0))
+        return listener.getsockname()[1]
 
 
 class Parameters(MpiCase):
@@ -111,7 +119,8 @@ class Parameters(MpiCase):
             with self.subTest(first):
                 wrapper = self.wrapper(f'if [ "$PMIX_RANK" = 1 ]; then export OMPI_MCA_coll_nezha_algorithm={other}; '
                                        f'else export OMPI_MCA_coll_nezha_algorithm={first}; fi')
-                done = self.says("other values than rank 0.*Communicator: MPI_COMM_WORLD Rank: 1",
+                done = self.says(r"other values than rank 0.*Communicator: MPI_COMM_WORLD Rank: 1 on \S+ \(rank 0: on \S+\) "
+                                 f"coll_nezha_algorithm: {other}, rank 0 has {first} Files",
                                  lambda: self.passes_wrapped(wrapper, patience=WAIT if carried else "5"))
                 self.assertEqual(self.counters(done)["calls"][0] > 0, carried)
 
@@ -132,6 +141,13 @@ class Parameters(MpiCase):
     def test_component_on_some_ranks_only(self):
         wrapper = self.wrapper('[ "$PMIX_RANK" != 1 ] || export OMPI_MCA_coll_nezha_enable=0')
         self.nothing_carried(self.passes_wrapped(wrapper, patience="1"))
+
+    def test_fewer_ports_than_ranks(self):
+        port = free_port()
+        done = self.says(rf"Reason: all ports from {port} to {port} are taken.* it has 1 port for the 2 ranks of this node",
+                         lambda: self.passes("counters", 2, "20", "1", params={**RAILS, "coll_nezha_port_range": f"{port}-{port}"}))
+        self.nothing_carried(done)
+        self.assertNotIn("cannot reach each other", plain(done.stderr))
 
     def test_other_release(self):
         library = preloaded("other_release")

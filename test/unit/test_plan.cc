@@ -3,7 +3,9 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <map>
 #include <set>
+#include <string>
 
 #include "engine/address.h"
 #include "engine/team.h"
@@ -38,6 +40,24 @@ TEST(Plan, TravelsAsWords) {
     word ^= 1;
     EXPECT_NE(hash_of(Plan::decode(words)), hash_of(plan));
     word = was;
+  }
+}
+
+TEST(Plan, EveryParameterThatDecidesIsNamedWhereItDiffers) {
+  std::size_t count = 0;
+  const nezha_param_t* const rows = nezha_params(&count);
+  const std::map<std::string, std::string> others = {{"algorithm", "ring"}, {"threshold", "3"}, {"small_max", "1k"}, {"mesh_block", "1k"},
+                                                     {"chunk", "1k"}, {"reproducible", "1"}, {"learn", "0"}};
+  const Plan first = Plan::from(Config());
+  EXPECT_EQ(differences(first, first), "");
+  for (std::size_t i = 0; i < count; ++i) {
+    const std::string name = rows[i].name;
+    if (rows[i].decides == 0 || name == "table") continue;  // the contents of the file travel, not its name
+    ASSERT_TRUE(others.contains(name)) << name;
+    Config config;
+    ASSERT_TRUE(set_parameter(config, name, others.at(name)).ok());
+    const std::string text = differences(Plan::from(config), first), fallback = rows[i].fallback;
+    EXPECT_EQ(text, "  coll_nezha_" + name + ": " + others.at(name) + ", rank 0 has " + fallback);
   }
 }
 
@@ -169,6 +189,7 @@ TEST_F(Agreement, OtherParametersAreNamedWhereTheyAre) {
   EXPECT_TRUE(notices[0].empty());
   ASSERT_EQ(notices[2].size(), 1u);
   EXPECT_EQ(notices[2][0].topic, "parameters differ");
+  EXPECT_EQ(notices[2][0].arguments, (std::vector<std::string>{"team", "2", "c", "a", "  coll_nezha_chunk: 4k, rank 0 has 0"}));
 }
 
 TEST_F(Agreement, WaitsForEverybody) {

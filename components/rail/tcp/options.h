@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <optional>
 
 #include "rail/tcp/discover.h"
@@ -13,6 +14,7 @@ namespace nezha {
 
 struct TcpOptions {
   PortRange ports;             ///< where listeners may sit
+  std::uint32_t local_ranks = 0;  ///< how many processes of this node share them, 0: unknown; for texts
   std::size_t first_rail = 0;  ///< index of this transport's first rail in the process's list of rails
   bool loopback = false;       ///< processes of this node and network namespace may connect over its loopback
   std::optional<DiscoverOptions> rules;  ///< by which interfaces that appear later are taken up; none: they never are

@@ -65,11 +65,14 @@ Status open_pair(const Interface& interface, const TcpOptions& options, std::uin
   return {};
 }
 
-Status all_taken(const Interface& interface, const PortRange& ports) {
-  return {Code::no_rail, "all ports from " + std::to_string(ports.low) + " to " + std::to_string(ports.high) +
-                             " are taken on " + interface.name + " (" +
-                             address_text(interface.family, interface.address) +
-                             "); coll_nezha_port_range allows no others"};
+Status all_taken(const Interface& interface, const TcpOptions& options, unsigned ports) {
+  std::string text = "all ports from " + std::to_string(options.ports.low) + " to " + std::to_string(options.ports.high) +
+                     " are taken on " + interface.name + " (" + address_text(interface.family, interface.address) +
+                     "); coll_nezha_port_range allows no others";
+  if (options.local_ranks > ports)
+    text += ": it has " + std::to_string(ports) + (ports == 1 ? " port" : " ports") + " for the " +
+            std::to_string(options.local_ranks) + " ranks of this node, and each takes one";
+  return {Code::no_rail, text};
 }
 
 }  // namespace
@@ -134,7 +137,7 @@ Status open_listeners(const Interface& interface, const TcpOptions& options, std
     if (status.ok()) return status;
     if (error != EADDRINUSE) return {Code::no_rail, interface.name + ": " + status.text()};
   }
-  return ports.any() ? Status{Code::no_rail, interface.name + ": no free port"} : all_taken(interface, ports);
+  return ports.any() ? Status{Code::no_rail, interface.name + ": no free port"} : all_taken(interface, options, count);
 }
 
 Status start_connect(const Interface& interface, const RailAddress& remote, bool to_device, std::size_t memory, Fd& result,

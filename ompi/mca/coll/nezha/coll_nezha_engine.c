@@ -15,7 +15,7 @@
 #include "opal/nezha_topology.h"
 
 static nezha_engine_t *engine;
-static char trouble[512];
+static char trouble[1024];
 
 static void host_log(void *ctx, int level, const char *line)
 {
