@@ -9,7 +9,7 @@ namespace nezha {
 namespace {
 
 // Words of the agreement. Flags and masks add up by OR; rank 0's words are zero on all others.
-enum Word : std::size_t { kFlags, kVersion, kNotVersion, kHash, kNotHash, kTeamId, kRate, kBestRail, kPlan };
+enum Word : std::size_t { kFlags, kVersion, kNotVersion, kTeamId, kRate, kBestRail, kPlan };
 static_assert(kPlan + Plan::kWords <= NEZHA_VOTE_WORDS);
 constexpr std::uint64_t kNotReady = 1;
 constexpr std::uint64_t kFailed = 2;
@@ -83,8 +83,6 @@ void Team::vote(std::array<std::uint64_t, NEZHA_VOTE_WORDS>& words, const Plan& 
   words[kFlags] = (ready ? 0 : kNotReady) | (failed ? kFailed : 0);
   words[kVersion] = kWireVersion;
   words[kNotVersion] = ~words[kVersion];
-  words[kHash] = hash_of(own);
-  words[kNotHash] = ~words[kHash];
   if (rank_ != 0) return;
   if (own.pins_bits()) words[kFlags] |= kAwaitLanes;
   if (!rows_.empty()) words[kFlags] |= kKnows;
@@ -113,7 +111,7 @@ nezha_team_state_t Team::decide(const std::array<std::uint64_t, NEZHA_VOTE_WORDS
   id_ = words[kTeamId];
   if (id_ == 0) return state_ = NEZHA_TEAM_DECLINED;
   plan_ = Plan::decode(std::span(words).subspan<kPlan, Plan::kWords>());
-  if (hash_of(plan_) != hash_of(own)) notices.push_back(differing(differences(own, plan_)));
+  if (plan_ != own) notices.push_back(differing(differences(own, plan_)));
   Terms terms{plan_, view_.size, static_cast<double>(words[kRate]) / kRateUnit, (words[kFlags] & kRails) != 0};
   terms.best_rail = static_cast<double>(words[kBestRail]) / kRateUnit;
   terms.alone = shape_.nodes == shape_.ranks;

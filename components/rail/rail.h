@@ -179,7 +179,7 @@ class Admission {
  public:
   /// The secret shared with `peer` (32 bytes, of this job only), or nullptr when no such process is known: refuse.
   virtual const std::array<std::uint8_t, 32>* secret(ProcessId peer) const = 0;
-  /// True when a lane of this spec may be admitted now (expected pair of rails, none up already). Accepting side.
+  /// True when a lane of this spec may be admitted now: the pair of rails is expected. It replaces one that is up. Accepting side.
   virtual bool expects(const LaneSpec& spec) const = 0;
   /// A connection to the peer is through; false: the lane is not of use any more, since one that is up between these rails
   /// answers after all. What was queued on that before this connection began would have been answered first. Connecting side.

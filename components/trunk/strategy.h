@@ -24,7 +24,7 @@ class Strategy {
 
 /// Fills lanes so that all of them end together: the lane that would finish the bytes first takes the next piece, and
 /// as much of what is queued as lets it end with the others (NewMadeleine's just-in-time choice, with the kernel's
-/// queue counted). Queues are kept to what a lane drains in its round trip and about 2 ms.
+/// queue counted). fill_limit() (lane_limits.h) bounds the queues.
 /// A lane is left out only where a piece on it would end after all that is queued, and well after what the others hold.
 const Strategy& earliest_finish();
 

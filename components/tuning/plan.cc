@@ -2,7 +2,6 @@
 #include "tuning/plan.h"
 
 #include <algorithm>
-#include <array>
 
 #include "util/text.h"
 
@@ -116,14 +115,6 @@ std::string differences(const Plan& own, const Plan& first) {
   compare("learn", yes_no(own.learn), yes_no(first.learn));
   compare("incumbent_margin", std::to_string(own.incumbent_margin), std::to_string(first.incumbent_margin));
   return text;
-}
-
-std::uint64_t hash_of(const Plan& plan) {
-  std::array<std::uint64_t, Plan::kWords> words;
-  plan.encode(words);
-  std::uint64_t hash = 0xcbf29ce484222325;  // FNV-1a, 64 bit words
-  for (const std::uint64_t word : words) hash = (hash ^ word) * 0x100000001b3;
-  return hash;
 }
 
 }  // namespace nezha

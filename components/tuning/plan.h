@@ -30,6 +30,7 @@ struct Plan {
   std::uint64_t incumbent_margin = 0;  ///< per cent
 
   static constexpr std::size_t kWords = 7;
+  bool operator==(const Plan&) const = default;
   static Plan from(const Config& config);
   void encode(std::span<std::uint64_t, kWords> words) const;
   static Plan decode(std::span<const std::uint64_t, kWords> words);
@@ -47,8 +48,5 @@ struct Plan {
 
 /// Which parameters `own` and `first`, that of rank 0, differ in, and their values: a line each, indented as in a help text.
 std::string differences(const Plan& own, const Plan& first);
-
-/// A hash of what decides, to find out whether all ranks were given the same.
-std::uint64_t hash_of(const Plan& plan);
 
 }  // namespace nezha
