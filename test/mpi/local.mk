@@ -11,6 +11,7 @@ check_PROGRAMS += \
 	%D%/extremes \
 	%D%/forked \
 	%D%/goes_on \
+	%D%/locking_operation \
 	%D%/own_types \
 	%D%/phases \
 	%D%/progress \
@@ -44,6 +45,9 @@ test_mpi_forked_LDADD = $(MPI_LIBS) -lm
 test_mpi_goes_on_SOURCES = %D%/goes_on.c $(mpi_test_common)
 test_mpi_goes_on_CPPFLAGS = $(MPI_CFLAGS)
 test_mpi_goes_on_LDADD = $(MPI_LIBS) -lm
+test_mpi_locking_operation_SOURCES = %D%/locking_operation.c $(mpi_test_common)
+test_mpi_locking_operation_CPPFLAGS = $(MPI_CFLAGS)
+test_mpi_locking_operation_LDADD = $(MPI_LIBS) -lm
 test_mpi_own_types_SOURCES = %D%/own_types.c $(mpi_test_common)
 test_mpi_own_types_CPPFLAGS = $(MPI_CFLAGS)
 test_mpi_own_types_LDADD = $(MPI_LIBS) -lm

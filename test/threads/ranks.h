@@ -27,7 +27,7 @@ using Settings = std::vector<std::pair<std::string, std::string>>;
 using HostFold = void (*)(const std::byte* a, const std::byte* b, std::byte* out, std::size_t count);
 struct HostOperation {
   HostFold fold = nullptr;
-  std::size_t alignment = 1;  ///< that the operation may count on, as a user's function in MPI does
+  std::size_t alignment = 1;  ///< that the operation may count on
 };
 
 struct HelpText {

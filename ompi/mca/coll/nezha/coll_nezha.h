@@ -52,7 +52,7 @@ int coll_nezha_module_enable(mca_coll_base_module_t *module, struct ompi_communi
 void coll_nezha_module_release_teams(void);
 
 /* coll_nezha_team.c */
-/** To be called at the start of every allreduce of `bytes` bytes while the state is neither READY nor DECLINED: makes
+/** To be called at the start of every allreduce that rails may carry, of `bytes` bytes, while the state is neither READY nor DECLINED: makes
  * the team at the first, and holds an agreement over the incumbent when one is due. Returns an OMPI code. */
 int coll_nezha_team_settle(coll_nezha_module_t *module, struct ompi_communicator_t *comm, size_t bytes);
 /** Shows why the engine could not finish a call, and returns the OMPI code that the communicator's error handler gets.

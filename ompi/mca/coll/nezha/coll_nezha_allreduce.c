@@ -32,6 +32,9 @@ int coll_nezha_allreduce(const void *send, void *recv, int count, struct ompi_da
     if (count <= 0) {
         return OMPI_SUCCESS;
     }
+    if (!coll_nezha_types_carries(op)) {
+        return module->incumbent(send, recv, count, type, op, comm, module->incumbent_module);
+    }
     if (COLL_NEZHA_READY != module->state && COLL_NEZHA_DECLINED != module->state) {
         /* By the type's signature, which is the same on all ranks, as the answer must be. */
         int rc = coll_nezha_team_settle(module, comm, (size_t)count * type->super.size);

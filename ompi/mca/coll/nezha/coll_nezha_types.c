@@ -83,26 +83,9 @@ static nezha_op_t engine_op(MPI_Op op)
     return NEZHA_OP_OTHER;
 }
 
-static bool is_pair_op(MPI_Op op)
+bool coll_nezha_types_carries(MPI_Op op)
 {
-    return MPI_MINLOC == op || MPI_MAXLOC == op;
-}
-
-/** Bytes from one element to the next when nothing but elements lies between them, else 0. */
-static size_t packed_size(const ompi_datatype_t *type, size_t count)
-{
-    const opal_datatype_t *layout = &type->super;
-    ptrdiff_t extent = layout->ub - layout->lb;
-    bool at_origin = 0 == layout->lb && 0 == layout->true_lb;
-    bool side_by_side = extent > 0 && (size_t)extent == layout->size &&
-                        opal_datatype_is_contiguous_memory_layout(layout, count > 1 ? 2 : 1);
-    return at_origin && side_by_side ? layout->size : 0;
-}
-
-/** The same for the pair types: a C structure's padding may travel along. */
-static size_t pair_size(const ompi_datatype_t *type)
-{
-    return (size_t)(type->super.ub - type->super.lb);
+    return NEZHA_OP_OTHER != engine_op(op) || MPI_MINLOC == op || MPI_MAXLOC == op;
 }
 
 /** The engine's type for a predefined one. Open MPI's results must not change when the engine's kernels take over, so
@@ -127,20 +110,12 @@ static nezha_type_t reduced_as(const coll_nezha_reduction_t *reduction, nezha_op
 bool coll_nezha_types_translate(const coll_nezha_reduction_t *reduction, nezha_allreduce_t *call)
 {
     const ompi_datatype_t *type = reduction->type;
-    MPI_Op op = reduction->op;
-    call->op = engine_op(op);
-    call->type = NEZHA_TYPE_OTHER;
-    if (NEZHA_OP_OTHER != call->op && ompi_datatype_is_predefined(type)) {
-        call->type = reduced_as(reduction, call->op);
-        call->element = type->super.size;
-        return call->element > 0;
+    if (!ompi_datatype_is_predefined(type)) {
+        return false;
     }
-    if (is_pair_op(op)) {
-        call->element = pair_size(type);
-        return call->element > 0;
-    }
-    int commutes = 0;
-    PMPI_Op_commutative(op, &commutes);
-    call->element = packed_size(type, reduction->count);
-    return commutes && call->element > 0;
+    call->op = engine_op(reduction->op);
+    call->type = NEZHA_OP_OTHER != call->op ? reduced_as(reduction, call->op) : NEZHA_TYPE_OTHER;
+    /* Of a pair the C structure's padding travels along. */
+    call->element = (size_t)(type->super.ub - type->super.lb);
+    return call->element > 0;
 }

@@ -19,9 +19,16 @@
 void coll_nezha_types_init(void);
 
 /**
- * Puts a call's reduction into the engine's words: `call`'s type, op and element. False when the engine must not see the
- * call: the elements do not lie side by side, or the operation's operands must not be reordered. Reads no data. A type
- * becomes NEZHA_TYPE_OTHER, to be reduced by Open MPI, where the engine has no kernel that gives the same bits.
+ * Whether rails carry calls with `op`, a predefined operation that MPI defines for allreduce: its kind is what all
+ * ranks see alike. An operation of the program's own is not one: the engine would run it under its lock and on another
+ * call's thread. It also takes types of any layout, and another one on each rank as long as the signatures are equal.
+ */
+bool coll_nezha_types_carries(MPI_Op op);
+
+/**
+ * Puts the reduction of a call that rails carry into the engine's words: `call`'s type, op and element. Reads no data.
+ * A type becomes NEZHA_TYPE_OTHER, to be reduced by Open MPI, where the engine has no kernel that gives the same bits.
+ * False where `type` is not predefined, which is an error of the program's for Open MPI to tell.
  */
 bool coll_nezha_types_translate(const coll_nezha_reduction_t *reduction, nezha_allreduce_t *call);
 
