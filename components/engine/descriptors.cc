@@ -4,6 +4,7 @@
 #include <dirent.h>
 #include <sys/resource.h>
 
+#include <cerrno>
 #include <limits>
 
 namespace nezha {
@@ -13,7 +14,10 @@ Descriptors descriptors() {
   rlimit limit;
   if (getrlimit(RLIMIT_NOFILE, &limit) == 0 && limit.rlim_cur != RLIM_INFINITY) found.limit = limit.rlim_cur;
   DIR* folder = opendir("/proc/self/fd");
-  if (folder == nullptr) return found;  // then what is used cannot be told, what lanes need still counts
+  if (folder == nullptr) {  // then what is used cannot be told, what lanes need still counts
+    if (errno == EMFILE) found.used = found.limit;
+    return found;
+  }
   while (const dirent* entry = readdir(folder))
     if (entry->d_name[0] != '.') ++found.used;
   closedir(folder);

@@ -17,4 +17,8 @@ Descriptors descriptors();
 /// What has to be left to the host of a team of so many ranks: a connection of its own to each, and some files.
 constexpr std::size_t descriptors_of_host(std::size_t ranks) { return ranks + 64; }
 
+/// What an engine holds at least once it has a rail, before any lane: three to wait by, one each for the handshakes, the service
+/// thread and the changes of links, and two listeners.
+constexpr std::size_t kDescriptorsOfEngine = 8;
+
 }  // namespace nezha

@@ -51,6 +51,12 @@ Engine::Engine(const Config& config, const nezha_host_t& host, const nezha_self_
 
 Status Engine::open() {
   Lock lock(mutex_);
+  if (too_few_descriptors()) {
+    without_descriptors_ = true;
+    core_.log().line(1, "no rails: this process may not open enough files for any communicator");
+    address_ = encode_address(core_.self());
+    return {};
+  }
   Notices notices;
   const bool known = core_.self().id != 0 && core_.self().key != Secret{};
   Status status = known ? open_transports(core_, local_ranks_, notices) : Status{Code::internal, "the kernel gives no random bytes"};
@@ -64,6 +70,12 @@ Status Engine::open() {
   lock.unlock();
   help(notices);
   return status;
+}
+
+/// For the smallest team. What is opened before there is one would be missing to the host, which has hardly enough.
+bool Engine::too_few_descriptors() const {
+  const Descriptors have = descriptors();
+  return have.limit < have.used + kDescriptorsOfEngine + 1 + descriptors_of_host(2);
 }
 
 Engine::~Engine() {
@@ -126,11 +138,12 @@ Team* Engine::create_team(const nezha_team_spec_t& spec) {
 
 /// Without a team it is the host that would run short of them, sooner or later, and end the job.
 Notices Engine::descriptors_lacking(const std::string& name, std::span<Peer* const> peers) {
-  const std::size_t lanes = core_.lanes_to_come(peers);
+  const std::size_t lanes = without_descriptors_ ? peers.size() - 1 : core_.lanes_to_come(peers);
   if (lanes == 0) return {};
   const Descriptors have = descriptors();
-  const std::size_t needed = have.used + lanes + descriptors_of_host(peers.size());
-  if (needed <= have.limit) return {};
+  const std::size_t own = without_descriptors_ ? kDescriptorsOfEngine : 0;  // else they are among the used ones
+  const std::size_t needed = have.used + own + lanes + descriptors_of_host(peers.size());
+  if (needed <= have.limit && !without_descriptors_) return {};
   core_.admit_wanted_only();
   return {{"too few descriptors", {name, core_.self().node, std::to_string(lanes), std::to_string(needed)}}};
 }

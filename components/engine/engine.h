@@ -33,7 +33,8 @@ class Engine {
   Engine(const Config& config, const nezha_host_t& host, const nezha_self_t& self);
   ~Engine();
 
-  /// Finds the rails. Not ok: there are none; the engine is still good for voting no.
+  /// Finds the rails. Not ok: there are none; the engine is still good for voting no. Where descriptors would suffice for no
+  /// team it has no rails either, of which each create_team() tells.
   Status open();
   const std::vector<std::byte>& address() const { return address_; }
 
@@ -72,6 +73,7 @@ class Engine {
   void count(std::size_t bytes, Nanoseconds took);
   void open_trace(Notices& notices);
   void write_trace(Lock& lock);
+  bool too_few_descriptors() const;
   /// What is to be said when a team of these peers cannot be had; empty: they suffice.
   Notices descriptors_lacking(const std::string& name, std::span<Peer* const> peers);
   void await_wiring(Lock& lock, const Team& team);
@@ -111,6 +113,7 @@ class Engine {
   std::condition_variable turn_;  ///< an operation ended, or the drive is free
   std::vector<std::byte> address_;
   int wake_fd_ = -1;
+  bool without_descriptors_ = false;  ///< opened none, since there are too few for any team
   std::thread service_;
   std::atomic<bool> abandoned_ = false;
 };

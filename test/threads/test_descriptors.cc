@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-/// Where descriptors do not suffice for lanes and host there is no team, and a text; where they do, the next one comes up.
+/// Where descriptors do not suffice for lanes and host there is no team, and a text; where they do, the next one comes up. Where
+/// they suffice for no team at all, none is opened.
 #include <gtest/gtest.h>
 #include <sys/resource.h>
 
@@ -48,6 +49,42 @@ TEST(Descriptors, WhatIsUpIsNotCountedTwice) {
   const FewDescriptors none(descriptors_of_host(3) / 2);
   Team second(ranks, "second");
   EXPECT_TRUE(second.start());
+}
+
+/// What an engine without a team holds would be missing to a host that has hardly enough.
+TEST(Descriptors, AreNotTakenWhereNoTeamCanBeHad) {
+  std::size_t before = 0;
+  const auto rank_of = [&](int rank) {
+    const FewDescriptors few(rank == 0 ? descriptors_of_host(2) : 2000);
+    if (rank == 0) before = descriptors().used;
+    auto made = std::make_unique<Rank>(rank, "here", Settings{{"single_node", "2"}});
+    if (rank == 0) {
+      EXPECT_EQ(descriptors().used, before);
+    }
+    return made;
+  };
+  const auto poor = rank_of(0), rich = rank_of(1);
+  EXPECT_TRUE(poor->ok()) << "no trouble of rails: " << poor->why();
+  EXPECT_TRUE(poor->rails().empty());
+  const auto peer = [](const Rank& of, const Rank& whom) {
+    const std::vector<std::byte> address = whom.address();
+    return nezha_engine_peer(of.engine(), address.data(), address.size(), 1, nullptr, 0);
+  };
+  nezha_peer_t* peers_of_poor[] = {nullptr, peer(*poor, *rich)};
+  nezha_peer_t* peers_of_rich[] = {peer(*rich, *poor), nullptr};
+  const nezha_team_spec_t spec_of_poor{"all", 2, 0, peers_of_poor}, spec_of_rich{"all", 2, 1, peers_of_rich};
+  EXPECT_EQ(nezha_team_create(poor->engine(), &spec_of_poor), nullptr);
+  ASSERT_EQ(poor->helps().size(), 1u);
+  EXPECT_EQ(poor->helps()[0].topic, "too few descriptors");
+  EXPECT_EQ(poor->helps()[0].arguments[2], "1");
+  nezha_team_t* team = nezha_team_create(rich->engine(), &spec_of_rich);
+  ASSERT_NE(team, nullptr);
+  std::uint64_t words[NEZHA_VOTE_WORDS] = {}, no[NEZHA_VOTE_WORDS] = {};
+  nezha_team_vote(team, words);
+  nezha_vote_no(no);
+  for (std::size_t i = 0; i < NEZHA_VOTE_WORDS; ++i) words[i] |= no[i];
+  EXPECT_EQ(nezha_team_decide(team, words), NEZHA_TEAM_DECLINED);
+  nezha_team_destroy(team);
 }
 
 }  // namespace

@@ -109,8 +109,9 @@ typedef struct nezha_self {
 /**
  * Finds rails, opens their listeners, starts the service thread (lazily: with the first team). `config` is copied,
  * `host` is copied. An engine is returned even when it has no usable rail: it then votes no in every team, so that
- * all ranks decline alike; `why` tells the reason and the result is NEZHA_ERR_RAILS. NULL in `*engine` only when
- * memory is refused.
+ * all ranks decline alike; `why` tells the reason and the result is NEZHA_ERR_RAILS. Where too few descriptors are left for
+ * any team, the engine opens none: the result is NEZHA_OK, there are no rails, and each nezha_team_create() tells and returns
+ * NULL. NULL in `*engine` only when memory is refused.
  */
 int nezha_engine_create(const nezha_config_t *config, const nezha_host_t *host, const nezha_self_t *self,
                         nezha_engine_t **engine, char *why, size_t why_size);
