@@ -7,8 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { kJson = 256, kEach, kCorrupt, kExtra };
-enum { kMaxExtra = 8, kCommon = 13 };
+enum { kJson = 256, kEach, kCorrupt, kSettle, kExtra };
+enum { kMaxExtra = 8, kCommon = 14 };
 
 static const char* const kTypes[] = {"float", "double", "int", "long"};
 static const char* const kOps[] = {"sum", "max", "min"};
@@ -25,6 +25,8 @@ static const char kUsage[] =
     "  -I, --in-place               MPI_IN_PLACE\n"
     "      --json                   one JSON object per line instead of the table\n"
     "      --each                   with --json, the time of every measured call as well\n"
+    "      --settle                 with -T, sizes up to 64 KiB are called until they get no faster before\n"
+    "                               they are measured\n"
     "      --corrupt RANK:CALL:ELEMENT  spoil one result, to see that it is found\n"
     "  -h, --help\n";
 
@@ -138,6 +140,9 @@ static bool parse_one(int letter, const char* value, const struct bench_extra* e
     case kEach:
       o->each = true;
       return true;
+    case kSettle:
+      o->settle = true;
+      return true;
     case kCorrupt:
       return parse_corrupt(value, o);
     case 't':
@@ -175,7 +180,7 @@ enum bench_parsed bench_parse(int argc, char** argv, const struct bench_extra* e
       {"type", required_argument, NULL, 't'},         {"op", required_argument, NULL, 'o'},
       {"in-place", no_argument, NULL, 'I'},           {"json", no_argument, NULL, kJson},
       {"each", no_argument, NULL, kEach},             {"corrupt", required_argument, NULL, kCorrupt},
-      {"help", no_argument, NULL, 'h'}};
+      {"settle", no_argument, NULL, kSettle},         {"help", no_argument, NULL, 'h'}};
   for (int i = 0; i < kMaxExtra && extra[i].name != NULL; i++)
     table[kCommon + i] = (struct option){extra[i].name, required_argument, NULL, kExtra + i};
 

@@ -7,6 +7,7 @@
 #include <string.h>
 #include <time.h>
 
+enum { kSettled = 64 << 10, kMostBatches = 12, kFewestInBatch = 50 };
 enum { kLarge = 8192, kMostIterations = 100000, kFewestIterations = 3, kFewestWarm = 20 };
 
 static double clock_seconds(clockid_t clock) {
@@ -116,6 +117,21 @@ static long clamp(double n, long least, long most) {
   return n < (double)least ? least : n > (double)most ? most : (long)n;
 }
 
+/// Batches of calls until two in a row are no faster than one before them, within a twentieth. Returns how many calls
+/// that were.
+static long warm_until_settled(const struct bench_options* o, const struct bench_driver* driver,
+                               struct bench_buffers* buffers, size_t bytes, double call) {
+  const long batch = clamp(0.25 * o->budget / call, kFewestInBatch, kMostIterations);
+  double best = 0;
+  int batches = 0;
+  for (int steady = 0; batches < kMostBatches && steady < 2; batches++) {
+    const double took = bench_warm(o, driver, buffers, bytes, batch) / (double)batch;
+    steady = batches > 0 && took > 0.95 * best ? steady + 1 : 0;
+    best = batches == 0 || took < best ? took : best;
+  }
+  return batches * batch;
+}
+
 /// Runs the warm-up and says how many calls to measure; alike on all ranks, since it rests on rank 0's clock.
 static long warm_and_plan(const struct bench_options* o, const struct bench_driver* driver,
                           struct bench_buffers* buffers, size_t bytes, long* warmup) {
@@ -129,6 +145,7 @@ static long warm_and_plan(const struct bench_options* o, const struct bench_driv
   const long more = o->warmup >= 0 ? o->warmup - 1 : clamp(0.2 * o->budget / first, kFewestWarm - 1, kMostIterations);
   const double rest = more > 0 ? bench_warm(o, driver, buffers, bytes, more) / (double)more : first;
   *warmup = more > 0 ? more + 1 : 1;
+  if (o->settle && bytes <= kSettled) *warmup += warm_until_settled(o, driver, buffers, bytes, rest);
   return o->iterations > 0 ? o->iterations : clamp(o->budget / rest, kFewestIterations, kMostIterations);
 }
 

@@ -178,7 +178,7 @@ class Commands(Place):
         with (mock.patch.object(demo, "_measure", return_value=(found, None)), mock.patch.object(picture, "draw", return_value=False),
               mock.patch("nezha_bench.story.show") as shown, mock.patch("sys.argv", ["demo", "--build", "b", "--picture", path])):
             self.assertEqual(quietly(demo.main)[0], 1)
-        shown.assert_called_once_with(found, None)
+        shown.assert_called_once_with(found, None, demo.MOST_ROUNDS)
 
     def test_a_sweep_that_fails_late(self):
         options = cli.build_parser().parse_args(["tune", self.path, "--ways", "mesh", "--sizes", "1K"])

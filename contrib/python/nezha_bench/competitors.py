@@ -86,6 +86,7 @@ class Effort:
     iterations: int = None
     warmup: int = None
     in_place: bool = False
+    settled: bool = False  # small sizes are called until they get no faster, before they are timed
 
 
 class Launcher:
@@ -122,8 +123,8 @@ class Launcher:
 
     def _ours(self):
         sizes = ",".join(map(str, self.effort.sizes))
-        in_place = ["-I"] if self.effort.in_place else []
-        return ["--json", "-s", sizes, "-T", str(self.effort.seconds), *in_place, *self._counts()]
+        flags = [word for word, wanted in (("-I", self.effort.in_place), ("--settle", self.effort.settled)) if wanted]
+        return ["--json", "-s", sizes, "-T", str(self.effort.seconds), *flags, *self._counts()]
 
     def _osu(self):
         return [self.programs.osu, "-f", "-m", f"{self.effort.sizes[0]}:{self.effort.sizes[-1]}", *self._counts()]

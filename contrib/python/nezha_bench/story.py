@@ -26,12 +26,13 @@ def _time(microseconds):
 
 
 def _table(found):
-    table = Table(box=None, pad_edge=False, header_style="bold", title="Time of one MPI_Allreduce", title_justify="left")
-    for name in ("size", *(label for _, label, _ in _STORY), "gain"):
+    table = Table(box=None, pad_edge=False, header_style="bold", title_justify="left",
+                  title="Time of one MPI_Allreduce; last, how many times as fast Nezha is over two rails as over one")
+    for name in ("size", *(label for _, label, _ in _STORY), "Nezha, one rail / two rails"):
         table.add_column(name, justify="right")
     for row in found["sizes"]:
-        gain = _us(row, NEZHA_ONE) / _us(row, NEZHA)
-        table.add_row(size_text(row["size"]), *(_time(_us(row, who)) for who, _, _ in _STORY), f"{gain:.2f} x")
+        faster = _us(row, NEZHA_ONE) / _us(row, NEZHA)
+        table.add_row(size_text(row["size"]), *(_time(_us(row, who)) for who, _, _ in _STORY), f"{faster:.2f} x")
     return table
 
 
@@ -56,12 +57,15 @@ def _explanation(found, picture_path):
            f"{_us(large, ONE) / nezha:.2f} and {_us(large, ALL) / nezha:.2f} times as long as Nezha.")
     yield (f"4. A small call, of {size_text(small['size'])}, is no matter of bandwidth: Nezha took "
            f"{_time(_us(small, NEZHA))}, Open MPI {_time(_us(small, ONE))} over one and {_time(_us(small, ALL))} over both.")
-    yield (f"5. All {found['rounds']} rounds compared every element of every result on every rank with what it has to be."
+    yield (f"5. Every element of every result, on every rank in all rounds (there were {found['rounds']}), was what it has to be."
            + (f" The picture is {picture_path}" if picture_path else ""))
 
 
-def _doubts(found):
-    """What the reader has to know before believing the numbers."""
+def _doubts(found, wanted):
+    """What the reader has to know before believing the numbers. wanted: rounds that there should have been."""
+    if found["rounds"] < wanted:
+        why = "it was ended early" if found["interrupted"] else "this machine is slow or busy, and after a minute and a half none begins"
+        yield f"Rounds made: {found['rounds']} of {wanted}, because {why}. Differences are less certain."
     floor = found["sizes"][-1]["noise_floor"]
     if floor > _BUSY:
         yield (f"This machine was busy: the same run differed from itself by up to {100 * floor:.0f} %. "
@@ -71,18 +75,19 @@ def _doubts(found):
         yield f"*** INVALID: \"{label}\" was not carried by Nezha: {reason} ***"
 
 
-def show(found, picture_path):
-    console = Console(highlight=False)
+def show(found, picture_path, wanted, console=None):
+    """picture_path: None where there is none. wanted: rounds that there should have been."""
+    console = console or Console(highlight=False)
     if not console.is_terminal:
-        console.width = 110
-    print()
+        console.width = 130
+    console.print()
     console.print(_table(found))
     large = found["sizes"][-1]
     console.print(f"\nVector reduced per second at {size_text(large['size'])}", style="bold")
     for line in _bars(large):
         console.print(line, soft_wrap=True)
-    print()
+    console.print()
     for line in _explanation(found, picture_path):
         console.print(line, markup=False, soft_wrap=True)
-    for line in _doubts(found):
+    for line in _doubts(found, wanted):
         console.print(Text(line, style="bold white on red"), soft_wrap=True)

@@ -6,7 +6,7 @@ ephemeral lab also when the pipe from its owner closes, which happens however th
 seen outside the keeper's namespaces but its state file, so nothing else can be left behind. Each node's namespaces are
 held by a sleeping process that dies with the keeper.
 
-Started by lab.py as: unshare [--user --map-root-user] --net --mount python3 -m nezha_lab.keeper
+Started by lab.py in the namespaces that apart.py makes, as python3 -m nezha_lab.keeper.
 One line of JSON comes in, one goes out.
 """
 

@@ -19,7 +19,7 @@ import subprocess
 import sys
 import time
 
-from . import limit, network, processes, state
+from . import apart, limit, network, processes, state
 from .congestion import allowed_list
 from .errors import LabError, LabUnavailable
 from .faults import Faults
@@ -83,8 +83,7 @@ class Lab(Faults, Mpi):
     def _start_keeper(self, rootless, ephemeral, allowed):
         path = os.pathsep.join(filter(None, [_PACKAGE_PARENT, os.environ.get("PYTHONPATH")]))
         keeper = subprocess.Popen(
-            ["unshare", *(["--user", "--map-root-user"] if rootless else []), "--net", "--mount",
-             sys.executable, "-m", "nezha_lab.keeper"],
+            [*apart.words(rootless), sys.executable, "-m", "nezha_lab.keeper"],
             stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, cwd="/",
             env={**os.environ, "PYTHONPATH": path, state.DIRECTORY_VARIABLE: state.directory()},
             start_new_session=True, pass_fds=[] if allowed is None else [allowed])
