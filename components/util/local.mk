@@ -11,6 +11,7 @@ engine_sources += \
 	%D%/ip_version.h \
 	%D%/json.cc %D%/json.h \
 	%D%/log.cc %D%/log.h \
+	%D%/nearest_word.cc %D%/nearest_word.h \
 	%D%/params.cc %D%/params.h \
 	%D%/port_range.cc %D%/port_range.h \
 	%D%/rail_set.h \

@@ -11,6 +11,7 @@
 #include <type_traits>
 #include <utility>
 
+#include "util/nearest_word.h"
 #include "util/text.h"
 
 namespace nezha {
@@ -237,6 +238,17 @@ const Config& config_of(const nezha_config_t& config) { return config.config; }
 const nezha_param_t* nezha_params(size_t* count) {
   *count = nezha::kParams.size();
   return nezha::kParams.data();
+}
+
+const char* nezha_params_nearest(const char* name) {
+  try {
+    std::array<std::string_view, nezha::kParams.size()> names;
+    std::transform(nezha::kParams.begin(), nezha::kParams.end(), names.begin(), [](const nezha_param_t& row) { return row.name; });
+    const std::size_t nearest = nezha::nearest_word(name, names);
+    return nearest < names.size() ? nezha::kParams[nearest].name : nullptr;
+  } catch (const std::exception&) {
+    return nullptr;
+  }
 }
 
 nezha_config_t* nezha_config_create() {

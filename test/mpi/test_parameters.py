@@ -7,6 +7,7 @@ import os
 import re
 import socket
 import subprocess
+import tempfile
 import unittest
 
 from mpi_case import RAILS, MpiCase, environment, mpirun, plain, preloaded, program
@@ -87,6 +88,34 @@ class Parameters(MpiCase):
                     rf"Parameter: coll_nezha_{name} Value: {value} Reason: .+ Used: {re.escape(used)} ",
                     lambda: self.passes("counters", 2, "100", WAIT, params={**RAILS, f"coll_nezha_{name}": value}))
                 self.carried(done)
+
+    def test_unknown_names(self):
+        done = self.says(r"no parameter of these names.* coll_nezha_raill_include, set in the environment or by --mca; "
+                         r"did you mean coll_nezha_rail_include\? \"ompi_info",
+                         lambda: self.passes("counters", 2, "100", WAIT, params={**RAILS, "coll_nezha_raill_include": "eth0"}))
+        self.carried(done)
+        self.assertEqual(done.stderr.count("raill_include"), 1, done.stderr)
+        self.says(r"coll_nezha_bandwidth, set in the environment or by --mca \"ompi_info", lambda: mpirun(
+            ["--mca", "coll_nezha_bandwidth", "7", program("counters"), "4"], 2))
+
+    def test_unknown_names_in_files(self):
+        with tempfile.TemporaryDirectory() as place:
+            os.mkdir(os.path.join(place, ".openmpi"))
+            own = os.path.join(place, ".openmpi", "mca-params.conf")
+            with open(own, "w") as file:
+                file.write("# coll_nezha_comment = 1\ncoll_nezha_reprot = 1\n  coll_nezha_treshold=3\ncoll_nezha_learn = 0\n"
+                           "coll_tuned_of_others = 1\n")
+            tune = os.path.join(place, "tune")
+            with open(tune, "w") as file:
+                file.write("-mca coll_nezha_chunks 4096 -mca coll_nezha_learn 0\n")
+            # 4.1 leaves it to each rank to read the last one, 5.0 hands on what is in it.
+            where = rf"({tune}|the environment or by --mca)"
+            words = (rf"coll_nezha_reprot, set in {own}; did you mean coll_nezha_report\? ", rf"coll_nezha_chunks, set in {where}; did you mean coll_nezha_chunk\? ",
+                     rf"coll_nezha_treshold, set in {own}; did you mean coll_nezha_threshold\? ")
+            done = self.says("".join(f"(?=.*{each})" for each in words), lambda: mpirun(
+                ["--tune", tune, program("counters"), "4"], 2, env={"HOME": place}))
+            self.assertNotIn("comment", done.stderr)
+            self.assertNotIn("of_others", done.stderr)
 
     def test_no_such_share(self):
         done = self.says(r"names a rail that this node does not have.*Named: eth99 .*lo0, lo1", lambda: self.passes(

@@ -8,11 +8,13 @@
 #include <set>
 #include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "util/bytes.h"
 #include "util/crc32c.h"
 #include "util/log.h"
+#include "util/nearest_word.h"
 #include "util/random.h"
 
 namespace nezha {
@@ -126,6 +128,27 @@ TEST(Log, LongLinesEndInDots) {
   EXPECT_EQ(sunk.line, std::string(1023, 'x'));
   log.line(0, "%s", std::string(5000, 'x').c_str());
   EXPECT_EQ(sunk.line, std::string(1020, 'x') + "...");
+}
+
+// ---- words that were meant -------------------------------------------------------------------------------------------
+
+TEST(NearestWord, EditsAreCounted) {
+  EXPECT_EQ(edits_between("", ""), 0u);
+  EXPECT_EQ(edits_between("", "abc"), 3u);
+  EXPECT_EQ(edits_between("abc", ""), 3u);
+  EXPECT_EQ(edits_between("rail", "raill"), 1u);
+  EXPECT_EQ(edits_between("rail", "nail"), 1u);
+  EXPECT_EQ(edits_between("kitten", "sitting"), 3u);
+}
+
+TEST(NearestWord, TheNearestOfThoseThatAreNear) {
+  const std::vector<std::string_view> words = {"rail_include", "rail_exclude", "report"};
+  EXPECT_EQ(nearest_word("raill_include", words), 0u);
+  EXPECT_EQ(nearest_word("rail_exlude", words), 1u);
+  EXPECT_EQ(nearest_word("report", words), 2u);
+  EXPECT_EQ(nearest_word("reprot", words), 2u);
+  EXPECT_EQ(nearest_word("bandwidth", words), words.size());
+  EXPECT_EQ(nearest_word("", words), words.size());
 }
 
 }  // namespace

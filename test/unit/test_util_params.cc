@@ -240,5 +240,11 @@ TEST(Params, AnExcludeListIsInheritedToo) {
   nezha_config_destroy(config);
 }
 
+TEST(Params, TheNearestNameIsFound) {
+  for (const nezha_param_t& row : table()) EXPECT_STREQ(nezha_params_nearest(row.name), row.name);
+  EXPECT_STREQ(nezha_params_nearest("raill_include"), "rail_include");
+  EXPECT_EQ(nezha_params_nearest("no_such_thing_at_all"), nullptr);
+}
+
 }  // namespace
 }  // namespace nezha

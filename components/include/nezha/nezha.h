@@ -42,6 +42,10 @@ typedef struct nezha_param {
 /** The table; `*count` rows. Static storage. */
 const nezha_param_t *nezha_params(size_t *count);
 
+/** The name in the table that is `name`, or else the one that whoever wrote `name` most likely meant; NULL when none is near.
+ *  Static storage. */
+const char *nezha_params_nearest(const char *name);
+
 typedef struct nezha_config nezha_config_t;
 
 /** A configuration with every parameter at its default. NULL when memory is refused. */

@@ -12,9 +12,11 @@
 #include "coll_nezha_peers.h"
 #include "coll_nezha_pvars.h"
 #include "coll_nezha_types.h"
+#include "coll_nezha_unknown.h"
 #include "opal/compat.h"
 #include "opal/nezha_help.h"
 #include "opal/nezha_modex.h"
+#include "opal/nezha_topology.h"
 
 /** Whether the Open MPI that loads us is the one we were built for. Its own check compares interface versions only,
  * while offsets in its structures move between releases of one series. */
@@ -57,6 +59,9 @@ static int component_open(void)
     if (!coll_nezha_params_bool("enable")) {
         coll_nezha_peers_publish_disabled();
         return OMPI_ERR_NOT_AVAILABLE;
+    }
+    if (0 == nezha_topology_job_rank()) {
+        coll_nezha_unknown_tell();
     }
     return coll_nezha_engine_open();
 }

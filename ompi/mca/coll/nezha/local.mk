@@ -16,7 +16,8 @@ glue_sources += \
 	%D%/coll_nezha_reduce.c %D%/coll_nezha_reduce.h \
 	%D%/coll_nezha_report.c %D%/coll_nezha_report.h \
 	%D%/coll_nezha_team.c \
-	%D%/coll_nezha_types.c %D%/coll_nezha_types.h
+	%D%/coll_nezha_types.c %D%/coll_nezha_types.h \
+	%D%/coll_nezha_unknown.c %D%/coll_nezha_unknown.h
 dist_helptext_DATA += %D%/help-coll-nezha.txt
 EXTRA_DIST += %D%/nezha.map
 
