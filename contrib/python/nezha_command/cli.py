@@ -37,27 +37,12 @@ class _Verb(argparse.ArgumentParser):
 
 
 def main(arguments=None):
-    arguments = sys.argv[1:] if arguments is None else arguments
-    if arguments[:1] == [node.VERB]:  # of a launcher, and in no help or error
-        return _run(f"nezha on {socket.gethostname()}", node.run, node.parser().parse_args(arguments[1:]))
-    behind = []
-    if "--" in arguments:
-        at = arguments.index("--")
-        arguments, behind = arguments[:at], arguments[at + 1:]
-    parser = build_parser()
-    options = parser.parse_args(arguments)
-    if behind and not hasattr(options, "hostfile"):
-        parser.error(f"nezha {options.verb}: nothing is allowed after --")
-    options.mpirun = behind
-    return _run(f"nezha {options.verb}", options.run, options)
-
-
-def _run(name, run, options):
-    leave_on_signals()
+    name = ["nezha"]  # in front of errors; longer when it is known what this is about
     try:
-        status = run(options)
-        sys.stdout.flush()
-        return status
+        try:
+            return _main(sys.argv[1:] if arguments is None else arguments, name)
+        finally:
+            sys.stdout.flush()
     except KeyboardInterrupt:
         return EXIT_INTERRUPTED
     except CommandError as error:
@@ -68,5 +53,29 @@ def _run(name, run, options):
         if isinstance(error, BrokenPipeError):  # the reader of our output has gone, as head does
             return GOOD
         status, text = UNABLE, f"output cannot be written: {error.strerror}"
-    print(f"{name}: {text}", file=sys.stderr)
+    print(f"{' '.join(name)}: {text}", file=sys.stderr)
     return status
+
+
+def _main(arguments, name):
+    if arguments[:1] == [node.VERB]:  # of a launcher, and in no help or error
+        name.append(f"on {socket.gethostname()}")
+        options = node.parser().parse_args(arguments[1:])
+    else:
+        options = _parse(arguments)
+        name.append(options.verb)
+    leave_on_signals()
+    return options.run(options)
+
+
+def _parse(arguments):
+    behind = []
+    if "--" in arguments:
+        at = arguments.index("--")
+        arguments, behind = arguments[:at], arguments[at + 1:]
+    parser = build_parser()
+    options = parser.parse_args(arguments)
+    if behind and not hasattr(options, "hostfile"):
+        parser.error(f"nezha {options.verb}: nothing is allowed after --")
+    options.mpirun = behind
+    return options

@@ -29,6 +29,7 @@ def parser():
     found = argparse.ArgumentParser(prog=f"nezha on {socket.gethostname()}")
     found.add_argument("question", choices=QUESTIONS)
     found.add_argument("with_what", nargs="*")
+    found.set_defaults(run=run)
     return found
 
 
