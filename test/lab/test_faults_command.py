@@ -91,6 +91,11 @@ class Command(unittest.TestCase):
         done = subprocess.run([sys.executable, command, "--cases", "earthquake"], capture_output=True, text=True)
         self.assertEqual(done.returncode, 2)
         self.assertIn("case 'earthquake': silent, carrier", done.stderr)
+        for script, words in (("faults", ["--flood-rates", "x"]), ("faults", ["--rounds", "0"]), ("scale", ["--ranks", "8,a"]),
+                              ("scale", ["--nodes", "0"])):
+            done = subprocess.run([sys.executable, os.path.join(TOP, "contrib", script), *words], capture_output=True, text=True)
+            self.assertEqual(done.returncode, 2, done.stderr)
+            self.assertNotIn("Traceback", done.stderr)
 
 
 if __name__ == "__main__":
