@@ -44,6 +44,7 @@ void Core::give_up(Team& team, int lost) {
   const Peer& peer = *team.peers()[static_cast<std::size_t>(lost)];
   std::string lanes;
   for (const Wire& wire : peer.wires) {
+    if (!wire.was_up && !peer.needs(wire)) continue;  // it was not tried
     const std::string trouble = wire.trouble();
     lanes += (lanes.empty() ? "" : "; ") + wire.label + ": " + (trouble.empty() ? "no answer" : trouble);
   }

@@ -6,6 +6,8 @@
 /// kernel sends again what was lost, for which it waits ever longer. The trial closes nothing; once it is through, and only
 /// if the suspect is silent still (Admission::wants), it takes its place.
 ///
+/// Spare lanes are connected only while the last try for the one over the node's loopback has failed.
+///
 /// Guarded by the engine's lock; time comes with the calls.
 #pragma once
 
