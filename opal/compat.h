@@ -141,4 +141,20 @@ static inline bool nezha_compat_is_device(const void *buffer)
 #endif
 }
 
+/** Copies between memory of a device and the host's; it is done when this returns. Whether it could be. */
+static inline bool nezha_compat_copy_device(void *to, const void *from, size_t bytes)
+{
+#if OMPI_MAJOR_VERSION >= 5
+    return OPAL_SUCCESS == opal_accelerator.mem_copy(MCA_ACCELERATOR_NO_DEVICE_ID, MCA_ACCELERATOR_NO_DEVICE_ID, to,
+                                                     from, bytes, MCA_ACCELERATOR_TRANSFER_UNSPEC);
+#elif OPAL_CUDA_SUPPORT
+    return NULL != opal_cuda_memcpy_sync(to, from, bytes);
+#else
+    (void)to;
+    (void)from;
+    (void)bytes;
+    return false;
+#endif
+}
+
 #endif

@@ -7,6 +7,7 @@ check_PROGRAMS += \
 	%D%/beyond_2gib \
 	%D%/communicators \
 	%D%/counters \
+	%D%/device_memory \
 	%D%/every_operation \
 	%D%/extremes \
 	%D%/forked \
@@ -33,6 +34,9 @@ test_mpi_communicators_LDADD = $(MPI_LIBS) -lm
 test_mpi_counters_SOURCES = %D%/counters.c $(mpi_test_common)
 test_mpi_counters_CPPFLAGS = $(MPI_CFLAGS)
 test_mpi_counters_LDADD = $(MPI_LIBS) -lm
+test_mpi_device_memory_SOURCES = %D%/device_memory.c $(mpi_test_common)
+test_mpi_device_memory_CPPFLAGS = $(MPI_CFLAGS)
+test_mpi_device_memory_LDADD = $(MPI_LIBS) -ldl -lm
 test_mpi_every_operation_SOURCES = %D%/every_operation.c $(mpi_test_common) %D%/types.c %D%/types.h
 test_mpi_every_operation_CPPFLAGS = $(MPI_CFLAGS)
 test_mpi_every_operation_LDADD = $(MPI_LIBS) -lm
@@ -76,6 +80,7 @@ test_mpi_until_error_LDADD = $(MPI_LIBS) -lm
 # Preloaded by the scripts.
 check_LTLIBRARIES = %D%/no_reduce_local.la %D%/other_release.la
 test_mpi_no_reduce_local_la_SOURCES = %D%/no_reduce_local.c
+test_mpi_no_reduce_local_la_LIBADD = -ldl
 test_mpi_no_reduce_local_la_LDFLAGS = $(AM_LDFLAGS) -module -avoid-version -shared -rpath /nowhere
 test_mpi_other_release_la_SOURCES = %D%/other_release.c
 test_mpi_other_release_la_CPPFLAGS = $(MPI_CFLAGS)

@@ -2,6 +2,9 @@
 /* The way into the engine: translate, call, else the incumbent. No policy here. */
 #include "coll_nezha.h"
 
+#include <stdlib.h>
+#include <string.h>
+
 #include "ompi/constants.h"
 
 #include "coll_nezha_reduce.h"
@@ -20,7 +23,38 @@ static bool translate(const void *send, void *recv, int count, struct ompi_datat
     call->recv = recv;
     call->count = (size_t)count;
     call->reduce_ctx = reduction;
-    return !nezha_compat_is_device(call->send) && !nezha_compat_is_device(recv);
+    return true;
+}
+
+static bool copy(void *to, const void *from, size_t bytes, bool device)
+{
+    if (device) {
+        return nezha_compat_copy_device(to, from, bytes);
+    }
+    memcpy(to, from, bytes);
+    return true;
+}
+
+/** nezha_allreduce(), by way of the host's memory where this rank's vectors lie in that of a device. Other ranks' may
+ * lie elsewhere, so that must not decide what carries the call. */
+static int carry(nezha_team_t *team, nezha_allreduce_t call)
+{
+    const bool from_device = nezha_compat_is_device(call.send), to_device = nezha_compat_is_device(call.recv);
+    if (!from_device && !to_device) {
+        return nezha_allreduce(team, &call);
+    }
+    const size_t bytes = call.count * call.element;
+    void *result = call.recv, *host = malloc(bytes);
+    int status = NULL == host ? NEZHA_ERR_MEMORY : NEZHA_ERR_INTERNAL;
+    if (NULL != host && copy(host, call.send, bytes, from_device)) {
+        call.send = call.recv = host;
+        status = nezha_allreduce(team, &call);
+        if (NEZHA_OK == status && !copy(result, host, bytes, to_device)) {
+            status = NEZHA_ERR_INTERNAL;
+        }
+    }
+    free(host);
+    return status;
 }
 
 int coll_nezha_allreduce(const void *send, void *recv, int count, struct ompi_datatype_t *type, struct ompi_op_t *op,
@@ -43,7 +77,7 @@ int coll_nezha_allreduce(const void *send, void *recv, int count, struct ompi_da
         }
     }
     if (COLL_NEZHA_READY == module->state && translate(send, recv, count, type, op, comm, &reduction, &call)) {
-        int status = nezha_allreduce(module->team, &call);
+        int status = carry(module->team, call);
         if (NEZHA_OK == status) {
             return OMPI_SUCCESS;
         }
