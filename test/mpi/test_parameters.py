@@ -58,6 +58,24 @@ class Parameters(MpiCase):
         done = self.passes_wrapped(wrapper)
         self.assertNotIn("Nezha's report", done.stderr)
 
+    def test_report_of_nothing(self):
+        """The one line says why there are no tables, or why there is nothing in them."""
+        port = free_port()
+        for params, np, words in (({"coll_nezha_single_node": "0"}, 2, "all ranks are on one node"),
+                                  ({}, 1, "the job has one rank only"),
+                                  ({"coll_nezha_priority": "1"}, 2, "a component of higher priority"),
+                                  ({"coll_nezha_priority": "20"}, 2, "a component of higher priority carries allreduce .see"),
+                                  ({"coll_nezha_algorithm": "incumbent"}, 2, "all were left to Open MPI's own allreduce"),
+                                  ({"coll_nezha_port_range": f"{port}-{port}"}, 2, r"(a rank has no usable rail|all ports from \d+)")):
+            with self.subTest(words):
+                done = self.passes("counters", np, "10", "1", params={**RAILS, **params, "coll_nezha_report": "1"})
+                self.assertEqual(done.stderr.count(f"Nezha's report: {np} ranks"), 1, done.stderr)
+                self.assertEqual(len(re.findall(f"(?m)^  Rails carried no call: {words}", done.stderr)), 1, done.stderr)
+
+    def test_report_beside_a_rank_without_it(self):
+        wrapper = self.wrapper('export OMPI_MCA_coll_nezha_report=1\n[ "$PMIX_RANK" != 1 ] || export OMPI_MCA_coll_nezha_enable=0')
+        self.assertIn("Rails carried no call: not all ranks use Nezha", self.passes_wrapped(wrapper, patience="1").stderr)
+
     def passes_wrapped(self, wrapper, patience=WAIT):
         done = mpirun([wrapper, program("counters"), "100", patience], 3)
         self.assertTrue(done.returncode == 0 and "passed" in done.stdout, done.stdout + done.stderr)

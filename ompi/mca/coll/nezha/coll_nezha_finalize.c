@@ -5,12 +5,16 @@
 #include "ompi/constants.h"
 
 #include "coll_nezha_engine.h"
+#include "coll_nezha_params.h"
 #include "coll_nezha_peers.h"
 #include "coll_nezha_report.h"
 #include "opal/compat.h"
+#include "opal/nezha_topology.h"
 
 /* Whether there is to be a report: what rank 0 published decides, so that all ranks take part in gathering it or none. */
 static bool report;
+/* Why MPI_COMM_WORLD was left to Open MPI; NULL when it was not. Then this rank reports alone. */
+static const char *left;
 
 /** Called at the very start of MPI_Finalize, while everything still works. */
 static int finalize_begins(MPI_Comm self, int keyval, void *attribute, void *extra)
@@ -19,6 +23,10 @@ static int finalize_begins(MPI_Comm self, int keyval, void *attribute, void *ext
     (void)keyval;
     (void)attribute;
     (void)extra;
+    if (NULL != left) {
+        coll_nezha_report_nothing(left);
+        return MPI_SUCCESS;
+    }
     if (report) {
         coll_nezha_report_print();
     }
@@ -57,4 +65,12 @@ void coll_nezha_finalize_prepare(struct ompi_communicator_t *world)
     const coll_nezha_peer_t *first = coll_nezha_peers_find(ompi_comm_peer_lookup(world, 0));
     report = NULL != first && first->report;
     watch_finalize();
+}
+
+void coll_nezha_finalize_left(const char *reason)
+{
+    if (0 == nezha_topology_job_rank() && coll_nezha_params_bool("report")) {
+        left = reason;
+        watch_finalize();
+    }
 }

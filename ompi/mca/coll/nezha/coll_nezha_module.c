@@ -7,6 +7,7 @@
 #include "ompi/constants.h"
 
 #include "coll_nezha_finalize.h"
+#include "coll_nezha_report.h"
 
 /* Enabled modules, through their `live` item; `lock` guards the list. */
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
@@ -65,6 +66,9 @@ int coll_nezha_module_enable(mca_coll_base_module_t *base, struct ompi_communica
     mca_coll_base_module_allreduce_fn_t incumbent = comm->c_coll->coll_allreduce;
     mca_coll_base_module_t *incumbent_module = comm->c_coll->coll_allreduce_module;
     if (NULL == incumbent || NULL == incumbent_module) {
+        if (MPI_COMM_WORLD == comm) {
+            coll_nezha_finalize_left(coll_nezha_outranked);
+        }
         return OMPI_ERR_NOT_FOUND;
     }
     if (!remember(module)) {

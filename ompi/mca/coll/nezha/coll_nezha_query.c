@@ -7,6 +7,7 @@
 
 #include "ompi/proc/proc.h"
 
+#include "coll_nezha_finalize.h"
 #include "coll_nezha_lacking.h"
 #include "coll_nezha_peers.h"
 #include "opal/nezha_topology.h"
@@ -25,34 +26,44 @@ static bool within_job(struct ompi_communicator_t *comm, bool *one_node)
     return true;
 }
 
-/** Whether all members have the component and, where that matters, take communicators of one node. Stops at the first
- * that does not, since each absent one costs a long wait. `*priority` is that of rank 0. */
-static bool all_willing(struct ompi_communicator_t *comm, bool one_node, int *priority)
+/** NULL if all members have the component and, where that matters, take communicators of one node; else why the communicator is
+ * left to Open MPI. Stops at the first that does not, since each absent one costs a long wait. `*priority` is that of rank 0. */
+static const char *unwilling(struct ompi_communicator_t *comm, bool one_node, int *priority)
 {
     for (int rank = 0; rank < ompi_comm_size(comm); rank++) {
         const coll_nezha_peer_t *peer = coll_nezha_peers_find(ompi_comm_peer_lookup(comm, rank));
         if (NULL == peer) {
             coll_nezha_lacking_tell(comm, one_node);
-            return false;
+            return "not all ranks use Nezha; where no text above names them, nezha doctor finds them";
         }
         if (one_node && !peer->single_node) {
-            return false;
+            return "all ranks are on one node, where Open MPI's own allreduce is used";
         }
         if (0 == rank) {
             *priority = peer->priority;
         }
     }
-    return true;
+    return NULL;
+}
+
+/** The answer no. */
+static mca_coll_base_module_t *leave(const struct ompi_communicator_t *comm, const char *reason)
+{
+    if (MPI_COMM_WORLD == comm) {
+        coll_nezha_finalize_left(reason);
+    }
+    return NULL;
 }
 
 mca_coll_base_module_t *coll_nezha_comm_query(struct ompi_communicator_t *comm, int *priority)
 {
     bool one_node = false;
     if (OMPI_COMM_IS_INTER(comm) || ompi_comm_size(comm) < 2 || !within_job(comm, &one_node)) {
-        return NULL;
+        return leave(comm, "the job has one rank only");
     }
-    if (!all_willing(comm, one_node, priority)) {
-        return NULL;
+    const char *reason = unwilling(comm, one_node, priority);
+    if (NULL != reason) {
+        return leave(comm, reason);
     }
     coll_nezha_module_t *module = OBJ_NEW(coll_nezha_module_t);
     if (NULL == module) {

@@ -9,6 +9,8 @@
 #include "coll_nezha_gather.h"
 #include "opal/nezha_topology.h"
 
+const char coll_nezha_outranked[] = "a component of higher priority carries allreduce (see coll_nezha_priority)";
+
 static const double mebi = 1024.0 * 1024.0;
 
 static void print_rail(FILE *out, const char *rail, const char *whose, const coll_nezha_rail_row_t *row)
@@ -58,6 +60,52 @@ static void print_classes(FILE *out)
     }
 }
 
+/** Why rails have carried no call over MPI_COMM_WORLD. */
+static const char *why_nothing(void)
+{
+    const mca_coll_base_comm_coll_t *functions = MPI_COMM_WORLD->c_coll;
+    if (coll_nezha_allreduce != functions->coll_allreduce) {
+        return coll_nezha_outranked;
+    }
+    switch (((const coll_nezha_module_t *)functions->coll_allreduce_module)->state) {
+        case COLL_NEZHA_NEW:
+            return "the program made none over MPI_COMM_WORLD that rails can carry";
+        case COLL_NEZHA_WIRING:
+            return "the program made too few; they run on Open MPI's own allreduce while lanes come up";
+        case COLL_NEZHA_READY:
+            return "all were left to Open MPI's own allreduce (by coll_nezha_algorithm, coll_nezha_threshold or what was measured)";
+        default:
+            break;
+    }
+    const char *trouble = coll_nezha_engine_trouble();
+    return '\0' != *trouble ? trouble : "a rank has no usable rail, or two ranks cannot reach each other; a text above tells which";
+}
+
+static void print_head(FILE *out)
+{
+    fprintf(out, "Nezha's report: %d ranks, rank 0 on %s\n", ompi_comm_size(MPI_COMM_WORLD), nezha_topology_node());
+}
+
+static void print_nothing(FILE *out, const char *reason)
+{
+    fprintf(out, "  Rails carried no call: %s\n", reason);
+}
+
+static bool carried_nothing(void)
+{
+    uint64_t calls = 0, bytes = 0;
+    if (NULL != coll_nezha_engine()) {
+        nezha_engine_totals(coll_nezha_engine(), &calls, &bytes);
+    }
+    return 0 == calls;
+}
+
+void coll_nezha_report_nothing(const char *reason)
+{
+    print_head(stderr);
+    print_nothing(stderr, reason);
+}
+
 void coll_nezha_report_print(void)
 {
     coll_nezha_gathered_t all;
@@ -68,9 +116,14 @@ void coll_nezha_report_print(void)
     size_t length = 0;
     FILE *out = open_memstream(&text, &length);
     if (NULL != out) {
-        fprintf(out, "Nezha's report: %d ranks, rank 0 on %s\n", ompi_comm_size(MPI_COMM_WORLD), nezha_topology_node());
-        print_rails(out, &all);
-        print_classes(out);
+        print_head(out);
+        if (all.rails > 0) {
+            print_rails(out, &all);
+            print_classes(out);
+        }
+        if (carried_nothing()) {
+            print_nothing(out, why_nothing());
+        }
         fclose(out);
         fwrite(text, 1, length, stderr);
         free(text);

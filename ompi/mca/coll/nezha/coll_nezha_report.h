@@ -8,4 +8,10 @@
 /** Gathers and prints; collective over MPI_COMM_WORLD. */
 void coll_nezha_report_print(void);
 
+/** A reason for coll_nezha_finalize_left(). */
+extern const char coll_nezha_outranked[];
+
+/** Prints, on this rank alone, that rails carried no call because of `reason`. */
+void coll_nezha_report_nothing(const char *reason);
+
 #endif
