@@ -9,6 +9,8 @@ engine_sources += \
 	%D%/ring.cc \
 	%D%/single_step.cc
 
-gtest_programs += test/unit/test_algorithms
-test_unit_test_algorithms_SOURCES = test/unit/test_algorithms.cc
+gtest_programs += test/unit/test_algorithms test/unit/test_differing_calls
+test_unit_test_algorithms_SOURCES = test/unit/test_algorithms.cc test/unit/cluster.h
 test_unit_test_algorithms_LDADD = libnezha_sim.la $(LDADD)
+test_unit_test_differing_calls_SOURCES = test/unit/test_differing_calls.cc test/unit/cluster.h
+test_unit_test_differing_calls_LDADD = libnezha_sim.la $(LDADD)

@@ -2,6 +2,7 @@
 #include "engine/core.h"
 
 #include <algorithm>
+#include <new>
 
 #include "engine/memory.h"
 #include "engine/sampling.h"
@@ -129,7 +130,7 @@ std::size_t Core::lanes_to_come(std::span<Peer* const> peers) const {
 
 void Core::destroy_team(Team& team) {
   keep_table(team);
-  if (team.active()) fail(team, gave_up(team, team.rank()), "the communicator is gone");
+  if (team.active()) fail(team, failure_of(team, Failure::Why::gone), "the communicator is gone");
   ready_.erase(team.id());
   for (Peer* peer : team.peers())
     if (peer != nullptr && team.id() != 0) peer->trunk->forget_team(team.id());
@@ -172,6 +173,7 @@ nezha_team_state_t Core::decide(Team& team, const std::array<std::uint64_t, NEZH
     ready_[team.id()] = &team;
     team.table().name_rails(rails_of_first(team));
     if (!team.rows_due()) compare_rows(team, {});
+    take_early_failure(team);
   }
   if (after == NEZHA_TEAM_DECLINED)  // a process without rails has said so itself
     for (const Peer* peer : team.peers())
@@ -190,18 +192,29 @@ void Core::all_are_there(Team& team) {
 void Core::start(Team& team, const Call& call, AlgorithmChoice choice, bool more) {
   wiring_.used(clock_.now());
   hold_.begin();
-  team.start(call, choice);
+  try {
+    team.start(call, choice);
+  } catch (...) {
+    hold_.end(true);
+    throw;
+  }
   hold_.end(more);
 }
 
 bool Core::progress(Watch watch) {
   bool moved = false;
   hold_.begin();
-  for (const auto& transport : transports_) moved = transport->progress(watch) || moved;
+  try {
+    for (const auto& transport : transports_) moved = transport->progress(watch) || moved;
+  } catch (...) {
+    hold_.end(true);
+    throw;
+  }
   hold_.end();
   for (const auto& [lane, transport] : dead_) transport->forget(*lane);
   dead_.clear();
   if (!news_.empty()) take_news();
+  if (doubts_) settle_doubts();
   for (const auto& [id, peer] : peers_)
     if (peer->trunk->has_queued()) peer->trunk->pump();
   return moved;
@@ -270,12 +283,29 @@ Team* Core::team_of(TeamId id) const {
 Placement Core::place(Trunk& trunk, const PieceHeader& piece) {
   if (piece.team == kNobody) return {PlaceKind::bin};
   Team* team = team_of(piece.team);
-  return team == nullptr ? Placement{PlaceKind::early} : team->place(trunk, piece);
+  if (team == nullptr) return {PlaceKind::early};
+  const Placement place = team->place(trunk, piece);
+  if (place.kind != PlaceKind::bad || !team->has(trunk)) return place;
+  team->differs(trunk, piece);
+  doubts_ = true;
+  return {PlaceKind::bin};
 }
 
+/// The lane is in the middle of a frame: no exception of an algorithm or of the host may pass it, and the team fails later.
+/// Without memory nothing can be told to anybody, and the process ends.
 bool Core::arrived(Trunk& trunk, const PieceHeader& piece, const std::byte* data) {
   Team* team = team_of(piece.team);
-  return team == nullptr || team->arrived(trunk, piece, data);
+  if (team == nullptr) return true;
+  try {
+    if (team->arrived(trunk, piece, data)) return true;
+    team->differs(trunk, piece);
+  } catch (const std::bad_alloc&) {
+    throw;
+  } catch (...) {
+    team->broke(std::current_exception());
+  }
+  doubts_ = true;
+  return true;
 }
 
 bool Core::has_begun(TeamId id, OpNumber op) {

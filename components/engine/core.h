@@ -64,6 +64,8 @@ class Core final : public PieceReceiver, public Admission {
   void take_rows(Team& team);
   /// The job is about to end, everywhere: lanes that are lost are no news.
   void ending() { wiring_.ending(); }
+  /// The team cannot go on for a reason of this process's own, an exception: every member gets an error.
+  void break_off(Team& team, const std::exception_ptr& exception);
   bool saves_tables() const { return tables_.saves(); }
   void check_tables(Notices& notices) const { tables_.check(notices); }
   /// With what all teams have learned so far; to be saved without the engine's lock.
@@ -107,7 +109,7 @@ class Core final : public PieceReceiver, public Admission {
   bool arrived(Trunk& trunk, const PieceHeader& piece, const std::byte* data) override;
   bool has_begun(TeamId team, OpNumber op) override;
   void peer_began(Trunk& trunk, TeamId team, OpNumber op) override;
-  void team_failed(TeamId team, std::uint64_t who) override;
+  void team_failed(TeamId team, const Failure& failure) override;
   void peer_rail(Trunk& trunk, const RailNotice& notice, std::uint64_t order) override;
   void lane_suspected(Trunk& trunk, const Lane& lane, Nanoseconds silent) override;
   void lane_forgiven(Trunk& trunk, const Lane& lane) override;
@@ -148,9 +150,12 @@ class Core final : public PieceReceiver, public Admission {
   void ask_for_life(const Team& team);
   void watch_life(Nanoseconds now);
   void give_up(Team& team, int lost);
-  /// Who gave up, and whom, as peers are told.
-  static std::uint64_t gave_up(const Team& team, int whom);
-  void fail(Team& team, std::uint64_t who, const std::string& why);
+  /// `of`: on which rank it gave up; -1 = on itself.
+  static Failure failure_of(const Team& team, Failure::Why why, int of = -1);
+  std::string label(const Team& team, std::size_t rank) const;
+  void settle_doubts();
+  void take_early_failure(const Team& team);
+  void fail(Team& team, const Failure& failure, const std::string& why);
   bool listening() const;
   void refresh_loads(Nanoseconds now);
 
@@ -178,6 +183,9 @@ class Core final : public PieceReceiver, public Admission {
   std::unordered_map<TeamId, Team*> ready_;
   std::size_t most_lanes_ = 1;             ///< to one peer
   bool wanted_only_ = false;
+  bool doubts_ = false;       ///< some team has one
+  std::array<std::pair<TeamId, Failure>, 64> early_failures_{};  ///< the latest, of teams that are not ready here or are gone
+  std::size_t early_failure_ = 0;
   Nanoseconds listened_ = 0;  ///< when the lanes' far ends were last looked at
   Nanoseconds life_due_ = 0;  ///< when peers of operations under way are next asked for signs of life
   std::vector<std::pair<Lane*, Transport*>> dead_;  ///< to be forgotten outside their own callbacks

@@ -2,6 +2,9 @@
 /// The part of the core that asks peers for signs of life, gives up operations with those that give none, and passes on that
 /// others have.
 #include <algorithm>
+#include <exception>
+#include <limits>
+#include <new>
 #include <string>
 
 #include "engine/core.h"
@@ -10,6 +13,25 @@ namespace nezha {
 namespace {
 
 constexpr Nanoseconds kLifeEvery = 100 * kMillisecond;
+
+/// Whose vector has how many bytes; of the larger ones only the remainder by 4 GiB is known of the other side.
+std::string sizes(const Failure& failure, const std::string& by, const std::string& of) {
+  const bool large = failure.expected > std::numeric_limits<std::uint32_t>::max();
+  return by + " has a vector of " + std::to_string(failure.expected) + " bytes, " + of + " has one of " +
+         std::to_string(failure.came) + (large ? " bytes modulo 4 GiB" : " bytes");
+}
+
+std::string words_of(const std::exception_ptr& exception) {
+  try {
+    std::rethrow_exception(exception);
+  } catch (const std::bad_alloc&) {
+    return "the system refuses memory";
+  } catch (const std::exception& known) {
+    return std::string("an exception: ") + known.what();
+  } catch (...) {
+    return "an exception of an unknown type";
+  }
+}
 
 }  // namespace
 
@@ -36,8 +58,8 @@ void Core::watch_life(Nanoseconds now) {
   }
 }
 
-std::uint64_t Core::gave_up(const Team& team, int whom) {
-  return static_cast<std::uint64_t>(team.rank()) << 32 | static_cast<std::uint32_t>(whom);
+Failure Core::failure_of(const Team& team, Failure::Why why, int of) {
+  return {why, static_cast<std::uint32_t>(team.rank()), static_cast<std::uint32_t>(of < 0 ? team.rank() : of)};
 }
 
 void Core::give_up(Team& team, int lost) {
@@ -48,27 +70,66 @@ void Core::give_up(Team& team, int lost) {
     const std::string trouble = wire.trouble();
     lanes += (lanes.empty() ? "" : "; ") + wire.label + ": " + (trouble.empty() ? "no answer" : trouble);
   }
-  fail(team, gave_up(team, lost),
+  fail(team, failure_of(team, Failure::Why::silent, lost),
        "no sign of life from " + peer.label() + " on any rail for coll_nezha_timeout = " +
            std::to_string(config_.timeout) + " s, seen from " + self_.node + " (" + lanes + ")");
 }
 
-/// Every member has to hear of it, from somebody whom it can still hear.
-void Core::fail(Team& team, std::uint64_t who, const std::string& why) {
-  log_.line(0, "team %s has failed: %s", team.name().c_str(), why.c_str());
-  team.fail(why, who);
+std::string Core::label(const Team& team, std::size_t rank) const {
+  if (rank >= team.peers().size()) return "a rank that cannot be";
+  const Peer* peer = team.peers()[rank];
+  return peer == nullptr ? "this rank on " + self_.node : peer->label();
 }
 
-void Core::team_failed(TeamId id, std::uint64_t who) {
+/// In the middle of a frame no team can fail.
+void Core::settle_doubts() {
+  doubts_ = false;
+  for (const auto& team : teams_) {
+    if (!team->doubt()) continue;
+    const Team::Doubt doubt = *team->doubt();
+    if (doubt.exception != nullptr)
+      break_off(*team, doubt.exception);
+    else
+      fail(*team, doubt.failure,
+           "counts or types differ between ranks: " + sizes(doubt.failure, label(*team, doubt.failure.by), label(*team, doubt.failure.of)) +
+               "; what came is for bytes " + std::to_string(doubt.piece.offset) + " to " +
+               std::to_string(doubt.piece.offset + doubt.piece.length) + ", step " + std::to_string(doubt.piece.step));
+  }
+}
+
+void Core::break_off(Team& team, const std::exception_ptr& exception) {
+  if (team.error().empty())
+    fail(team, failure_of(team, Failure::Why::broken), label(team, static_cast<std::size_t>(team.rank())) + " cannot go on: " + words_of(exception));
+}
+
+/// Every member has to hear of it, from somebody whom it can still hear.
+void Core::fail(Team& team, const Failure& failure, const std::string& why) {
+  log_.line(0, "team %s has failed: %s", team.name().c_str(), why.c_str());
+  team.fail(why, failure);
+}
+
+/// It was ready elsewhere before it was here, and has failed there.
+void Core::take_early_failure(const Team& team) {
+  for (const auto& [id, failure] : early_failures_)
+    if (id == team.id()) return team_failed(id, failure);
+}
+
+void Core::team_failed(TeamId id, const Failure& failure) {
   Team* team = team_of(id);
+  if (team == nullptr) early_failures_[early_failure_++ % early_failures_.size()] = {id, failure};
   if (team == nullptr || !team->error().empty()) return;
-  const auto label = [&](std::uint64_t rank) {
-    if (rank >= team->peers().size()) return std::string("a rank that cannot be");
-    const Peer* peer = team->peers()[rank];
-    return peer == nullptr ? "this rank on " + self_.node : peer->label();
-  };
-  fail(*team, who, label(who >> 32) + " gave up: it had no sign of life from " + label(who & 0xffffffff) +
-                       " on any rail within coll_nezha_timeout; its own message tells more");
+  const std::string by = label(*team, failure.by), of = label(*team, failure.of);
+  switch (failure.why) {
+    case Failure::Why::silent:
+      return fail(*team, failure, by + " gave up: it had no sign of life from " + of +
+                                      " on any rail within coll_nezha_timeout; its own message tells more");
+    case Failure::Why::differs:
+      return fail(*team, failure, by + " gave up: counts or types differ between ranks: " + sizes(failure, by, of));
+    case Failure::Why::broken:
+      return fail(*team, failure, by + " gave up: it cannot go on; its own message tells more");
+    case Failure::Why::gone:
+      return fail(*team, failure, by + " has given up the communicator");
+  }
 }
 
 }  // namespace nezha

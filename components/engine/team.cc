@@ -110,6 +110,7 @@ nezha_team_state_t Team::decide(const std::array<std::uint64_t, NEZHA_VOTE_WORDS
   if ((words[kFlags] & kNotReady) != 0) return state_;
   id_ = words[kTeamId];
   if (id_ == 0) return state_ = NEZHA_TEAM_DECLINED;
+  state_ = NEZHA_TEAM_READY;  // as on all ranks: an exception from here on is an error of the ready team
   plan_ = Plan::decode(std::span(words).subspan<kPlan, Plan::kWords>());
   if (plan_ != own) notices.push_back(differing(differences(own, plan_)));
   Terms terms{plan_, view_.size, static_cast<double>(words[kRate]) / kRateUnit, (words[kFlags] & kRails) != 0};
@@ -119,7 +120,7 @@ nezha_team_state_t Team::decide(const std::array<std::uint64_t, NEZHA_VOTE_WORDS
   table_.begin(terms);
   rows_due_ = (words[kFlags] & kKnows) != 0;
   rows_.resize(rows_due_ ? kRows : 0, 0);
-  return state_ = NEZHA_TEAM_READY;
+  return state_;
 }
 
 Notice Team::differing(std::string which) const {
@@ -157,9 +158,10 @@ void Team::start(const Call& call, AlgorithmChoice choice) {
   algorithm_ = slot.get();
   ++op_;
   active_ = true;
+  bytes_ = call.bytes();
   for (std::size_t peer = 0; peer < trunks_.size(); ++peer) {
     if (trunks_[peer] == nullptr) continue;
-    flows_[peer].open(id_, op_, call.element, call.one_rail, call.rails);
+    flows_[peer].open(id_, op_, call.element, call.one_rail, call.rails, static_cast<std::uint32_t>(bytes_));
     if (begun_by_[peer] >= op_) trunks_[peer]->began(flows_[peer]);
     trunks_[peer]->tell_begun(id_, op_, algorithm_->expected(static_cast<int>(peer), call));
   }
@@ -170,7 +172,7 @@ void Team::start(const Call& call, AlgorithmChoice choice) {
 
 bool Team::finished() {
   if (!active_) return true;
-  if (!algorithm_->complete()) return false;
+  if (doubt_ || !algorithm_->complete()) return false;
   bool all = true;
   for (std::size_t to = 0; to < trunks_.size(); ++to)
     if (trunks_[to] != nullptr) all = flows_[to].empty() && trunks_[to]->close_flow(flows_[to]) && all;
@@ -178,12 +180,13 @@ bool Team::finished() {
   return all;
 }
 
-void Team::fail(const std::string& why, std::uint64_t who) {
+void Team::fail(const std::string& why, const Failure& failure) {
   error_ = why;
+  doubt_.reset();
   for (std::size_t to = 0; to < trunks_.size(); ++to) {
     if (trunks_[to] == nullptr) continue;
     if (active_) trunks_[to]->abort_flow(flows_[to]);
-    trunks_[to]->tell_failed(id_, flows_[to], who);
+    trunks_[to]->tell_failed(id_, flows_[to], failure);
   }
   active_ = false;
 }
@@ -211,13 +214,25 @@ Placement Team::place(const Trunk& trunk, const PieceHeader& piece) {
   if (from < 0) return {PlaceKind::bad};
   note_begun(from, piece.op);
   if (piece.op > op_) return {PlaceKind::early};
-  if (piece.op < op_ || !active_) return {PlaceKind::bin};
+  if (piece.op < op_ || !active_ || doubt_) return {PlaceKind::bin};
+  if (piece.whole != static_cast<std::uint32_t>(bytes_)) return {PlaceKind::bad};
   return algorithm_->place(from, piece);
 }
 
 bool Team::arrived(const Trunk& trunk, const PieceHeader& piece, const std::byte* data) {
-  if (piece.op != op_ || !active_) return true;
+  if (piece.op != op_ || !active_ || doubt_) return true;
   return algorithm_->arrived(position_of(trunk), piece, data);
+}
+
+void Team::differs(const Trunk& trunk, const PieceHeader& piece) {
+  const int from = rank_at_[static_cast<std::size_t>(position_of(trunk))];
+  const Failure failure{Failure::Why::differs, static_cast<std::uint32_t>(rank_), static_cast<std::uint32_t>(from), bytes_, piece.whole};
+  if (!doubt_) doubt_.emplace(Doubt{failure, piece, {}});
+}
+
+void Team::broke(std::exception_ptr exception) {
+  const auto rank = static_cast<std::uint32_t>(rank_);
+  if (!doubt_) doubt_.emplace(Doubt{{Failure::Why::broken, rank, rank}, {}, std::move(exception)});
 }
 
 }  // namespace nezha

@@ -4,7 +4,9 @@
 #pragma once
 
 #include <array>
+#include <exception>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -74,7 +76,7 @@ class Team {
   bool finished();
   bool active() const { return active_; }
   /// Ends the operation without a result, and the team with it; the others are told who gave up.
-  void fail(const std::string& why, std::uint64_t who);
+  void fail(const std::string& why, const Failure& failure);
   const std::string& error() const { return error_; }
 
   /// See nezha_team_spec_t. To be set before the first vote.
@@ -88,6 +90,20 @@ class Team {
   void peer_began(const Trunk& trunk, OpNumber op);
   Placement place(const Trunk& trunk, const PieceHeader& piece);
   bool arrived(const Trunk& trunk, const PieceHeader& piece, const std::byte* data);
+  /// The other end is a member.
+  bool has(const Trunk& trunk) const { return position_of(trunk) >= 0; }
+
+  /// Why the operation under way will not be completed. Nothing of it is touched any more, until fail() tells the members.
+  struct Doubt {
+    Failure failure;
+    PieceHeader piece;              ///< differs: which the operation cannot have
+    std::exception_ptr exception;   ///< broken
+  };
+  const std::optional<Doubt>& doubt() const { return doubt_; }
+  /// That piece of another member cannot be.
+  void differs(const Trunk& trunk, const PieceHeader& piece);
+  /// The algorithm, or the host's reduction, has thrown this.
+  void broke(std::exception_ptr exception);
 
  private:
   int position_of(const Trunk& trunk) const;
@@ -123,6 +139,8 @@ class Team {
   OpNumber op_;                    ///< the latest begun
   bool active_ = false;
   Algorithm* algorithm_ = nullptr;
+  std::size_t bytes_ = 0;          ///< of its vector
+  std::optional<Doubt> doubt_;
   std::string error_;
 };
 

@@ -13,12 +13,14 @@ bool less_urgent(const ReadyChunk& a, const ReadyChunk& b) {
 
 }  // namespace
 
-void Flow::open(TeamId team, OpNumber op, std::size_t element, bool one_rail, RailSet rails) {
+void Flow::open(TeamId team, OpNumber op, std::size_t element, bool one_rail, RailSet rails,
+                std::uint32_t whole) {
   team_ = team;
   op_ = op;
   element_ = element;
   one_rail_ = one_rail;
   rails_ = rails;
+  whole_ = whole;
   clear();
   begun = asked = false;
   charged = unacked = 0;

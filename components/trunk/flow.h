@@ -29,8 +29,9 @@ struct ReadyChunk {
 class Flow {
  public:
   /// Starts an operation whose elements have `element` bytes (pieces are cut at elements). `one_rail`: it keeps to the best
-  /// rail, or to `rails` of this process as long as any of them has a lane, unless shares are fixed.
-  void open(TeamId team, OpNumber op, std::size_t element, bool one_rail = false, RailSet rails = 0);
+  /// rail, or to `rails` of this process as long as any of them has a lane, unless shares are fixed. `whole`: see PieceHeader.
+  void open(TeamId team, OpNumber op, std::size_t element, bool one_rail = false, RailSet rails = 0,
+            std::uint32_t whole = 0);
 
   void push(const ReadyChunk& chunk);
   bool empty() const { return heap_.empty(); }
@@ -44,6 +45,7 @@ class Flow {
   std::size_t element() const { return element_; }
   bool one_rail() const { return one_rail_; }
   RailSet rails() const { return rails_; }
+  std::uint32_t whole() const { return whole_; }
   std::size_t queued() const { return queued_; }
 
   // The trunk's book-keeping for this flow.
@@ -59,6 +61,7 @@ class Flow {
   std::size_t element_ = 1;
   bool one_rail_ = false;
   RailSet rails_ = 0;
+  std::uint32_t whole_ = 0;
   std::size_t queued_ = 0;
   std::vector<ReadyChunk> heap_;  ///< most hops first, then lowest offset
 };

@@ -3,6 +3,7 @@ engine_sources += \
 	%D%/best_rail.cc \
 	%D%/earliest_finish.cc \
 	%D%/early_store.cc %D%/early_store.h \
+	%D%/failure.cc %D%/failure.h \
 	%D%/flow.cc %D%/flow.h \
 	%D%/gone_teams.h \
 	%D%/home_lane.cc %D%/home_lane.h \

@@ -18,7 +18,7 @@ enum class Control : std::uint16_t {
   begun,     ///< it has
   lane_closed,  ///< the sender has closed the lane whose connection has the number `team`; it may not say so itself
   alive,        ///< nothing but its acknowledgement is wanted, as a sign of life
-  failed,       ///< an operation of the team cannot be completed; who gave up and on whom: `offset`, as the engine likes
+  failed,       ///< an operation of the team cannot be completed; see failure.h for the other fields
   withdrawn, ///< in place of a piece whose operation was given up: there is nothing to do
   rail_at,   ///< a rail of the sender has this address from now on; see rail_notice.h for the other fields
 };
@@ -31,6 +31,7 @@ struct PieceHeader {
   bool control = false;
   std::uint32_t length = 0;  ///< bytes
   std::uint64_t offset = 0;  ///< bytes from the start of the vector
+  std::uint32_t whole = 0;   ///< bytes of the sender's whole vector, the low 32 bits
   std::uint32_t crc = 0;     ///< CRC32C of the payload; only where checked
   bool checked = false;      ///< the sender computed crc
 };

@@ -14,6 +14,7 @@
 
 #include "rail/rail.h"
 #include "trunk/early_store.h"
+#include "trunk/failure.h"
 #include "trunk/flow.h"
 #include "trunk/gone_teams.h"
 #include "trunk/hold.h"
@@ -43,7 +44,7 @@ class PieceReceiver {
   /// The peer has begun that operation.
   virtual void peer_began(Trunk& trunk, TeamId team, OpNumber op) = 0;
   /// The peer, or somebody before it, has given up an operation of the team.
-  virtual void team_failed(TeamId team, std::uint64_t who) = 0;
+  virtual void team_failed(TeamId team, const Failure& failure) = 0;
   /// A rail of the peer is back, has another address, or is new. Of two notices of a rail the one with the higher `order` counts.
   virtual void peer_rail(Trunk& trunk, const RailNotice& notice, std::uint64_t order) = 0;
   /// Its far end has not answered for that long, while another lane's has: its pieces go again elsewhere.
@@ -105,7 +106,7 @@ class Trunk final : public LaneEvents {
   Nanoseconds quiet(Nanoseconds now, Nanoseconds ask_after);
   /// Tells the peer that the team has failed. What it may keep of the team's aborted flow, as early pieces, counts against
   /// its window until it has heard this.
-  void tell_failed(TeamId team, Flow& flow, std::uint64_t who);
+  void tell_failed(TeamId team, Flow& flow, const Failure& failure);
   /// Tells the peer where a rail of this process is now, or that it is there again.
   void tell_rail(const RailNotice& notice);
 
@@ -179,6 +180,7 @@ class Trunk final : public LaneEvents {
   std::size_t sendable(const Flow& flow) const;
   std::size_t queued() const;
   bool held_back();
+  void pump_lanes();
   const Strategy& strategy() const;
   RailSet rails_wanted() const;
   bool send_frame(LaneState& state, std::size_t room);
@@ -188,7 +190,7 @@ class Trunk final : public LaneEvents {
   void add_piece(Frame& frame, SentPiece& piece);
   /// Both: the record is good until the next piece is added.
   SentPiece& add_control(Control control);
-  SentPiece& send_control(Control control, TeamId team, OpNumber op, std::uint64_t offset = 0);
+  SentPiece& send_control(Control control, TeamId team, OpNumber op);
   void ask_for_window(Flow& flow);
   void unlist(Flow& flow);
   std::uint8_t index_of(const LaneState& state) const { return static_cast<std::uint8_t>(&state - lanes_.data()); }

@@ -171,10 +171,13 @@ Status Trunk::control_arrived(const PieceHeader& piece) {
     case Control::lane_closed:
       peer_closed(piece.team);
       return {};
-    case Control::failed:
+    case Control::failed: {
+      Failure failure;
+      if (Status status = decode_failure(piece, failure); !status.ok()) return status;
       forget_team(piece.team);  // the sender counts on it
-      receiver_.team_failed(piece.team, piece.offset);
+      receiver_.team_failed(piece.team, failure);
       return {};
+    }
     case Control::rail_at: {
       RailNotice notice;
       if (Status status = decode_notice(piece, notice); !status.ok()) return status;

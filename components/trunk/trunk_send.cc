@@ -4,6 +4,7 @@
 
 #include "trunk/lane_limits.h"
 #include "trunk/trunk.h"
+#include "util/at_exit.h"
 #include "util/crc32c.h"
 
 namespace nezha {
@@ -75,7 +76,13 @@ RailSet Trunk::rails_wanted() const {
 void Trunk::pump() {
   if (pumping_) return;
   if (held_back()) return;
+  pump_lanes();
+  if (ack_due()) send_acks();
+}
+
+void Trunk::pump_lanes() {
   pumping_ = true;
+  const AtExit done([this] { pumping_ = false; });
   while (has_queued() && (log_.room() || replays_ != 0)) {
     std::size_t bytes = queued();
     if (bytes == 0) {  // the window is used up to the last byte
@@ -86,8 +93,6 @@ void Trunk::pump() {
     const LaneChoice choice = strategy().choose(lanes_, rails_wanted(), bytes, clock_.now());
     if (choice.lane == nullptr || !send_frame(*choice.lane, choice.bytes)) break;
   }
-  pumping_ = false;
-  if (ack_due()) send_acks();
 }
 
 bool Trunk::send_frame(LaneState& state, std::size_t room) {
@@ -166,6 +171,7 @@ bool Trunk::add_chunk(Frame& frame, Flow& flow, std::size_t room) {
   piece.header.step = chunk.step;
   piece.header.length = static_cast<std::uint32_t>(bytes);
   piece.header.offset = chunk.offset;
+  piece.header.whole = flow.whole();
   piece.kept = copy;
   piece.flow = copy == nullptr ? &flow : nullptr;
   piece.data = copy == nullptr ? chunk.data : copy;
@@ -211,11 +217,10 @@ SentPiece& Trunk::add_control(Control control) {
   return record;
 }
 
-SentPiece& Trunk::send_control(Control control, TeamId team, OpNumber op, std::uint64_t offset) {
+SentPiece& Trunk::send_control(Control control, TeamId team, OpNumber op) {
   SentPiece& record = add_control(control);
   record.header.team = team;
   record.header.op = op;
-  record.header.offset = offset;
   return record;
 }
 

@@ -108,8 +108,10 @@ Nanoseconds Trunk::quiet(Nanoseconds now, Nanoseconds ask_after) {
   return now - alive_;
 }
 
-void Trunk::tell_failed(TeamId team, Flow& flow, std::uint64_t who) {
-  send_control(Control::failed, team, 0, who).charge = std::exchange(flow.charged, 0);
+void Trunk::tell_failed(TeamId team, Flow& flow, const Failure& failure) {
+  SentPiece& record = send_control(Control::failed, team, 0);
+  encode_failure(failure, record.header);
+  record.charge = std::exchange(flow.charged, 0);
   pump();
 }
 

@@ -33,7 +33,8 @@ Status parse_piece(std::span<const std::byte>& header, FrameRecords& out) {
   piece.team = load_le<std::uint64_t>(at + 16);
   piece.op = load_le<std::uint64_t>(at + 24);
   piece.offset = load_le<std::uint64_t>(at + 32);
-  piece.crc = piece.checked ? load_le<std::uint32_t>(at + 40) : 0;
+  piece.whole = load_le<std::uint32_t>(at + 40);
+  piece.crc = piece.checked ? load_le<std::uint32_t>(at + 44) : 0;
   if (piece.id == 0) return bad("a piece without id");
   if (piece.control != (piece.length == 0)) return bad("a piece of this length cannot be");
   if (piece.length > kMaxFramePayload) return bad("a piece longer than a frame may be");
@@ -53,8 +54,9 @@ std::size_t encode_piece(std::byte* to, const PieceHeader& piece) {
   store_le<std::uint64_t>(to + 16, piece.team);
   store_le<std::uint64_t>(to + 24, piece.op);
   store_le<std::uint64_t>(to + 32, piece.offset);
+  store_le<std::uint32_t>(to + 40, piece.whole);
   if (!piece.checked) return kPieceRecord;
-  store_le<std::uint32_t>(to + 40, piece.crc);
+  store_le<std::uint32_t>(to + 44, piece.crc);
   return kCheckedPieceRecord;
 }
 

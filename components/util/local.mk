@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
 engine_sources += \
+	%D%/at_exit.h \
 	%D%/bytes.h \
 	%D%/clock.h \
 	%D%/core_list.cc %D%/core_list.h \

@@ -4,7 +4,7 @@
 /// piece is told of twice.
 ///
 /// The input is a list of steps: a byte (bit 0: the lane; bits 1-2: 0 a frame begins and ends, 1 it begins, 2 it ends,
-/// 3 the operation's number goes up), and for a frame a byte with its number of records and the records.
+/// 3 the operation's number goes up), and for a frame a byte with the size of its records in units of 4 bytes and the records.
 #include <array>
 #include <cstdint>
 #include <cstdio>
@@ -75,7 +75,7 @@ struct Receiver final : PieceReceiver {
   }
   bool has_begun(TeamId team, OpNumber op) override { return team == 1 && op <= begun; }
   void peer_began(Trunk&, TeamId, OpNumber) override {}
-  void team_failed(TeamId, std::uint64_t) override {}
+  void team_failed(TeamId, const Failure& failure) override { REQUIRE(failure.why <= Failure::Why::gone); }
   void peer_rail(Trunk&, const RailNotice& notice, std::uint64_t) override {
     REQUIRE(notice.rail < kMaxRails && notice.port != 0);
   }
@@ -137,7 +137,7 @@ class Driver {
   Input begin(std::size_t lane, Input input) {
     if (lanes_[lane]->receiving) end(lane);
     const std::size_t records = input.empty() ? 0 : std::to_integer<std::size_t>(input[0]);
-    const std::size_t size = input.empty() ? 0 : std::min(records * 8, input.size() - 1);
+    const std::size_t size = input.empty() ? 0 : std::min(records * 4, input.size() - 1);
     const Input header = input.empty() ? input : input.subspan(1, size);
     std::size_t payload = 0;
     for (std::size_t at = 0; at < header.size();) {

@@ -8,6 +8,7 @@ check_PROGRAMS += \
 	%D%/communicators \
 	%D%/counters \
 	%D%/device_memory \
+	%D%/differing_counts \
 	%D%/every_operation \
 	%D%/extremes \
 	%D%/forked \
@@ -37,6 +38,9 @@ test_mpi_counters_LDADD = $(MPI_LIBS) -lm
 test_mpi_device_memory_SOURCES = %D%/device_memory.c $(mpi_test_common)
 test_mpi_device_memory_CPPFLAGS = $(MPI_CFLAGS)
 test_mpi_device_memory_LDADD = $(MPI_LIBS) -ldl -lm
+test_mpi_differing_counts_SOURCES = %D%/differing_counts.c $(mpi_test_common)
+test_mpi_differing_counts_CPPFLAGS = $(MPI_CFLAGS)
+test_mpi_differing_counts_LDADD = $(MPI_LIBS) -lm
 test_mpi_every_operation_SOURCES = %D%/every_operation.c $(mpi_test_common) %D%/types.c %D%/types.h
 test_mpi_every_operation_CPPFLAGS = $(MPI_CFLAGS)
 test_mpi_every_operation_LDADD = $(MPI_LIBS) -lm

@@ -4,127 +4,17 @@
 #include <gtest/gtest.h>
 
 #include <cstring>
-#include <memory>
 #include <vector>
 
 #include "alg/layout.h"
-#include "engine/core.h"
-#include "rail/sim/transport.h"
+#include "cluster.h"
 
 namespace nezha {
 namespace {
 
+using test::Cluster;
+using test::Rails;
 using Floats = std::vector<float>;
-
-struct Rails {
-  std::vector<double> rates;  ///< bytes per nanosecond
-  std::string share;
-  std::string window = "256k";
-};
-
-/// N cores whose lanes are up, with one team that has agreed.
-class Cluster {
- public:
-  /// `before`: operations that the team counts as over.
-  Cluster(int ranks, const Rails& rails, std::uint64_t seed, OpNumber before = 0) : network_({.segment = 4096}, seed) {
-    Config config;
-    if (!rails.share.empty() && !set_parameter(config, "share", rails.share).ok()) ADD_FAILURE();
-    if (!set_parameter(config, "window", rails.window).ok()) ADD_FAILURE();
-    for (int rank = 0; rank < ranks; ++rank) {
-      std::vector<SimPort*> ports;
-      for (std::size_t i = 0; i < rails.rates.size(); ++i) {
-        SimPortOptions options;
-        options.name = "sim" + std::to_string(i);
-        options.network = static_cast<std::uint8_t>(i);
-        options.rate = rails.rates[i];
-        options.jitter = 50 * kMicrosecond;
-        ports_.push_back(std::make_unique<SimPort>(network_, options));
-        ports.push_back(ports_.back().get());
-      }
-      const auto id = static_cast<ProcessId>(rank) + 1;
-      cores_.push_back(std::make_unique<Core>(config, network_, Log(), static_cast<std::uint32_t>(rank),
-                                              "n" + std::to_string(rank), id, Secret{}));
-      Core& core = *cores_.back();
-      core.add_transport(std::make_unique<SimTransport>(network_, network_, id, ports, core, [] {}));
-    }
-    for (int rank = 0; rank < ranks; ++rank) teams_.push_back(make_team(rank, before));
-    agree();
-  }
-
-  Nanoseconds now() const { return network_.now(); }
-
-  /// One allreduce; the result of every rank.
-  template <typename T>
-  std::vector<std::vector<T>> run(const std::vector<std::vector<T>>& sources, AlgorithmChoice choice, std::size_t chunk,
-                                  nezha_type_t type, bool in_place) {
-    std::vector<std::vector<T>> send = sources, recv(sources.size(), std::vector<T>(sources[0].size()));
-    for (std::size_t rank = 0; rank < cores_.size(); ++rank) {
-      Call call;
-      call.send = reinterpret_cast<const std::byte*>(send[rank].data());
-      call.recv = reinterpret_cast<std::byte*>(in_place ? send[rank].data() : recv[rank].data());
-      call.count = sources[rank].size();
-      call.element = sizeof(T);
-      call.chunk = chunk * sizeof(T);
-      call.reducer = {find_kernel(type, NEZHA_SUM), nullptr, nullptr, nullptr, sizeof(T)};
-      cores_[rank]->start(*teams_[rank], call, choice);
-    }
-    const auto finished = [](Team* team) { return team->finished(); };
-    EXPECT_TRUE(drive([&] {
-      bool all = true;
-      for (Team* team : teams_) all = finished(team) && all;
-      return all;
-    }));
-    return in_place ? send : recv;
-  }
-
- private:
-  Team* make_team(int own, OpNumber before) {
-    std::vector<Peer*> peers;
-    Status why;
-    for (int rank = 0; rank < static_cast<int>(cores_.size()); ++rank)
-      peers.push_back(rank == own ? nullptr
-                                  : at(own).add_peer(encode_address(at(rank).self()), false, why));
-    EXPECT_TRUE(why.ok()) << why.text();
-    return at(own).create_team("team", own, std::move(peers), before);
-  }
-  Core& at(int rank) { return *cores_[static_cast<std::size_t>(rank)]; }
-
-  void agree() {
-    EXPECT_TRUE(drive([&] {
-      std::array<std::uint64_t, NEZHA_VOTE_WORDS> all{}, words;
-      for (std::size_t rank = 0; rank < cores_.size(); ++rank) {
-        cores_[rank]->vote(*teams_[rank], words);
-        for (std::size_t i = 0; i < all.size(); ++i) all[i] |= words[i];
-      }
-      bool ready = true;
-      for (std::size_t rank = 0; rank < cores_.size(); ++rank)
-        ready = cores_[rank]->decide(*teams_[rank], all) == NEZHA_TEAM_READY && ready;
-      return ready;
-    }));
-  }
-
-  /// Lets time pass until `done`, for at most a minute of it.
-  template <typename Done>
-  bool drive(const Done& done) {
-    const Nanoseconds limit = network_.now() + 60 * kSecond;
-    while (network_.now() < limit) {
-      const Nanoseconds next = network_.now() + 50 * kMicrosecond;
-      network_.after(50 * kMicrosecond, [] {});
-      while (network_.next() <= next) network_.step();
-      for (const auto& core : cores_) {
-        core->step(network_.now());
-        core->progress(Watch::all);
-      }
-      if (done()) return true;
-    }
-    return false;
-  }
-
-  SimNetwork network_;
-  std::vector<std::unique_ptr<SimPort>> ports_;
-  std::vector<std::unique_ptr<Core>> cores_;
-  std::vector<Team*> teams_;
-};
 
 /// Sums of these depend on the order: they overflow, cancel and vanish.
 std::vector<Floats> hostile(int ranks, std::size_t count, std::uint64_t seed) {
@@ -223,7 +113,7 @@ TEST_P(Algorithms, GoOnBeyondTheOperationsThat32BitsCount) {
         AlgorithmChoice::halving}) {
     Cluster cluster(ranks, kUneven, 2, 0xffffffff - 3);
     for (int call = 0; call < 8; ++call)
-      for (const auto& result : cluster.run(sources, choice, 64, NEZHA_INT64, true))
+      for (const auto& result : cluster.run(sources, choice, 64, NEZHA_INT64, true, call % ranks))
         ASSERT_EQ(result, expected) << "algorithm " << static_cast<int>(choice) << " call " << call;
   }
 }

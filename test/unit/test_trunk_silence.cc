@@ -240,9 +240,20 @@ TEST_F(SignsOfLife, AreNotMissedBySomebodyWhoDidNotAsk) {
 
 TEST_F(SignsOfLife, WhoGivesUpTellsThePeer) {
   open(1);
-  a->trunk.tell_failed(1, flow, 77);
+  const Failure failure{Failure::Why::differs, 7, 0xffffffff, (std::uint64_t{1} << 56) - 1, 0xfffffffe};
+  a->trunk.tell_failed(1, flow, failure);
   carry_all();
-  EXPECT_EQ(b->receiver.failures, std::vector<std::uint64_t>{77});
+  EXPECT_EQ(b->receiver.failures, std::vector<Failure>{failure});
+}
+
+TEST(Failures, OfAnUnknownKindAreRefused) {
+  PieceHeader record;
+  Failure failure{Failure::Why::gone, 1, 2, 3, 4}, back;
+  encode_failure(failure, record);
+  ASSERT_TRUE(decode_failure(record, back).ok());
+  EXPECT_EQ(back, failure);
+  record.op += std::uint64_t{1} << 56;
+  EXPECT_EQ(decode_failure(record, back).code(), Code::bad_wire);
 }
 
 }  // namespace

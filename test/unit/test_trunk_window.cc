@@ -207,7 +207,7 @@ TEST_F(TrunkWindow, WhatIsKeptOfAFailedTeamCountsUntilThePeerHasHeardOfIt) {
   carry_all();
   ASSERT_TRUE(status.ok()) << status.text();
   EXPECT_GE(next.queued(), 4000u - 96u);
-  a->trunk.tell_failed(1, flow, 0);
+  a->trunk.tell_failed(1, flow, {});
   settle();
   EXPECT_EQ(next.queued(), 0u);
   EXPECT_FALSE(a->trunk.outstanding());  // no frame was refused

@@ -121,7 +121,7 @@ class TestReceiver final : public PieceReceiver {
   void peer_began(Trunk&, TeamId team, OpNumber op) override {
     if (on_begun) on_begun(team, op);
   }
-  void team_failed(TeamId, std::uint64_t who) override { failures.push_back(who); }
+  void team_failed(TeamId, const Failure& failure) override { failures.push_back(failure); }
   void peer_rail(Trunk&, const RailNotice& notice, std::uint64_t) override { rails.push_back(notice); }
   void lane_suspected(Trunk&, const Lane& lane, Nanoseconds) override { suspected.push_back(lane.spec().local_rail); }
   void lane_forgiven(Trunk&, const Lane& lane) override { forgiven.push_back(lane.spec().local_rail); }
@@ -137,7 +137,7 @@ class TestReceiver final : public PieceReceiver {
   std::size_t total = 0;
   std::function<void(TeamId, OpNumber)> on_begun;
   std::vector<std::string> lost;
-  std::vector<std::uint64_t> failures;
+  std::vector<Failure> failures;
   std::vector<RailNotice> rails;
   std::vector<int> suspected, forgiven;  ///< local rails
 };

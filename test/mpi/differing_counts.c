@@ -1,0 +1,57 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* One rank calls allreduce with another count or type than the others: a mistake, which every rank is to get an error for,
+ * and soon. Communicators that have made no mistake go on. */
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "common.h"
+
+enum { MOST = 2000000 };
+static const double kPatience = 30.0; /* seconds: a busy machine, and help texts; without an error there would be no end */
+
+struct mistake {
+  int count, other;
+  MPI_Datatype type, other_type;
+};
+
+/** On a communicator of its own, by rank `culprit`. */
+static void make(const struct mistake* mistake, int culprit, void* data) {
+  MPI_Comm comm;
+  MPI_Comm_dup(MPI_COMM_WORLD, &comm);
+  MPI_Comm_set_errhandler(comm, MPI_ERRORS_RETURN);
+  test_settle(comm);
+  int count = test_rank == culprit ? mistake->other : mistake->count;
+  MPI_Datatype type = test_rank == culprit ? mistake->other_type : mistake->type;
+  double before = MPI_Wtime();
+  int rc = MPI_Allreduce(MPI_IN_PLACE, data, count, type, MPI_SUM, comm);
+  double took = MPI_Wtime() - before;
+  test_that(MPI_SUCCESS != rc, "no error for %d elements, and %d on rank %d", mistake->count, mistake->other, culprit);
+  test_that(took < kPatience, "the error came after %.1f s", took);
+  rc = MPI_Allreduce(MPI_IN_PLACE, data, 1, MPI_INT, MPI_SUM, comm);
+  test_that(MPI_SUCCESS != rc, "the next call on the communicator has no error");
+  MPI_Comm_free(&comm);
+}
+
+int main(int argc, char** argv) {
+  test_begin(&argc, &argv, MPI_THREAD_SINGLE);
+  const struct mistake mistakes[] = {
+      {1, 2, MPI_INT, MPI_INT},           {2, 1, MPI_INT, MPI_INT},
+      {1000, 1001, MPI_INT, MPI_INT},     {1001, 1000, MPI_INT, MPI_INT},
+      {1, 1000000, MPI_INT, MPI_INT},     {1000000, 1, MPI_INT, MPI_INT},
+      {500000, 1000000, MPI_INT, MPI_INT}, {1000000, 500000, MPI_INT, MPI_INT},
+      {1000, 1000, MPI_INT, MPI_DOUBLE},  {100000, 100000, MPI_DOUBLE, MPI_FLOAT},
+  };
+  void* data = calloc(MOST, sizeof(int));
+  for (size_t i = 0; i < sizeof mistakes / sizeof *mistakes; ++i) {
+    make(&mistakes[i], 0, data);
+    make(&mistakes[i], test_size - 1, data);
+  }
+  test_settle(MPI_COMM_WORLD);
+  struct test_carried before = test_carried();
+  int one = 1, sum = 0;
+  MPI_Allreduce(&one, &sum, 1, MPI_INT, MPI_SUM, MPI_COMM_WORLD);
+  test_that(sum == test_size, "the sum of ones is %d after the mistakes", sum);
+  test_carried_since(before, 1, sizeof one);
+  free(data);
+  return test_end();
+}

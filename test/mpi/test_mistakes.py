@@ -1,0 +1,28 @@
+#!/usr/bin/python3
+# SPDX-License-Identifier: BSD-3-Clause
+"""Programs whose ranks call with different counts or types get an error on every rank, never a hang."""
+
+import unittest
+
+from mpi_case import RAILS, MpiCase, mpirun, program
+
+
+class Mistakes(MpiCase):
+    def test_counts_and_types_that_differ(self):
+        for np in (2, 3):
+            with self.subTest(np):
+                self.passes("differing_counts", np)
+
+    def test_each_algorithm(self):
+        for algorithm in ("ring", "mesh", "halving"):
+            with self.subTest(algorithm):
+                self.passes("differing_counts", 3, params={**RAILS, "coll_nezha_algorithm": algorithm})
+
+    def test_the_text_names_ranks_and_sizes(self):
+        self.says(r"Reason: counts or types differ between ranks: this rank on \S+ has a vector of (4 bytes, rank . on \S+ has "
+                  r"one of 8|8 bytes, rank . on \S+ has one of 4) bytes",
+                  lambda: mpirun([program("differing_counts")], 2))
+
+
+if __name__ == "__main__":
+    unittest.main()
