@@ -6,6 +6,8 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <exception>
+#include <utility>
 
 #include "engine/descriptors.h"
 #include "engine/memory.h"
@@ -168,20 +170,25 @@ void Engine::vote(Team& team, std::array<std::uint64_t, NEZHA_VOTE_WORDS>& words
 /// first call waits until the lanes are up. Everybody else's calls never wait for wiring.
 void Engine::await_wiring(Lock& lock, const Team& team) {
   while (!core_.wired(team) && clock_.now() < team.wiring_until()) {
-    lock.unlock();
+    const Unlocked meanwhile(lock);
     host_.progress(host_.ctx);
     const timespec moment{0, kWiringLook};
     nanosleep(&moment, nullptr);
-    lock.lock();
   }
 }
 
+/// A rank that cannot go on decides what the others do, since they would wait for it: its calls then return the error that
+/// they all get.
 nezha_team_state_t Engine::decide(Team& team, const std::array<std::uint64_t, NEZHA_VOTE_WORDS>& words) {
   Lock lock(mutex_);
-  const nezha_team_state_t state = core_.decide(team, words);
-  if (state == NEZHA_TEAM_WIRING) wake_service();
-  show_notices(lock);
-  return state;
+  try {
+    core_.decide(team, words);
+    if (team.state() == NEZHA_TEAM_WIRING) wake_service();
+    show_notices(lock);
+  } catch (...) {
+    if (team.state() == NEZHA_TEAM_READY) break_off(team);
+  }
+  return team.state();
 }
 
 bool Engine::votes_again(const Team& team) {
@@ -209,6 +216,24 @@ std::string Engine::error_of(const Team& team) {
 int Engine::allreduce(Team& team, const nezha_allreduce_t& what) {
   if (what.count == 0) return NEZHA_OK;
   Lock lock = enter();
+  try {
+    return carry(lock, team, what);
+  } catch (...) {
+    break_off(team);
+    return NEZHA_ERR_FAILED;
+  }
+}
+
+void Engine::break_off(Team& team) {
+  try {
+    core_.break_off(team, std::current_exception());
+  } catch (...) {
+    no_memory();
+  }
+  stay_awake();
+}
+
+int Engine::carry(Lock& lock, Team& team, const nezha_allreduce_t& what) {
   const std::size_t bytes = what.count * what.element;
   while (team.error().empty() && team.must_agree(bytes, what.element)) agree(lock, team);
   if (!team.error().empty()) return NEZHA_ERR_FAILED;
@@ -259,9 +284,13 @@ void Engine::agree(Lock& lock, Team& team) {
 void Engine::incumbent_done(Team& team) {
   if (team.incumbent_since == 0) return;
   Lock lock(mutex_);
-  if (team.table().measures()) team.table().took(clock_.now() - team.incumbent_since);
-  if (trace_) trace_->call(team.incumbent_since, team.incumbent_bytes, team.size(), {}, {}, {});
-  team.incumbent_since = 0;
+  const Nanoseconds since = std::exchange(team.incumbent_since, 0);
+  try {
+    if (team.table().measures()) team.table().took(clock_.now() - since);
+    if (trace_) trace_->call(since, team.incumbent_bytes, team.size(), {}, {}, {});
+  } catch (...) {
+    break_off(team);
+  }
 }
 
 /// Without the lock.
@@ -277,9 +306,8 @@ void Engine::help(const Notices& notices) const {
 void Engine::show_notices(Lock& lock) {
   if (!core_.has_notices()) return;
   const Notices notices = core_.take_notices();
-  lock.unlock();
+  const Unlocked meanwhile(lock);
   help(notices);
-  lock.lock();
 }
 
 }  // namespace nezha

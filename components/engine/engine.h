@@ -62,7 +62,22 @@ class Engine {
 
  private:
   using Lock = std::unique_lock<std::mutex>;
+  /// The lock is free in its scope, and held again behind it, also when an exception leaves it.
+  class Unlocked {
+   public:
+    explicit Unlocked(Lock& lock) : lock_(lock) { lock_.unlock(); }
+    Unlocked(const Unlocked&) = delete;
+    Unlocked& operator=(const Unlocked&) = delete;
+    ~Unlocked() { lock_.lock(); }
 
+   private:
+    Lock& lock_;
+  };
+
+  int carry(Lock& lock, Team& team, const nezha_allreduce_t& call);
+  /// In a handler of an exception: the team fails, on all ranks.
+  void break_off(Team& team);
+  void stay_awake();
   void operate(Lock& lock, Team& team, const Call& call, AlgorithmChoice choice);
   void agree(Lock& lock, Team& team);
   void wait(Lock& lock, Team& team);

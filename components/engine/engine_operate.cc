@@ -10,6 +10,7 @@
 #include <new>
 
 #include "engine/engine.h"
+#include "util/at_exit.h"
 
 namespace nezha {
 namespace {
@@ -47,19 +48,27 @@ void Engine::let_others_in(Lock& lock) {
 /// One operation from its beginning to its end.
 void Engine::operate(Lock& lock, Team& team, const Call& call, AlgorithmChoice choice) {
   ++operations_;
+  const AtExit counted([this] {
+    --operations_;
+    ++called_;
+    stay_awake();
+  });
   try {
     core_.start(team, call, choice, call.bytes() <= kMostCopied && entering_.load(std::memory_order_relaxed) != 0);
     if (core_.holds()) let_others_in(lock);
     wait(lock, team);
   } catch (const std::bad_alloc&) {
     no_memory();
+  } catch (...) {
+    break_off(team);
   }
-  --operations_;
-  ++called_;
-  if (!ticking_) {
-    ticking_ = true;
-    wake_service();
-  }
+}
+
+/// The service thread is to look in: acks and words for peers may be left to send.
+void Engine::stay_awake() {
+  if (ticking_) return;
+  ticking_ = true;
+  wake_service();
 }
 
 /// Lanes may be in the middle of the caller's vectors, so there is nobody to return to.
@@ -70,6 +79,9 @@ void Engine::no_memory() const {
 
 /// One caller drives; the others sleep until their operation has ended or the drive is handed on.
 void Engine::wait(Lock& lock, Team& team) {
+  const AtExit hand_on([this] {
+    if (waiting_ != 0) turn_.notify_all();
+  });
   while (!team.finished()) {
     if (driving_) {
       ++waiting_;
@@ -78,10 +90,9 @@ void Engine::wait(Lock& lock, Team& team) {
       continue;
     }
     driving_ = true;
+    const AtExit free_the_drive([this] { driving_ = false; });
     drive(lock, team);
-    driving_ = false;
   }
-  if (waiting_ != 0) turn_.notify_all();
 }
 
 void Engine::drive(Lock& lock, Team& team) {
@@ -105,9 +116,8 @@ void Engine::drive(Lock& lock, Team& team) {
       host_looked_ = now;
       core_.step(now);
       if (trace_) trace_->tick(now);
-      lock.unlock();
+      const Unlocked meanwhile(lock);
       host_.progress(host_.ctx);
-      lock.lock();
     } else if (!moved) {
       rest(lock, idle_rounds++ < (now - began < kYoung ? kSpinsYoung : kSpins) ? 0 : look_due - now);
     }

@@ -22,6 +22,9 @@ test_threads_test_answers_SOURCES = %D%/test_answers.cc test/unit/small_files.h 
 gtest_programs += %D%/test_memory
 test_threads_test_memory_SOURCES = %D%/test_memory.cc $(ranks_sources)
 
+gtest_programs += %D%/test_exceptions
+test_threads_test_exceptions_SOURCES = %D%/test_exceptions.cc $(ranks_sources)
+
 gtest_programs += %D%/test_descriptors
 test_threads_test_descriptors_SOURCES = %D%/test_descriptors.cc $(ranks_sources)
 

@@ -197,6 +197,7 @@ nezha_team_state_t Team::agree(int rank) {
     votes_.combine(words);
     if (before_deciding) before_deciding(rank);
     const nezha_team_state_t state = nezha_team_decide(handle(rank), words.data());
+    if (after_deciding) after_deciding(rank);
     if (state != NEZHA_TEAM_WIRING) return state;
     std::this_thread::sleep_for(std::chrono::milliseconds(1));
   }

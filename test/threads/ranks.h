@@ -132,6 +132,7 @@ class Team {
   void destroy(int rank);
   /// Called by each member between the exchange of votes and its decision: others may be ready long before it.
   std::function<void(int rank)> before_deciding;
+  std::function<void(int rank)> after_deciding;  ///< at once
   int allreduce(int rank, const nezha_allreduce_t& call) { return nezha_allreduce(handle(rank), &call); }
 
   /// Creates and agrees for all members, in threads; true when all are ready.

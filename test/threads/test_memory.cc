@@ -7,7 +7,9 @@
 #include <signal.h>
 
 #include <cstdlib>
+#include <functional>
 #include <new>
+#include <vector>
 
 #include "kinds.h"
 #include "ranks.h"
@@ -102,6 +104,56 @@ TEST(RefusedMemory, MakesNoHalfOfAPeer) {
   nezha_team_vote(team, words);
   EXPECT_EQ(words[0] & 2, 0u) << "it believes that there is no lane to the peer, nor will be one";
   nezha_team_destroy(team);
+}
+
+/// What each rank's call returns.
+std::vector<int> call_all(Ranks& ranks, Team& team, const std::function<void(int)>& before = [](int) {}) {
+  std::vector<int> results(static_cast<std::size_t>(ranks.size()));
+  const Kind& bits = kind("uint8_bor");
+  ranks.run([&](int rank) {
+    std::vector<std::byte> vector(4000, std::byte(1 << rank));
+    before(rank);
+    results[static_cast<std::size_t>(rank)] = team.allreduce(rank, make_call(bits, vector.size(), vector.data(), vector.data()));
+    requests_left = kNone;
+  });
+  return results;
+}
+
+const std::vector<int> kAllFailed(3, NEZHA_ERR_FAILED), kAllGood(3, NEZHA_OK);
+
+/// The other ranks' teams are ready, and wait for this one in their first call.
+TEST(RefusedMemory, WhenATeamIsReadyIsAnErrorOnAllRanks) {
+  Ranks ranks(3, kHere);
+  long which = 0;
+  for (bool any = true; any; ++which) {
+    Team team(ranks, "everybody");
+    any = false;
+    team.before_deciding = [&](int rank) {
+      if (rank != 0) return;
+      refused = false;
+      requests_left = which;
+    };
+    team.after_deciding = [&](int rank) {
+      requests_left = kNone;
+      if (rank == 0) any = refused;
+    };
+    ASSERT_TRUE(team.start());
+    EXPECT_EQ(call_all(ranks, team), any ? kAllFailed : kAllGood) << "request " << which;
+  }
+  EXPECT_GT(which, 2);
+}
+
+TEST(RefusedMemory, OfATableIsAnErrorOnAllRanks) {
+  Ranks ranks(3, {{"single_node", "1"}, {"learn", "1"}, {"reproducible", "1"}});
+  for (const long which : {0, 1}) {
+    Team team(ranks, "everybody");
+    ASSERT_TRUE(team.start());
+    EXPECT_EQ(call_all(ranks, team, [&](int rank) { requests_left = rank == 1 ? which : kNone; }), kAllFailed) << which;
+    EXPECT_EQ(call_all(ranks, team), kAllFailed);
+  }
+  Team team(ranks, "everybody else");
+  ASSERT_TRUE(team.start());
+  EXPECT_EQ(call_all(ranks, team), kAllGood);
 }
 
 TEST(RefusedMemory, MakesNoHalfOfATeam) {

@@ -1,0 +1,65 @@
+// SPDX-License-Identifier: BSD-3-Clause
+/// Functions of the host that throw in the middle of a call: every rank gets an error, and the engine goes on.
+#include <gtest/gtest.h>
+
+#include <array>
+#include <stdexcept>
+#include <string>
+
+#include "kinds.h"
+#include "ranks.h"
+
+namespace nezha::test {
+namespace {
+
+void throws(const std::byte*, const std::byte*, std::byte*, std::size_t) { throw std::runtime_error("no sum today"); }
+void adds(const std::byte* a, const std::byte* b, std::byte* out, std::size_t count) {
+  for (std::size_t i = 0; i < count; ++i)
+    out[i] = static_cast<std::byte>(std::to_integer<int>(a[i]) + std::to_integer<int>(b[i]));
+}
+
+constexpr std::size_t kBytes = 100000;
+
+/// One allreduce of bytes by all; the reduction of rank `broken` throws. What each call returned.
+std::array<int, 3> call(Ranks& ranks, Team& team, int broken) {
+  std::array<int, 3> results{};
+  ranks.run([&](int rank) {
+    HostOperation operation{rank == broken ? throws : adds, 1};
+    std::vector<std::byte> vector(kBytes, std::byte{1});
+    const nezha_allreduce_t what{vector.data(), vector.data(), kBytes, 1, NEZHA_TYPE_OTHER, NEZHA_OP_OTHER, &operation};
+    results[static_cast<std::size_t>(rank)] = team.allreduce(rank, what);
+    if (broken < 0) EXPECT_EQ(vector, std::vector(kBytes, std::byte{3}));
+  });
+  return results;
+}
+
+std::string error_of(Team& team, int rank) {
+  std::array<char, 512> text{};
+  nezha_team_error(team.handle(rank), text.data(), text.size());
+  return text.data();
+}
+
+class Exceptions : public testing::TestWithParam<const char*> {};
+
+TEST_P(Exceptions, OfAReductionAreAnErrorOnAllRanks) {
+  Ranks ranks(3, {{"single_node", "2"}, {"algorithm", GetParam()}});
+  for (int times = 0; times < 3; ++times) {
+    Team breaks(ranks, "breaks"), works(ranks, "works");
+    ASSERT_TRUE(breaks.start() && works.start());
+    constexpr std::array kFailed{static_cast<int>(NEZHA_ERR_FAILED), static_cast<int>(NEZHA_ERR_FAILED),
+                                 static_cast<int>(NEZHA_ERR_FAILED)};
+    EXPECT_EQ(call(ranks, breaks, 1), kFailed);
+    EXPECT_NE(error_of(breaks, 1).find("this rank on here cannot go on: an exception: no sum today"), std::string::npos)
+        << error_of(breaks, 1);
+    for (const int rank : {0, 2})
+      EXPECT_NE(error_of(breaks, rank).find("rank 1 on here gave up"), std::string::npos) << error_of(breaks, rank);
+    EXPECT_EQ(call(ranks, breaks, 1), kFailed) << "later calls too";
+    EXPECT_EQ(call(ranks, works, -1), (std::array{0, 0, 0})) << "the engine goes on";
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Algorithms, Exceptions, testing::Values("ring", "mesh", "single_step", "doubling", "halving"),
+                         [](const auto& info) { return std::string(info.param); });
+
+}  // namespace
+}  // namespace nezha::test
