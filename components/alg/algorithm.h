@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// An algorithm: one allreduce as a dataflow of chunks between peers. One file each; a row of the table in algorithms.cc.
 ///
-/// Guarded by the engine's lock. An object serves one team, one operation after the other, and keeps its memory, so
-/// that an operation like an earlier one allocates nothing.
+/// Guarded by the engine's lock. An object serves one team, one operation after the other, and keeps what is small
+/// of its memory; what is as long as the vector it takes from the team's buffers. So an operation like an earlier one
+/// allocates nothing.
 #pragma once
 
 #include <cstddef>
@@ -30,6 +31,8 @@ class Algorithm {
   virtual bool arrived(int from, const PieceHeader& piece, const std::byte* data) = 0;
   /// Every element of the result is final here. Sends may still be under way.
   virtual bool complete() const = 0;
+  /// The operation is over, or given up: no lane refers to its memory any more, so buffers are given back.
+  virtual void end() {}
 
  protected:
   const TeamView& team() const { return team_; }

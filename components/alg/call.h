@@ -7,6 +7,7 @@
 
 #include "reduce/reducer.h"
 #include "trunk/trunk.h"
+#include "util/buffer_pool.h"
 
 namespace nezha {
 
@@ -29,6 +30,7 @@ struct TeamView {
   int position = 0;
   std::span<Flow> flows;
   std::span<Trunk* const> trunks;
+  BufferPool* buffers = nullptr;  ///< for what an operation needs room for beside its vectors
 
   int next(int from, int steps = 1) const { return static_cast<int>((from + steps % size + size) % size); }
   int next() const { return next(position); }

@@ -12,8 +12,7 @@
 ///
 /// What arrives is the left operand. The order of sums is alike on all ranks, for one adds up and the others get the
 /// result, but it is not the ring's. On the wire, steps 0..K-1 reduce and K..2K-1 gather, K + k being the reverse of k.
-/// A contribution that comes before its turn waits in memory of the algorithm, which is touched only then.
-#include <memory>
+/// A contribution that comes before its turn waits in a buffer, which is touched only then.
 #include <vector>
 
 #include "alg/algorithm.h"
@@ -47,7 +46,7 @@ class Halving final : public Algorithm {
     layout_ = Layout(call.count, call.element, team().size, call.chunk);
     stride_ = layout_.most_chunks();
     const auto size = static_cast<std::size_t>(team().size);
-    reserve_room();
+    reserve_ = team().buffers->take((size - 1) * layout_.largest());
     got_.assign(static_cast<std::size_t>(steps() + 1) * size * stride_, {});
     added_.assign(size * stride_, 0);
     left_ = 0;
@@ -107,6 +106,8 @@ class Halving final : public Algorithm {
 
   bool complete() const override { return left_ == 0; }
 
+  void end() override { reserve_.give_back(); }
+
  private:
   /// What has come of one chunk in one step.
   struct Arrival {
@@ -138,15 +139,9 @@ class Halving final : public Algorithm {
   /// How many steps have been added to a chunk.
   std::uint8_t& added(int index, std::size_t chunk) { return added_[static_cast<std::size_t>(index) * stride_ + chunk]; }
 
-  void reserve_room() {
-    const std::size_t room = static_cast<std::size_t>(team().size - 1) * layout_.largest();
-    if (room <= reserve_size_) return;
-    reserve_ = std::make_unique_for_overwrite<std::byte[]>(room);
-    reserve_size_ = room;
-  }
   std::byte* reserved(int step, int index, std::uint64_t offset) {
     const auto slot = static_cast<std::size_t>(reserve_begin_[static_cast<std::size_t>(step)] + index);
-    return reserve_.get() + slot * layout_.largest() + (offset - layout_.begin(block_of(index)));
+    return reserve_.data() + slot * layout_.largest() + (offset - layout_.begin(block_of(index)));
   }
 
   void add(int step, const std::byte* data, std::uint64_t offset, std::size_t size) {
@@ -197,8 +192,7 @@ class Halving final : public Algorithm {
   std::size_t stride_ = 0;             ///< chunks of the largest block
   std::vector<Arrival> got_;           ///< by step (the last for all of gathering), index and chunk
   std::vector<std::uint8_t> added_;    ///< by index and chunk
-  std::unique_ptr<std::byte[]> reserve_;
-  std::size_t reserve_size_ = 0;
+  BufferPool::Buffer reserve_;         ///< contributions that came before their turn
   std::size_t left_ = 0;               ///< chunks of the result that are not final here
 };
 

@@ -2,8 +2,8 @@
 /// Two-step mesh: everybody sends its contribution to each block straight to the block's owner, which folds them in ring
 /// order and sends the sum to everybody. Two hops whatever the team's size, and as few bytes as a ring.
 ///
-/// On the wire, step 0 scatters and step 1 gathers. Contributions that arrive before their turn wait in memory of the
-/// algorithm, one block a position; the table uses the mesh only for vectors where that is small.
+/// On the wire, step 0 scatters and step 1 gathers. Contributions that arrive before their turn wait in a buffer,
+/// one block a position.
 #include <vector>
 
 #include "alg/algorithm.h"
@@ -22,7 +22,7 @@ class Mesh final : public Algorithm {
     mine_ = owned(team().position);
     stride_ = layout_.most_chunks();
     const auto positions = static_cast<std::size_t>(team().size);
-    if (reserve_.size() < positions * layout_.largest()) reserve_.resize(positions * layout_.largest());
+    reserve_ = team().buffers->take(positions * layout_.largest());
     got_.assign(2 * positions * stride_, 0);
     folded_.assign(stride_, 0);
     left_ = layout_.chunks(mine_);
@@ -63,6 +63,8 @@ class Mesh final : public Algorithm {
   }
 
   bool complete() const override { return left_ == 0; }
+
+  void end() override { reserve_.give_back(); }
 
  private:
   int owned(int position) const { return team().next(position); }
@@ -105,7 +107,7 @@ class Mesh final : public Algorithm {
   Layout layout_;
   int mine_ = 0;                    ///< the block this position owns
   std::size_t stride_ = 0;          ///< chunks of the largest block
-  std::vector<std::byte> reserve_;  ///< contributions to the owned block, by position
+  BufferPool::Buffer reserve_;      ///< contributions to the owned block, by position
   std::vector<std::uint32_t> got_;  ///< bytes arrived, by position, step and chunk
   std::vector<int> folded_;         ///< contributions in each chunk's sum
   std::size_t left_ = 0;            ///< chunks of the result that are not final here

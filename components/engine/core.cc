@@ -14,6 +14,7 @@ namespace {
 
 constexpr Nanoseconds kSampleTick = 500 * kMicrosecond;
 constexpr Nanoseconds kListenEvery = 4 * kMillisecond;
+constexpr Nanoseconds kBuffersIdle = kSecond;  ///< unused for so long, at most twice that, buffers are released
 constexpr double kMbps = 1e6 / 8 / 1e9;  ///< in bytes per nanosecond
 
 RailPair rails_of(const LaneSpec& spec) { return {spec.local_rail, spec.remote_rail}; }
@@ -113,7 +114,7 @@ Team* Core::create_team(std::string name, int rank, std::vector<Peer*> peers, Op
   for (Peer* peer : peers)
     if (peer != nullptr) wiring_.want(*peer, clock_.now());
   const Nanoseconds until = clock_.now() + wiring_patience();
-  return teams_.emplace_back(std::make_unique<Team>(std::move(name), rank, std::move(peers), self_.node, until, before)).get();
+  return teams_.emplace_back(std::make_unique<Team>(std::move(name), rank, std::move(peers), self_.node, until, buffers_, before)).get();
 }
 
 std::size_t Core::lanes_to_come(std::span<Peer* const> peers) const {
@@ -228,6 +229,7 @@ void Core::step(Nanoseconds now) {
     for (const auto& [id, peer] : peers_) peer->trunk->listen(now);
   }
   watch_life(now);
+  step_buffers(now);
   for (const auto& team : teams_)
     if (team->state() == NEZHA_TEAM_WIRING && team->next_peer().settled) step_sample(team->next_peer(), now);
 }
@@ -235,6 +237,14 @@ void Core::step(Nanoseconds now) {
 void Core::refresh_loads(Nanoseconds now) {
   for (RailLoad& load : loads_) load.refresh(now, kListenEvery);
   loopback_load_.refresh(now, kListenEvery);
+}
+
+void Core::step_buffers(Nanoseconds now) {
+  if (buffers_due_ != 0 && now >= buffers_due_) {
+    buffers_.release_unused();
+    buffers_due_ = 0;
+  }
+  if (buffers_due_ == 0 && buffers_.excess()) buffers_due_ = now + kBuffersIdle;
 }
 
 /// Something was handed to a lane that is not known to have come to its other end.
@@ -272,6 +282,7 @@ Nanoseconds Core::next_due() const {
   };
   for (const auto& transport : transports_) sooner(transport->next_deadline());
   if (std::any_of(teams_.begin(), teams_.end(), [](const auto& team) { return team->active(); })) sooner(life_due_);
+  sooner(buffers_due_);
   return due;
 }
 

@@ -98,6 +98,7 @@ class Core final : public PieceReceiver, public Admission {
   void notify(Notice notice) { notices_.push_back(std::move(notice)); }
   Notices take_notices() { return std::move(notices_); }
   bool has_notices() const { return !notices_.empty(); }
+  const BufferPool& buffers() const { return buffers_; }
   const std::deque<RailLoad>& loads() const { return loads_; }
   const RailLoad& loopback_load() const { return loopback_load_; }
   void tell_of_lanes(LaneWatcher* watcher) { wiring_.tell(watcher); }
@@ -158,6 +159,7 @@ class Core final : public PieceReceiver, public Admission {
   void fail(Team& team, const Failure& failure, const std::string& why);
   bool listening() const;
   void refresh_loads(Nanoseconds now);
+  void step_buffers(Nanoseconds now);
 
   const Config config_;
   const Clock& clock_;
@@ -176,6 +178,8 @@ class Core final : public PieceReceiver, public Admission {
   std::vector<std::pair<Peer*, RailNotice>> news_;  ///< rails of peers that have moved
   Hold hold_;
   Notices notices_;
+  BufferPool buffers_;           ///< of all teams
+  Nanoseconds buffers_due_ = 0;  ///< when it is next asked to release what nobody uses; 0: nothing is in excess
   TableFiles tables_;
   Wiring wiring_;
   std::unordered_map<ProcessId, std::unique_ptr<Peer>> peers_;

@@ -30,7 +30,7 @@ bool unanimous(std::uint64_t values, std::uint64_t complements) { return (values
 }  // namespace
 
 Team::Team(std::string name, int rank, std::vector<Peer*> peers, const std::string& own_node,
-           Nanoseconds wiring_until, OpNumber before)
+           Nanoseconds wiring_until, BufferPool& buffers, OpNumber before)
     : name_(std::move(name)),
       own_node_(own_node),
       rank_(rank),
@@ -43,6 +43,7 @@ Team::Team(std::string name, int rank, std::vector<Peer*> peers, const std::stri
   view_.size = static_cast<int>(peers_.size());
   view_.flows = flows_;
   view_.trunks = trunks_;
+  view_.buffers = &buffers;
 }
 
 /// Ring order: ranks of one node are neighbours, nodes in the order of their lowest ranks. All ranks compute the same.
@@ -177,6 +178,7 @@ bool Team::finished() {
   for (std::size_t to = 0; to < trunks_.size(); ++to)
     if (trunks_[to] != nullptr) all = flows_[to].empty() && trunks_[to]->close_flow(flows_[to]) && all;
   active_ = !all;
+  if (all) algorithm_->end();
   return all;
 }
 
@@ -188,6 +190,7 @@ void Team::fail(const std::string& why, const Failure& failure) {
     if (active_) trunks_[to]->abort_flow(flows_[to]);
     trunks_[to]->tell_failed(id_, flows_[to], failure);
   }
+  if (active_) algorithm_->end();
   active_ = false;
 }
 

@@ -21,9 +21,9 @@ namespace nezha {
 
 class Team {
  public:
-  /// `peers` by rank, null at `rank`; they outlive the team. Operations count from `before` + 1, on all members alike.
+  /// `peers` by rank, null at `rank`; they and `buffers` outlive the team. Operations count from `before` + 1, on all members alike.
   Team(std::string name, int rank, std::vector<Peer*> peers, const std::string& own_node, Nanoseconds wiring_until,
-       OpNumber before = 0);
+       BufferPool& buffers, OpNumber before = 0);
 
   const std::string& name() const { return name_; }
   int size() const { return view_.size; }

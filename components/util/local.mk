@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 engine_sources += \
 	%D%/at_exit.h \
+	%D%/buffer_pool.cc %D%/buffer_pool.h \
 	%D%/bytes.h \
 	%D%/clock.h \
 	%D%/core_list.cc %D%/core_list.h \
@@ -21,7 +22,8 @@ engine_sources += \
 	%D%/status.h \
 	%D%/text.cc %D%/text.h
 
-gtest_programs += test/unit/test_util test/unit/test_util_json test/unit/test_util_file test/unit/test_util_lists test/unit/test_util_params
+gtest_programs += test/unit/test_buffer_pool test/unit/test_util test/unit/test_util_json test/unit/test_util_file test/unit/test_util_lists test/unit/test_util_params
+test_unit_test_buffer_pool_SOURCES = test/unit/test_buffer_pool.cc test/unit/count_allocations.cc test/unit/count_allocations.h
 test_unit_test_util_SOURCES = test/unit/test_util.cc
 test_unit_test_util_json_SOURCES = test/unit/test_util_json.cc
 test_unit_test_util_file_SOURCES = test/unit/test_util_file.cc

@@ -9,6 +9,7 @@ check_PROGRAMS += \
 	%D%/counters \
 	%D%/device_memory \
 	%D%/differing_counts \
+	%D%/duplicates \
 	%D%/every_operation \
 	%D%/extremes \
 	%D%/forked \
@@ -41,6 +42,9 @@ test_mpi_device_memory_LDADD = $(MPI_LIBS) -ldl -lm
 test_mpi_differing_counts_SOURCES = %D%/differing_counts.c $(mpi_test_common)
 test_mpi_differing_counts_CPPFLAGS = $(MPI_CFLAGS)
 test_mpi_differing_counts_LDADD = $(MPI_LIBS) -lm
+test_mpi_duplicates_SOURCES = %D%/duplicates.c $(mpi_test_common)
+test_mpi_duplicates_CPPFLAGS = $(MPI_CFLAGS)
+test_mpi_duplicates_LDADD = $(MPI_LIBS) -lm
 test_mpi_every_operation_SOURCES = %D%/every_operation.c $(mpi_test_common) %D%/types.c %D%/types.h
 test_mpi_every_operation_CPPFLAGS = $(MPI_CFLAGS)
 test_mpi_every_operation_LDADD = $(MPI_LIBS) -lm

@@ -4,6 +4,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <memory>
 #include <span>
 #include <string>
@@ -54,10 +55,23 @@ class Cluster {
   std::size_t size() const { return cores_.size(); }
   Core& core(std::size_t rank) { return *cores_[rank]; }
   Team& team(std::size_t rank) { return *teams_[rank]; }
-  /// Goes on with another team of all.
+  /// Goes on with another team of all; the ones before stay.
   void renew() {
     for (std::size_t rank = 0; rank < size(); ++rank) teams_[rank] = make_team(static_cast<int>(rank), 0);
     agree();
+  }
+
+  /// Nobody calls for so long.
+  void idle(Nanoseconds time) {
+    const Nanoseconds until = now() + time;
+    EXPECT_TRUE(drive([&] { return now() >= until; }));
+  }
+
+  /// Bytes of buffers of the core that has most.
+  std::size_t buffers() const {
+    std::size_t most = 0;
+    for (const auto& core : cores_) most = std::max(most, core->buffers().bytes());
+    return most;
   }
 
   /// One rank's part of an allreduce of sums, in chunks of so many elements.

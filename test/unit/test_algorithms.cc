@@ -120,6 +120,24 @@ TEST_P(Algorithms, GoOnBeyondTheOperationsThat32BitsCount) {
 
 INSTANTIATE_TEST_SUITE_P(Ranks, Algorithms, testing::Range(2, 10));
 
+/// What an algorithm needs beside the vectors does not add up over teams and algorithms, and goes away when nobody calls.
+TEST(Buffers, AreSharedByAllTeamsAndReleasedWhenIdle) {
+  constexpr std::size_t kBytes = 8 << 20;
+  Cluster cluster(3, {{20.0}, ""}, 1);
+  const std::vector<std::vector<std::int32_t>> sources(3, std::vector<std::int32_t>(kBytes / sizeof(std::int32_t), 7));
+  for (int team = 0; team < 4; ++team) {
+    for (const AlgorithmChoice choice : {AlgorithmChoice::mesh, AlgorithmChoice::halving, AlgorithmChoice::ring}) {
+      const auto results = cluster.run(sources, choice, 32768, NEZHA_INT32, true);
+      ASSERT_EQ(results[2], std::vector<std::int32_t>(kBytes / sizeof(std::int32_t), 21));
+    }
+    cluster.renew();
+  }
+  EXPECT_GE(cluster.buffers(), kBytes);
+  EXPECT_LE(cluster.buffers(), kBytes + kBytes / 8);
+  cluster.idle(3 * kSecond);
+  EXPECT_LE(cluster.buffers(), BufferPool::kMostIdle);
+}
+
 TEST(Layout, BlocksAndChunksCoverTheVectorOnce) {
   for (std::size_t count : {0u, 1u, 2u, 7u, 100u, 1001u})
     for (int blocks : {2, 3, 7, 9})

@@ -122,7 +122,7 @@ struct Members {
     for (auto& peer : peers_) peers.push_back(peer.get());
     peers[static_cast<std::size_t>(rank)] = nullptr;
     const std::string& node = nodes_[static_cast<std::size_t>(rank)];
-    return std::make_unique<Team>("team", rank, std::move(peers), node, Nanoseconds{0});
+    return std::make_unique<Team>("team", rank, std::move(peers), node, Nanoseconds{0}, buffers_);
   }
   int rank_of(const Peer& peer) const {
     for (std::size_t rank = 0; rank < peers_.size(); ++rank)
@@ -131,6 +131,7 @@ struct Members {
   }
 
  private:
+  BufferPool buffers_;
   std::vector<std::string> nodes_;
   std::vector<std::unique_ptr<Peer>> peers_;
 };
