@@ -47,7 +47,7 @@ void LinkWatch::hear(std::vector<std::uint32_t>& touched) {
   bool overrun = false;
   for (std::size_t count = 0; socket_ && (overrun || count < kAtOnce); ++count) {
     const ssize_t got = mnl_socket_recvfrom(socket_.get(), buffer.data(), buffer.size());
-    if (got < 0 && errno == ENOBUFS) {
+    if (got < 0 && (errno == ENOBUFS || errno == ENOSPC)) {  // ENOSPC: longer than our buffer, and lost
       overrun = true;
       lose();
       continue;

@@ -22,13 +22,15 @@ namespace nezha {
 namespace {
 
 constexpr std::size_t kAnswer = 64 * 1024;
+constexpr int kMostTries = 4;  ///< to get a list that is not torn; entries are left out rarely even then
 
 Status failed(const char* what) {
   return {Code::io, std::string("the kernel's list of network interfaces: ") + what + ": " + std::strerror(errno)};
 }
 
-/// Asks for a whole table and hands over each message of it.
-Status dump(const Fd& netlink, std::uint16_t type, const std::function<void(const nlmsghdr&)>& each) {
+/// Asks for a whole table and hands over each message of it. `torn`: it has changed meanwhile, and the kernel may have left out
+/// entries that have not.
+Status dump(const Fd& netlink, std::uint16_t type, const std::function<void(const nlmsghdr&)>& each, bool& torn) {
   struct {
     nlmsghdr head;
     rtgenmsg body;
@@ -47,6 +49,7 @@ Status dump(const Fd& netlink, std::uint16_t type, const std::function<void(cons
     auto left = static_cast<unsigned>(got);
     for (const auto* at = reinterpret_cast<const nlmsghdr*>(buffer.data()); NLMSG_OK(at, left);
          at = NLMSG_NEXT(at, left)) {
+      torn = torn || (at->nlmsg_flags & NLM_F_DUMP_INTR) != 0;
       if (at->nlmsg_type == NLMSG_DONE) return {};
       if (at->nlmsg_type == NLMSG_ERROR) {
         errno = -static_cast<const nlmsgerr*>(NLMSG_DATA(at))->error;
@@ -60,14 +63,20 @@ Status dump(const Fd& netlink, std::uint16_t type, const std::function<void(cons
 }  // namespace
 
 Status read_link_table(LinkTable& table) {
-  table = {};
   const Fd netlink(socket(AF_NETLINK, SOCK_RAW | SOCK_CLOEXEC, NETLINK_ROUTE));
   if (!netlink) return failed("socket");
   const auto take = [&, change = LinkChange()](const nlmsghdr& message) mutable {
     if (read_change(message, change)) table.apply(change);
   };
-  Status status = dump(netlink, RTM_GETLINK, take);
-  return status.ok() ? dump(netlink, RTM_GETADDR, take) : status;
+  Status status;
+  bool torn = true;
+  for (int tries = 0; torn && status.ok() && tries < kMostTries; ++tries) {
+    torn = false;
+    table = {};
+    status = dump(netlink, RTM_GETLINK, take, torn);
+    if (status.ok()) status = dump(netlink, RTM_GETADDR, take, torn);
+  }
+  return status;
 }
 
 /// Many software links say nothing, or nothing true: a veth says 10000 whatever it does.
