@@ -14,7 +14,7 @@
 #include "common.h"
 #include "types.h"
 
-enum { VALUES = 11, MOST = 32768 };
+enum { VALUES = 11, MOST = 16384 };
 
 static MPI_Comm rails, incumbent;
 static bool ordered;
