@@ -2,8 +2,8 @@
 /**
  * Reductions by Open MPI's own functions, for what the engine has no kernel for or computes differently.
  *
- * Open MPI's vector kernels may treat what fills whole vectors of the processor otherwise than the last few elements (sums
- * of short integers saturate or wrap, a NaN counts or does not). An element is therefore always reduced as by one
+ * Open MPI's vector kernels may treat what fills whole vectors of the processor otherwise than the last few elements
+ * (sums of short integers saturate or wrap, a NaN counts or does not). An element is therefore always reduced as by one
  * MPI_Reduce_local of the call's whole vector, wherever the engine cuts it: its bits depend on its place alone.
  */
 #ifndef MCA_COLL_NEZHA_REDUCE_H
@@ -31,9 +31,9 @@ typedef struct coll_nezha_reduction {
 /** nezha_host_t's `reduce`. */
 void coll_nezha_reduce(void *ctx, void *reduce_ctx, const void *in, void *inout, size_t first, size_t count);
 
-/** Whether the engine's kernel for `type` and `op` gives the bits that Open MPI gives for the reduction, tried on extreme
- * values in whole vectors and in what is less than one. Says how this process computes, which must decide nothing that
- * ranks do together. */
+/** Whether the engine's kernel for `type` and `op` gives the bits that Open MPI gives for the reduction, tried on
+ * extreme values in whole vectors and in what is less than one. Says how this process computes, which must decide
+ * nothing that ranks do together. */
 bool coll_nezha_reduce_agrees(const coll_nezha_reduction_t *reduction, nezha_type_t type, nezha_op_t op);
 
 #endif
