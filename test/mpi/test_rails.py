@@ -70,6 +70,13 @@ class Rails(MpiCase):
         for other in ("names an interface", "cannot reach each other", "names interfaces to use in any case"):
             self.assertNotIn(other, plain(done.stderr))
 
+    def test_nodes_without_nezha_are_named(self):
+        """A node of which all ranks are alike is named without ranks."""
+        wrapper = self.wrapper('case "$PMIX_RANK" in [23]) export OMPI_MCA_coll_nezha_enable=0 ;; esac')
+        done = self.says("some of its ranks do not use it.* Disabled on: n1 Every", lambda: self.lab.mpirun(
+            [wrapper, program("counters"), "20", "1"], np=4, ppn=2, component_dir=COMPONENT, incumbent_rails="mgmt", timeout=120))
+        self.nothing_carried(done)
+
     def test_two_ranks_on_each_node(self):
         self.assert_over(self.run_with({}, np=4, ppn=2), 0, 1)
 
