@@ -29,6 +29,8 @@ class Algorithm {
   virtual Placement place(int from, const PieceHeader& piece) = 0;
   /// Its bytes are at `data` (for direct pieces: where place said). False: it cannot be.
   virtual bool arrived(int from, const PieceHeader& piece, const std::byte* data) = 0;
+  /// Bytes of that position are what is waited for: they have not all come. True where that is not known.
+  virtual bool awaits(int from) const { return static_cast<void>(from), true; }
   /// Every element of the result is final here. Sends may still be under way.
   virtual bool complete() const = 0;
   /// The operation is over, or given up: no lane refers to its memory any more, so buffers are given back.

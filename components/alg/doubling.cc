@@ -54,6 +54,7 @@ class Doubling final : public Algorithm {
     return true;
   }
 
+  bool awaits(int from) const override { return !finished_ && from == partner(step_); }
   bool complete() const override { return finished_; }
 
  private:

@@ -104,6 +104,13 @@ class Halving final : public Algorithm {
     return true;
   }
 
+  bool awaits(int from) const override {
+    for (int step = 0; step < steps(); ++step) {
+      if (from == below(step) && lacks(step, 0, reach(step) / 2)) return true;
+      if (from == above(step) && lacks(steps(), reach(step + 1), reach(step))) return true;
+    }
+    return false;
+  }
   bool complete() const override { return left_ == 0; }
 
   void end() override { reserve_.give_back(); }
@@ -133,8 +140,16 @@ class Halving final : public Algorithm {
   int index_of(int block) const { return team().distance(team().position, block); }
   const Way& way(int index) const { return ways_[static_cast<std::size_t>(index)]; }
 
-  Arrival& got(int step, int index, std::size_t chunk) {
-    return got_[(static_cast<std::size_t>(step) * static_cast<std::size_t>(team().size) + static_cast<std::size_t>(index)) * stride_ + chunk];
+  std::size_t got_at(int step, int index, std::size_t chunk) const {
+    return (static_cast<std::size_t>(step) * static_cast<std::size_t>(team().size) + static_cast<std::size_t>(index)) * stride_ + chunk;
+  }
+  Arrival& got(int step, int index, std::size_t chunk) { return got_[got_at(step, index, chunk)]; }
+  /// Something of the indices from `first` to `end` - 1 has not come in that step.
+  bool lacks(int step, int first, int end) const {
+    for (int index = first; index < end; ++index)
+      for (std::size_t chunk = 0; chunk < layout_.chunks(block_of(index)); ++chunk)
+        if (got_[got_at(step, index, chunk)].bytes < layout_.chunk_size(block_of(index), chunk)) return true;
+    return false;
   }
   /// How many steps have been added to a chunk.
   std::uint8_t& added(int index, std::size_t chunk) { return added_[static_cast<std::size_t>(index) * stride_ + chunk]; }

@@ -62,6 +62,14 @@ class Mesh final : public Algorithm {
     return true;
   }
 
+  bool awaits(int from) const override {
+    for (const int step : {0, 1}) {
+      const int block = step == 0 ? mine_ : owned(from);
+      for (std::size_t chunk = 0; chunk < layout_.chunks(block); ++chunk)
+        if (got_[got_at(from, step, chunk)] < layout_.chunk_size(block, chunk)) return true;
+    }
+    return false;
+  }
   bool complete() const override { return left_ == 0; }
 
   void end() override { reserve_.give_back(); }
@@ -72,9 +80,10 @@ class Mesh final : public Algorithm {
   std::byte* reserved(int from, std::uint64_t offset) {
     return reserve_.data() + static_cast<std::size_t>(from) * layout_.largest() + (offset - layout_.begin(mine_));
   }
-  std::uint32_t& got(int from, int step, std::size_t chunk) {
-    return got_[(static_cast<std::size_t>(from) * 2 + static_cast<std::size_t>(step)) * stride_ + chunk];
+  std::size_t got_at(int from, int step, std::size_t chunk) const {
+    return (static_cast<std::size_t>(from) * 2 + static_cast<std::size_t>(step)) * stride_ + chunk;
   }
+  std::uint32_t& got(int from, int step, std::size_t chunk) { return got_[got_at(from, step, chunk)]; }
 
   /// Goes on with the sum of a chunk as far as contributions have come; the own one is the last.
   void fold(std::size_t chunk) {

@@ -61,6 +61,7 @@ class Ring final : public Algorithm {
     return true;
   }
 
+  bool awaits(int from) const override { return from == team().previous() && left_ != 0; }
   bool complete() const override { return left_ == 0; }
 
  private:

@@ -49,6 +49,7 @@ class SingleStep final : public Algorithm {
     return true;
   }
 
+  bool awaits(int from) const override { return got_[static_cast<std::size_t>(from)] < call_.bytes(); }
   bool complete() const override { return finished_; }
 
  private:

@@ -43,17 +43,18 @@ void Core::ask_for_life(const Team& team) {
 }
 
 /// An operation does not wait for ever for a process that gives no sign of life: whatever the reason, no lane that works,
-/// or the process stopped or gone.
+/// or the process stopped or gone. Only those that it waits for are asked: each of the others is waited for by somebody, who
+/// tells all when it gives up.
 void Core::watch_life(Nanoseconds now) {
   if (now < life_due_) return;
   life_due_ = now + kLifeEvery;
   const Nanoseconds timeout = config_.timeout * kSecond;
   const Nanoseconds ask_after = std::min(timeout / 4, kSecond);
   for (const auto& team : teams_) {
-    for (std::size_t rank = 0; team->active() && rank < team->peers().size(); ++rank) {
-      const Peer* peer = team->peers()[rank];
-      if (peer != nullptr && peer->trunk->quiet(now, ask_after) >= timeout)
-        give_up(*team, static_cast<int>(rank));
+    for (int position = 0; team->active() && position < team->size(); ++position) {
+      if (!team->awaits(position)) continue;
+      const int rank = team->rank_at(position);
+      if (team->peers()[static_cast<std::size_t>(rank)]->trunk->quiet(now, ask_after) >= timeout) give_up(*team, rank);
     }
   }
 }

@@ -182,6 +182,13 @@ bool Team::finished() {
   return all;
 }
 
+bool Team::awaits(int position) const {
+  if (!active_ || position == view_.position) return false;
+  if (!algorithm_->complete()) return algorithm_->awaits(position);
+  const Flow& flow = flows_[static_cast<std::size_t>(position)];
+  return !flow.empty() || flow.unacked != 0;
+}
+
 void Team::fail(const std::string& why, const Failure& failure) {
   error_ = why;
   doubt_.reset();

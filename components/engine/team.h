@@ -75,6 +75,10 @@ class Team {
   /// Goes on towards the end; true when the result is final and nothing refers to the caller's memory.
   bool finished();
   bool active() const { return active_; }
+  /// What is under way needs something of the member at that position, which has not come: bytes, or, where all bytes have,
+  /// acknowledgements.
+  bool awaits(int position) const;
+  int rank_at(int position) const { return rank_at_[static_cast<std::size_t>(position)]; }
   /// Ends the operation without a result, and the team with it; the others are told who gave up.
   void fail(const std::string& why, const Failure& failure);
   const std::string& error() const { return error_; }

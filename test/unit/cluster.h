@@ -51,6 +51,7 @@ class Cluster {
   }
 
   Nanoseconds now() const { return network_.now(); }
+  SimNetwork& network() { return network_; }
 
   std::size_t size() const { return cores_.size(); }
   Core& core(std::size_t rank) { return *cores_[rank]; }

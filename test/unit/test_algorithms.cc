@@ -4,10 +4,13 @@
 #include <gtest/gtest.h>
 
 #include <cstring>
+#include <set>
+#include <utility>
 #include <vector>
 
 #include "alg/layout.h"
 #include "cluster.h"
+#include "trunk/wire.h"
 
 namespace nezha {
 namespace {
@@ -116,6 +119,41 @@ TEST_P(Algorithms, GoOnBeyondTheOperationsThat32BitsCount) {
       for (const auto& result : cluster.run(sources, choice, 64, NEZHA_INT64, true, call % ranks))
         ASSERT_EQ(result, expected) << "algorithm " << static_cast<int>(choice) << " call " << call;
   }
+}
+
+/// Who has asked whom for a sign of life.
+std::set<std::pair<int, int>> asked(Cluster& cluster, AlgorithmChoice choice) {
+  std::set<std::pair<int, int>> pairs;
+  cluster.network().observe([&](ProcessId from, ProcessId to, std::span<const std::byte> header, std::span<const Gather> payload) {
+    std::size_t size = 0;
+    for (const Gather& part : payload) size += part.size;
+    FrameRecords records;
+    ASSERT_TRUE(parse_records(header, size, records).ok());
+    for (std::size_t i = 0; i < records.count; ++i)
+      if (records.pieces[i].control && records.pieces[i].step == static_cast<std::uint16_t>(Control::alive))
+        pairs.emplace(static_cast<int>(from) - 1, static_cast<int>(to) - 1);
+  });
+  std::vector<Floats> vectors(cluster.size(), Floats(1000));
+  for (std::size_t rank = 1; rank < cluster.size(); ++rank)
+    cluster.begin(rank, std::span<const float>(vectors[rank]), vectors[rank].data(), choice, 100, NEZHA_FLOAT);
+  cluster.drive([&, until = cluster.now() + 5 * kSecond] { return cluster.now() >= until; });
+  cluster.begin(0, std::span<const float>(vectors[0]), vectors[0].data(), choice, 100, NEZHA_FLOAT);
+  EXPECT_TRUE(cluster.drive([&] {
+    bool all = true;
+    for (std::size_t rank = 0; rank < cluster.size(); ++rank) all = cluster.team(rank).finished() && all;
+    return all;
+  }));
+  cluster.network().observe(nullptr);
+  return pairs;
+}
+
+/// Rank 0 comes seconds after the others.
+TEST(SignsOfLife, AreWantedOnlyOfThoseWhoseBytesAreDue) {
+  Cluster cluster(5, kOne, 1);
+  using Pairs = std::set<std::pair<int, int>>;
+  EXPECT_EQ(asked(cluster, AlgorithmChoice::ring), (Pairs{{1, 0}, {2, 1}, {3, 2}, {4, 3}}));
+  EXPECT_EQ(asked(cluster, AlgorithmChoice::single_step), (Pairs{{1, 0}, {2, 0}, {3, 0}, {4, 0}}));
+  EXPECT_EQ(asked(cluster, AlgorithmChoice::doubling), (Pairs{{1, 0}, {2, 1}, {3, 1}, {4, 2}})) << "0 and 1 pair up; 1 works for both";
 }
 
 INSTANTIATE_TEST_SUITE_P(Ranks, Algorithms, testing::Range(2, 10));

@@ -120,6 +120,18 @@ TEST_F(Agreed, WhereAPairHasJustLostItsLaneNotToBegin) {
   EXPECT_EQ(agree(), NEZHA_TEAM_READY);
 }
 
+/// Another member was ready first, began, and gave up: else the first call here would wait for it.
+TEST_F(Agreed, ATeamThatHasFailedElsewhereBeforeItIsReadyHere) {
+  add_pair();
+  core.lane_up(lane);
+  core.step(clock.now());
+  std::array<std::uint64_t, NEZHA_VOTE_WORDS> words{};
+  core.vote(*team, words);
+  for (const std::uint64_t word : words) core.team_failed(word, {Failure::Why::broken, 1, 1});  // one of them is its id
+  EXPECT_EQ(core.decide(*team, words), NEZHA_TEAM_READY);
+  EXPECT_NE(team->error().find("rank 1 on there gave up"), std::string::npos) << team->error();
+}
+
 class WantedRails : public OneOfAJob {
  protected:
   WantedRails() : OneOfAJob(5) {}
