@@ -39,7 +39,8 @@ BufferPool::Buffer BufferPool::take(std::size_t size) {
     if (each->size >= size && (best == idle_.end() || smaller(*each, *best))) best = each;
   if (best == idle_.end()) {
     // The new one takes the place of one that has become too small.
-    if (!idle_.empty()) unmap(static_cast<std::size_t>(std::max_element(idle_.begin(), idle_.end(), smaller) - idle_.begin()));
+    if (!idle_.empty())
+      unmap(static_cast<std::size_t>(std::max_element(idle_.begin(), idle_.end(), smaller) - idle_.begin()));
     return map(rounded(size));
   }
   Buffer buffer(*this, best->data, best->size);

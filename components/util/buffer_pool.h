@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-/// Large memory that all operations of a process take turns in. A buffer is mapped by itself, because malloc() may keep for
-/// good what is given back to it. It stays in the pool between operations, so that calls like earlier ones map nothing and
-/// touch no fresh pages; release_unused() bounds what idle buffers cost. Not thread safe. Outlives its buffers.
+/// Large memory that all operations of a process take turns in. A buffer is mapped by itself, because malloc() may keep
+/// for good what is given back to it. It stays in the pool between operations, so that calls like earlier ones map
+/// nothing and touch no fresh pages; release_unused() bounds what idle buffers cost. Not thread safe. Outlives its
+/// buffers.
 #pragma once
 
 #include <cstddef>
@@ -19,7 +20,8 @@ class BufferPool {
   class Buffer {
    public:
     Buffer() = default;
-    Buffer(Buffer&& other) noexcept : pool_(std::exchange(other.pool_, nullptr)), data_(other.data_), size_(other.size_) {}
+    Buffer(Buffer&& other) noexcept
+        : pool_(std::exchange(other.pool_, nullptr)), data_(other.data_), size_(other.size_) {}
     Buffer& operator=(Buffer&& other) noexcept {
       std::swap(pool_, other.pool_);
       std::swap(data_, other.data_);
@@ -50,7 +52,8 @@ class BufferPool {
   Buffer take(std::size_t size);
   /// More is idle than may stay: release_unused() is to be called now and then.
   bool excess() const { return idle_bytes_ > kMostIdle; }
-  /// Unmaps idle buffers that nobody has taken since the call before, the largest first, until kMostIdle bytes are idle.
+  /// Unmaps idle buffers that nobody has taken since the call before, the largest first, until kMostIdle bytes are
+  /// idle.
   void release_unused();
   /// Bytes of all buffers, idle or not.
   std::size_t bytes() const { return bytes_; }

@@ -21,8 +21,10 @@ bool without_locks(int error) { return error == ENOLCK || error == ENOSYS || err
 /// Whether the path still leads to the open file. Opens it anew, since NFS answers stat() from its cache.
 bool leads_to(const std::string& path, const Fd& file) {
   const Fd again(open(path.c_str(), O_RDWR | O_CLOEXEC | O_NOFOLLOW));
-  struct stat a {}, b {};
-  return again && fstat(again.get(), &a) == 0 && fstat(file.get(), &b) == 0 && a.st_dev == b.st_dev && a.st_ino == b.st_ino;
+  struct stat a {
+  }, b{};
+  return again && fstat(again.get(), &a) == 0 && fstat(file.get(), &b) == 0 && a.st_dev == b.st_dev &&
+         a.st_ino == b.st_ino;
 }
 
 }  // namespace
@@ -36,7 +38,8 @@ Status FileLock::take(const FilePath& file) {
   const int error = flock(opened.get(), LOCK_EX | LOCK_NB) == 0 ? 0 : errno;
   if (!without_locks(error)) {
     // ESTALE: on NFS, the owner before has removed the file. Who locks a file that was removed has locked nothing.
-    const bool busy = error == EWOULDBLOCK || error == EINTR || error == ESTALE || (error == 0 && !leads_to(path, opened));
+    const bool busy =
+        error == EWOULDBLOCK || error == EINTR || error == ESTALE || (error == 0 && !leads_to(path, opened));
     if (busy) return {Code::busy, "another process has " + path};
     if (error != 0) return trouble(path, error);
   }
