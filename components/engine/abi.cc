@@ -121,6 +121,13 @@ void nezha_team_error(nezha_team_t* team, char* text, size_t size) {
   });
 }
 
+void nezha_team_give_up(nezha_team_t* team, const char* why) {
+  guarded(false, [&] {
+    team->engine.give_up(team->team, why);
+    return true;
+  });
+}
+
 int nezha_reduce(nezha_type_t type, nezha_op_t op, const void* in, void* inout, size_t count) {
   const nezha::ReduceKernel kernel = nezha::find_kernel(type, op);
   if (kernel == nullptr) return NEZHA_ERR_PARAM;

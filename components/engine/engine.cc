@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <exception>
+#include <stdexcept>
 #include <utility>
 
 #include "engine/descriptors.h"
@@ -222,6 +223,12 @@ int Engine::allreduce(Team& team, const nezha_allreduce_t& what) {
     break_off(team);
     return NEZHA_ERR_FAILED;
   }
+}
+
+void Engine::give_up(Team& team, const char* why) {
+  Lock lock = enter();
+  core_.break_off(team, std::make_exception_ptr(std::runtime_error(why)));
+  stay_awake();
 }
 
 void Engine::break_off(Team& team) {

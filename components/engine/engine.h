@@ -49,6 +49,7 @@ class Engine {
   int allreduce(Team& team, const nezha_allreduce_t& call);
   void incumbent_done(Team& team);
   std::string error_of(const Team& team);
+  void give_up(Team& team, const char* why);
   void ending();
 
   std::size_t rails();

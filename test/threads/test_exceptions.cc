@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-/// Functions of the host that throw in the middle of a call: every rank gets an error, and the engine goes on.
+/// Hosts that throw in the middle of a call, or give up before it: every rank gets an error, and the engine goes on.
 #include <gtest/gtest.h>
 
 #include <array>
@@ -28,7 +28,9 @@ std::array<int, 3> call(Ranks& ranks, Team& team, int broken) {
     std::vector<std::byte> vector(kBytes, std::byte{1});
     const nezha_allreduce_t what{vector.data(), vector.data(), kBytes, 1, NEZHA_TYPE_OTHER, NEZHA_OP_OTHER, &operation};
     results[static_cast<std::size_t>(rank)] = team.allreduce(rank, what);
-    if (broken < 0) EXPECT_EQ(vector, std::vector(kBytes, std::byte{3}));
+    if (broken < 0) {
+      EXPECT_EQ(vector, std::vector(kBytes, std::byte{3}));
+    }
   });
   return results;
 }
@@ -56,6 +58,19 @@ TEST_P(Exceptions, OfAReductionAreAnErrorOnAllRanks) {
     EXPECT_EQ(call(ranks, breaks, 1), kFailed) << "later calls too";
     EXPECT_EQ(call(ranks, works, -1), (std::array{0, 0, 0})) << "the engine goes on";
   }
+}
+
+TEST_P(Exceptions, OfAHostThatGivesUpAreAnErrorOnAllRanks) {
+  Ranks ranks(3, {{"single_node", "2"}, {"algorithm", GetParam()}});
+  Team team(ranks, "team");
+  ASSERT_TRUE(team.start());
+  ranks.run([&](int rank) {
+    std::vector<std::byte> vector(kBytes);
+    const nezha_allreduce_t what{vector.data(), vector.data(), kBytes, 1, NEZHA_UINT8, NEZHA_SUM, nullptr};
+    if (rank == 1) nezha_team_give_up(team.handle(rank), "no device today");
+    EXPECT_EQ(team.allreduce(rank, what), NEZHA_ERR_FAILED);
+  });
+  EXPECT_NE(error_of(team, 1).find("no device today"), std::string::npos) << error_of(team, 1);
 }
 
 INSTANTIATE_TEST_SUITE_P(Algorithms, Exceptions, testing::Values("ring", "mesh", "single_step", "doubling", "halving"),

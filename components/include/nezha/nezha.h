@@ -184,6 +184,10 @@ int nezha_team_vote_again(nezha_team_t *team);
 /** Copies the last failure of this team, in one text, into `text` of `size` bytes; empty when there was none. */
 void nezha_team_error(nezha_team_t *team, char *text, size_t size);
 
+/** For a host that cannot take part in the next call of a READY team: that call and all later ones return an error on every
+ *  member, with the reason `why`. */
+void nezha_team_give_up(nezha_team_t *team, const char *why);
+
 /* ---- allreduce -------------------------------------------------------------------------------------------- */
 
 typedef enum nezha_type {

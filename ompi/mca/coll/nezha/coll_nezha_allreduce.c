@@ -45,15 +45,19 @@ static int carry(nezha_team_t *team, nezha_allreduce_t call)
     }
     const size_t bytes = call.count * call.element;
     void *result = call.recv, *host = malloc(bytes);
-    int status = NULL == host ? NEZHA_ERR_MEMORY : NEZHA_ERR_INTERNAL;
-    if (NULL != host && copy(host, call.send, bytes, from_device)) {
+    bool copied = NULL != host && copy(host, call.send, bytes, from_device);
+    int status = NEZHA_ERR_FAILED;
+    if (copied) {
         call.send = call.recv = host;
         status = nezha_allreduce(team, &call);
-        if (NEZHA_OK == status && !copy(result, host, bytes, to_device)) {
-            status = NEZHA_ERR_INTERNAL;
-        }
+        copied = NEZHA_OK != status || copy(result, host, bytes, to_device);
     }
     free(host);
+    if (!copied) {
+        nezha_team_give_up(team, NULL == host ? "no memory to copy a device's vectors to"
+                                              : "vectors could not be copied from or to a device");
+        return NEZHA_ERR_FAILED;
+    }
     return status;
 }
 

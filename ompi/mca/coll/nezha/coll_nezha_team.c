@@ -109,23 +109,11 @@ int coll_nezha_team_settle(coll_nezha_module_t *module, struct ompi_communicator
     return OMPI_SUCCESS;
 }
 
-static const char *story_of(int status)
-{
-    switch (status) {
-        case NEZHA_ERR_MEMORY:
-            return "the system refuses memory";
-        case NEZHA_ERR_INTERNAL:
-            return "a copy from or to the memory of a device failed";
-        default:
-            return "no details";
-    }
-}
-
 int coll_nezha_team_failed(coll_nezha_module_t *module, struct ompi_communicator_t *comm, int status)
 {
     char story[1024];
     nezha_team_error(module->team, story, sizeof story);
     nezha_help_show("operation failed", 3,
-                    (const char *[]){comm->c_name, nezha_topology_node(), '\0' != *story ? story : story_of(status)});
+                    (const char *[]){comm->c_name, nezha_topology_node(), '\0' != *story ? story : "no details"});
     return NEZHA_ERR_MEMORY == status ? OMPI_ERR_OUT_OF_RESOURCE : nezha_compat_failure(comm, OMPI_ERROR);
 }
