@@ -202,6 +202,11 @@ void Core::start(Team& team, const Call& call, AlgorithmChoice choice, bool more
   hold_.end(more);
 }
 
+void Core::leave_to_incumbent(Team& team, std::size_t bytes) {
+  team.leave_to_incumbent(bytes);
+  if (doubts_) settle_doubts();
+}
+
 bool Core::progress(Watch watch) {
   bool moved = false;
   hold_.begin();

@@ -75,6 +75,8 @@ class Core final : public PieceReceiver, public Admission {
   /// Begins an operation; Team::finished() tells when it is over. `more`: another begins at once, so that what this one
   /// sends may wait for it, or for send_held().
   void start(Team& team, const Call& call, AlgorithmChoice choice, bool more = false);
+  /// The same for a call that the incumbent carries.
+  void leave_to_incumbent(Team& team, std::size_t bytes);
   bool holds() const { return hold_.left(); }
   void send_held() { hold_.send(); }
 

@@ -246,6 +246,8 @@ int Engine::carry(Lock& lock, Team& team, const nezha_allreduce_t& what) {
   if (!team.error().empty()) return NEZHA_ERR_FAILED;
   const Candidate way = team.table().next(bytes, what.element);
   if (way.algorithm == AlgorithmChoice::incumbent) {
+    core_.leave_to_incumbent(team, bytes);
+    if (!team.error().empty()) return NEZHA_ERR_FAILED;
     team.incumbent_since = team.table().measures() || trace_ ? clock_.now() : 0;
     team.incumbent_bytes = bytes;
     return NEZHA_USE_INCUMBENT;

@@ -159,6 +159,7 @@ void Team::start(const Call& call, AlgorithmChoice choice) {
   algorithm_ = slot.get();
   ++op_;
   active_ = true;
+  incumbent_ = false;
   bytes_ = call.bytes();
   for (std::size_t peer = 0; peer < trunks_.size(); ++peer) {
     if (trunks_[peer] == nullptr) continue;
@@ -167,6 +168,14 @@ void Team::start(const Call& call, AlgorithmChoice choice) {
     trunks_[peer]->tell_begun(id_, op_, algorithm_->expected(static_cast<int>(peer), call));
   }
   algorithm_->begin(call);
+  for (Trunk* trunk : trunks_)
+    if (trunk != nullptr) trunk->op_begun(id_, op_);
+}
+
+void Team::leave_to_incumbent(std::size_t bytes) {
+  ++op_;
+  incumbent_ = true;
+  bytes_ = bytes;
   for (Trunk* trunk : trunks_)
     if (trunk != nullptr) trunk->op_begun(id_, op_);
 }
@@ -224,6 +233,7 @@ Placement Team::place(const Trunk& trunk, const PieceHeader& piece) {
   if (from < 0) return {PlaceKind::bad};
   note_begun(from, piece.op);
   if (piece.op > op_) return {PlaceKind::early};
+  if (piece.op == op_ && incumbent_ && error_.empty()) return {PlaceKind::bad};
   if (piece.op < op_ || !active_ || doubt_) return {PlaceKind::bin};
   if (piece.whole != static_cast<std::uint32_t>(bytes_)) return {PlaceKind::bad};
   return algorithm_->place(from, piece);

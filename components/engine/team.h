@@ -72,6 +72,9 @@ class Team {
 
   // ---- the operation
   void start(const Call& call, AlgorithmChoice choice);
+  /// A call that Open MPI's own allreduce carries counts as an operation too: pieces of it come from ranks that decided
+  /// otherwise, since their calls differ.
+  void leave_to_incumbent(std::size_t bytes);
   /// Goes on towards the end; true when the result is final and nothing refers to the caller's memory.
   bool finished();
   bool active() const { return active_; }
@@ -142,6 +145,7 @@ class Team {
 
   OpNumber op_;                    ///< the latest begun
   bool active_ = false;
+  bool incumbent_ = false;         ///< the latest is left to the incumbent
   Algorithm* algorithm_ = nullptr;
   std::size_t bytes_ = 0;          ///< of its vector
   std::optional<Doubt> doubt_;

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* One rank calls allreduce with another count or type than the others: a mistake, which every rank is to get an error for,
- * and soon. Communicators that have made no mistake go on. */
+ * and soon. Communicators that have made no mistake go on. With an argument only the mistake of that number is made, by
+ * rank 0, with errors that are fatal: the job must end. */
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -15,10 +16,10 @@ struct mistake {
 };
 
 /** On a communicator of its own, by rank `culprit`. */
-static void make(const struct mistake* mistake, int culprit, void* data) {
+static void make(const struct mistake* mistake, int culprit, void* data, MPI_Errhandler errors) {
   MPI_Comm comm;
   MPI_Comm_dup(MPI_COMM_WORLD, &comm);
-  MPI_Comm_set_errhandler(comm, MPI_ERRORS_RETURN);
+  MPI_Comm_set_errhandler(comm, errors);
   test_settle(comm);
   int count = test_rank == culprit ? mistake->other : mistake->count;
   MPI_Datatype type = test_rank == culprit ? mistake->other_type : mistake->type;
@@ -42,9 +43,12 @@ int main(int argc, char** argv) {
       {1000, 1000, MPI_INT, MPI_DOUBLE},  {100000, 100000, MPI_DOUBLE, MPI_FLOAT},
   };
   void* data = calloc(MOST, sizeof(int));
+  if (argc > 1) {
+    make(&mistakes[atoi(argv[1])], 0, data, MPI_ERRORS_ARE_FATAL);
+  }
   for (size_t i = 0; i < sizeof mistakes / sizeof *mistakes; ++i) {
-    make(&mistakes[i], 0, data);
-    make(&mistakes[i], test_size - 1, data);
+    make(&mistakes[i], 0, data, MPI_ERRORS_RETURN);
+    make(&mistakes[i], test_size - 1, data, MPI_ERRORS_RETURN);
   }
   test_settle(MPI_COMM_WORLD);
   struct test_carried before = test_carried();

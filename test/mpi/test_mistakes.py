@@ -18,6 +18,13 @@ class Mistakes(MpiCase):
             with self.subTest(algorithm):
                 self.passes("differing_counts", 3, params={**RAILS, "coll_nezha_algorithm": algorithm})
 
+    def test_errors_that_are_fatal_end_the_job(self):
+        """Also where learning leaves the call of one rank to Open MPI, in which it would wait for ever."""
+        for mistake in (0, 4, 5, 6):
+            with self.subTest(mistake):
+                done = mpirun([program("differing_counts"), str(mistake)], 2, params={"coll_nezha_single_node": "2"})
+                self.assertNotEqual(done.returncode, 0)
+
     def test_the_text_names_ranks_and_sizes(self):
         self.says(r"Reason: counts or types differ between ranks: this rank on \S+ has a vector of (4 bytes, rank . on \S+ has "
                   r"one of 8|8 bytes, rank . on \S+ has one of 4) bytes",

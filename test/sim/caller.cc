@@ -153,6 +153,7 @@ void Caller::agree() {
 void Caller::leave_to_incumbent() {
   (call().in_place ? send_ : recv_) = world_.expected(at_, algorithm_);
   state_ = State::incumbent;
+  process_.core().leave_to_incumbent(*process_.team(call().team), call().bytes());
   const Nanoseconds time = world_.setting().random.between(0, kIncumbentTime);
   until_ = world_.network().now() + time;
   world_.network().after(time, [this] { process_.wake(); });

@@ -85,6 +85,27 @@ TEST_P(DifferingCalls, AreAnErrorOnAllRanks) {
   }
 }
 
+/// Where sizes differ, so may what is best for them. That rank waits in Open MPI's allreduce, but the others get their error,
+/// and it gets one where it has heard of them before.
+TEST_P(DifferingCalls, OneOfWhichIsLeftToTheIncumbentAreAnErrorOnAllOthers) {
+  Cluster cluster(3, {{1.0, 0.125}, ""}, 3);
+  for (const Nanoseconds late : {Nanoseconds{0}, 20 * kMillisecond}) {
+    std::vector<Ints> vectors(cluster.size(), Ints(1000, 1));
+    if (late == 0) cluster.core(0).leave_to_incumbent(cluster.team(0), 8);
+    for (const std::size_t rank : {1, 2})
+      cluster.begin(rank, std::span<const std::int32_t>(vectors[rank]), vectors[rank].data(), GetParam(), 5000, NEZHA_INT32);
+    cluster.drive([&, until = cluster.now() + late] { return cluster.now() >= until; });
+    if (late != 0) cluster.core(0).leave_to_incumbent(cluster.team(0), 8);
+    EXPECT_TRUE(late == 0 || !cluster.team(0).error().empty());
+    cluster.drive([&, until = cluster.now() + 100 * kMillisecond] { return cluster.now() >= until; });
+    for (std::size_t rank = 0; rank < cluster.size(); ++rank) {
+      ASSERT_FALSE(cluster.team(rank).error().empty()) << "rank " << rank << ", " << late;
+      EXPECT_NE(cluster.team(rank).error().find("has a vector of 8 bytes"), std::string::npos) << cluster.team(rank).error();
+    }
+    cluster.renew();
+  }
+}
+
 INSTANTIATE_TEST_SUITE_P(Algorithms, DifferingCalls,
                          testing::Values(AlgorithmChoice::ring, AlgorithmChoice::mesh, AlgorithmChoice::single_step,
                                          AlgorithmChoice::doubling, AlgorithmChoice::halving));
