@@ -86,13 +86,13 @@ TEST_P(DifferingCalls, AreAnErrorOnAllRanks) {
 }
 
 /// Where sizes differ, so may what is best for them. That rank waits in Open MPI's allreduce, but the others get their error,
-/// and it gets one where it has heard of them before.
+/// and it gets one where it has heard of them before. Each of four positions gets something of another's at once.
 TEST_P(DifferingCalls, OneOfWhichIsLeftToTheIncumbentAreAnErrorOnAllOthers) {
-  Cluster cluster(3, {{1.0, 0.125}, ""}, 3);
+  Cluster cluster(4, {{1.0, 0.125}, ""}, 3);
   for (const Nanoseconds late : {Nanoseconds{0}, 20 * kMillisecond}) {
     std::vector<Ints> vectors(cluster.size(), Ints(1000, 1));
     if (late == 0) cluster.core(0).leave_to_incumbent(cluster.team(0), 8);
-    for (const std::size_t rank : {1, 2})
+    for (const std::size_t rank : {1, 2, 3})
       cluster.begin(rank, std::span<const std::int32_t>(vectors[rank]), vectors[rank].data(), GetParam(), 5000, NEZHA_INT32);
     cluster.drive([&, until = cluster.now() + late] { return cluster.now() >= until; });
     if (late != 0) cluster.core(0).leave_to_incumbent(cluster.team(0), 8);

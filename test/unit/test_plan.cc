@@ -47,7 +47,7 @@ TEST(Plan, EveryParameterThatDecidesIsNamedWhereItDiffers) {
   std::size_t count = 0;
   const nezha_param_t* const rows = nezha_params(&count);
   const std::map<std::string, std::string> others = {{"algorithm", "ring"}, {"threshold", "3"}, {"small_max", "1k"}, {"mesh_block", "1k"},
-                                                     {"chunk", "1k"}, {"reproducible", "1"}, {"learn", "0"}};
+                                                     {"chunk", "1k"}, {"reproducible", "1"}, {"learn", "0"}, {"incumbent_margin", "30"}};
   const Plan first = Plan::from(Config());
   EXPECT_EQ(differences(first, first), "");
   for (std::size_t i = 0; i < count; ++i) {

@@ -50,10 +50,10 @@ Status TcpTransport::open(std::vector<Interface> interfaces, std::unique_ptr<Lin
   return watch_payload(EPOLL_CTL_ADD, 0) ? Status{} : io_error("epoll", errno);
 }
 
-bool TcpTransport::watch_door(const Door& door) {
+bool TcpTransport::watch_door(Door& door) {
   epoll_event event{};
   event.events = EPOLLIN;
-  event.data.ptr = nullptr;
+  event.data.ptr = &door;
   return epoll_ctl(shop_.all.get(), EPOLL_CTL_ADD, door.fd(), &event) == 0 &&
          epoll_ctl(shop_.rare.get(), EPOLL_CTL_ADD, door.fd(), &event) == 0;
 }
@@ -92,22 +92,19 @@ void TcpTransport::doze() { dozing_ = watch_payload(EPOLL_CTL_MOD, EPOLLIN); }
 
 bool TcpTransport::progress(Watch watch) {
   bool any = report_broken();
-  bool door_ready = false, woken = false, linked = false;
+  bool door_ready = false, loopback_ready = false, woken = false, linked = false;
   epoll_event events[kEvents];
   const int count = epoll_wait(wait_fd(watch), events, kEvents, 0);
   any |= shop_.hear_of_errands();  // after the wait, which takes the event of their end away
   for (int i = 0; i < count; ++i) {
-    if (events[i].data.ptr == &shop_.over) continue;
-    if (events[i].data.ptr == &shop_ || events[i].data.ptr == &links_) {
-      woken = woken || events[i].data.ptr == &shop_;
-      linked = linked || events[i].data.ptr == &links_;
-      continue;
-    }
+    const void* const source = events[i].data.ptr;
+    if (source == &shop_.over) continue;
+    woken = woken || source == &shop_;
+    linked = linked || source == &links_;
+    door_ready = door_ready || source == &door_;
+    loopback_ready = loopback_ready || source == &loopback_door_;
+    if (source == &shop_ || source == &links_ || source == &door_ || source == &loopback_door_) continue;
     auto* lane = static_cast<TcpLane*>(events[i].data.ptr);
-    if (lane == nullptr) {
-      door_ready = true;
-      continue;
-    }
     if ((events[i].events & EPOLLOUT) != 0) lane->flush();
     if ((events[i].events & ~static_cast<std::uint32_t>(EPOLLOUT)) != 0) lane->receive();
     any = true;
@@ -115,7 +112,7 @@ bool TcpTransport::progress(Watch watch) {
   }
   if (links_) follow_links(linked);
   any |= door_.progress(door_ready);
-  any |= loopback_door_.progress(door_ready);
+  any |= loopback_door_.progress(loopback_ready);
   any |= report_broken();
   forgotten_.clear();
   if (std::exchange(dozing_, false) && !woken) watch_payload(EPOLL_CTL_MOD, 0);

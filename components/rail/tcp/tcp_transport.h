@@ -48,7 +48,7 @@ class TcpTransport final : public Transport, private Door::Host {
   Status let_in(Fd fd, const LaneSpec& spec, std::string text) override;
   bool report_broken();
   void open_loopback();
-  bool watch_door(const Door& door);
+  bool watch_door(Door& door);
 
   // tcp_transport_links.cc
   void watch_links(std::unique_ptr<LinkWatch> links);
