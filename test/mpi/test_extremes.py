@@ -1,5 +1,6 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: BSD-3-Clause
+# both series
 """Results at the ends of a type's range do not change when rails and Open MPI's own allreduce take turns."""
 
 import unittest

@@ -13,13 +13,12 @@ class Refused(FaultCase):
     """In the middle third of six seconds."""
 
     def test_descriptors(self):
-        """No connection can be made and no link looked at; both are done when there are descriptors again."""
+        """No connection can be made; that is done when there are descriptors again."""
         before = self.lab.nic_bytes(1, 1).received
         late = []
         faults = [(2.3, self.lab.cut, 1), (3, self.lab.heal, 1),
                   (5, lambda: late.append(self.lab.nic_bytes(1, 1).received))]
-        output = self.survives(faults, seconds=6, more=[0, "descriptors"], coll_nezha_verbose=2)
-        self.assertIn("how cannot be told now", output)
+        self.survives(faults, seconds=6, more=[0, "descriptors"])
         self.assertGreater(late[0], before)
         self.assertGreater(self.lab.nic_bytes(1, 1).received - late[0], BYTES)
 
@@ -48,7 +47,7 @@ class Refused(FaultCase):
 class FewDescriptors(MpiCase):
     def test_open_mpi_has_what_is_there(self):
         """It ends a job in which it cannot connect: lanes are not to be what takes the last descriptors."""
-        few = self.wrapper("ulimit -n 60")
+        few = self.wrapper("ulimit -n 120")
         params = {**RAILS, "btl": "tcp,self", "btl_tcp_if_include": "lo"}  # 5.0 does not always find the host's own address
         done = self.says(r"may not open as many files.*Connections: 30",
                          lambda: mpirun([few, program("counters"), "4"], 16, params))

@@ -8,6 +8,7 @@ import os
 import unittest
 
 from mpi_case import MpiCase, mpirun, preloaded, program
+from nezha_lab import openmpi
 
 RANKS = (2, 3, 5, 7)
 SANITIZED = "NEZHA_SANITIZER" in os.environ
@@ -48,9 +49,10 @@ class Operations(MpiCase):
     def test_operation_that_locks(self):
         self.passes("locking_operation", 2, timeout=60)
 
-    def test_device_memory_on_some_ranks(self):
-        if "no accelerators" in self.passes("device_memory", 3, timeout=60).stdout:
-            self.skipTest("this Open MPI knows no accelerators")
+    if openmpi.major() >= 5:  # 4.1 knows no accelerators unless it is built for CUDA
+
+        def test_device_memory_on_some_ranks(self):
+            self.assertNotIn("no accelerators", self.passes("device_memory", 3, timeout=60).stdout)
 
     def test_one_rail_and_eight(self):
         for rails in (1, 8):
