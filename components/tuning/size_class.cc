@@ -269,15 +269,17 @@ SizeClass::Group SizeClass::looked_at(bool all) const {
   return group;
 }
 
-/// What a look at these should cost. What was never measured counts as fast as the chosen one.
+/// What a look at these should cost. What was never measured counts as fast as the chosen one; where the rails' rates put it
+/// behind, as taking twice as long at least.
 std::uint64_t SizeClass::price(const Group& members) const {
   const std::uint64_t own = measured_[chosen_];
   if (own == kUnknown) return 0;
   std::uint64_t time = 2 * kMeeting;  // agreements on trials, and on the proof of the chosen one
   for (std::size_t i = 0; i < candidates_.size(); ++i) {
     if (!members[i] || barred_[i]) continue;
-    const std::uint64_t more = measured_[i] == kUnknown || measured_[i] < own ? 0 : measured_[i] - own;
-    time += Round::kBurstCalls * std::min(more, kMostDearer * own) + kMeeting;
+    std::uint64_t expected = measured_[i];
+    if (expected == kUnknown) expected = can_win(i) ? own : std::max(2 * own, odds_.least[i]);
+    time += Round::kBurstCalls * std::min(expected - std::min(expected, own), kMostDearer * own) + kMeeting;
   }
   return time;
 }

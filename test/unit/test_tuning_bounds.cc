@@ -40,7 +40,7 @@ Tried tried(const Terms& terms, int calls, const Ranks::Duration& duration) {
 
 TEST(Bounds, WhatRunsAtTheWiresSpeedIsSettledAtOnce) {
   const Ranks::Duration time = times({{ring, 1.05 * kLeast}, {mesh, 1.2 * kLeast}});
-  EXPECT_EQ(tried(on_two_rails(), 200, time).algorithms, (std::set{ring}));
+  EXPECT_EQ(tried(on_two_rails(), 2000, time).algorithms, (std::set{ring}));
   Ranks ranks(on_two_rails());
   ranks.calls(4, kLarge, time);
   EXPECT_EQ(ranks.stage(kLarge), SizeClass::Stage::settled);
