@@ -1,11 +1,13 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """The checkout under test, its build directories, and the tests found in them."""
 
+import contextlib
 import dataclasses
 import glob
 import os
 import subprocess
 import sys
+import time
 
 from nezha_check.results import FAILED, PASSED, Case
 from nezha_check.run import Test, read_log, run_logged
@@ -59,12 +61,22 @@ def build(check, name, build_dir, *options, target=""):
     """Configures, makes and installs in `build_dir`, or makes only `target`. Returns the one case of it."""
     log = check.log(f"build-{name}")
     command = [os.path.join(check.top, "contrib", "build"), build_dir, *options]
-    status = run_logged(command, log, MAKE_TIMEOUT, dict(os.environ, JOBS=str(check.jobs), NEZHA_TARGET=target))
+    with _told(f"build {name}"):
+        status = run_logged(command, log, MAKE_TIMEOUT, dict(os.environ, JOBS=str(check.jobs), NEZHA_TARGET=target))
     if status == 0:
         return Case(f"build {name}", PASSED)
     lines = read_log(log).strip().splitlines() or [f"status {status}"]
     errors = [line for line in lines if "error:" in line or "*** No rule" in line]
     return Case(f"build {name}", FAILED, (errors or lines[-1:])[0], os.path.join(build_dir, "build.log"))
+
+
+@contextlib.contextmanager
+def _told(what):
+    """Says what takes so long, and how long it took."""
+    print(f"  {what} ...", flush=True)
+    started = time.monotonic()
+    yield
+    print(f"  {what}: {time.monotonic() - started:.0f} s", flush=True)
 
 
 def make(check, build_dir, log_name, *arguments, env=None):
@@ -120,7 +132,8 @@ def test_build_logs(check, name):
 
 def _made(check, name, build_dir, what, *arguments):
     """The one case of a make for tests."""
-    status, log = make(check, build_dir, f"build-{name}-{what}", *arguments)
+    with _told(f"build {name}, {what}"):
+        status, log = make(check, build_dir, f"build-{name}-{what}", *arguments)
     return Case(f"build {name} tests", PASSED if status == 0 else FAILED, "" if status == 0 else "make failed", log)
 
 
