@@ -127,7 +127,9 @@ TEST(Log, LongLinesEndInDots) {
   log.line(0, "%s", std::string(1023, 'x').c_str());
   EXPECT_EQ(sunk.line, std::string(1023, 'x'));
   log.line(0, "%s", std::string(5000, 'x').c_str());
-  EXPECT_EQ(sunk.line, std::string(1020, 'x') + "...");
+  std::string cut(1020, 'x');
+  cut += "...";
+  EXPECT_EQ(sunk.line, cut);
 }
 
 // ---- words that were meant -------------------------------------------------------------------------------------------
