@@ -1,4 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
+# long
 """The bench's programs on this host, and the comparison as a whole on the lab."""
 
 import itertools

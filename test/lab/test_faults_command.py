@@ -1,4 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
+# long
 """contrib/faults: what it computes, and one short run of each case on the lab."""
 
 import json

@@ -1,5 +1,6 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: BSD-3-Clause
+# long
 """Nothing is wrong with the rails, only with what is at their ends: no lane is closed and no rail reported lost. That a lane
 is suspected for a while is no alarm."""
 

@@ -1,6 +1,5 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: BSD-3-Clause
-# both series
 """Rails break under a running mpirun on the emulated cluster, each kind of fault; results have the bits that they had
 before. Open MPI's own traffic is on the management network, since it survives nothing."""
 

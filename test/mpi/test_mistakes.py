@@ -1,5 +1,6 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: BSD-3-Clause
+# both series
 """Programs whose ranks call with different counts or types get an error on every rank, never a hang."""
 
 import unittest

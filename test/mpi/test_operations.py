@@ -1,6 +1,5 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: BSD-3-Clause
-# both series
 # sanitizers: address undefined
 """Every operation on every type, and operations of the program's own, on several numbers of ranks."""
 

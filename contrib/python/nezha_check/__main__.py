@@ -22,7 +22,7 @@ from nezha_check.packages_part import run_packages
 from nezha_check.results import FAILED, PASSED, SKIPPED, count, failures_of_skips, in_words
 from nezha_check.run import Test, run_test, run_tests
 from nezha_check.sanitizer_part import prepare_sanitizers, run_sanitizers
-from nezha_check.tree import MARK, PROGRAM_TIMEOUT, Check, programs_to_run, scripts_to_run
+from nezha_check.tree import ALL, BOTH_SERIES, MARKED, PROGRAM_TIMEOUT, TAKES_LONG, USUAL, Check, programs_to_run, scripts_to_run
 
 
 def run_layers(check):
@@ -98,8 +98,9 @@ def options():
     parser.add_argument("--jobs", type=int, default=len(os.sched_getaffinity(0)), help="how much runs at once")
     parser.add_argument("--prepare", action="store_true",
                         help="make what the parts need that use the build, and run no test of theirs")
-    parser.add_argument("--marked", action="store_true",
-                        help=f"of the scripts with mpirun only those that have a line '{MARK}'")
+    parser.add_argument("--scripts", choices=(MARKED, USUAL, ALL), default=USUAL,
+                        help=f"of the scripts with mpirun those that have a line '{BOTH_SERIES}', or all but those that have "
+                        f"a line '{TAKES_LONG}' (the default), or all, as with --long")
     parser.add_argument("--no-install", action="store_true", help="install no packages of the distribution")
     length = parser.add_mutually_exclusive_group()
     length.add_argument("--quick", action="store_true",
@@ -194,7 +195,7 @@ def main():
     given = options()
     build_dir = os.path.abspath(os.environ.get("NEZHA_BUILD_DIR") or os.path.join(given.tree, "build", "check"))
     only = () if "build" in (given.only or ("build",)) else tuple(given.only)
-    check = Check(given.tree, build_dir, max(1, given.jobs), given.quick, given.long, given.marked, only)
+    check = Check(given.tree, build_dir, max(1, given.jobs), given.quick, given.long, given.scripts, only)
     os.makedirs(build_dir, exist_ok=True)
     signal.signal(signal.SIGTERM, interrupted)
     with open(os.path.join(build_dir, ".lock"), "w", encoding="utf-8") as lock:

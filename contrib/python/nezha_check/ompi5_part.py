@@ -8,7 +8,7 @@ import shutil
 from nezha_check.debian import Debian, why_not
 from nezha_check.results import FAILED, PASSED, SKIPPED, Case
 from nezha_check.run import Test, run_logged, run_test
-from nezha_check.tree import make, tarball_of
+from nezha_check.tree import ALL, MARKED, make, tarball_of
 
 SUITE = "trixie"
 SOURCES, BUILD = "/src", "/build"  # in there
@@ -22,7 +22,7 @@ def command(check, debian, *options):
     only = [word for part in (LONG_PARTS if check.long else PARTS) for word in ("--only", part)]
     return debian.command(
         ["python3", "-m", "nezha_check", "--tree", SOURCES, "--jobs", str(check.jobs), *only, "--quick", "--no-install",
-         *(() if check.long else ("--marked",)), *options],
+         "--scripts", ALL if check.long else MARKED, *options],
         PYTHONPATH=f"{SOURCES}/contrib/python", PYTHONDONTWRITEBYTECODE="1", NEZHA_BUILD_DIR=BUILD)
 
 

@@ -20,8 +20,11 @@ LONG_SCRIPT_TIMEOUT = 4 * 3600
 # Where mpirun and real networks take part, whose rare accidents are not ours (Open MPI 4.1 loses help texts), a test that
 # fails runs once more; what passes then is listed as unsteady. Elsewhere each failure is final.
 SECOND_CHANCE = {"mpi", "programs", "lab"}
-# A line of a script whose subject depends on Open MPI's series: a check that is not long runs it on both.
-MARK = "# both series"
+# Lines of scripts: the subject depends on Open MPI's series, so that a check that is not long runs it on both; or it takes
+# long for what it finds, so that only a long check runs it.
+BOTH_SERIES, TAKES_LONG = "# both series", "# long"
+# Which scripts run: those for both series, all but those that take long, all.
+MARKED, USUAL, ALL = "marked", "usual", "all"
 
 
 @dataclasses.dataclass
@@ -33,7 +36,7 @@ class Check:
     jobs: int
     quick: bool
     long: bool
-    marked: bool = False  # of the scripts with mpirun only those with MARK
+    scripts: str = USUAL  # which of those with mpirun
     only: tuple = ()  # where test programs of these parts are all that is needed, their names
 
     def log(self, name):
@@ -168,13 +171,19 @@ def programs_to_run(check, build_dir, folder, env=None, prefix=(), label=""):
             for name in make_list(build_dir, "tests", folder)]
 
 
+def _chosen(check, lines):
+    if check.scripts == MARKED:
+        return BOTH_SERIES in lines
+    return check.scripts == ALL or check.long or TAKES_LONG not in lines
+
+
 def scripts_to_run(check, build_dir, folder, env=None, prefix=(), label="", wanted=lambda text: True):
     """The scripts test/FOLDER/test_*.py, TAP or unittest, whose text is `wanted`."""
     unittest_runner = os.path.join(check.top, "contrib", "python", "nezha_lab", "tap.py")
     tests = []
     for path in sorted(glob.glob(os.path.join(check.top, "test", folder, "test_*.py"))):
         text = read_log(path)
-        if wanted(text) and (not check.marked or MARK in text.splitlines()):
+        if wanted(text) and _chosen(check, text.splitlines()):
             name = os.path.relpath(path, check.top)
             command = [*prefix, sys.executable, *([unittest_runner] if "unittest.main()" in text else []), path]
             timeout = LONG_SCRIPT_TIMEOUT if check.long else SCRIPT_TIMEOUT
