@@ -8,6 +8,7 @@ import re
 import unittest
 
 from mpi_case import BUILD, MpiCase, mpirun, plain, program
+from nezha_lab import openmpi
 
 BENCH = os.path.join(BUILD, "contrib", "programs", "nezha_allreduce_bench")
 DISABLED = "export OMPI_MCA_coll_nezha_enable=0"
@@ -35,7 +36,8 @@ class SomeRanks(MpiCase):
             with self.subTest(words):
                 done = self.says("some of its ranks do not use it.* Communicator: MPI_COMM_WORLD " + words,
                                  lambda: self.run_with(settings, np))
-                self.assertEqual(done.stderr.count("Communicator:"), 1, done.stderr)
+                # On 5.0 a rank may not know yet what a lower one published, and tells too; here each text is shown.
+                self.assertLessEqual(done.stderr.count("Communicator:"), 1 if openmpi.major() < 5 else np, done.stderr)
 
     def test_not_asked(self):
         """Where processes are not sent what others publish, one that was not asked is not called absent."""
