@@ -6,6 +6,7 @@ engine_sources += \
 	%D%/core_tables.cc \
 	%D%/descriptors.cc %D%/descriptors.h \
 	%D%/engine.cc %D%/engine.h %D%/engine_operate.cc %D%/engine_stats.cc \
+	%D%/errand_queue.cc %D%/errand_queue.h \
 	%D%/handles.h \
 	%D%/lane_watcher.h \
 	%D%/memory.cc %D%/memory.h \

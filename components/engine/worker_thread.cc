@@ -4,7 +4,6 @@
 #include <sched.h>
 #include <time.h>
 
-#include <algorithm>
 #include <system_error>
 
 #include "engine/signals_blocked.h"
@@ -56,17 +55,8 @@ void WorkerThread::post(Errand& errand) {
   posted_.notify_one();
 }
 
-bool WorkerThread::recall(Errand& errand) {
-  std::unique_lock lock(mutex_);
-  over_.wait(lock, [&] { return running_ != &errand; });
-  const auto found = std::find(queue_.begin(), queue_.end(), &errand);
-  if (found == queue_.end()) return true;
-  queue_.erase(found);
-  return false;
-}
-
 void WorkerThread::work() {
-  std::unique_lock lock(mutex_);
+  Lock lock(mutex_);
   while (!stop_) {
     if (queue_.empty()) {
       waiting_.store(false, std::memory_order_relaxed);
@@ -76,13 +66,7 @@ void WorkerThread::work() {
       posted_.wait(lock, [this] { return stop_ || !queue_.empty(); });
       continue;
     }
-    running_ = queue_.front();
-    queue_.erase(queue_.begin());
-    lock.unlock();
-    running_->run();
-    lock.lock();
-    running_ = nullptr;
-    over_.notify_all();
+    run_first(lock);
   }
 }
 

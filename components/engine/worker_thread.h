@@ -6,16 +6,14 @@
 
 #include <atomic>
 #include <condition_variable>
-#include <mutex>
 #include <string>
 #include <thread>
-#include <vector>
 
-#include "rail/rail.h"
+#include "engine/errand_queue.h"
 
 namespace nezha {
 
-class WorkerThread final : public RailWorker {
+class WorkerThread final : public ErrandQueue {
  public:
   WorkerThread() = default;
   /// Runs no further errand. No other call may be under way.
@@ -28,16 +26,12 @@ class WorkerThread final : public RailWorker {
   pthread_t handle() { return thread_.native_handle(); }
 
   void post(Errand& errand) override;
-  bool recall(Errand& errand) override;
 
  private:
   void work();
   void linger();
 
-  std::mutex mutex_;  ///< innermost: taken with the engine's lock held, never the other way round
-  std::condition_variable posted_, over_;
-  std::vector<Errand*> queue_;
-  Errand* running_ = nullptr;
+  std::condition_variable posted_;
   bool stop_ = false;
   std::atomic<bool> waiting_ = false;  ///< the queue is not empty, or it is time to stop
   std::thread thread_;

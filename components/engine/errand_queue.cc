@@ -1,0 +1,27 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "engine/errand_queue.h"
+
+#include <algorithm>
+
+namespace nezha {
+
+bool ErrandQueue::recall(Errand& errand) {
+  Lock lock(mutex_);
+  over_.wait(lock, [&] { return running_ != &errand; });
+  const auto found = std::find(queue_.begin(), queue_.end(), &errand);
+  if (found == queue_.end()) return true;
+  queue_.erase(found);
+  return false;
+}
+
+void ErrandQueue::run_first(Lock& lock) {
+  running_ = queue_.front();
+  queue_.erase(queue_.begin());
+  lock.unlock();
+  running_->run();
+  lock.lock();
+  running_ = nullptr;
+  over_.notify_all();
+}
+
+}  // namespace nezha

@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: BSD-3-Clause
+/// Errands that wait for a thread, and the one that it runs: what all kinds of RailWorker have in common.
+#pragma once
+
+#include <condition_variable>
+#include <mutex>
+#include <vector>
+
+#include "rail/rail.h"
+
+namespace nezha {
+
+class ErrandQueue : public RailWorker {
+ public:
+  bool recall(Errand& errand) final;
+
+ protected:
+  using Lock = std::unique_lock<std::mutex>;
+
+  ErrandQueue() = default;
+  ~ErrandQueue() = default;
+
+  /// Runs the first of queue_, which is not empty, without the lock. On the worker.
+  void run_first(Lock& lock);
+
+  std::mutex mutex_;  ///< innermost: taken with the engine's lock held, never the other way round
+  std::vector<Errand*> queue_;
+
+ private:
+  std::condition_variable over_;
+  Errand* running_ = nullptr;
+};
+
+}  // namespace nezha
