@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-/// An algorithm: one allreduce as a dataflow of chunks between peers. One file each; a row of the table in algorithms.cc.
+/// An algorithm: one allreduce as a dataflow of chunks between peers. One file each; a row of the table in
+/// algorithms.cc.
 ///
-/// Guarded by the engine's lock. An object serves one team, one operation after the other, and keeps what is small
+/// Guarded by the engine's lock. An object serves operations of one team, one after the other, and keeps what is small
 /// of its memory; what is as long as the vector it takes from the team's buffers. So an operation like an earlier one
 /// allocates nothing.
 #pragma once
@@ -27,6 +28,8 @@ class Algorithm {
   virtual std::size_t expected(int from, const Call& call) const = 0;
   /// Where a piece from that position goes; its header is untrusted.
   virtual Placement place(int from, const PieceHeader& piece) = 0;
+  /// Its bytes are about to be written over what was sent from there before, as place() said.
+  virtual void arriving(int from, const PieceHeader& piece) { static_cast<void>(from), static_cast<void>(piece); }
   /// Its bytes are at `data` (for direct pieces: where place said). False: it cannot be.
   virtual bool arrived(int from, const PieceHeader& piece, const std::byte* data) = 0;
   /// Bytes of that position are what is waited for: they have not all come. True where that is not known.

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// Recursive halving and doubling for any number of positions: in each of ceil(log2(N)) steps a position hands on half
-/// of the blocks whose sums it still holds, and gets those sums back in as many more. As few bytes as a ring, and for no
-/// N an extra step for positions beyond a power of two, since distances are halved and rounded up instead of paired
+/// of the blocks whose sums it still holds, and gets those sums back in as many more. As few bytes as a ring, and for
+/// no N an extra step for positions beyond a power of two, since distances are halved and rounded up instead of paired
 /// (Träff, "Optimal, Non-pipelined Reduce-scatter and Allreduce Algorithms", 2024).
 ///
-/// Seen from position r, block r + i has the index i; r owns block r. A distance goes from N to its half, rounded up, and
-/// so on to 1: step k goes from distance reach(k) to reach(k + 1). In it r sends the indices from reach(k + 1) to
+/// Seen from position r, block r + i has the index i; r owns block r. A distance goes from N to its half, rounded up,
+/// and so on to 1: step k goes from distance reach(k) to reach(k + 1). In it r sends the indices from reach(k + 1) to
 /// reach(k) - 1 to r + reach(k + 1), which adds them to its indices from 0 on. So something is added to an index in the
 /// first so many steps, in their order, and its sum leaves in the only step whose distances it lies between. Sums come
 /// back the same ways in reverse.
@@ -73,9 +73,7 @@ class Halving final : public Algorithm {
     if (piece.step >= steps()) {
       const int step = piece.step - steps();
       if (from != above(step) || index < reach(step + 1) || index >= reach(step)) return {PlaceKind::bad};
-      // The sum contains what was sent of these bytes before.
-      team().superseded(from, piece.offset, piece.length);
-      return {PlaceKind::direct, call_.recv + piece.offset};
+      return {PlaceKind::direct, call_.recv + piece.offset, true};
     }
     if (from != below(piece.step) || index >= reach(piece.step) / 2) return {PlaceKind::bad};
     const std::size_t chunk = layout_.chunk_of(block, piece.offset);
@@ -85,6 +83,9 @@ class Halving final : public Algorithm {
     if (arrival.place == Arrival::added_at_once) return {PlaceKind::scratch};
     return {PlaceKind::direct, reserved(piece.step, index, piece.offset)};
   }
+
+  /// The sum contains what was sent of these bytes before.
+  void arriving(int from, const PieceHeader& piece) override { team().superseded(from, piece.offset, piece.length); }
 
   bool arrived(int, const PieceHeader& piece, const std::byte* data) override {
     const int block = layout_.block_of(piece.offset);
@@ -141,7 +142,9 @@ class Halving final : public Algorithm {
   const Way& way(int index) const { return ways_[static_cast<std::size_t>(index)]; }
 
   std::size_t got_at(int step, int index, std::size_t chunk) const {
-    return (static_cast<std::size_t>(step) * static_cast<std::size_t>(team().size) + static_cast<std::size_t>(index)) * stride_ + chunk;
+    return (static_cast<std::size_t>(step) * static_cast<std::size_t>(team().size) + static_cast<std::size_t>(index)) *
+               stride_ +
+           chunk;
   }
   Arrival& got(int step, int index, std::size_t chunk) { return got_[got_at(step, index, chunk)]; }
   /// Something of the indices from `first` to `end` - 1 has not come in that step.
@@ -152,7 +155,9 @@ class Halving final : public Algorithm {
     return false;
   }
   /// How many steps have been added to a chunk.
-  std::uint8_t& added(int index, std::size_t chunk) { return added_[static_cast<std::size_t>(index) * stride_ + chunk]; }
+  std::uint8_t& added(int index, std::size_t chunk) {
+    return added_[static_cast<std::size_t>(index) * stride_ + chunk];
+  }
 
   std::byte* reserved(int step, int index, std::uint64_t offset) {
     const auto slot = static_cast<std::size_t>(reserve_begin_[static_cast<std::size_t>(step)] + index);
@@ -201,14 +206,14 @@ class Halving final : public Algorithm {
 
   Call call_;
   Layout layout_;
-  std::vector<int> reach_;             ///< distances: N, its half, ..., 1
-  std::vector<Way> ways_;              ///< by index
-  std::vector<int> reserve_begin_;     ///< by step: its first block in the reserve
-  std::size_t stride_ = 0;             ///< chunks of the largest block
-  std::vector<Arrival> got_;           ///< by step (the last for all of gathering), index and chunk
-  std::vector<std::uint8_t> added_;    ///< by index and chunk
-  BufferPool::Buffer reserve_;         ///< contributions that came before their turn
-  std::size_t left_ = 0;               ///< chunks of the result that are not final here
+  std::vector<int> reach_;           ///< distances: N, its half, ..., 1
+  std::vector<Way> ways_;            ///< by index
+  std::vector<int> reserve_begin_;   ///< by step: its first block in the reserve
+  std::size_t stride_ = 0;           ///< chunks of the largest block
+  std::vector<Arrival> got_;         ///< by step (the last for all of gathering), index and chunk
+  std::vector<std::uint8_t> added_;  ///< by index and chunk
+  BufferPool::Buffer reserve_;       ///< contributions that came before their turn
+  std::size_t left_ = 0;             ///< chunks of the result that are not final here
 };
 
 }  // namespace

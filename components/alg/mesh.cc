@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-/// Two-step mesh: everybody sends its contribution to each block straight to the block's owner, which folds them in ring
-/// order and sends the sum to everybody. Two hops whatever the team's size, and as few bytes as a ring.
+/// Two-step mesh: everybody sends its contribution to each block straight to the block's owner, which folds them in
+/// ring order and sends the sum to everybody. Two hops whatever the team's size, and as few bytes as a ring.
 ///
 /// On the wire, step 0 scatters and step 1 gathers. Contributions that arrive before their turn wait in a buffer,
 /// one block a position.
@@ -43,9 +43,11 @@ class Mesh final : public Algorithm {
     const int block = piece.step == 0 ? mine_ : owned(from);
     if (!layout_.holds(block, piece.offset, piece.length)) return {PlaceKind::bad};
     if (piece.step == 0) return {PlaceKind::direct, reserved(from, piece.offset)};
-    team().superseded(from, piece.offset, piece.length);  // the sum contains what was sent to its owner
-    return {PlaceKind::direct, call_.recv + piece.offset};
+    return {PlaceKind::direct, call_.recv + piece.offset, true};
   }
+
+  /// The sum contains what was sent to its owner.
+  void arriving(int from, const PieceHeader& piece) override { team().superseded(from, piece.offset, piece.length); }
 
   bool arrived(int from, const PieceHeader& piece, const std::byte*) override {
     const int block = piece.step == 0 ? mine_ : owned(from);

@@ -41,16 +41,20 @@ class Ring final : public Algorithm {
     const int block = block_of(piece.step);
     if (!layout_.holds(block, piece.offset, piece.length)) return {PlaceKind::bad};
     if (piece.step < gather_step()) return {PlaceKind::scratch};
-    // The sum went all the way round, so what was sent of these bytes before has arrived.
+    return {PlaceKind::direct, call_.recv + piece.offset, true};
+  }
+
+  /// The sum went all the way round, so what was sent of these bytes before has arrived.
+  void arriving(int, const PieceHeader& piece) override {
     team().superseded(team().next(), piece.offset, piece.length);
-    return {PlaceKind::direct, call_.recv + piece.offset};
   }
 
   bool arrived(int, const PieceHeader& piece, const std::byte* data) override {
     const int block = block_of(piece.step);
     const bool reduce = piece.step < gather_step();
     const std::size_t chunk = layout_.chunk_of(block, piece.offset);
-    if (reduce) call_.reducer.fold(data, call_.send + piece.offset, call_.recv + piece.offset, piece.length, piece.offset);
+    if (reduce)
+      call_.reducer.fold(data, call_.send + piece.offset, call_.recv + piece.offset, piece.length, piece.offset);
     std::uint32_t& got = got_[(static_cast<std::size_t>(block) * 2 + (reduce ? 0 : 1)) * stride_ + chunk];
     got += piece.length;
     const std::size_t size = layout_.chunk_size(block, chunk);

@@ -15,7 +15,7 @@ namespace {
 constexpr Nanoseconds kSampleTick = 500 * kMicrosecond;
 constexpr Nanoseconds kListenEvery = 4 * kMillisecond;
 constexpr Nanoseconds kBuffersIdle = kSecond;  ///< unused for so long, at most twice that, buffers are released
-constexpr double kMbps = 1e6 / 8 / 1e9;  ///< in bytes per nanosecond
+constexpr double kMbps = 1e6 / 8 / 1e9;        ///< in bytes per nanosecond
 
 RailPair rails_of(const LaneSpec& spec) { return {spec.local_rail, spec.remote_rail}; }
 
@@ -27,9 +27,10 @@ Core::Core(const Config& config, const Clock& clock, const Log& log, std::uint32
       clock_(clock),
       log_(log),
       tables_(config.table, job_rank == 0 ? config.table_save : FilePath(), node),
-      wiring_(config.connect_timeout * kSecond,
-              [this](const Peer& peer, const Wire& wire, Nanoseconds deadline) { connect(peer, wire, deadline); }, log_,
-              notices_) {
+      wiring_(
+          config.connect_timeout * kSecond,
+          [this](const Peer& peer, const Wire& wire, Nanoseconds deadline) { connect(peer, wire, deadline); }, log_,
+          notices_) {
   self_.id = id;
   self_.job_rank = job_rank;
   self_.node = std::move(node);
@@ -51,7 +52,8 @@ void Core::add_transport(std::unique_ptr<Transport> transport) {
 }
 
 void Core::add_rail(Transport& transport, const RailAddress& rail) {
-  const auto others = std::count_if(places_.begin(), places_.end(), [&](const Place& p) { return p.transport == &transport; });
+  const auto others =
+      std::count_if(places_.begin(), places_.end(), [&](const Place& p) { return p.transport == &transport; });
   places_.push_back({&transport, static_cast<std::size_t>(others)});
   RailLoad& load = loads_.emplace_back();
   load.weight = config_.share.weight(rail.name);
@@ -59,9 +61,7 @@ void Core::add_rail(Transport& transport, const RailAddress& rail) {
   self_.rails.push_back(rail);
 }
 
-void Core::employ(std::size_t rail, RailWorker& worker) {
-  places_[rail].transport->employ(places_[rail].rail, worker);
-}
+void Core::employ(std::size_t rail, RailWorker& worker) { places_[rail].transport->employ(places_[rail].rail, worker); }
 
 void Core::employ_service(RailWorker& service) {
   for (const auto& transport : transports_) transport->employ_service(service);
@@ -70,7 +70,8 @@ void Core::employ_service(RailWorker& service) {
 std::vector<std::string> Core::unknown_shares() const {
   std::vector<std::string> unknown;
   for (const ShareList::Entry& entry : config_.share.entries)
-    if (std::none_of(self_.rails.begin(), self_.rails.end(), [&](const RailAddress& r) { return r.name == entry.rail; }))
+    if (std::none_of(self_.rails.begin(), self_.rails.end(),
+                     [&](const RailAddress& r) { return r.name == entry.rail; }))
       unknown.push_back(entry.rail);
   return unknown;
 }
@@ -96,7 +97,7 @@ Peer* Core::add_peer(std::span<const std::byte> bytes, bool same_node, Status& w
   peer->connects = self_.job_rank < peer->address.job_rank;
   TrunkOptions options = trunk_options(peer->address.window);
   options.hold = &hold_;
-  peer->trunk = std::make_unique<Trunk>(id, options, *this, clock_, log_);
+  peer->trunk = std::make_unique<Trunk>(id, options, TrunkOwner{*this, *this, *this}, clock_, log_);
   peer->untold = moved_;
   const auto added = peers_.emplace(id, std::move(peer)).first;
   try {
@@ -114,7 +115,10 @@ Team* Core::create_team(std::string name, int rank, std::vector<Peer*> peers, Op
   for (Peer* peer : peers)
     if (peer != nullptr) wiring_.want(*peer, clock_.now());
   const Nanoseconds until = clock_.now() + wiring_patience();
-  return teams_.emplace_back(std::make_unique<Team>(std::move(name), rank, std::move(peers), self_.node, until, buffers_, before)).get();
+  return teams_
+      .emplace_back(
+          std::make_unique<Team>(std::move(name), rank, std::move(peers), self_.node, until, buffers_, before))
+      .get();
 }
 
 std::size_t Core::lanes_to_come(std::span<Peer* const> peers) const {
@@ -178,7 +182,8 @@ nezha_team_state_t Core::decide(Team& team, const std::array<std::uint64_t, NEZH
   }
   if (after == NEZHA_TEAM_DECLINED)  // a process without rails has said so itself
     for (const Peer* peer : team.peers())
-      if (peer != nullptr && peer->settled && peer->trunk->lanes_up() == 0 && !peer->address.rails.empty() && !self_.rails.empty())
+      if (peer != nullptr && peer->settled && peer->trunk->lanes_up() == 0 && !peer->address.rails.empty() &&
+          !self_.rails.empty())
         notices_.push_back({"pair cannot connect", {team.name(), self_.node, peer->label()}});
   return after;
 }
@@ -190,16 +195,18 @@ void Core::all_are_there(Team& team) {
   if (news) team.set_wiring_until(clock_.now() + wiring_patience());
 }
 
-void Core::start(Team& team, const Call& call, AlgorithmChoice choice, bool more) {
+OpNumber Core::start(Team& team, const Call& call, AlgorithmChoice choice, bool more) {
   wiring_.used(clock_.now());
   hold_.begin();
+  OpNumber number = 0;
   try {
-    team.start(call, choice);
+    number = team.start(call, choice);
   } catch (...) {
     hold_.end(true);
     throw;
   }
   hold_.end(more);
+  return number;
 }
 
 void Core::leave_to_incumbent(Team& team, std::size_t bytes) {
@@ -307,8 +314,12 @@ Placement Core::place(Trunk& trunk, const PieceHeader& piece) {
   return {PlaceKind::bin};
 }
 
-/// The lane is in the middle of a frame: no exception of an algorithm or of the host may pass it, and the team fails later.
-/// Without memory nothing can be told to anybody, and the process ends.
+void Core::arriving(Trunk& trunk, const PieceHeader& piece) {
+  if (Team* team = team_of(piece.team)) team->arriving(trunk, piece);
+}
+
+/// The lane is in the middle of a frame: no exception of an algorithm or of the host may pass it, and the team fails
+/// later. Without memory nothing can be told to anybody, and the process ends.
 bool Core::arrived(Trunk& trunk, const PieceHeader& piece, const std::byte* data) {
   Team* team = team_of(piece.team);
   if (team == nullptr) return true;
@@ -326,11 +337,11 @@ bool Core::arrived(Trunk& trunk, const PieceHeader& piece, const std::byte* data
 
 bool Core::has_begun(TeamId id, OpNumber op) {
   const Team* team = team_of(id);
-  return team != nullptr && team->has_begun(op);
+  return team != nullptr && team->operations().has_begun(op);
 }
 
-void Core::peer_began(Trunk& trunk, TeamId id, OpNumber op) {
-  if (Team* team = team_of(id)) team->peer_began(trunk, op);
+void Core::peer_at(Trunk& trunk, TeamId id, OpNumber begun, OpNumber ended) {
+  if (Team* team = team_of(id)) team->peer_at(trunk, begun, ended);
 }
 
 void Core::lane_suspected(Trunk& trunk, const Lane& lane, Nanoseconds silent) {

@@ -25,11 +25,11 @@
 
 namespace nezha {
 
-class Core final : public PieceReceiver, public Admission {
+class Core final : public PieceReceiver, public OperationNews, public LaneNews, public Admission {
  public:
   /// `clock` outlives the core. `id` and `key` come from the caller, so that a simulation can choose them.
-  Core(const Config& config, const Clock& clock, const Log& log, std::uint32_t job_rank, std::string node,
-       ProcessId id, const Secret& key);
+  Core(const Config& config, const Clock& clock, const Log& log, std::uint32_t job_rank, std::string node, ProcessId id,
+       const Secret& key);
   ~Core();
 
   /// Adds a transport; its rails get the next indices. Before the first peer.
@@ -57,8 +57,8 @@ class Core final : public PieceReceiver, public Admission {
   bool wired(const Team& team) const;
   void vote(Team& team, std::array<std::uint64_t, NEZHA_VOTE_WORDS>& words);
   nezha_team_state_t decide(Team& team, const std::array<std::uint64_t, NEZHA_VOTE_WORDS>& words);
-  /// The rails of this process that are, to the team, those of its rank 0: on that node the ones of the same names, elsewhere
-  /// the ones that have lanes to them.
+  /// The rails of this process that are, to the team, those of its rank 0: on that node the ones of the same names,
+  /// elsewhere the ones that have lanes to them.
   RailSet rails_here(const Team& team, RailSet rails) const;
   /// The operation that hands out what rank 0 knows is over.
   void take_rows(Team& team);
@@ -72,9 +72,9 @@ class Core final : public PieceReceiver, public Admission {
   TableFiles learned_tables();
   /// Bytes that each rail has sent so far.
   std::array<std::uint64_t, kMaxRails> sent() const;
-  /// Begins an operation; Team::finished() tells when it is over. `more`: another begins at once, so that what this one
-  /// sends may wait for it, or for send_held().
-  void start(Team& team, const Call& call, AlgorithmChoice choice, bool more = false);
+  /// Begins an operation, while the team has room; Team::finished() tells when it is over. `more`: another begins at
+  /// once, so that what this one sends may wait for it, or for send_held().
+  OpNumber start(Team& team, const Call& call, AlgorithmChoice choice, bool more = false);
   /// The same for a call that the incumbent carries.
   void leave_to_incumbent(Team& team, std::size_t bytes);
   bool holds() const { return hold_.left(); }
@@ -109,10 +109,15 @@ class Core final : public PieceReceiver, public Admission {
 
   // PieceReceiver
   Placement place(Trunk& trunk, const PieceHeader& piece) override;
+  void arriving(Trunk& trunk, const PieceHeader& piece) override;
   bool arrived(Trunk& trunk, const PieceHeader& piece, const std::byte* data) override;
+
+  // OperationNews
   bool has_begun(TeamId team, OpNumber op) override;
-  void peer_began(Trunk& trunk, TeamId team, OpNumber op) override;
+  void peer_at(Trunk& trunk, TeamId team, OpNumber begun, OpNumber ended) override;
   void team_failed(TeamId team, const Failure& failure) override;
+
+  // LaneNews
   void peer_rail(Trunk& trunk, const RailNotice& notice, std::uint64_t order) override;
   void lane_suspected(Trunk& trunk, const Lane& lane, Nanoseconds silent) override;
   void lane_forgiven(Trunk& trunk, const Lane& lane) override;
@@ -172,11 +177,11 @@ class Core final : public PieceReceiver, public Admission {
     Transport* transport;
     std::size_t rail;  ///< among those of the transport, or kLoopbackRail
   };
-  std::vector<Place> places_;     ///< by rail
-  std::deque<RailLoad> loads_;    ///< by rail
+  std::vector<Place> places_;      ///< by rail
+  std::deque<RailLoad> loads_;     ///< by rail
   Transport* loopback_ = nullptr;  ///< whose it is, if there is one
   RailLoad loopback_load_;
-  std::bitset<kMaxRails> moved_;  ///< rails that are not as they were published
+  std::bitset<kMaxRails> moved_;                    ///< rails that are not as they were published
   std::vector<std::pair<Peer*, RailNotice>> news_;  ///< rails of peers that have moved
   Hold hold_;
   Notices notices_;
@@ -187,10 +192,11 @@ class Core final : public PieceReceiver, public Admission {
   std::unordered_map<ProcessId, std::unique_ptr<Peer>> peers_;
   std::vector<std::unique_ptr<Team>> teams_;
   std::unordered_map<TeamId, Team*> ready_;
-  std::size_t most_lanes_ = 1;             ///< to one peer
+  std::size_t most_lanes_ = 1;  ///< to one peer
   bool wanted_only_ = false;
-  bool doubts_ = false;       ///< some team has one
-  std::array<std::pair<TeamId, Failure>, 64> early_failures_{};  ///< the latest, of teams that are not ready here or are gone
+  bool doubts_ = false;  ///< some team has one
+  std::array<std::pair<TeamId, Failure>, 64>
+      early_failures_{};  ///< the latest, of teams that are not ready here or are gone
   std::size_t early_failure_ = 0;
   Nanoseconds listened_ = 0;  ///< when the lanes' far ends were last looked at
   Nanoseconds life_due_ = 0;  ///< when peers of operations under way are next asked for signs of life

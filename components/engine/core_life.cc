@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-/// The part of the core that asks peers for signs of life, gives up operations with those that give none, and passes on that
-/// others have.
+/// The part of the core that asks peers for signs of life, gives up operations with those that give none, and passes on
+/// that others have.
 #include <algorithm>
 #include <exception>
 #include <limits>
@@ -35,16 +35,16 @@ std::string words_of(const std::exception_ptr& exception) {
 
 }  // namespace
 
-/// One end of a lane may not know that the other is gone. While a team is not ready nothing is sent that would find out, and
-/// where it is the only lane of its pair the team would never be.
+/// One end of a lane may not know that the other is gone. While a team is not ready nothing is sent that would find
+/// out, and where it is the only lane of its pair the team would never be.
 void Core::ask_for_life(const Team& team) {
   for (const Peer* peer : team.peers())
     if (peer != nullptr && peer->trunk->lanes_up() != 0) peer->trunk->quiet(clock_.now(), 0);
 }
 
-/// An operation does not wait for ever for a process that gives no sign of life: whatever the reason, no lane that works,
-/// or the process stopped or gone. Only those that it waits for are asked: each of the others is waited for by somebody, who
-/// tells all when it gives up.
+/// An operation does not wait for ever for a process that gives no sign of life: whatever the reason, no lane that
+/// works, or the process stopped or gone. Only those that it waits for are asked: each of the others is waited for by
+/// somebody, who tells all when it gives up.
 void Core::watch_life(Nanoseconds now) {
   if (now < life_due_) return;
   life_due_ = now + kLifeEvery;
@@ -52,7 +52,7 @@ void Core::watch_life(Nanoseconds now) {
   const Nanoseconds ask_after = std::min(timeout / 4, kSecond);
   for (const auto& team : teams_) {
     for (int position = 0; team->active() && position < team->size(); ++position) {
-      if (!team->awaits(position)) continue;
+      if (!team->operations().awaits(position)) continue;
       const int rank = team->rank_at(position);
       if (team->peers()[static_cast<std::size_t>(rank)]->trunk->quiet(now, ask_after) >= timeout) give_up(*team, rank);
     }
@@ -92,7 +92,8 @@ void Core::settle_doubts() {
       break_off(*team, doubt.exception);
     else
       fail(*team, doubt.failure,
-           "counts or types differ between ranks: " + sizes(doubt.failure, label(*team, doubt.failure.by), label(*team, doubt.failure.of)) +
+           "counts or types differ between ranks: " +
+               sizes(doubt.failure, label(*team, doubt.failure.by), label(*team, doubt.failure.of)) +
                "; what came is for bytes " + std::to_string(doubt.piece.offset) + " to " +
                std::to_string(doubt.piece.offset + doubt.piece.length) + ", step " + std::to_string(doubt.piece.step));
   }
@@ -100,7 +101,8 @@ void Core::settle_doubts() {
 
 void Core::break_off(Team& team, const std::exception_ptr& exception) {
   if (team.error().empty())
-    fail(team, failure_of(team, Failure::Why::broken), label(team, static_cast<std::size_t>(team.rank())) + " cannot go on: " + words_of(exception));
+    fail(team, failure_of(team, Failure::Why::broken),
+         label(team, static_cast<std::size_t>(team.rank())) + " cannot go on: " + words_of(exception));
 }
 
 /// Every member has to hear of it, from somebody whom it can still hear.
@@ -122,8 +124,9 @@ void Core::team_failed(TeamId id, const Failure& failure) {
   const std::string by = label(*team, failure.by), of = label(*team, failure.of);
   switch (failure.why) {
     case Failure::Why::silent:
-      return fail(*team, failure, by + " gave up: it had no sign of life from " + of +
-                                      " on any rail within coll_nezha_timeout; its own message tells more");
+      return fail(*team, failure,
+                  by + " gave up: it had no sign of life from " + of +
+                      " on any rail within coll_nezha_timeout; its own message tells more");
     case Failure::Why::differs:
       return fail(*team, failure, by + " gave up: counts or types differ between ranks: " + sizes(failure, by, of));
     case Failure::Why::broken:

@@ -33,8 +33,8 @@ class Engine {
   Engine(const Config& config, const nezha_host_t& host, const nezha_self_t& self);
   ~Engine();
 
-  /// Finds the rails. Not ok: there are none; the engine is still good for voting no. Where descriptors would suffice for no
-  /// team it has no rails either, of which each create_team() tells.
+  /// Finds the rails. Not ok: there are none; the engine is still good for voting no. Where descriptors would suffice
+  /// for no team it has no rails either, of which each create_team() tells.
   Status open();
   const std::vector<std::byte>& address() const { return address_; }
 
@@ -81,8 +81,12 @@ class Engine {
   void stay_awake();
   void operate(Lock& lock, Team& team, const Call& call, AlgorithmChoice choice);
   void agree(Lock& lock, Team& team);
-  void wait(Lock& lock, Team& team);
-  void drive(Lock& lock, Team& team);
+  void await_room(Lock& lock, Team& team);
+  /// `over` goes on with what is waited for, and says when that has come.
+  template <typename Over>
+  void wait(Lock& lock, const Over& over);
+  template <typename Over>
+  void drive(Lock& lock, const Over& over);
   Lock enter();
   void let_others_in(Lock& lock);
   void rest(Lock& lock, Nanoseconds longest);
@@ -109,23 +113,23 @@ class Engine {
   std::mutex mutex_;
   std::atomic<unsigned> entering_ = 0;  ///< callers on their way to mutex_, to begin an operation
   // Guarded by mutex_:
-  Workers workers_;  ///< outlive the core's lanes
+  Workers workers_;         ///< outlive the core's lanes
   ServiceErrands errands_;  ///< outlive the core's transports
   Core core_;
   unsigned operations_ = 0;  ///< under way
   unsigned waiting_ = 0;     ///< callers that wait for the one that drives
   bool driving_ = false;
   Nanoseconds host_looked_ = 0;  ///< when a caller last let the host progress
-  bool ticking_ = false;     ///< the service thread looks in every few milliseconds
-  unsigned called_ = 0;      ///< operations that ended since its last look
-  bool callers_drive_ = false;  ///< so many that it had nothing to do
+  bool ticking_ = false;         ///< the service thread looks in every few milliseconds
+  unsigned called_ = 0;          ///< operations that ended since its last look
+  bool callers_drive_ = false;   ///< so many that it had nothing to do
   bool stop_ = false;
   std::array<nezha_class_stats_t, NEZHA_SIZE_CLASSES> classes_{};
   std::uint64_t calls_ = 0;
   std::uint64_t bytes_ = 0;
   std::unique_ptr<Trace> trace_;  ///< null: nothing is written down
 
-  std::mutex trace_writing_;  ///< held while lines are taken and written; before mutex_
+  std::mutex trace_writing_;      ///< held while lines are taken and written; before mutex_
   std::condition_variable turn_;  ///< an operation ended, or the drive is free
   std::vector<std::byte> address_;
   int wake_fd_ = -1;

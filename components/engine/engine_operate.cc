@@ -15,15 +15,16 @@
 namespace nezha {
 namespace {
 
-/// Idle rounds before a caller sleeps: more in a young wait, since what a small call waits for is a few hops away, and on
-/// a node with more ranks than cores yielding brings it about sooner than sleeping.
+/// Idle rounds before a caller sleeps: more in a young wait, since what a small call waits for is a few hops away, and
+/// on a node with more ranks than cores yielding brings it about sooner than sleeping.
 constexpr unsigned kSpinsYoung = 40;
 constexpr unsigned kSpins = 3;
 constexpr Nanoseconds kYoung = 300 * kMicrosecond;
-constexpr unsigned kYields = 20;  ///< for callers that are about to begin an operation
+constexpr unsigned kYields = 20;                     ///< for callers that are about to begin an operation
 constexpr Nanoseconds kPatience = 2 * kMillisecond;  ///< idle time after which acks are sent on their own
-/// Between two looks at the host's own communication: an eighth of the time that the wait has taken so far, within these
-/// bounds. Each look costs as much as receiving some ten KiB, and what waits for one has waited as long as we have.
+/// Between two looks at the host's own communication: an eighth of the time that the wait has taken so far, within
+/// these bounds. Each look costs as much as receiving some ten KiB, and what waits for one has waited as long as we
+/// have.
 constexpr Nanoseconds kHostOften = 100 * kMicrosecond;
 constexpr Nanoseconds kHostRarely = kMillisecond;
 
@@ -54,9 +55,12 @@ void Engine::operate(Lock& lock, Team& team, const Call& call, AlgorithmChoice c
     stay_awake();
   });
   try {
-    core_.start(team, call, choice, call.bytes() <= kMostCopied && entering_.load(std::memory_order_relaxed) != 0);
+    await_room(lock, team);
+    if (!team.error().empty()) return;
+    const bool more = call.bytes() <= kMostCopied && entering_.load(std::memory_order_relaxed) != 0;
+    const OpNumber number = core_.start(team, call, choice, more);
     if (core_.holds()) let_others_in(lock);
-    wait(lock, team);
+    wait(lock, [&] { return team.finished(number); });
   } catch (const std::bad_alloc&) {
     no_memory();
   } catch (...) {
@@ -77,12 +81,18 @@ void Engine::no_memory() const {
   std::abort();
 }
 
-/// One caller drives; the others sleep until their operation has ended or the drive is handed on.
-void Engine::wait(Lock& lock, Team& team) {
+/// Another operation may begin when one so many before it has ended.
+void Engine::await_room(Lock& lock, Team& team) {
+  wait(lock, [&] { return team.operations().room() || (team.finished(), team.operations().room()); });
+}
+
+/// One caller drives; the others sleep until what they wait for has come or the drive is handed on.
+template <typename Over>
+void Engine::wait(Lock& lock, const Over& over) {
   const AtExit hand_on([this] {
     if (waiting_ != 0) turn_.notify_all();
   });
-  while (!team.finished()) {
+  while (!over()) {
     if (driving_) {
       ++waiting_;
       turn_.wait_for(lock, std::chrono::milliseconds(1));
@@ -91,18 +101,19 @@ void Engine::wait(Lock& lock, Team& team) {
     }
     driving_ = true;
     const AtExit free_the_drive([this] { driving_ = false; });
-    drive(lock, team);
+    drive(lock, over);
   }
 }
 
-void Engine::drive(Lock& lock, Team& team) {
+template <typename Over>
+void Engine::drive(Lock& lock, const Over& over) {
   const Nanoseconds began = clock_.now();
   Nanoseconds idle_since = began;
   unsigned idle_rounds = 0;
-  while (!team.finished()) {
+  while (!over()) {
     const bool moved = core_.progress(Watch::all);
     if (moved && waiting_ != 0) turn_.notify_all();
-    if (team.finished()) return;
+    if (over()) return;
     const Nanoseconds now = clock_.now();
     const Nanoseconds look_due = host_looked_ + std::clamp((now - began) / 8, kHostOften, kHostRarely);
     if (moved) {

@@ -11,6 +11,7 @@ engine_sources += \
 	%D%/lane_watcher.h \
 	%D%/memory.cc %D%/memory.h \
 	%D%/notices.h \
+	%D%/operation.cc %D%/operation.h %D%/operations.cc %D%/operations.h \
 	%D%/peer.h \
 	%D%/sampling.cc %D%/sampling.h \
 	%D%/secret.cc %D%/secret.h \
@@ -26,9 +27,11 @@ engine_sources += \
 	%D%/worker_thread.cc %D%/worker_thread.h \
 	%D%/workers.cc %D%/workers.h
 
-gtest_programs += test/unit/test_core test/unit/test_plan test/unit/test_secret test/unit/test_trace test/unit/test_wiring \
+gtest_programs += test/unit/test_core test/unit/test_operations test/unit/test_plan test/unit/test_secret test/unit/test_trace test/unit/test_wiring \
 	test/unit/test_workers
 test_unit_test_core_SOURCES = test/unit/test_core.cc test/unit/trunk_pair.h
+test_unit_test_operations_SOURCES = test/unit/test_operations.cc test/unit/cluster.h
+test_unit_test_operations_LDADD = libnezha_sim.la $(LDADD)
 test_unit_test_secret_SOURCES = test/unit/test_secret.cc
 test_unit_test_trace_SOURCES = test/unit/test_trace.cc test/unit/small_files.h
 test_unit_test_plan_SOURCES = test/unit/test_plan.cc

@@ -17,7 +17,7 @@ constexpr std::uint64_t kAwaitLanes = 4;  ///< rank 0 only
 constexpr std::uint64_t kKnows = 8;       ///< rank 0 only: rows follow
 constexpr std::uint64_t kRails = 16;      ///< rank 0 only: it chooses among several lanes to the next rank
 constexpr std::uint64_t kOnRails = 32;    ///< rank 0 only: the incumbent has no network but the rails
-constexpr double kRateUnit = 1e9;  ///< rates travel as bytes per second
+constexpr double kRateUnit = 1e9;         ///< rates travel as bytes per second
 
 static_assert(kRows * sizeof(std::uint64_t) <= kMostCopied);
 
@@ -29,19 +29,16 @@ bool unanimous(std::uint64_t values, std::uint64_t complements) { return (values
 
 }  // namespace
 
-Team::Team(std::string name, int rank, std::vector<Peer*> peers, const std::string& own_node,
-           Nanoseconds wiring_until, BufferPool& buffers, OpNumber before)
+Team::Team(std::string name, int rank, std::vector<Peer*> peers, const std::string& own_node, Nanoseconds wiring_until,
+           BufferPool& buffers, OpNumber before)
     : name_(std::move(name)),
       own_node_(own_node),
       rank_(rank),
       wiring_until_(wiring_until),
       peers_(std::move(peers)),
-      flows_(peers_.size()),
-      begun_by_(peers_.size()),
-      op_(before) {
+      operations_(view_, peers_.size(), before) {
   order_by_node(own_node);
   view_.size = static_cast<int>(peers_.size());
-  view_.flows = flows_;
   view_.trunks = trunks_;
   view_.buffers = &buffers;
 }
@@ -111,6 +108,7 @@ nezha_team_state_t Team::decide(const std::array<std::uint64_t, NEZHA_VOTE_WORDS
   if ((words[kFlags] & kNotReady) != 0) return state_;
   id_ = words[kTeamId];
   if (id_ == 0) return state_ = NEZHA_TEAM_DECLINED;
+  operations_.set_team(id_);
   state_ = NEZHA_TEAM_READY;  // as on all ranks: an exception from here on is an error of the ready team
   plan_ = Plan::decode(std::span(words).subspan<kPlan, Plan::kWords>());
   if (plan_ != own) notices.push_back(differing(differences(own, plan_)));
@@ -126,7 +124,9 @@ nezha_team_state_t Team::decide(const std::array<std::uint64_t, NEZHA_VOTE_WORDS
 
 Notice Team::differing(std::string which) const {
   const Peer* first = peers_.front();
-  return {"parameters differ", {name_, std::to_string(rank_), own_node_, first != nullptr ? first->address.node : own_node_, std::move(which)}};
+  return {
+      "parameters differ",
+      {name_, std::to_string(rank_), own_node_, first != nullptr ? first->address.node : own_node_, std::move(which)}};
 }
 
 /// What the rails towards the next member carry together, as far as it is known.
@@ -153,61 +153,10 @@ std::vector<std::uint64_t> Team::take_rows(Table::Recalled& recalled) {
   return std::exchange(rows_, {});
 }
 
-void Team::start(const Call& call, AlgorithmChoice choice) {
-  std::unique_ptr<Algorithm>& slot = algorithms_[static_cast<std::size_t>(choice) - 1];
-  if (!slot) slot = make_algorithm(choice, view_);
-  algorithm_ = slot.get();
-  ++op_;
-  active_ = true;
-  incumbent_ = false;
-  bytes_ = call.bytes();
-  for (std::size_t peer = 0; peer < trunks_.size(); ++peer) {
-    if (trunks_[peer] == nullptr) continue;
-    flows_[peer].open(id_, op_, call.element, call.one_rail, call.rails, static_cast<std::uint32_t>(bytes_));
-    if (begun_by_[peer] >= op_) trunks_[peer]->began(flows_[peer]);
-    trunks_[peer]->tell_begun(id_, op_, algorithm_->expected(static_cast<int>(peer), call));
-  }
-  algorithm_->begin(call);
-  for (Trunk* trunk : trunks_)
-    if (trunk != nullptr) trunk->op_begun(id_, op_);
-}
-
-void Team::leave_to_incumbent(std::size_t bytes) {
-  ++op_;
-  incumbent_ = true;
-  bytes_ = bytes;
-  for (Trunk* trunk : trunks_)
-    if (trunk != nullptr) trunk->op_begun(id_, op_);
-}
-
-bool Team::finished() {
-  if (!active_) return true;
-  if (doubt_ || !algorithm_->complete()) return false;
-  bool all = true;
-  for (std::size_t to = 0; to < trunks_.size(); ++to)
-    if (trunks_[to] != nullptr) all = flows_[to].empty() && trunks_[to]->close_flow(flows_[to]) && all;
-  active_ = !all;
-  if (all) algorithm_->end();
-  return all;
-}
-
-bool Team::awaits(int position) const {
-  if (!active_ || position == view_.position) return false;
-  if (!algorithm_->complete()) return algorithm_->awaits(position);
-  const Flow& flow = flows_[static_cast<std::size_t>(position)];
-  return !flow.empty() || flow.unacked != 0;
-}
-
 void Team::fail(const std::string& why, const Failure& failure) {
   error_ = why;
   doubt_.reset();
-  for (std::size_t to = 0; to < trunks_.size(); ++to) {
-    if (trunks_[to] == nullptr) continue;
-    if (active_) trunks_[to]->abort_flow(flows_[to]);
-    trunks_[to]->tell_failed(id_, flows_[to], failure);
-  }
-  if (active_) algorithm_->end();
-  active_ = false;
+  operations_.fail(failure);
 }
 
 int Team::position_of(const Trunk& trunk) const {
@@ -215,38 +164,30 @@ int Team::position_of(const Trunk& trunk) const {
   return found == trunks_.end() ? -1 : static_cast<int>(found - trunks_.begin());
 }
 
-void Team::peer_began(const Trunk& trunk, OpNumber op) {
-  if (const int from = position_of(trunk); from >= 0) note_begun(from, op);
-}
-
-/// It may be ahead of us: then the next operation here finds its window open.
-void Team::note_begun(int from, OpNumber op) {
-  OpNumber& latest = begun_by_[static_cast<std::size_t>(from)];
-  if (op <= latest) return;
-  latest = op;
-  trunks_[static_cast<std::size_t>(from)]->ended_before(id_, op);
-  if (op >= op_ && active_) trunks_[static_cast<std::size_t>(from)]->began(flows_[static_cast<std::size_t>(from)]);
+void Team::peer_at(const Trunk& trunk, OpNumber begun, OpNumber ended) {
+  if (const int from = position_of(trunk); from >= 0) operations_.peer_at(from, begun, ended);
 }
 
 Placement Team::place(const Trunk& trunk, const PieceHeader& piece) {
   const int from = position_of(trunk);
   if (from < 0) return {PlaceKind::bad};
-  note_begun(from, piece.op);
-  if (piece.op > op_) return {PlaceKind::early};
-  if (piece.op == op_ && incumbent_ && error_.empty()) return {PlaceKind::bad};
-  if (piece.op < op_ || !active_ || doubt_) return {PlaceKind::bin};
-  if (piece.whole != static_cast<std::uint32_t>(bytes_)) return {PlaceKind::bad};
-  return algorithm_->place(from, piece);
+  if ((doubt_ || !error_.empty()) && operations_.has_begun(piece.op)) return {PlaceKind::bin};
+  return operations_.place(from, piece);
+}
+
+void Team::arriving(const Trunk& trunk, const PieceHeader& piece) {
+  if (Operation* operation = operations_.find(piece.op)) operation->algorithm().arriving(position_of(trunk), piece);
 }
 
 bool Team::arrived(const Trunk& trunk, const PieceHeader& piece, const std::byte* data) {
-  if (piece.op != op_ || !active_ || doubt_) return true;
-  return algorithm_->arrived(position_of(trunk), piece, data);
+  Operation* operation = doubt_ ? nullptr : operations_.find(piece.op);
+  return operation == nullptr || operation->algorithm().arrived(position_of(trunk), piece, data);
 }
 
 void Team::differs(const Trunk& trunk, const PieceHeader& piece) {
   const int from = rank_at_[static_cast<std::size_t>(position_of(trunk))];
-  const Failure failure{Failure::Why::differs, static_cast<std::uint32_t>(rank_), static_cast<std::uint32_t>(from), bytes_, piece.whole};
+  const Failure failure{Failure::Why::differs, static_cast<std::uint32_t>(rank_), static_cast<std::uint32_t>(from),
+                        operations_.bytes_of(piece.op), piece.whole};
   if (!doubt_) doubt_.emplace(Doubt{failure, piece, {}});
 }
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-/// The engine's image of a communicator: its members in ring order, what they agreed on, and the operation under way.
+/// The engine's image of a communicator: its members in ring order, what they agreed on, and the operations under way.
 /// Guarded by the engine's lock.
 #pragma once
 
@@ -10,8 +10,8 @@
 #include <string>
 #include <vector>
 
-#include "alg/algorithm.h"
 #include "engine/notices.h"
+#include "engine/operations.h"
 #include "engine/peer.h"
 #include "nezha/nezha.h"
 #include "tuning/plan.h"
@@ -21,7 +21,8 @@ namespace nezha {
 
 class Team {
  public:
-  /// `peers` by rank, null at `rank`; they and `buffers` outlive the team. Operations count from `before` + 1, on all members alike.
+  /// `peers` by rank, null at `rank`; they and `buffers` outlive the team. Operations count from `before` + 1, on all
+  /// members alike.
   Team(std::string name, int rank, std::vector<Peer*> peers, const std::string& own_node, Nanoseconds wiring_until,
        BufferPool& buffers, OpNumber before = 0);
 
@@ -36,7 +37,9 @@ class Team {
   Nanoseconds wiring_until() const { return wiring_until_; }
   void set_wiring_until(Nanoseconds when) { wiring_until_ = when; }
   /// The next member in ring order.
-  Peer& next_peer() const { return *peers_[static_cast<std::size_t>(rank_at_[static_cast<std::size_t>(view_.next())])]; }
+  Peer& next_peer() const {
+    return *peers_[static_cast<std::size_t>(rank_at_[static_cast<std::size_t>(view_.next())])];
+  }
 
   // ---- agreement
   bool agreement_due(std::size_t bytes);
@@ -70,19 +73,17 @@ class Team {
   std::vector<std::uint64_t> take_rows(Table::Recalled& recalled);
   AlgorithmChoice agreement_algorithm() const { return fewest_steps(view_.size); }
 
-  // ---- the operation
-  void start(const Call& call, AlgorithmChoice choice);
-  /// A call that Open MPI's own allreduce carries counts as an operation too: pieces of it come from ranks that decided
-  /// otherwise, since their calls differ.
-  void leave_to_incumbent(std::size_t bytes);
-  /// Goes on towards the end; true when the result is final and nothing refers to the caller's memory.
-  bool finished();
-  bool active() const { return active_; }
-  /// What is under way needs something of the member at that position, which has not come: bytes, or, where all bytes have,
-  /// acknowledgements.
-  bool awaits(int position) const;
+  // ---- operations
+  /// While there is room. What tells when it has ended: finished().
+  OpNumber start(const Call& call, AlgorithmChoice choice) { return operations_.start(call, choice); }
+  void leave_to_incumbent(std::size_t bytes) { operations_.leave_to_incumbent(bytes); }
+  const Operations& operations() const { return operations_; }
+  bool active() const { return operations_.active(); }
+  /// Goes on towards the end of that operation, or of all; true when it, or all, are over, or the team has failed.
+  bool finished(OpNumber number) { return !doubt_ && operations_.finished(number); }
+  bool finished() { return !doubt_ && operations_.finished(); }
   int rank_at(int position) const { return rank_at_[static_cast<std::size_t>(position)]; }
-  /// Ends the operation without a result, and the team with it; the others are told who gave up.
+  /// Ends what is under way without a result, and the team with it; the others are told who gave up.
   void fail(const std::string& why, const Failure& failure);
   const std::string& error() const { return error_; }
 
@@ -93,18 +94,18 @@ class Team {
   std::size_t incumbent_bytes = 0;  ///< of that call
 
   // ---- what the trunks bring
-  bool has_begun(OpNumber op) const { return op <= op_; }
-  void peer_began(const Trunk& trunk, OpNumber op);
+  void peer_at(const Trunk& trunk, OpNumber begun, OpNumber ended);
   Placement place(const Trunk& trunk, const PieceHeader& piece);
+  void arriving(const Trunk& trunk, const PieceHeader& piece);
   bool arrived(const Trunk& trunk, const PieceHeader& piece, const std::byte* data);
   /// The other end is a member.
   bool has(const Trunk& trunk) const { return position_of(trunk) >= 0; }
 
-  /// Why the operation under way will not be completed. Nothing of it is touched any more, until fail() tells the members.
+  /// Why what is under way will not be completed. Nothing of it is touched any more, until fail() tells the members.
   struct Doubt {
     Failure failure;
-    PieceHeader piece;              ///< differs: which the operation cannot have
-    std::exception_ptr exception;   ///< broken
+    PieceHeader piece;             ///< differs: which the operation cannot have
+    std::exception_ptr exception;  ///< broken
   };
   const std::optional<Doubt>& doubt() const { return doubt_; }
   /// That piece of another member cannot be.
@@ -114,7 +115,6 @@ class Team {
 
  private:
   int position_of(const Trunk& trunk) const;
-  void note_begun(int from, OpNumber op);
   void order_by_node(const std::string& own_node);
   double rate() const;
   double best_rail() const;
@@ -124,16 +124,14 @@ class Team {
   int rank_;
   Shape shape_;
   Nanoseconds wiring_until_;
-  std::vector<Peer*> peers_;       ///< by rank
-  std::vector<int> rank_at_;       ///< rank by position
-  std::vector<Trunk*> trunks_;     ///< by position, null at the own
-  std::vector<Flow> flows_;        ///< by position
-  std::vector<OpNumber> begun_by_; ///< by position: the latest operation that the peer is known to have begun
+  std::vector<Peer*> peers_;    ///< by rank
+  std::vector<int> rank_at_;    ///< rank by position
+  std::vector<Trunk*> trunks_;  ///< by position, null at the own
   TeamView view_;
-  std::array<std::unique_ptr<Algorithm>, 5> algorithms_;
+  Operations operations_;
 
   nezha_team_state_t state_ = NEZHA_TEAM_WIRING;
-  std::size_t asked_ = 0;          ///< calls of agreement_due
+  std::size_t asked_ = 0;  ///< calls of agreement_due
   std::size_t next_agreement_ = 1;
   bool awaits_lanes_ = false;
   bool votes_again_ = false;
@@ -143,11 +141,6 @@ class Team {
   std::vector<std::uint64_t> rows_;
   bool rows_due_ = false;
 
-  OpNumber op_;                    ///< the latest begun
-  bool active_ = false;
-  bool incumbent_ = false;         ///< the latest is left to the incumbent
-  Algorithm* algorithm_ = nullptr;
-  std::size_t bytes_ = 0;          ///< of its vector
   std::optional<Doubt> doubt_;
   std::string error_;
 };

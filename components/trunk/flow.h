@@ -5,6 +5,7 @@
 /// refers to it in between. Not thread safe; allocates only while a team's operations still grow.
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <vector>
@@ -28,8 +29,9 @@ struct ReadyChunk {
 
 class Flow {
  public:
-  /// Starts an operation whose elements have `element` bytes (pieces are cut at elements). `one_rail`: it keeps to the best
-  /// rail, or to `rails` of this process as long as any of them has a lane, unless shares are fixed. `whole`: see PieceHeader.
+  /// Starts an operation whose elements have `element` bytes (pieces are cut at elements). `one_rail`: it keeps to the
+  /// best rail, or to `rails` of this process as long as any of them has a lane, unless shares are fixed. `whole`: see
+  /// PieceHeader.
   void open(TeamId team, OpNumber op, std::size_t element, bool one_rail = false, RailSet rails = 0,
             std::uint32_t whole = 0);
 
@@ -38,7 +40,10 @@ class Flow {
   const ReadyChunk& top() const { return heap_.front(); }
   /// Takes `bytes` off the front of the top chunk.
   void advance(std::uint32_t bytes);
-  void clear() { heap_.clear(); queued_ = 0; }
+  void clear() {
+    heap_.clear();
+    queued_ = 0;
+  }
 
   TeamId team() const { return team_; }
   OpNumber op() const { return op_; }
@@ -48,12 +53,16 @@ class Flow {
   std::uint32_t whole() const { return whole_; }
   std::size_t queued() const { return queued_; }
 
+  /// Up to which operation the team has ended here, to be said with each piece.
+  OpNumber ended() const { return team_ended != nullptr ? *team_ended : op_ - std::min<OpNumber>(op_, 1); }
+  const OpNumber* team_ended = nullptr;  ///< outlives the flow; null: always all before this one
+
   // The trunk's book-keeping for this flow.
-  bool begun = false;         ///< the peer is known to have begun this operation: no window any more
-  bool asked = false;         ///< a want has been sent
-  bool listed = false;        ///< the trunk has it in its list of flows with chunks
-  std::size_t charged = 0;    ///< bytes sent before `begun`, held against the peer's window
-  std::size_t unacked = 0;    ///< bytes sent from the operation's memory and not yet acknowledged
+  bool begun = false;       ///< the peer is known to have begun this operation: no window any more
+  bool asked = false;       ///< a want has been sent
+  bool listed = false;      ///< the trunk has it in its list of flows with chunks
+  std::size_t charged = 0;  ///< bytes sent before `begun`, held against the peer's window
+  std::size_t unacked = 0;  ///< bytes sent from the operation's memory and not yet acknowledged
 
  private:
   TeamId team_ = 0;

@@ -28,6 +28,8 @@ enum class PlaceKind : std::uint8_t {
 struct Placement {
   PlaceKind kind = PlaceKind::bin;
   std::byte* where = nullptr;
+  bool overwrites =
+      false;  ///< direct: what was sent from there has served its purpose; PieceReceiver::arriving comes first
 };
 
 struct LaneState {
@@ -36,8 +38,8 @@ struct LaneState {
   std::uint8_t local_rail = 0, remote_rail = 0;
 
   Silence silence;
-  bool was_up = false;       ///< at some time
-  bool suspect = false;      ///< up, but its far end does not answer while another lane's does
+  bool was_up = false;   ///< at some time
+  bool suspect = false;  ///< up, but its far end does not answer while another lane's does
 
   /// New bytes may go over it.
   bool usable() const { return lane != nullptr && !suspect; }
@@ -45,10 +47,10 @@ struct LaneState {
   bool usable(RailSet rails) const { return usable() && (rails == 0 || has(rails, local_rail)); }
 
   // Sending.
-  std::size_t fill = 0;           ///< last known, plus what was handed over since
-  Nanoseconds handed_at = 0;      ///< when that was
-  std::uint32_t frames = 0;       ///< handed over; only the last one can be partly sent
-  std::uint64_t given = 0;        ///< bytes handed over since the set of lanes last changed
+  std::size_t fill = 0;       ///< last known, plus what was handed over since
+  Nanoseconds handed_at = 0;  ///< when that was
+  std::uint32_t frames = 0;   ///< handed over; only the last one can be partly sent
+  std::uint64_t given = 0;    ///< bytes handed over since the set of lanes last changed
   LaneRate rate;
 
   // Receiving: the frame that is under way.

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-/// What a trunk has received and not acknowledged yet: by a record, or by a piece of ours that says as much.
+/// What a trunk has received and not acknowledged yet: by a record, or by a piece of ours that says as much, since its
+/// team has ended the operations that the others were for.
 #pragma once
 
 #include <algorithm>
@@ -26,17 +27,17 @@ class Owed {
     all_.pieces = std::max(all_.pieces, pieces);
     by_record_ = true;
   }
-  /// A record is on its way. `named_all`: it had room for all that has arrived. Else what it left out will be acknowledged with
-  /// the pieces that are missing below, for which only a record will do.
+  /// A record is on its way. `named_all`: it had room for all that has arrived. Else what it left out will be
+  /// acknowledged with the pieces that are missing below, for which only a record will do.
   void recorded(bool named_all) {
     *this = {};
     by_record_ = !named_all;
   }
-  /// This piece is on its way to the peer. It acknowledges what came for earlier operations of its team.
+  /// This piece is on its way to the peer. It acknowledges what came for the operations of its team that have ended.
   void sent(const PieceHeader& piece) {
     if (by_record_ || piece.team != team_) return;
-    if (piece.op > op_) *this = {};
-    if (piece.op == op_) all_ = latest_;
+    if (piece.ended() >= op_) *this = {};
+    if (piece.ended() + 1 == op_) all_ = latest_;
   }
 
   std::size_t pieces() const { return all_.pieces; }

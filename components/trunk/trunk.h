@@ -32,20 +32,41 @@ namespace nezha {
 
 class Trunk;
 
-/// Who gets what a trunk receives. Implemented by the engine; called from inside Transport::progress.
+/// Who gets the pieces that a trunk receives. This and the next two are implemented by the engine and called from
+/// inside Transport::progress.
 class PieceReceiver {
  public:
   /// Where the payload of a new piece goes. Its header is from the wire: untrusted.
   virtual Placement place(Trunk& trunk, const PieceHeader& piece) = 0;
+  /// Its bytes are about to be written where that said, over what was sent from there.
+  virtual void arriving(Trunk& trunk, const PieceHeader& piece) = 0;
   /// A piece placed direct or scratch is complete at `data`. Never called twice for one piece. False: it cannot be.
   virtual bool arrived(Trunk& trunk, const PieceHeader& piece, const std::byte* data) = 0;
+
+ protected:
+  ~PieceReceiver() = default;
+};
+
+/// How far the peer is with the operations of teams.
+class OperationNews {
+ public:
   /// The peer wants to know when `op` of `team` has begun here: true when it has.
   virtual bool has_begun(TeamId team, OpNumber op) = 0;
-  /// The peer has begun that operation.
-  virtual void peer_began(Trunk& trunk, TeamId team, OpNumber op) = 0;
+  /// The peer has begun `begun`, and needs nothing more of anybody for the operations up to `ended`. Of several words
+  /// the last to come may be an old one.
+  virtual void peer_at(Trunk& trunk, TeamId team, OpNumber begun, OpNumber ended) = 0;
   /// The peer, or somebody before it, has given up an operation of the team.
   virtual void team_failed(TeamId team, const Failure& failure) = 0;
-  /// A rail of the peer is back, has another address, or is new. Of two notices of a rail the one with the higher `order` counts.
+
+ protected:
+  ~OperationNews() = default;
+};
+
+/// What becomes of rails and lanes.
+class LaneNews {
+ public:
+  /// A rail of the peer is back, has another address, or is new. Of two notices of a rail the one with the higher
+  /// `order` counts.
   virtual void peer_rail(Trunk& trunk, const RailNotice& notice, std::uint64_t order) = 0;
   /// Its far end has not answered for that long, while another lane's has: its pieces go again elsewhere.
   virtual void lane_suspected(Trunk& trunk, const Lane& lane, Nanoseconds silent) = 0;
@@ -55,7 +76,14 @@ class PieceReceiver {
   virtual void lane_lost(Trunk& trunk, Lane& lane, const Status& why) = 0;
 
  protected:
-  ~PieceReceiver() = default;
+  ~LaneNews() = default;
+};
+
+/// Outlive the trunk.
+struct TrunkOwner {
+  PieceReceiver& pieces;
+  OperationNews& operations;
+  LaneNews& lanes;
 };
 
 struct TrunkOptions {
@@ -68,7 +96,7 @@ struct TrunkOptions {
 
 class Trunk final : public LaneEvents {
  public:
-  Trunk(ProcessId peer, const TrunkOptions& options, PieceReceiver& receiver, const Clock& clock, const Log& log);
+  Trunk(ProcessId peer, const TrunkOptions& options, const TrunkOwner& owner, const Clock& clock, const Log& log);
   Trunk(const Trunk&) = delete;
   Trunk& operator=(const Trunk&) = delete;
 
@@ -79,11 +107,11 @@ class Trunk final : public LaneEvents {
   void add_lane(std::uint8_t local_rail, std::uint8_t remote_rail, RailLoad& rail);
   /// There is to be a lane between these rails.
   bool knows_lane(std::uint8_t local_rail, std::uint8_t remote_rail) const;
-  /// Another lane between these rails would be of use: there is none, or the one that is up has been silent for longer than
-  /// can be expected, up to this moment.
+  /// Another lane between these rails would be of use: there is none, or the one that is up has been silent for longer
+  /// than can be expected, up to this moment.
   bool wants_lane(std::uint8_t local_rail, std::uint8_t remote_rail) const;
-  /// The lane takes the place of one that is up: the other side has lost that and does not wait until we know it too, or it was
-  /// silent while this one came up.
+  /// The lane takes the place of one that is up: the other side has lost that and does not wait until we know it too,
+  /// or it was silent while this one came up.
   void lane_up(Lane& lane);
   std::size_t lanes_up() const;
   /// The user says which lane carries how much.
@@ -100,13 +128,13 @@ class Trunk final : public LaneEvents {
   void close();
   /// Looks whether the far ends of lanes that have something under way still answer. Every few milliseconds.
   void listen(Nanoseconds now);
-  /// For how long the peer's process has given no sign of life although it was asked for one. It is asked by this call, when
-  /// nothing has come for `ask_after`, and ever more rarely again; the call has to come several times a second as long as
-  /// anybody cares.
+  /// For how long the peer's process has given no sign of life although it was asked for one. It is asked by this call,
+  /// when nothing has come for `ask_after`, and ever more rarely again; the call has to come several times a second as
+  /// long as anybody cares.
   Nanoseconds quiet(Nanoseconds now, Nanoseconds ask_after);
-  /// Tells the peer that the team has failed. What it may keep of the team's aborted flow, as early pieces, counts against
-  /// its window until it has heard this.
-  void tell_failed(TeamId team, Flow& flow, const Failure& failure);
+  /// Tells the peer that the team has failed. `charged`: what abort_flow() returned of its flows, which counts against
+  /// the peer's window until it has heard this.
+  void tell_failed(TeamId team, std::size_t charged, const Failure& failure);
   /// Tells the peer where a rail of this process is now, or that it is there again.
   void tell_rail(const RailNotice& notice);
 
@@ -116,30 +144,33 @@ class Trunk final : public LaneEvents {
   /// Hands over what lanes can take now.
   void pump();
   bool has_queued() const { return !flows_.empty() || replays_ != 0 || ack_due(); }
-  /// An operation is about to begin here, for which the peer sends `expected` bytes: when they may exceed its window, it
-  /// is told before our own chunks fill the lanes' queues, in which the answer to its question would have to wait.
-  void tell_begun(TeamId team, OpNumber op, std::size_t expected);
+  /// The flow's operation is about to begin here, for which the peer sends `expected` bytes: when they may exceed its
+  /// window, it is told before our own chunks fill the lanes' queues, in which the answer to its question would have to
+  /// wait.
+  void tell_begun(const Flow& flow, std::size_t expected);
   /// The bytes [offset, offset + size) that were sent for `flow` have served their purpose (a later value of theirs
   /// is arriving): their source may change when this returns.
   void superseded(Flow& flow, std::uint64_t offset, std::uint64_t size);
   /// The peer is known to have begun the flow's operation: the window does not count any more.
   void began(Flow& flow);
-  /// The peer is known to have begun `op` of the team. It has ended those before, for which it needed all that was sent for
-  /// them: so that is acknowledged.
-  void ended_before(TeamId team, OpNumber op);
+  /// The peer has ended the team's operations up to `op`, for which it needed all that was sent for them: so that is
+  /// acknowledged.
+  void peer_ended(TeamId team, OpNumber op);
   /// Ends the flow's operation here: afterwards nothing refers to the operation's memory. False when too much is
   /// still unacknowledged to be copied; to be called again after progress. The flow's queue must be empty.
   bool close_flow(Flow& flow);
-  /// Ends it without success: what is queued is dropped, what is unacknowledged is not sent again. The peer is to be told.
-  void abort_flow(Flow& flow);
+  /// Ends it without success: what is queued is dropped, what is unacknowledged is not sent again. The peer is to be
+  /// told. Returns how many bytes of it the peer may keep as early pieces.
+  std::size_t abort_flow(Flow& flow);
   /// Sends the acks that are owed. True when there were any.
   bool send_acks();
   /// Something is outstanding: pieces of ours unacknowledged, or acks of ours not sent.
   bool outstanding() const { return !log_.empty() || owed_.pieces() != 0; }
 
   // ---- receiving (trunk_receive.cc)
-  /// An operation has begun here: delivers its early pieces and tells the peer if it asked.
-  void op_begun(TeamId team, OpNumber op);
+  /// An operation has begun here, those up to `ended` have ended: delivers its early pieces and tells the peer if it
+  /// asked.
+  void op_begun(TeamId team, OpNumber op, OpNumber ended);
   /// The team is gone or has failed: nothing of it will be wanted any more.
   void forget_team(TeamId team);
   Status frame_begins(Lane& lane, std::span<const std::byte> header, std::size_t payload, ScatterList& into) override;
@@ -169,12 +200,13 @@ class Trunk final : public LaneEvents {
   /// A peer waits for our acks only to free memory: they may be rare, but not so rare that its memory runs out. Both
   /// sides have about the same number of peers, so its memory is about as large as ours.
   bool ack_due() const { return owes(1); }
-  /// So much is owed that the next frame had better take the ack along, which makes it longer and costs both sides: at 4 KiB
-  /// 3 % of a call. What is owed until then waits for more, or for the service thread.
+  /// So much is owed that the next frame had better take the ack along, which makes it longer and costs both sides: at
+  /// 4 KiB 3 % of a call. What is owed until then waits for more, or for the service thread.
   bool ack_rides() const { return owes(4); }
   /// A `part`th of what makes an ack due.
   bool owes(std::size_t part) const {
-    return owed_.pieces() >= kAckPieces / part || owed_.bytes() >= std::min<std::size_t>(kAckBytes, options_.keep / 4) / part;
+    return owed_.pieces() >= kAckPieces / part ||
+           owed_.bytes() >= std::min<std::size_t>(kAckBytes, options_.keep / 4) / part;
   }
 
   std::size_t sendable(const Flow& flow) const;
@@ -214,7 +246,7 @@ class Trunk final : public LaneEvents {
 
   const ProcessId peer_;
   const TrunkOptions options_;
-  PieceReceiver& receiver_;
+  const TrunkOwner owner_;
   const Clock& clock_;
   const Log& log_sink_;
   const Strategy* strategy_;
@@ -224,12 +256,12 @@ class Trunk final : public LaneEvents {
   // Sending.
   SentLog log_;
   Keep keep_;
-  std::vector<Flow*> flows_;      ///< with chunks queued; served in turn
+  std::vector<Flow*> flows_;  ///< with chunks queued; served in turn
   std::size_t turn_ = 0;
-  std::size_t early_used_ = 0;    ///< bytes charged against the peer's window, all flows
-  std::size_t replays_ = 0;       ///< pieces in log_ without a lane: replays and control records
+  std::size_t early_used_ = 0;  ///< bytes charged against the peer's window, all flows
+  std::size_t replays_ = 0;     ///< pieces in log_ without a lane: replays and control records
   bool pumping_ = false;
-  bool held_ = false;             ///< is to be pumped at the end of the hold
+  bool held_ = false;  ///< is to be pumped at the end of the hold
 
   // Signs of life.
   bool heard_ = false;          ///< a frame has come since the last quiet()

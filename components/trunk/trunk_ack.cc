@@ -2,6 +2,7 @@
 /// The life of a sent piece after it left: acknowledged, superseded, or moved into the trunk's own memory.
 #include <bit>
 #include <cstring>
+#include <utility>
 
 #include "trunk/trunk.h"
 
@@ -46,10 +47,10 @@ void Trunk::drop_acked() {
   while (!log_.empty() && log_.at(log_.oldest()).acked) log_.pop();
 }
 
-void Trunk::ended_before(TeamId team, OpNumber op) {
+void Trunk::peer_ended(TeamId team, OpNumber op) {
   for (std::uint64_t id = log_.oldest(); id != log_.next(); ++id) {
     SentPiece& piece = log_.at(id);
-    if (!piece.header.control && piece.header.team == team && piece.header.op < op) acknowledged(piece);
+    if (!piece.header.control && piece.header.team == team && piece.header.op <= op) acknowledged(piece);
   }
   drop_acked();
 }
@@ -98,7 +99,7 @@ void Trunk::withdraw(SentPiece& piece) {
   owed_.at_least(1);  // the piece does not say any more what has arrived
 }
 
-void Trunk::abort_flow(Flow& flow) {
+std::size_t Trunk::abort_flow(Flow& flow) {
   flow.clear();
   unlist(flow);
   for (std::uint64_t id = log_.oldest(); flow.unacked != 0 && id != log_.next(); ++id)
@@ -106,6 +107,7 @@ void Trunk::abort_flow(Flow& flow) {
   for (LaneState& state : lanes_)
     for (std::size_t i = 0; state.receiving && i < state.records.count; ++i)
       if (state.records.pieces[i].team == flow.team() && state.records.pieces[i].op == flow.op()) to_bin(state, i);
+  return std::exchange(flow.charged, 0);
 }
 
 }  // namespace nezha

@@ -7,10 +7,10 @@
 
 namespace nezha {
 
-Trunk::Trunk(ProcessId peer, const TrunkOptions& options, PieceReceiver& receiver, const Clock& clock, const Log& log)
+Trunk::Trunk(ProcessId peer, const TrunkOptions& options, const TrunkOwner& owner, const Clock& clock, const Log& log)
     : peer_(peer),
       options_(options),
-      receiver_(receiver),
+      owner_(owner),
       clock_(clock),
       log_sink_(log),
       strategy_(&earliest_finish()),
@@ -104,7 +104,7 @@ void Trunk::lane_down(Lane& lane, const Status& why) {
   if (std::none_of(lanes_.begin(), lanes_.end(), [](const LaneState& other) { return other.usable(); }))
     for (LaneState& other : lanes_) other.trust();  // a suspect is better than nobody
   if (lanes_up() != 0) send_control(Control::lane_closed, lane.spec().connection, 0);
-  receiver_.lane_lost(*this, lane, why);
+  owner_.lanes.lane_lost(*this, lane, why);
 }
 
 void Trunk::close() {

@@ -14,7 +14,9 @@ namespace {
 constexpr std::size_t kMaxWants = 4096;
 
 /// The host's reductions may need the alignment that malloc gives.
-std::size_t aligned(std::size_t size) { return (size + alignof(std::max_align_t) - 1) / alignof(std::max_align_t) * alignof(std::max_align_t); }
+std::size_t aligned(std::size_t size) {
+  return (size + alignof(std::max_align_t) - 1) / alignof(std::max_align_t) * alignof(std::max_align_t);
+}
 
 Status bad(const char* what) { return {Code::bad_wire, std::string("bad frame: ") + what}; }
 
@@ -43,7 +45,7 @@ Status Trunk::frame_begins(Lane& lane, std::span<const std::byte> header, std::s
 
 /// What would wait for a team that is gone would wait for ever.
 Placement Trunk::place_of(const PieceHeader& piece) {
-  const Placement place = receiver_.place(*this, piece);
+  const Placement place = owner_.pieces.place(*this, piece);
   return place.kind == PlaceKind::early && gone_.contains(piece.team) ? Placement{PlaceKind::bin} : place;
 }
 
@@ -55,6 +57,7 @@ Status Trunk::place_all(LaneState& state) {
     const PieceHeader& piece = state.records.pieces[i];
     if (!received_.acceptable(piece.id)) return bad("a piece id outside the window");
     if (piece.control || received_.contains(piece.id)) continue;
+    owner_.operations.peer_at(*this, piece.team, piece.op, piece.ended());
     Placement& place = state.places[i] = place_of(piece);
     if (place.kind == PlaceKind::bad) return bad("a piece that its operation cannot have");
     if (place.kind == PlaceKind::scratch) scratch += aligned(piece.length);
@@ -66,6 +69,7 @@ Status Trunk::place_all(LaneState& state) {
   if (state.scratch.size() < scratch) state.scratch.resize(std::bit_ceil(scratch));
   std::byte* at = state.scratch.data();
   for (std::size_t i = 0; i < state.records.count; ++i) {
+    if (state.places[i].overwrites) owner_.pieces.arriving(*this, state.records.pieces[i]);
     if (state.places[i].kind != PlaceKind::scratch) continue;
     state.places[i].where = at;
     at += aligned(state.records.pieces[i].length);
@@ -103,7 +107,8 @@ Status Trunk::complete(LaneState& state, std::size_t index) {
   received_.add(piece.id);
   discard_elsewhere(piece.id);
   if (piece.control) return control_arrived(piece);
-  const bool good = place.kind == PlaceKind::early ? settle_early(piece, place.where) : deliver(piece, place, place.where);
+  const bool good =
+      place.kind == PlaceKind::early ? settle_early(piece, place.where) : deliver(piece, place, place.where);
   return good ? Status{} : bad("a piece that its operation cannot have");
 }
 
@@ -111,10 +116,13 @@ Status Trunk::complete(LaneState& state, std::size_t index) {
 bool Trunk::deliver(const PieceHeader& piece, Placement place, const std::byte* data) {
   switch (place.kind) {
     case PlaceKind::direct:
-      if (place.where != data) std::memcpy(place.where, data, piece.length);
-      return receiver_.arrived(*this, piece, place.where);
+      if (place.where != data) {
+        if (place.overwrites) owner_.pieces.arriving(*this, piece);
+        std::memcpy(place.where, data, piece.length);
+      }
+      return owner_.pieces.arrived(*this, piece, place.where);
     case PlaceKind::scratch:
-      return receiver_.arrived(*this, piece, data);
+      return owner_.pieces.arrived(*this, piece, data);
     case PlaceKind::bin:
       return true;
     case PlaceKind::early:
@@ -136,14 +144,15 @@ bool Trunk::settle_early(const PieceHeader& piece, std::byte* buffer) {
   return good;
 }
 
-void Trunk::op_begun(TeamId team, OpNumber op) {
+void Trunk::op_begun(TeamId team, OpNumber op, OpNumber ended) {
   early_.take(team, op, [this](const PieceHeader& piece, const std::byte* data) {
-    deliver(piece, receiver_.place(*this, piece), data);
+    owner_.operations.peer_at(*this, piece.team, piece.op, piece.ended());
+    deliver(piece, owner_.pieces.place(*this, piece), data);
   });
   const auto asked = [&](const Want& want) { return want.team == team && want.op <= op; };
   if (std::none_of(wants_.begin(), wants_.end(), asked)) return;
   wants_.erase(std::remove_if(wants_.begin(), wants_.end(), asked), wants_.end());
-  send_control(Control::begun, team, op);
+  send_control(Control::begun, team, op).header.set_ended(ended);
   pump();
 }
 
@@ -157,7 +166,8 @@ void Trunk::forget_team(TeamId team) {
 Status Trunk::control_arrived(const PieceHeader& piece) {
   switch (static_cast<Control>(piece.step)) {
     case Control::want:
-      if (receiver_.has_begun(piece.team, piece.op)) {
+      owner_.operations.peer_at(*this, piece.team, piece.op, piece.ended());
+      if (owner_.operations.has_begun(piece.team, piece.op)) {
         send_control(Control::begun, piece.team, piece.op);
       } else {
         if (gone_.contains(piece.team)) return {};  // it was overtaken by the end of its team
@@ -166,7 +176,7 @@ Status Trunk::control_arrived(const PieceHeader& piece) {
       }
       return {};
     case Control::begun:
-      receiver_.peer_began(*this, piece.team, piece.op);
+      owner_.operations.peer_at(*this, piece.team, piece.op, piece.ended());
       return {};
     case Control::lane_closed:
       peer_closed(piece.team);
@@ -175,13 +185,13 @@ Status Trunk::control_arrived(const PieceHeader& piece) {
       Failure failure;
       if (Status status = decode_failure(piece, failure); !status.ok()) return status;
       forget_team(piece.team);  // the sender counts on it
-      receiver_.team_failed(piece.team, failure);
+      owner_.operations.team_failed(piece.team, failure);
       return {};
     }
     case Control::rail_at: {
       RailNotice notice;
       if (Status status = decode_notice(piece, notice); !status.ok()) return status;
-      receiver_.peer_rail(*this, notice, piece.id);
+      owner_.lanes.peer_rail(*this, notice, piece.id);
       return {};
     }
     case Control::alive:

@@ -60,7 +60,8 @@ bool Trunk::shares_fixed() const { return strategy_ == &weighted(); }
 
 /// One rail only where all that is queued wants it: a frame carries pieces of several operations.
 const Strategy& Trunk::strategy() const {
-  const bool one = !flows_.empty() && std::all_of(flows_.begin(), flows_.end(), [](const Flow* flow) { return flow->one_rail(); });
+  const bool one =
+      !flows_.empty() && std::all_of(flows_.begin(), flows_.end(), [](const Flow* flow) { return flow->one_rail(); });
   return one && !shares_fixed() ? best_rail() : *strategy_;
 }
 
@@ -108,7 +109,8 @@ bool Trunk::send_frame(LaneState& state, std::size_t room) {
   state.handed(clock_.now(), frame.header_size + frame.bytes);
   state.rail->frames_sent += 1;
   state.rail->bytes_sent += frame.bytes;
-  const Lane::Sent sent = state.lane->send({frame.header.data(), frame.header_size}, {frame.payload.data(), frame.segments});
+  const Lane::Sent sent =
+      state.lane->send({frame.header.data(), frame.header_size}, {frame.payload.data(), frame.segments});
   return sent == Lane::Sent::whole || sent == Lane::Sent::partly;
 }
 
@@ -168,6 +170,7 @@ bool Trunk::add_chunk(Frame& frame, Flow& flow, std::size_t room) {
   SentPiece& piece = log_.add();
   piece.header.team = flow.team();
   piece.header.op = flow.op();
+  piece.header.set_ended(flow.ended());
   piece.header.step = chunk.step;
   piece.header.length = static_cast<std::uint32_t>(bytes);
   piece.header.offset = chunk.offset;
@@ -190,16 +193,16 @@ bool Trunk::add_chunk(Frame& frame, Flow& flow, std::size_t room) {
   return true;
 }
 
-void Trunk::tell_begun(TeamId team, OpNumber op, std::size_t expected) {
+void Trunk::tell_begun(const Flow& flow, std::size_t expected) {
   if (expected <= options_.early_window / 2) return;
-  send_control(Control::begun, team, op);
+  send_control(Control::begun, flow.team(), flow.op()).header.set_ended(flow.ended());
   pump();
 }
 
 void Trunk::ask_for_window(Flow& flow) {
   if (flow.asked || flow.begun) return;
   flow.asked = true;
-  send_control(Control::want, flow.team(), flow.op());
+  send_control(Control::want, flow.team(), flow.op()).header.set_ended(flow.ended());
 }
 
 void Trunk::began(Flow& flow) {

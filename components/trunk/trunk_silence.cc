@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-/// Lanes whose far end is silent: suspected first, which moves their pieces while they stay open; then forgiven or closed.
+/// Lanes whose far end is silent: suspected first, which moves their pieces while they stay open; then forgiven or
+/// closed.
 #include <algorithm>
 #include <string>
 #include <utility>
@@ -10,15 +11,16 @@
 namespace nezha {
 namespace {
 
-/// By then the kernel has tried again a few times, and waits ever longer; a new connection is faster. A lane that slows down to
-/// a crawl brings answers half a second apart until its pace is known.
+/// By then the kernel has tried again a few times, and waits ever longer; a new connection is faster. A lane that slows
+/// down to a crawl brings answers half a second apart until its pace is known.
 constexpr Nanoseconds kHopeless = kSecond;
 /// The same where no other lane speaks: then it is more likely the peer that stands still than its network.
 constexpr Nanoseconds kAllHopeless = 3 * kSecond;
 /// A process that asks less often was stopped itself, or had nothing to ask: it counts anew.
 constexpr Nanoseconds kForgotten = kSecond;
-/// A question for a sign of life may have come to the other kernel and no further, before that end of the lane was closed
-/// unheard. It is put again, each time after twice as long: only what is under way finds out that the lane is dead.
+/// A question for a sign of life may have come to the other kernel and no further, before that end of the lane was
+/// closed unheard. It is put again, each time after twice as long: only what is under way finds out that the lane is
+/// dead.
 constexpr Nanoseconds kAskAgain = kSecond;
 constexpr Nanoseconds kAskRarely = 100 * kMillisecond;  ///< between two questions that were answered, whoever asks
 
@@ -66,7 +68,7 @@ void Trunk::suspect(LaneState& state, Nanoseconds now) {
   state.rail->suspects += 1;
   state.lane->own_rest();
   state.forget_fill(now);
-  receiver_.lane_suspected(*this, *state.lane, state.silence.lasted());
+  owner_.lanes.lane_suspected(*this, *state.lane, state.silence.lasted());
   take_back(state);
   pump();
 }
@@ -74,7 +76,7 @@ void Trunk::suspect(LaneState& state, Nanoseconds now) {
 void Trunk::forgive(LaneState& state, Nanoseconds now) {
   state.trust();
   state.silence.forgive(now);
-  receiver_.lane_forgiven(*this, *state.lane);
+  owner_.lanes.lane_forgiven(*this, *state.lane);
   pump();
 }
 
@@ -108,10 +110,10 @@ Nanoseconds Trunk::quiet(Nanoseconds now, Nanoseconds ask_after) {
   return now - alive_;
 }
 
-void Trunk::tell_failed(TeamId team, Flow& flow, const Failure& failure) {
+void Trunk::tell_failed(TeamId team, std::size_t charged, const Failure& failure) {
   SentPiece& record = send_control(Control::failed, team, 0);
   encode_failure(failure, record.header);
-  record.charge = std::exchange(flow.charged, 0);
+  record.charge = charged;
   pump();
 }
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "trunk/wire.h"
 
+#include <algorithm>
 #include <cstring>
 
 #include "util/bytes.h"
@@ -8,10 +9,9 @@
 namespace nezha {
 namespace {
 
-constexpr std::uint8_t kKindPiece = 1;
-constexpr std::uint8_t kKindAck = 2;
-constexpr std::uint8_t kFlagControl = 1;
-constexpr std::uint8_t kFlagChecked = 2;
+enum Kind : std::uint8_t { kPiece = 1, kAck, kCheckedPiece, kControl };
+
+Kind kind_of(const PieceHeader& piece) { return piece.checked ? kCheckedPiece : piece.control ? kControl : kPiece; }
 
 Status bad(const char* what) { return {Code::bad_wire, std::string("bad frame: ") + what}; }
 
@@ -21,12 +21,11 @@ Status parse_piece(std::span<const std::byte>& header, FrameRecords& out) {
   if (out.count == out.pieces.size()) return bad("too many pieces");
   PieceHeader& piece = out.pieces[out.count];
   if (header.size() < kPieceRecord) return bad("a piece record cut short");
-  const auto flags = std::to_integer<std::uint8_t>(at[1]);
-  if ((flags & ~(kFlagControl | kFlagChecked)) != 0) return bad("unknown piece flags");
-  piece.control = (flags & kFlagControl) != 0;
-  piece.checked = (flags & kFlagChecked) != 0;
+  piece.control = at[0] == std::byte{kControl};
+  piece.checked = at[0] == std::byte{kCheckedPiece};
   const std::size_t size = piece.checked ? kCheckedPieceRecord : kPieceRecord;
   if (header.size() < size) return bad("a piece record cut short");
+  piece.behind = load_le<std::uint8_t>(at + 1);
   piece.step = load_le<std::uint16_t>(at + 2);
   piece.length = load_le<std::uint32_t>(at + 4);
   piece.id = load_le<std::uint64_t>(at + 8);
@@ -37,6 +36,7 @@ Status parse_piece(std::span<const std::byte>& header, FrameRecords& out) {
   piece.crc = piece.checked ? load_le<std::uint32_t>(at + 44) : 0;
   if (piece.id == 0) return bad("a piece without id");
   if (piece.control != (piece.length == 0)) return bad("a piece of this length cannot be");
+  if (piece.behind > std::min<OpNumber>(kMostUnderWay, piece.op)) return bad("an operation ended that cannot be");
   if (piece.length > kMaxFramePayload) return bad("a piece longer than a frame may be");
   ++out.count;
   header = header.subspan(size);
@@ -46,8 +46,8 @@ Status parse_piece(std::span<const std::byte>& header, FrameRecords& out) {
 }  // namespace
 
 std::size_t encode_piece(std::byte* to, const PieceHeader& piece) {
-  to[0] = std::byte{kKindPiece};
-  to[1] = std::byte(static_cast<std::uint8_t>((piece.control ? kFlagControl : 0) | (piece.checked ? kFlagChecked : 0)));
+  to[0] = std::byte{kind_of(piece)};
+  to[1] = std::byte{piece.behind};
   store_le<std::uint16_t>(to + 2, piece.step);
   store_le<std::uint32_t>(to + 4, piece.length);
   store_le<std::uint64_t>(to + 8, piece.id);
@@ -62,7 +62,7 @@ std::size_t encode_piece(std::byte* to, const PieceHeader& piece) {
 
 std::size_t encode_ack(std::byte* to, const AckRecord& ack) {
   std::memset(to, 0, 8);
-  to[0] = std::byte{kKindAck};
+  to[0] = std::byte{kAck};
   store_le<std::uint64_t>(to + 8, ack.below);
   store_le<std::uint64_t>(to + 16, ack.bits[0]);
   store_le<std::uint64_t>(to + 24, ack.bits[1]);
@@ -75,10 +75,10 @@ Status parse_records(std::span<const std::byte> header, std::size_t payload, Fra
   std::size_t lengths = 0;
   while (!header.empty()) {
     const auto kind = std::to_integer<std::uint8_t>(header[0]);
-    if (kind == kKindPiece) {
+    if (kind == kPiece || kind == kCheckedPiece || kind == kControl) {
       if (Status status = parse_piece(header, out); !status.ok()) return status;
       lengths += out.pieces[out.count - 1].length;
-    } else if (kind == kKindAck) {
+    } else if (kind == kAck) {
       if (header.size() < kAckRecord) return bad("an ack record cut short");
       out.has_ack = true;
       out.ack.below = load_le<std::uint64_t>(header.data() + 8);

@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// The records in a frame's header, and their encoding: little endian, fixed sizes per kind, no padding left unset.
 ///
-///   piece  44 bytes  kind 1, flags (1 control, 2 crc follows), step u16, length u32, id u64, team u64, op u64, offset u64,
-///                    whole u32;
-///       or 48 bytes  and crc u32. Its payload follows the header of the frame, in the order of the records.
+///   piece  44 bytes  kind 1, behind u8, step u16, length u32, id u64, team u64, op u64, offset u64, whole u32. Its
+///   payload
+///                    follows the header of the frame, in the order of the records;
+///       or 48 bytes  kind 3: and crc u32 of the payload;
+///       or 44 bytes  kind 4: a control record, without payload.
 ///   ack    32 bytes  kind 2, 7 bytes zero, below u64 (every id below it arrived), bits 2 x u64 (id below+i arrived).
 ///
 /// Bytes from the wire are untrusted: parse_records checks kinds, sizes and the sum of lengths; what a team, an
@@ -25,7 +27,7 @@ constexpr std::size_t kPieceRecord = 44;         ///< without crc
 constexpr std::size_t kCheckedPieceRecord = 48;  ///< with crc
 constexpr std::size_t kAckRecord = 32;
 /// Goes into the lane's greeting and the team's agreement; both sides must have the same.
-constexpr std::uint32_t kWireVersion = 5;
+constexpr std::uint32_t kWireVersion = 6;
 
 struct AckRecord {
   std::uint64_t below = 0;

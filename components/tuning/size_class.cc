@@ -14,24 +14,25 @@ constexpr std::size_t kCompared = 3;
 constexpr std::size_t kAllCompared = 4;  ///< so few need no first round
 /// A shape's burst, or what queues hold, lasts for some calls; as many more of a proof are timed.
 constexpr std::size_t kFewestProof = 2, kMostProof = 8;
-constexpr std::size_t kFewestBrief = 4;  ///< no less is worth half a proof
+constexpr std::size_t kFewestBrief = 4;          ///< no less is worth half a proof
 constexpr std::uint64_t kProofTime = 4'000'000;  ///< ns of each half, where that is not too few calls or too many
 static_assert(2 * kMostProof <= SizeClass::kMostTrials);
 
 /// Where a call takes so long, in ns, trials of what cannot win cost more than they bring.
 constexpr std::uint64_t kOpening = 1'000'000;
 constexpr double kWorthTrying = 0.1;  ///< a gain that a way must be able to bring
-constexpr double kPlausible = 0.9;    ///< what takes less than that part of the least has better rails than were measured
+constexpr double kPlausible = 0.9;  ///< what takes less than that part of the least has better rails than were measured
 
 constexpr std::uint64_t kMeeting = 80'000;  ///< ns that bringing the ranks together before a trial should take
-constexpr std::uint64_t kMostDearer = 8;    ///< a way that was much slower once, disturbed perhaps, is not put off for ever
+constexpr std::uint64_t kMostDearer =
+    8;  ///< a way that was much slower once, disturbed perhaps, is not put off for ever
 
 constexpr double kFirstMargin = 0.03;
 constexpr double kMostMargin = 0.25;
 constexpr double kClearLead = 0.1;  ///< spares the slower one's proof
 
-/// Whether trials have flattered the other one at least as much as this one. Ways on all rails go alike, and one rail is
-/// flattered more than several; Open MPI's own is like none of ours.
+/// Whether trials have flattered the other one at least as much as this one. Ways on all rails go alike, and one rail
+/// is flattered more than several; Open MPI's own is like none of ours.
 bool flattered_alike(const Candidate& one, const Candidate& other) {
   const auto own = [](const Candidate& way) { return way.algorithm != AlgorithmChoice::incumbent; };
   return own(one) && own(other) && (other.one_rail || !one.one_rail);
@@ -81,11 +82,20 @@ bool SizeClass::can_win(std::size_t candidate) const {
   return handicapped(candidate, least) < (1 - kWorthTrying) * static_cast<double>(own);
 }
 
+Candidate SizeClass::best_of_ours() const {
+  if (chosen().algorithm != AlgorithmChoice::incumbent) return chosen();
+  std::size_t best = chosen_;
+  for (std::size_t i = 0; i < candidates_.size(); ++i)
+    if (i != chosen_ && (best == chosen_ || measured_[i] < measured_[best])) best = i;
+  return candidates_[best];
+}
+
 SizeClass::Group SizeClass::promising(std::span<const Candidate> ways) const {
   Group group{};
   for (std::size_t way = 0; way < std::min(ways.size(), group.size()); ++way) {
     const auto own = std::find(candidates_.begin(), candidates_.end(), ways[way]);
-    const std::uint64_t took = own == candidates_.end() ? kUnknown : measured_[static_cast<std::size_t>(own - candidates_.begin())];
+    const std::uint64_t took =
+        own == candidates_.end() ? kUnknown : measured_[static_cast<std::size_t>(own - candidates_.begin())];
     group[way] = took == kUnknown || static_cast<double>(took) < kPromising * static_cast<double>(measured_[chosen_]);
   }
   return group;
@@ -164,7 +174,8 @@ SizeClass::Group SizeClass::best(std::size_t count, double factor) const {
   return group;
 }
 
-/// The one with the smallest duration, as rated, of those that are not barred; the chosen one when nothing was measured.
+/// The one with the smallest duration, as rated, of those that are not barred; the chosen one when nothing was
+/// measured.
 std::size_t SizeClass::fastest() const {
   std::size_t found = chosen_;
   for (std::size_t i = 0; i < candidates_.size(); ++i)
@@ -213,8 +224,8 @@ void SizeClass::follow_a_clear_lead() {
   if (faster(best, kClearLead) && kMostProof * measured_[best] < kProofTime) chosen_ = best;
 }
 
-/// By how much trials have flattered one way they have flattered others: they need not each be found out. For ways on all
-/// rails that is taken on the chosen one's word, and at first only: looks find out where it was flattered alone.
+/// By how much trials have flattered one way they have flattered others: they need not each be found out. For ways on
+/// all rails that is taken on the chosen one's word, and at first only: looks find out where it was flattered alone.
 void SizeClass::take_proof(std::span<const std::uint64_t, kMostTrials> agreed) {
   const std::size_t one = round_.first();
   const std::uint64_t trial = measured_[one];
@@ -227,13 +238,14 @@ void SizeClass::take_proof(std::span<const std::uint64_t, kMostTrials> agreed) {
       measured_[i] = static_cast<std::uint64_t>(static_cast<double>(measured_[i]) * more);
 }
 
-/// Each gives proof at most once. Whoever trials may have flattered more than the chosen one does so before it: mostly it
-/// soon falls behind what they say of the chosen one; where it stays far ahead of that, the first search can do without
-/// the chosen one's proof.
+/// Each gives proof at most once. Whoever trials may have flattered more than the chosen one does so before it: mostly
+/// it soon falls behind what they say of the chosen one; where it stays far ahead of that, the first search can do
+/// without the chosen one's proof.
 void SizeClass::choose_what_is_proved() {
   std::size_t best = fastest();
   if (!faster(best, margin_)) best = chosen_;
-  const bool before = best != chosen_ && proof_[chosen_] == Proof::none && !of_one_kind(candidates_[chosen_], candidates_[best]);
+  const bool before =
+      best != chosen_ && proof_[chosen_] == Proof::none && !of_one_kind(candidates_[chosen_], candidates_[best]);
   if (before && proof_[best] != Proof::full)
     begin_proof(best);
   else if (proof_[chosen_] != Proof::full && !(before && !was_settled_ && faster(best, kClearLead)))
@@ -269,8 +281,8 @@ SizeClass::Group SizeClass::looked_at(bool all) const {
   return group;
 }
 
-/// What a look at these should cost. What was never measured counts as fast as the chosen one; where the rails' rates put it
-/// behind, as taking twice as long at least.
+/// What a look at these should cost. What was never measured counts as fast as the chosen one; where the rails' rates
+/// put it behind, as taking twice as long at least.
 std::uint64_t SizeClass::price(const Group& members) const {
   const std::uint64_t own = measured_[chosen_];
   if (own == kUnknown) return 0;
@@ -293,9 +305,7 @@ void SizeClass::begin_look() {
   if (round_.one_burst()) settle();
 }
 
-std::uint64_t SizeClass::take_level() {
-  return stage_ == Stage::settled ? level_.take() : kUnknown;
-}
+std::uint64_t SizeClass::take_level() { return stage_ == Stage::settled ? level_.take() : kUnknown; }
 
 bool SizeClass::follow(std::uint64_t level) {
   if (level == kUnknown || stage_ != Stage::settled) return false;

@@ -1,17 +1,19 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// What a team learns about one size class: rounds of trials, and a decision at the end of each.
 ///
-/// A round of trials gives each of its candidates a few calls in a row, of which the first is not timed: memory, caches and
-/// Open MPI's connections are cold then. Before the second one the ranks meet, so that it takes as long as the way does and
-/// not as long as the application keeps ranks apart; what another one takes longer than that does not count. Such trials
-/// flatter what goes well at first only, as one rail does whose shape lets a burst through, or connections whose queues are
-/// empty, and what comes first of all suffers. So the chosen one, and whoever is fastest by trials, give proof in many calls
-/// in a row, without meetings: half of them where that is enough to see that it falls behind the chosen one, and before that
-/// one whom trials may have flattered more. Which candidate a call uses depends on the number of calls alone; a decision on the durations
-/// that the ranks agreed on. So all ranks go the same way without talking.
+/// A round of trials gives each of its candidates a few calls in a row, of which the first is not timed: memory, caches
+/// and Open MPI's connections are cold then. Before the second one the ranks meet, so that it takes as long as the way
+/// does and not as long as the application keeps ranks apart; what another one takes longer than that does not count.
+/// Such trials flatter what goes well at first only, as one rail does whose shape lets a burst through, or connections
+/// whose queues are empty, and what comes first of all suffers. So the chosen one, and whoever is fastest by trials,
+/// give proof in many calls in a row, without meetings: half of them where that is enough to see that it falls behind
+/// the chosen one, and before that one whom trials may have flattered more. Which candidate a call uses depends on the
+/// number of calls alone; a decision on the durations that the ranks agreed on. So all ranks go the same way without
+/// talking.
 ///
-/// opening (where calls take long) -> first (left out where there are few) -> compared -> proof -> settled; from there now and then look -> proof. A look comes
-/// when the calls since the last one have paid for what it should cost. Not thread safe. Allocates only when made.
+/// opening (where calls take long) -> first (left out where there are few) -> compared -> proof -> settled; from there
+/// now and then look -> proof. A look comes when the calls since the last one have paid for what it should cost. Not
+/// thread safe. Allocates only when made.
 #pragma once
 
 #include <array>
@@ -51,8 +53,8 @@ class SizeClass {
     double incumbent_handicap = 1;  ///< times what the incumbent takes must be less than what others take
   };
 
-  /// The first candidate is used until something else is chosen. `tried`: what the first rounds try; nothing where all was
-  /// measured before, so that the class begins settled.
+  /// The first candidate is used until something else is chosen. `tried`: what the first rounds try; nothing where all
+  /// was measured before, so that the class begins settled.
   SizeClass(std::vector<Candidate> candidates, const Group& tried, bool learn, const Odds& odds);
 
   /// What carries the next call, and counts it.
@@ -71,8 +73,8 @@ class SizeClass {
   /// The agreed durations. True when the chosen candidate is another now.
   bool decide(std::span<const std::uint64_t, kMostTrials> agreed);
 
-  /// There is reason to look at all candidates again: as soon as a look is paid for in small part, at the latest after the
-  /// round that is under way.
+  /// There is reason to look at all candidates again: as soon as a look is paid for in small part, at the latest after
+  /// the round that is under way.
   void look_again() { looks_.ask(); }
   /// The chosen candidate's level here (usual_time.h), to be agreed on; kUnknown when there is none.
   std::uint64_t take_level();
@@ -83,13 +85,16 @@ class SizeClass {
 
   Stage stage() const { return stage_; }
   const Candidate& chosen() const { return candidates_[chosen_]; }
+  /// What is chosen, or the fastest of what is left when that is the incumbent; the incumbent where nothing is.
+  Candidate best_of_ours() const;
   std::span<const Candidate> candidates() const { return candidates_; }
   /// The first search is over, or was never needed.
   bool was_settled() const { return was_settled_; }
   /// Which of these a class beside this one should try, by what was measured here: what is not far behind the chosen
   /// one, and what was never tried.
   Group promising(std::span<const Candidate> ways) const;
-  /// What the candidate took when it was last measured, as much longer as its like took in proof; kUnknown when it was not.
+  /// What the candidate took when it was last measured, as much longer as its like took in proof; kUnknown when it was
+  /// not.
   std::uint64_t measured(std::size_t candidate) const { return measured_[candidate]; }
   std::size_t chosen_index() const { return chosen_; }
   std::uint64_t calls() const { return calls_; }
@@ -131,8 +136,8 @@ class SizeClass {
   Stage stage_;
   std::size_t chosen_ = 0;
   std::uint64_t calls_ = 0;
-  std::size_t carrier_ = 0;           ///< of the latest call
-  std::uint64_t carries_since_ = 0;   ///< calls before those in a row that it carried
+  std::size_t carrier_ = 0;          ///< of the latest call
+  std::uint64_t carries_since_ = 0;  ///< calls before those in a row that it carried
   std::array<std::uint64_t, kMostRails> carried_{};
 
   Round round_;
@@ -141,8 +146,8 @@ class SizeClass {
   bool was_settled_;
 
   Looks looks_;
-  double margin_;         ///< by how much another must be faster
-  UsualTime level_;       ///< of the chosen one
+  double margin_;    ///< by how much another must be faster
+  UsualTime level_;  ///< of the chosen one
 };
 
 const char* name_of(SizeClass::Stage stage);

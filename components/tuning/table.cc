@@ -16,13 +16,13 @@ enum Flag : std::size_t { kCalm, kIncumbentAllowed, kFlags };
 /// An agreement costs about 100 us, so it may come once in so many calls, or once in so many bytes.
 constexpr std::uint64_t kFirstInterval = 256;
 constexpr std::uint64_t kMostInterval = 8192;
-constexpr std::uint64_t kApart = 2;  ///< times another rank's duration: the application keeps them apart
+constexpr std::uint64_t kApart = 2;         ///< times another rank's duration: the application keeps them apart
 constexpr std::size_t kWeighty = 8 * 1024;  ///< bytes that weigh as much as a call
 /// From here on time goes with bytes, and is put in proportion to the smallest vector of the class.
 constexpr std::size_t kProportional = 32 * 1024;
 
-/// Durations of trials count as their mean over the ranks, which have met: the last one to come into a call finds what it
-/// needs and is done first, the first one waits for all, and neither tells how good the way is.
+/// Durations of trials count as their mean over the ranks, which have met: the last one to come into a call finds what
+/// it needs and is done first, the first one waits for all, and neither tells how good the way is.
 std::uint64_t summand(std::uint64_t duration) {
   return duration == SizeClass::kUnknown ? 0 : std::max<std::uint64_t>(duration, 1);
 }
@@ -31,8 +31,8 @@ std::uint64_t mean(std::uint64_t sum, int ranks) {
   return sum == 0 ? SizeClass::kUnknown : sum / static_cast<std::uint64_t>(ranks);
 }
 
-/// Nobody has met in a proof: the least and the most (the least complement is the most's) say whether the ranks came apart,
-/// which would be the application's time.
+/// Nobody has met in a proof: the least and the most (the least complement is the most's) say whether the ranks came
+/// apart, which would be the application's time.
 std::uint64_t complement(std::uint64_t duration) {
   return duration == SizeClass::kUnknown ? SizeClass::kUnknown : ~duration;
 }
@@ -79,8 +79,8 @@ void Table::begin_with_neighbours(std::size_t index, std::vector<Candidate>& way
   }
 }
 
-/// What is far behind at half and at twice the size need not be tried at once. The first look, which is at all, puts it right
-/// where that was wrong.
+/// What is far behind at half and at twice the size need not be tried at once. The first look, which is at all, puts it
+/// right where that was wrong.
 SizeClass::Group Table::promising(std::size_t index, std::span<const Candidate> ways) const {
   SizeClass::Group group{};
   for (const std::size_t neighbour : {index - 1, index + 1}) {
@@ -198,8 +198,8 @@ bool Table::agreed() {
 
 std::string Table::story() const {
   const SizeClass& one = *classes_[over_class_];
-  std::string text = "from " + size_text(static_cast<long long>(std::size_t{1} << over_class_)) + " bytes: " +
-                     text_of(one.chosen(), rails_) + (changed_ ? ", a new choice" : ", kept") +
+  std::string text = "from " + size_text(static_cast<long long>(std::size_t{1} << over_class_)) +
+                     " bytes: " + text_of(one.chosen(), rails_) + (changed_ ? ", a new choice" : ", kept") +
                      (one.stage() == SizeClass::Stage::settled
                           ? ", found after " + std::to_string(one.found_after()) + ", settled after "
                           : " after ") +
@@ -222,13 +222,22 @@ Candidate Table::next(std::size_t bytes, std::size_t element) {
   return current_->next();
 }
 
+Candidate Table::next_untimed(std::size_t bytes, std::size_t element) const {
+  if (terms_.plan.leaves(bytes, element)) return {};
+  const SizeClass* known = chooses() ? classes_[size_class_of(bytes)].get() : nullptr;
+  const Candidate way = known != nullptr ? known->best_of_ours() : Candidate{};
+  return way.algorithm != AlgorithmChoice::incumbent ? way
+                                                     : Candidate{terms_.plan.choose(bytes, element, terms_.ranks)};
+}
+
 void Table::took(Nanoseconds duration, std::span<const std::uint64_t> carried) {
   if (current_ == nullptr) return;
   current_->carry(carried);
   auto time = static_cast<std::uint64_t>(std::max<Nanoseconds>(duration, 0));
   if (current_bytes_ >= kProportional)
-    time = static_cast<std::uint64_t>(static_cast<double>(time) * static_cast<double>(std::size_t{1} << current_class_) /
-                                      static_cast<double>(current_bytes_));
+    time =
+        static_cast<std::uint64_t>(static_cast<double>(time) * static_cast<double>(std::size_t{1} << current_class_) /
+                                   static_cast<double>(current_bytes_));
   current_->took(time);
   current_ = nullptr;
 }

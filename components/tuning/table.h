@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// What a team knows of each size class, and which candidate carries its next call.
 ///
-/// Every rank of the team has a table, and all go through the same states: what they depend on is the terms that the team
-/// agreed on, the sequence of its calls, and words that the engine combines over the ranks (inside a call) when
+/// Every rank of the team has a table, and all go through the same states: what they depend on is the terms that the
+/// team agreed on, the sequence of its calls, and words that the engine combines over the ranks (inside a call) when
 /// agreement_due() says so. Guarded by the engine's lock.
 #pragma once
 
@@ -30,8 +30,8 @@ class Table {
   /// Forgets what there was: the team has agreed on these terms.
   void begin(const Terms& terms);
 
-  /// After begin() and before any call: what is known beforehand, kRows words in the form of rows.h, alike on all ranks.
-  /// These classes begin settled; without learning they stay as they are.
+  /// After begin() and before any call: what is known beforehand, kRows words in the form of rows.h, alike on all
+  /// ranks. These classes begin settled; without learning they stay as they are.
   struct Recalled {
     std::size_t classes = 0;
     std::size_t left_out = 0;  ///< classes whose way is not possible for such vectors or under these terms
@@ -44,8 +44,8 @@ class Table {
 
   // ---- agreements: at the start of a call, on all ranks alike
   /// One is due before a call of `bytes` bytes in elements of `element`. To be asked again after each. Also before each
-  /// trial: the operation that combines the words brings the ranks together, so that how long the trial takes is not the
-  /// imbalance of the application.
+  /// trial: the operation that combines the words brings the ranks together, so that how long the trial takes is not
+  /// the imbalance of the application.
   bool agreement_due(std::size_t bytes, std::size_t element);
   /// This rank's words; each to be replaced by the sum of all ranks' words when adds() says so, else by the smallest.
   std::span<std::uint64_t, kWords> words();
@@ -58,6 +58,9 @@ class Table {
   // ---- calls
   /// What carries this call. Its took() may be left out when nobody measured it. `carried`: bytes by rail.
   Candidate next(std::size_t bytes, std::size_t element);
+  /// The same for a call that nobody can time, since others are under way beside it. Never the incumbent for what
+  /// learning found, since it was not measured like that.
+  Candidate next_untimed(std::size_t bytes, std::size_t element) const;
   /// True when took() is of use for the call that next() was last asked for.
   bool measures() const { return current_ != nullptr; }
   void took(Nanoseconds duration, std::span<const std::uint64_t> carried = {});
@@ -97,12 +100,12 @@ class Table {
   std::array<std::uint64_t, kWords> words_{};
   enum class About : std::uint8_t { levels, trials, proof, meeting };
   About about_ = About::levels;
-  bool met_ = false;              ///< the ranks have just come together
-  SizeClass* over_ = nullptr;     ///< whose round is over
+  bool met_ = false;           ///< the ranks have just come together
+  SizeClass* over_ = nullptr;  ///< whose round is over
   std::size_t over_class_ = 0;
-  bool changed_ = false;          ///< the latest decision was for another candidate
-  std::uint64_t weight_ = 0;      ///< of the calls since the last agreement on levels
-  std::uint64_t interval_ = 0;    ///< at which weight the next is due
+  bool changed_ = false;        ///< the latest decision was for another candidate
+  std::uint64_t weight_ = 0;    ///< of the calls since the last agreement on levels
+  std::uint64_t interval_ = 0;  ///< at which weight the next is due
   bool asks_ = false;
   bool bars_ = false;
 };

@@ -4,7 +4,8 @@
 /// piece is told of twice.
 ///
 /// The input is a list of steps: a byte (bit 0: the lane; bits 1-2: 0 a frame begins and ends, 1 it begins, 2 it ends,
-/// 3 the operation's number goes up), and for a frame a byte with the size of its records in units of 4 bytes and the records.
+/// 3 the operation's number goes up), and for a frame a byte with the size of its records in units of 4 bytes and the
+/// records.
 #include <array>
 #include <cstdint>
 #include <cstdio>
@@ -59,14 +60,15 @@ struct DeafLane final : Lane {
 };
 
 /// Team 1 has begun operation `begun`; it is picky about offsets as an algorithm is.
-struct Receiver final : PieceReceiver {
+struct Receiver final : PieceReceiver, OperationNews, LaneNews {
   Placement place(Trunk&, const PieceHeader& piece) override {
     if (piece.team != 1 || piece.op > begun) return {PlaceKind::early};
     if (piece.op < begun) return {PlaceKind::bin};
     if (piece.length > kMemory || piece.offset > kMemory - piece.length) return {PlaceKind::bad};
     if (piece.step == 1) return {PlaceKind::scratch};
-    return {PlaceKind::direct, memory.data() + 64 + piece.offset};
+    return {PlaceKind::direct, memory.data() + 64 + piece.offset, piece.step == 2};
   }
+  void arriving(Trunk&, const PieceHeader&) override {}
   bool arrived(Trunk&, const PieceHeader& piece, const std::byte* data) override {
     REQUIRE(told.insert(piece.id).second);
     std::uint8_t sum = 0;  // reads all of it
@@ -74,7 +76,9 @@ struct Receiver final : PieceReceiver {
     return sum != 77;
   }
   bool has_begun(TeamId team, OpNumber op) override { return team == 1 && op <= begun; }
-  void peer_began(Trunk&, TeamId, OpNumber) override {}
+  void peer_at(Trunk&, TeamId, OpNumber begun, OpNumber ended) override {
+    REQUIRE(ended <= begun && (ended == 0 || begun - ended <= kMostUnderWay));
+  }
   void team_failed(TeamId, const Failure& failure) override { REQUIRE(failure.why <= Failure::Why::gone); }
   void peer_rail(Trunk&, const RailNotice& notice, std::uint64_t) override {
     REQUIRE(notice.rail < kMaxRails && notice.port != 0);
@@ -90,7 +94,7 @@ struct Receiver final : PieceReceiver {
 
 class Driver {
  public:
-  Driver() : trunk_(2, options(), receiver_, clock_, log_) {
+  Driver() : trunk_(2, options(), {receiver_, receiver_, receiver_}, clock_, log_) {
     for (std::uint8_t i = 0; i < 2; ++i) {
       trunk_.add_lane(i, i, loads_[i]);
       raise(i);
@@ -109,7 +113,8 @@ class Driver {
       input = input.subspan(1);
       const std::size_t lane = what & 1;
       if ((what >> 1 & 3) == 3) {
-        trunk_.op_begun(1, ++receiver_.begun);
+        ++receiver_.begun;
+        trunk_.op_begun(1, receiver_.begun, receiver_.begun - 1);
       } else if ((what >> 1 & 3) == 2) {
         end(lane);
       } else {

@@ -10,7 +10,7 @@ namespace nezha::test {
 namespace {
 
 constexpr Nanoseconds kIncumbentTime = 5 * kMillisecond;  ///< at most
-constexpr std::size_t kWatched = 24;  ///< results that are looked at again later
+constexpr std::size_t kWatched = 24;                      ///< results that are looked at again later
 constexpr std::byte kScribble{0xa5};
 
 bool member(const TeamSpec& team, int rank) {
@@ -33,7 +33,7 @@ void Caller::next_call() {
     if (team.thread != thread_ || !member(team, process_.rank())) continue;
     if (!world_.declined(call().team) && failed_.count(call().team) == 0) break;
   }
-  state_ = at_ == program.calls.size() ? State::done : State::thinking;
+  state_ = at_ != program.calls.size() ? State::thinking : pending_.empty() ? State::done : State::draining;
   if (done()) world_.caller_done();
 }
 
@@ -44,26 +44,31 @@ void Caller::think(Nanoseconds time) {
 }
 
 bool Caller::advance() {
+  const bool ended = poll_pending();
   switch (state_) {
     case State::thinking:
-      if (world_.network().now() < until_) return false;
+      if (world_.network().now() < until_) return ended;
       if (process_.team(call().team) == nullptr) process_.create_team(call().team);
       if (process_.team(call().team)->state() == NEZHA_TEAM_WIRING)
         vote();
       else
-        start();
+        return start() || ended;
       return true;
     case State::agreeing:
     case State::operating:
-      if (!process_.team(call().team)->finished()) return false;
+      if (!process_.team(call().team)->finished(number_)) return ended;
       operation_over();
       return true;
     case State::incumbent:
-      if (world_.network().now() < until_) return false;
+      if (world_.network().now() < until_) return ended;
       finish();
       return true;
+    case State::draining:
+      if (at_ < world_.program().calls.size() ? has_pending(call().team) : !pending_.empty()) return ended;
+      go_on();
+      return true;
     default:
-      return false;
+      return ended;
   }
 }
 
@@ -94,22 +99,34 @@ void Caller::give_up_team() {
   process_.wake();
 }
 
-void Caller::start() {
+/// False: it has to wait until earlier ones have ended.
+bool Caller::start() {
   Team& team = *process_.team(call().team);
-  if (!team.error().empty()) return fail_call();  // as the engine does: at once
-  if (team.table().agreement_due(call().bytes(), call().element)) return agree();
+  began_ = world_.network().now();
+  if (!team.error().empty()) return fail_call(), true;  // as the engine does: at once
+  if (!team.operations().room()) return false;
+  if (!call().nonblocking && team.table().agreement_due(call().bytes(), call().element)) return agree(), true;
   const auto& members = world_.program().teams[call().team].members;
   const auto rank = std::find(members.begin(), members.end(), process_.rank()) - members.begin();
-  send_ = contribution(call(), static_cast<int>(rank));
-  if (!call().in_place) given_ = send_;
-  recv_.assign(call().in_place ? 0 : call().bytes(), kScribble);
-  const Candidate way = team.table().next(call().bytes(), call().element);
+  vectors_ = {};
+  vectors_.send = contribution(call(), static_cast<int>(rank));
+  if (!call().in_place) vectors_.given = vectors_.send;
+  vectors_.recv.assign(call().in_place ? 0 : call().bytes(), kScribble);
+  const Candidate way = call().nonblocking ? team.table().next_untimed(call().bytes(), call().element)
+                                           : team.table().next(call().bytes(), call().element);
   algorithm_ = way.algorithm;
-  began_ = world_.network().now();
-  if (algorithm_ == AlgorithmChoice::incumbent) return leave_to_incumbent();
+  if (algorithm_ == AlgorithmChoice::incumbent)
+    leave_to_incumbent();
+  else
+    begin_operation(way);
+  return true;
+}
+
+void Caller::begin_operation(const Candidate& way) {
+  Team& team = *process_.team(call().team);
   Call what;
-  what.send = send_.data();
-  what.recv = call().in_place ? send_.data() : recv_.data();
+  what.send = vectors_.send.data();
+  what.recv = call().in_place ? vectors_.send.data() : vectors_.recv.data();
   what.count = call().count;
   what.element = call().element;
   what.one_rail = way.one_rail;
@@ -119,7 +136,41 @@ void Caller::start() {
   state_ = State::operating;
   world_.call_begun(at_);
   process_.operation_begins();
-  process_.core().start(team, what, algorithm_);
+  number_ = process_.core().start(team, what, algorithm_);
+  if (!call().nonblocking) return;
+  pending_.push_back({at_, number_, algorithm_, began_, std::move(vectors_)});
+  ++at_;
+  next_call();
+}
+
+/// Looks whether calls that do not block have ended.
+bool Caller::poll_pending() {
+  bool any = false;
+  for (std::size_t i = 0; i < pending_.size();) {
+    if (!process_.team(call_of(pending_[i]).team)->finished(pending_[i].number)) {
+      ++i;
+      continue;
+    }
+    Pending pending = std::move(pending_[i]);
+    pending_.erase(pending_.begin() + static_cast<std::ptrdiff_t>(i));
+    end_pending(pending);
+    any = true;
+  }
+  return any;
+}
+
+void Caller::end_pending(Pending& pending) {
+  const Team& team = *process_.team(call_of(pending).team);
+  process_.operation_ends();
+  if (team.error().empty()) return end_call(pending.at, pending.algorithm, pending.vectors);
+  leave_memory(pending.vectors);
+  world_.call_failed(pending.at, team.error(), pending.began);
+}
+
+const CallSpec& Caller::call_of(const Pending& pending) const { return world_.program().calls[pending.at]; }
+
+bool Caller::has_pending(std::size_t team) const {
+  return std::any_of(pending_.begin(), pending_.end(), [&](const Pending& each) { return call_of(each).team == team; });
 }
 
 void Caller::operation_over() {
@@ -128,12 +179,13 @@ void Caller::operation_over() {
   if (!team.error().empty()) return fail_call();
   if (state_ == State::operating) return finish();
   team.table().agreed();
-  start();
+  think(0);
 }
 
 /// The team has failed, and with it all its calls.
 void Caller::fail_call() {
-  if (state_ == State::operating) leave_memory();
+  poll_pending();
+  if (state_ == State::operating) leave_memory(vectors_);
   world_.call_failed(at_, process_.team(call().team)->error(), began_);
   process_.destroy_team(call().team);
   failed_.insert(call().team);
@@ -146,12 +198,12 @@ void Caller::agree() {
   state_ = State::agreeing;
   began_ = world_.network().now();
   process_.operation_begins();
-  process_.core().start(team, team.agreement(), team.agreement_algorithm());
+  number_ = process_.core().start(team, team.agreement(), team.agreement_algorithm());
 }
 
 /// Somebody else's allreduce: it takes its time and is right.
 void Caller::leave_to_incumbent() {
-  (call().in_place ? send_ : recv_) = world_.expected(at_, algorithm_);
+  (call().in_place ? vectors_.send : vectors_.recv) = world_.expected(at_, algorithm_);
   state_ = State::incumbent;
   process_.core().leave_to_incumbent(*process_.team(call().team), call().bytes());
   const Nanoseconds time = world_.setting().random.between(0, kIncumbentTime);
@@ -160,16 +212,29 @@ void Caller::leave_to_incumbent() {
 }
 
 void Caller::finish() {
-  process_.team(call().team)->table().took(world_.network().now() - began_);
-  check(call().in_place ? send_ : recv_, world_.expected(at_, algorithm_), "the result");
-  if (!call().in_place) check(send_, given_, "the source after the call");
+  if (!call().nonblocking) process_.team(call().team)->table().took(world_.network().now() - began_);
+  end_call(at_, algorithm_, vectors_);
+  state_ = State::draining;
+  if (!call().last || !has_pending(call().team)) go_on();
+}
+
+void Caller::end_call(std::size_t at, AlgorithmChoice algorithm, Vectors& vectors) {
+  const bool in_place = world_.program().calls[at].in_place;
+  check(in_place ? vectors.send : vectors.recv, world_.expected(at, algorithm), "the result");
+  if (!in_place) check(vectors.send, vectors.given, "the source after the call");
   check_watched();
-  leave_memory();
-  if (call().last) process_.destroy_team(call().team);
-  world_.call_done(at_, algorithm_);
-  ++at_;
+  leave_memory(vectors);
+  world_.call_done(at, algorithm);
+}
+
+/// To the next call.
+void Caller::go_on() {
+  if (at_ < world_.program().calls.size()) {
+    if (call().last) process_.destroy_team(call().team);
+    ++at_;
+  }
   next_call();
-  if (done()) return;
+  if (state_ != State::thinking) return;
   Setting& setting = world_.setting();
   const bool thinks = setting.thinker < 0 || setting.thinker == process_.rank();
   const Nanoseconds longest = thinks ? setting.longest_thought : 0;
@@ -178,13 +243,13 @@ void Caller::finish() {
 }
 
 /// From here on the memory is the application's. Either it changes it at once, or it finds it as it was left.
-void Caller::leave_memory() {
+void Caller::leave_memory(Vectors& vectors) {
   if (world_.setting().random.chance(0.7)) {
-    std::fill(send_.begin(), send_.end(), kScribble);
-    std::fill(recv_.begin(), recv_.end(), kScribble);
+    std::fill(vectors.send.begin(), vectors.send.end(), kScribble);
+    std::fill(vectors.recv.begin(), vectors.recv.end(), kScribble);
   }
-  keep_watch(std::move(send_));
-  keep_watch(std::move(recv_));
+  keep_watch(std::move(vectors.send));
+  keep_watch(std::move(vectors.recv));
 }
 
 void Caller::check_watched() {
@@ -201,14 +266,17 @@ void Caller::keep_watch(Bytes memory) {
 void Caller::check(const Bytes& got, const Bytes& wanted, const char* what) {
   if (got.size() == wanted.size() && std::memcmp(got.data(), wanted.data(), got.size()) == 0) return;
   const auto differs = std::mismatch(got.begin(), got.end(), wanted.begin());
-  world_.fail(std::string(what) + " is wrong from byte " + std::to_string(differs.first - got.begin()) + " on; " + text());
+  world_.fail(std::string(what) + " is wrong from byte " + std::to_string(differs.first - got.begin()) + " on; " +
+              text());
 }
 
 std::string Caller::text() const {
   std::string out = "rank " + std::to_string(process_.rank()) + " thread " + std::to_string(thread_);
-  if (state_ == State::done) return out + " is done";
+  for (const Pending& each : pending_) out += " has call " + std::to_string(each.at) + " under way,";
+  if (at_ == world_.program().calls.size()) return out + (done() ? " is done" : " has no other");
   const TeamSpec& team = world_.program().teams[call().team];
-  constexpr const char* kStates[] = {"thinks before", "votes before", "agrees before", "is in", "leaves"};
+  constexpr const char* kStates[] = {"thinks before", "votes before", "agrees before",
+                                     "is in",         "leaves",       "waits behind"};
   return out + " " + kStates[static_cast<int>(state_)] + " call " + std::to_string(at_) + " on " + team.name + " of " +
          std::to_string(team.members.size()) + ": " + std::to_string(call().count) + " x " +
          std::to_string(call().element) + " bytes" + (call().in_place ? " in place" : "") + ", algorithm " +

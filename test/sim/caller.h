@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-/// One thread of a simulated process: goes through its calls, and checks each result and what happens to its memory.
+/// One thread of a simulated process: goes through its calls, and checks each result and what happens to its memory. Of
+/// those that do not block many are under way at once.
 #pragma once
 
 #include <cstddef>
@@ -8,6 +9,7 @@
 #include <vector>
 
 #include "program.h"
+#include "tuning/candidate.h"
 #include "util/clock.h"
 
 namespace nezha::test {
@@ -32,7 +34,18 @@ class Caller {
   void check_watched();
 
  private:
-  enum class State { thinking, voting, agreeing, operating, incumbent, done };
+  enum class State { thinking, voting, agreeing, operating, incumbent, draining, done };
+  struct Vectors {
+    Bytes send, recv, given;  ///< `given`: what send was, unless in place
+  };
+  /// A call that does not block, under way.
+  struct Pending {
+    std::size_t at;
+    OpNumber number;
+    AlgorithmChoice algorithm;
+    Nanoseconds began;
+    Vectors vectors;
+  };
   /// Memory that was the caller's again at the end of a call: nobody may write there any more.
   struct Returned {
     Bytes memory, then;
@@ -42,13 +55,20 @@ class Caller {
   void next_call();
   void think(Nanoseconds time);
   void vote();
-  void start();
+  bool start();
   void agree();
+  void begin_operation(const Candidate& way);
+  bool poll_pending();
+  void end_pending(Pending& pending);
+  bool has_pending(std::size_t team) const;
+  const CallSpec& call_of(const Pending& pending) const;
+  void end_call(std::size_t at, AlgorithmChoice algorithm, Vectors& vectors);
+  void go_on();
   void leave_to_incumbent();
   void finish();
   void operation_over();
   void fail_call();
-  void leave_memory();
+  void leave_memory(Vectors& vectors);
   void check(const Bytes& got, const Bytes& wanted, const char* what);
   void keep_watch(Bytes memory);
 
@@ -56,11 +76,13 @@ class Caller {
   Process& process_;
   const int thread_;
   State state_ = State::thinking;
-  std::size_t at_ = 0;          ///< of the program's calls
-  Nanoseconds until_ = 0;       ///< end of the time of thinking, or of the incumbent's
+  std::size_t at_ = 0;     ///< of the program's calls
+  Nanoseconds until_ = 0;  ///< end of the time of thinking, or of the incumbent's
   Nanoseconds began_ = 0;
-  Bytes send_, recv_, given_;   ///< `given_`: what send_ was, unless in place
+  Vectors vectors_;
+  OpNumber number_ = 0;  ///< of the operation that is waited for
   AlgorithmChoice algorithm_ = AlgorithmChoice::automatic;
+  std::vector<Pending> pending_;
   std::vector<Returned> watched_;
   std::set<std::size_t> failed_;  ///< teams that failed here
 };

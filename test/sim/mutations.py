@@ -32,10 +32,12 @@ MUTATIONS = [
         ("if (piece.flow == &flow && !keep_source(piece)) return false;", "if (piece.flow == &flow) acknowledged(piece);")]),
     ("any later value acknowledges all of an operation", TRUNK + "trunk_ack.cc", [
         ("if (piece.header.offset < offset + size && offset < piece.header.offset + piece.header.length) ", "")]),
-    ("who has begun an operation is taken to have ended it", TRUNK + "trunk_ack.cc", [
-        ("piece.header.op < op) acknowledged(piece);", "piece.header.op <= op) acknowledged(piece);")]),
+    ("who has begun an operation is taken to have ended it", "components/engine/operations.cc", [
+        ("peer_ended(team_, ended);", "peer_ended(team_, begun);")]),
+    ("who has begun an operation is taken to have ended the one before", "components/engine/operations.cc", [
+        ("while (ended_ < begun_ && slot_of(ended_ + 1).operation == nullptr) ++ended_;", "ended_ = begun_ - 1;")]),
     ("who has begun an operation is taken to have ended those of other teams", TRUNK + "trunk_ack.cc", [
-        ("piece.header.team == team && piece.header.op < op", "piece.header.op < op")]),
+        ("piece.header.team == team && piece.header.op <= op", "piece.header.op <= op")]),
     ("what is later overwritten is not superseded", "components/alg/ring.cc", [
         ("    team().superseded(team().next(), piece.offset, piece.length);\n", "")]),
     ("what halving later overwrites is not superseded", "components/alg/halving.cc", [

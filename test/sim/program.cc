@@ -19,14 +19,14 @@ struct Kind {
   std::size_t element;
 };
 constexpr Kind kKinds[] = {
-    {NEZHA_FLOAT, NEZHA_SUM, 4},  {NEZHA_FLOAT, NEZHA_SUM, 4},   {NEZHA_DOUBLE, NEZHA_SUM, 8},
-    {NEZHA_FLOAT, NEZHA_PROD, 4}, {NEZHA_DOUBLE, NEZHA_MAX, 8},  {NEZHA_FLOAT, NEZHA_MIN, 4},
-    {NEZHA_INT32, NEZHA_SUM, 4},  {NEZHA_INT64, NEZHA_PROD, 8},  {NEZHA_UINT8, NEZHA_BXOR, 1},
+    {NEZHA_FLOAT, NEZHA_SUM, 4},  {NEZHA_FLOAT, NEZHA_SUM, 4},          {NEZHA_DOUBLE, NEZHA_SUM, 8},
+    {NEZHA_FLOAT, NEZHA_PROD, 4}, {NEZHA_DOUBLE, NEZHA_MAX, 8},         {NEZHA_FLOAT, NEZHA_MIN, 4},
+    {NEZHA_INT32, NEZHA_SUM, 4},  {NEZHA_INT64, NEZHA_PROD, 8},         {NEZHA_UINT8, NEZHA_BXOR, 1},
     {NEZHA_INT16, NEZHA_MAX, 2},  {NEZHA_COMPLEX_FLOAT, NEZHA_PROD, 8}, {NEZHA_TYPE_OTHER, NEZHA_OP_OTHER, 12},
 };
 
-/// inout[i] = in[i] op inout[i] over bytes: wraps, is associative and commutative, depends on the place in the vector, and
-/// cannot be mistaken for another.
+/// inout[i] = in[i] op inout[i] over bytes: wraps, is associative and commutative, depends on the place in the vector,
+/// and cannot be mistaken for another.
 void host_reduce(void*, void* reduce_ctx, const void* in, void* inout, std::size_t first, std::size_t count) {
   const std::size_t element = *static_cast<const std::size_t*>(reduce_ctx);
   const std::size_t bytes = count * element, begin = first * element;
@@ -35,8 +35,8 @@ void host_reduce(void*, void* reduce_ctx, const void* in, void* inout, std::size
   for (std::size_t i = 0; i < bytes; ++i) to[i] = static_cast<std::uint8_t>(from[i] + to[i] + 7 * (begin + i));
 }
 
-/// Bytes after which a vector repeats itself, since to draw all of them takes longer than to add them up: eight times a prime
-/// number, so that no chunk or block looks like its neighbour.
+/// Bytes after which a vector repeats itself, since to draw all of them takes longer than to add them up: eight times a
+/// prime number, so that no chunk or block looks like its neighbour.
 constexpr std::size_t kDrawn = 8 * 1021;
 
 /// Fills what follows the first `drawn` bytes by repeating them.
@@ -51,7 +51,8 @@ void fill_floats(std::span<std::byte> bytes, bool hostile, SimRandom& random) {
   for (std::size_t at = 0; at < bytes.size(); at += sizeof(T)) {
     const std::uint64_t draw = random.next();
     T value = static_cast<T>(static_cast<std::int64_t>(draw % 17) - 8);
-    if (hostile) value = static_cast<T>(kHostile[draw % kHostile.size()] * (1 + static_cast<double>(draw >> 32) * 0x1p-32));
+    if (hostile)
+      value = static_cast<T>(kHostile[draw % kHostile.size()] * (1 + static_cast<double>(draw >> 32) * 0x1p-32));
     std::memcpy(bytes.data() + at, &value, sizeof(T));
   }
 }
@@ -75,6 +76,7 @@ CallSpec draw_call(std::size_t team, const ProgramShape& shape, SimRandom& rando
   call.in_place = random.chance(0.5);
   call.hostile = random.chance(0.7);
   call.seed = random.next();
+  call.nonblocking = random.chance(shape.nonblocking);
   return call;
 }
 
@@ -173,11 +175,13 @@ Program::Program(const ProgramShape& shape, SimRandom& random) {
       CallSpec again = calls[like % kDifferent];
       again.team = open[which];
       again.seed = calls.back().seed;
+      again.nonblocking = calls.back().nonblocking;
       again.last = false;
       calls.back() = again;
     }
     if (open.size() > 1 && random.chance(0.05)) {
       calls.back().last = true;
+      calls.back().nonblocking = false;
       open.erase(open.begin() + static_cast<std::ptrdiff_t>(which));
     }
   }

@@ -29,8 +29,9 @@ struct CallSpec {
   nezha_type_t type = NEZHA_FLOAT;
   nezha_op_t op = NEZHA_SUM;
   bool in_place = false;
-  bool hostile = false;  ///< floats whose sums depend on the order; else all values are exact
-  bool last = false;     ///< the team is given up behind it
+  bool hostile = false;      ///< floats whose sums depend on the order; else all values are exact
+  bool last = false;         ///< the team is given up behind it
+  bool nonblocking = false;  ///< the thread goes on with its next call at once
   std::uint64_t seed = 0;
 
   std::size_t bytes() const { return count * element; }
@@ -42,6 +43,7 @@ struct ProgramShape {
   int threads = 1;
   std::size_t calls = 30;
   std::size_t largest = 256 * 1024;  ///< bytes of a vector
+  double nonblocking = 0;            ///< that part of the calls
   bool repeats = false;              ///< calls are like earlier ones, as in a loop: tables then learn
 };
 

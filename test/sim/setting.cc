@@ -33,7 +33,8 @@ std::size_t draw_size(SimRandom& random, std::size_t low, std::size_t high) {
 
 /// Small ones are used up often; whole powers of two often to the last byte.
 std::size_t draw_window(SimRandom& random) {
-  const std::size_t window = random.chance(0.5) ? draw_size(random, 1024, 16 * 1024) : draw_size(random, 16 * 1024, 256 * 1024);
+  const std::size_t window =
+      random.chance(0.5) ? draw_size(random, 1024, 16 * 1024) : draw_size(random, 16 * 1024, 256 * 1024);
   return random.chance(0.5) ? std::bit_floor(window) : window;
 }
 
@@ -45,6 +46,7 @@ Setting::Setting(std::uint64_t seed_, std::size_t calls) : seed(seed_), random(s
   shape.calls = calls;
   shape.repeats = random.chance(0.3);
   if (shape.repeats) shape.calls *= 3;
+  shape.nonblocking = random.chance(0.4) ? 0 : random.chance(0.2) ? 0.97 : 0.5;
   if (random.chance(0.1)) shape.largest = 1024 * 1024;
   draw_network();
   draw_lateness();
@@ -110,9 +112,9 @@ bool Setting::may_decline() const {
 }
 
 void Setting::draw_config() {
-  constexpr AlgorithmChoice kChoices[] = {AlgorithmChoice::automatic, AlgorithmChoice::ring, AlgorithmChoice::mesh,
-                                          AlgorithmChoice::single_step, AlgorithmChoice::doubling,
-                                          AlgorithmChoice::halving};
+  constexpr AlgorithmChoice kChoices[] = {AlgorithmChoice::automatic, AlgorithmChoice::ring,
+                                          AlgorithmChoice::mesh,      AlgorithmChoice::single_step,
+                                          AlgorithmChoice::doubling,  AlgorithmChoice::halving};
   config.algorithm = kChoices[random.below(std::size(kChoices))];
   config.reproducible = random.chance(0.3);
   config.learn = random.chance(0.5);
@@ -123,8 +125,7 @@ void Setting::draw_config() {
   config.threshold = 0;
   config.timeout = 30;
   config.connect_timeout = random.chance(0.5) ? 20 : 8;
-  for (int rank = 0; rank < shape.ranks; ++rank)
-    windows.push_back(draw_window(random));
+  for (int rank = 0; rank < shape.ranks; ++rank) windows.push_back(draw_window(random));
   longest_thought = random.chance(0.3) ? 0 : draw_time(random, 10 * kMicrosecond, 100 * kMillisecond);
 }
 
@@ -162,9 +163,9 @@ void Setting::draw_rails() {
   if (source.chance(0.4)) rails = static_cast<RailSet>(1 + source.below((std::uint64_t{1} << ports[0].size()) - 1));
 }
 
-/// Sometimes many threads, each with rings that expect too little to say by themselves that they have begun. One rank comes
-/// late to all of them: together they use up its window before any of them is sent whole, and only its answers help. From
-/// a source of their own too.
+/// Sometimes many threads, each with rings that expect too little to say by themselves that they have begun. One rank
+/// comes late to all of them: together they use up its window before any of them is sent whole, and only its answers
+/// help. From a source of their own too.
 void Setting::draw_crowd() {
   SimRandom source(seed ^ 0x63726f7764);
   if (shape.ranks == 2 || !source.chance(0.1)) return;
@@ -188,9 +189,9 @@ void Setting::draw_operations() {
 std::string Setting::text() const {
   return std::to_string(shape.ranks) + " ranks, " + std::to_string(shape.threads) + " threads, " +
          std::to_string(ports[0].size()) + " rails on rank 0, algorithm " +
-         std::to_string(static_cast<int>(config.algorithm)) + ", rails " + std::to_string(rails) + ", chunk " + std::to_string(config.chunk) +
-         ", window of rank 0 " + std::to_string(windows[0]) + ", send buffer " + std::to_string(network.send_buffer) +
-         ", faults every " + std::to_string(faults.outage / kMicrosecond) + "/" +
+         std::to_string(static_cast<int>(config.algorithm)) + ", rails " + std::to_string(rails) + ", chunk " +
+         std::to_string(config.chunk) + ", window of rank 0 " + std::to_string(windows[0]) + ", send buffer " +
+         std::to_string(network.send_buffer) + ", faults every " + std::to_string(faults.outage / kMicrosecond) + "/" +
          std::to_string(faults.break_lane / kMicrosecond) + "/" + std::to_string(faults.rate / kMicrosecond) + "/" +
          std::to_string(faults.pause / kMicrosecond) + "/" + std::to_string(faults.isolation / kMicrosecond) + "/" +
          std::to_string(faults.crawl / kMicrosecond) + "/" + std::to_string(faults.split / kMicrosecond) + "/" +

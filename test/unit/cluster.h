@@ -77,7 +77,8 @@ class Cluster {
 
   /// One rank's part of an allreduce of sums, in chunks of so many elements.
   template <typename T>
-  void begin(std::size_t rank, std::span<const T> send, T* recv, AlgorithmChoice choice, std::size_t chunk, nezha_type_t type) {
+  void begin(std::size_t rank, std::span<const T> send, T* recv, AlgorithmChoice choice, std::size_t chunk,
+             nezha_type_t type) {
     Call call;
     call.send = reinterpret_cast<const std::byte*>(send.data());
     call.recv = reinterpret_cast<std::byte*>(recv);
@@ -94,7 +95,8 @@ class Cluster {
                                   nezha_type_t type, bool in_place, int late = -1) {
     std::vector<std::vector<T>> send = sources, recv(sources.size(), std::vector<T>(sources[0].size()));
     const auto start = [&](std::size_t rank) {
-      begin(rank, std::span<const T>(send[rank]), in_place ? send[rank].data() : recv[rank].data(), choice, chunk, type);
+      begin(rank, std::span<const T>(send[rank]), in_place ? send[rank].data() : recv[rank].data(), choice, chunk,
+            type);
     };
     for (std::size_t rank = 0; rank < cores_.size(); ++rank)
       if (static_cast<int>(rank) != late) start(rank);
@@ -102,13 +104,17 @@ class Cluster {
       drive([until = now() + 5 * kMillisecond, this] { return now() >= until; });
       start(static_cast<std::size_t>(late));
     }
-    const auto finished = [](Team* team) { return team->finished(); };
-    EXPECT_TRUE(drive([&] {
-      bool all = true;
-      for (Team* team : teams_) all = finished(team) && all;
-      return all;
-    }));
+    EXPECT_TRUE(all_finish());
     return in_place ? send : recv;
+  }
+
+  /// Until all that is under way has ended.
+  bool all_finish() {
+    return drive([&] {
+      bool all = true;
+      for (Team* team : teams_) all = team->finished() && all;
+      return all;
+    });
   }
 
   /// Lets time pass until `done`, for at most a minute of it.
@@ -133,8 +139,7 @@ class Cluster {
     std::vector<Peer*> peers;
     Status why;
     for (int rank = 0; rank < static_cast<int>(cores_.size()); ++rank)
-      peers.push_back(rank == own ? nullptr
-                                  : at(own).add_peer(encode_address(at(rank).self()), false, why));
+      peers.push_back(rank == own ? nullptr : at(own).add_peer(encode_address(at(rank).self()), false, why));
     EXPECT_TRUE(why.ok()) << why.text();
     return at(own).create_team("team", own, std::move(peers), before);
   }

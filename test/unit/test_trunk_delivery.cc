@@ -124,8 +124,8 @@ TEST_F(TrunkDelivery, AcksThatDiedWithTheirLaneAreOwedAgain) {
   EXPECT_FALSE(a->trunk.outstanding());
 }
 
-/// The first piece of an operation is late, and one of the next operation so far ahead of it that no ack can name it. When the
-/// late one has come, a piece of the answer says so of it, and of it alone.
+/// The first piece of an operation is late, and one of the next operation so far ahead of it that no ack can name it.
+/// When the late one has come, a piece of the answer says so of it, and of it alone.
 TEST_F(TrunkDelivery, WhatAnAckCannotNameIsOwedStill) {
   open(1);
   const Bytes source = pattern(4);
@@ -143,12 +143,58 @@ TEST_F(TrunkDelivery, WhatAnAckCannotNameIsOwedStill) {
   begin(*b, 0, late);
   end(*b, 0);
   b->receiver.begun = 2;
-  b->trunk.op_begun(1, 2);
+  b->trunk.op_begun(1, 2, 1);
   b->trunk.send(answer, {.data = source.data(), .offset = 0, .size = 4});
   while (carry(*b, *a, 0)) continue;
-  a->trunk.ended_before(1, 2);
+  a->trunk.peer_ended(1, 1);
   settle();
   EXPECT_FALSE(a->trunk.outstanding());
+}
+
+/// Who begins an operation may still need what was sent for those before: what it has ended is said with each piece.
+TEST_F(TrunkDelivery, PiecesSayWhichOperationsHaveEnded) {
+  open(1);
+  const Bytes source = pattern(4);
+  OpNumber ended = 0;
+  Flow third;
+  third.team_ended = &ended;
+  third.open(1, 3, 4);
+  third.begun = true;
+  b->receiver.begun = 3;
+  a->trunk.send(third, {.data = source.data(), .offset = 0, .size = 4});
+  carry_all();
+  EXPECT_EQ(b->receiver.ended, 0u);
+  ended = 2;
+  a->trunk.send(third, {.data = source.data(), .offset = 4, .size = 4});
+  carry_all();
+  EXPECT_EQ(b->receiver.ended, 2u);
+}
+
+TEST_F(TrunkDelivery, APieceAcknowledgesOnlyWhatHasEnded) {
+  open(1);
+  const Bytes source = pattern(4);
+  OpNumber ended = 0;
+  Flow second, answer;
+  second.open(1, 2, 4);
+  second.begun = true;
+  answer.team_ended = &ended;
+  answer.open(1, 2, 4);
+  answer.begun = true;
+  b->receiver.begun = 2;
+  send(source);
+  a->trunk.send(second, {.data = source.data(), .offset = 0, .size = 4});
+  carry_all();
+  b->trunk.send(answer, {.data = source.data(), .offset = 0, .size = 4});
+  carry_all();
+  EXPECT_TRUE(b->trunk.send_acks()) << "both operations are under way";
+  carry_all();
+  send(source);
+  a->trunk.send(second, {.data = source.data(), .offset = 4, .size = 4});
+  carry_all();
+  ended = 2;
+  answer.open(1, 3, 4);
+  b->trunk.send(answer, {.data = source.data(), .offset = 0, .size = 4});
+  EXPECT_FALSE(b->trunk.send_acks());
 }
 
 TEST_F(TrunkDelivery, WhatIsGivenUpLeavesNoHoleInTheIds) {

@@ -93,15 +93,15 @@ TEST_F(TrunkMemory, ASupersededPieceIsNotSentAgain) {
   EXPECT_FALSE(a->trunk.has_queued());
 }
 
-TEST_F(TrunkMemory, WhoHasBegunALaterOperationHasAllOfTheEarlierOnes) {
+TEST_F(TrunkMemory, WhoHasEndedAnOperationHasAllOfIt) {
   open(1);
   const Bytes source = pattern(64);
   send(source);
   send(source, 64, true);
-  a->trunk.ended_before(2, 2);
-  a->trunk.ended_before(1, 1);
+  a->trunk.peer_ended(2, 1);
+  a->trunk.peer_ended(1, 0);
   EXPECT_EQ(flow.unacked, 64u);
-  a->trunk.ended_before(1, 2);
+  a->trunk.peer_ended(1, 1);
   EXPECT_EQ(flow.unacked, 0u);
   EXPECT_FALSE(a->trunk.outstanding());
   a->lose(0);
@@ -115,7 +115,7 @@ TEST_F(TrunkMemory, ALaneInTheMiddleOfAPieceOfAnEarlierOperationReadsACopy) {
   const Bytes then = source;
   send(source);
   ASSERT_TRUE(a->lanes[0]->busy());
-  a->trunk.ended_before(1, 2);
+  a->trunk.peer_ended(1, 1);
   EXPECT_EQ(a->lanes[0]->owned, 1);
   carry_changed(source, then);
 }

@@ -86,6 +86,7 @@ PieceHeader piece(std::uint64_t id, TeamId team, OpNumber op, std::uint32_t leng
   header.team = team;
   header.op = op;
   header.length = length;
+  header.set_ended(op - 1);
   return header;
 }
 
@@ -201,7 +202,8 @@ TEST(EarlyStore, APieceCountsOnceAndNotBeyondTheBeginning) {
 
 TEST(EarlyStore, MemoryBesideTheRingIsUsedAgain) {
   EarlyStore store(1000);
-  std::byte* others[] = {store.reserve(piece(1, 5, 1, 8)), store.reserve(piece(2, 5, 1, 8)), store.reserve(piece(3, 5, 1, 8))};
+  std::byte* others[] = {store.reserve(piece(1, 5, 1, 8)), store.reserve(piece(2, 5, 1, 8)),
+                         store.reserve(piece(3, 5, 1, 8))};
   for (std::byte* buffer : others) store.drop(buffer);
   ASSERT_NE(store.reserve(piece(4, 5, 1, 900)), nullptr);
   std::byte* beside = store.reserve(piece(4, 5, 1, 900));

@@ -38,7 +38,7 @@ TEST_F(TrunkWindow, BeyondTheWindowTheSenderAsks) {
   EXPECT_EQ(b->receiver.total, 0u);
   EXPECT_FALSE(told);
   b->receiver.begun = 1;
-  b->trunk.op_begun(1, 1);
+  b->trunk.op_begun(1, 1, 0);
   EXPECT_EQ(b->receiver.total, 8192u);
   carry_all();
   EXPECT_TRUE(told);
@@ -50,10 +50,12 @@ TEST_F(TrunkWindow, WhoExpectsMoreThanAWindowSaysThatItHasBegunBeforeItSends) {
   open(1, small_window(8192));
   std::vector<OpNumber> told;
   a->receiver.on_begun = [&](TeamId, OpNumber op) { told.push_back(op); };
-  b->trunk.tell_begun(1, 1, 4096);
+  b->trunk.tell_begun(flow, 4096);
   carry_all();
   EXPECT_TRUE(told.empty());
-  b->trunk.tell_begun(1, 2, 4097);
+  Flow next;
+  next.open(1, 2, 4);
+  b->trunk.tell_begun(next, 4097);
   EXPECT_EQ(b->lanes[0]->frames.size(), 1u);
   carry_all();
   EXPECT_EQ(told, std::vector<OpNumber>{2});
@@ -72,8 +74,8 @@ TEST_F(TrunkWindow, TheWindowIsSharedByAllFlows) {
   ASSERT_TRUE(status.ok()) << status.text();
   EXPECT_EQ(flow.queued() + other.queued(), 8000u - 4096u);
   b->receiver.begun = 2;
-  b->trunk.op_begun(1, 1);
-  b->trunk.op_begun(1, 2);
+  b->trunk.op_begun(1, 1, 0);
+  b->trunk.op_begun(1, 2, 1);
   a->receiver.on_begun = [&](TeamId, OpNumber op) { a->trunk.began(op == 1 ? flow : other); };
   carry_all();
   EXPECT_TRUE(flow.empty());
@@ -122,7 +124,7 @@ TEST_F(TrunkWindow, AnEarlyPieceThatIsStillArrivingCountsNoMoreWhenItsOperationB
   const std::size_t slow = a->lanes[0]->frames.empty() ? 1 : 0;
   begin(*b, slow, a->lanes[slow]->frames.front());
   b->receiver.begun = 1;
-  b->trunk.op_begun(1, 1);
+  b->trunk.op_begun(1, 1, 0);
   a->trunk.began(flow);
   Flow second;
   second.open(1, 2, 4);
@@ -153,7 +155,7 @@ TEST_F(TrunkWindow, AnEarlyPieceWhoseLaneDiesLeavesItsPlace) {
     a->trunk.pump();
     settle();
     b->receiver.begun = op;
-    b->trunk.op_begun(1, op);
+    b->trunk.op_begun(1, op, op - 1);
     a->trunk.began(each);
     ASSERT_EQ(each.unacked, 0u);
   }
@@ -176,7 +178,7 @@ TEST_F(TrunkWindow, EarlyPiecesOfStrangeFramesLeaveTheirPlaces) {
     for (std::size_t i = 0; i < 2; ++i) places.insert(b->lanes[0]->places.segments[i].data);
     end(*b, 0);
     b->receiver.begun = piece.op;
-    b->trunk.op_begun(1, piece.op);
+    b->trunk.op_begun(1, piece.op, piece.op - 1);
   };
   for (piece.op = 1; piece.op <= 20; ++piece.op) {
     piece.id += 1;
@@ -200,14 +202,14 @@ TEST_F(TrunkWindow, WhatIsKeptOfAFailedTeamCountsUntilThePeerHasHeardOfIt) {
   const Bytes source = pattern(4000);
   send(source);
   ASSERT_TRUE(carry(*a, *b, 0));
-  a->trunk.abort_flow(flow);
+  const std::size_t charged = a->trunk.abort_flow(flow);
   Flow next;
   next.open(2, 1, 4);
   a->trunk.send(next, {.data = source.data(), .offset = 0, .size = 4000});
   carry_all();
   ASSERT_TRUE(status.ok()) << status.text();
   EXPECT_GE(next.queued(), 4000u - 96u);
-  a->trunk.tell_failed(1, flow, {});
+  a->trunk.tell_failed(1, charged, {});
   settle();
   EXPECT_EQ(next.queued(), 0u);
   EXPECT_FALSE(a->trunk.outstanding());  // no frame was refused
@@ -254,7 +256,7 @@ TEST_F(TrunkWindow, AnEarlyPieceOnTwoLanesCountsOnce) {
   b->lose(slow);
   end(*b, 1 - slow);
   b->receiver.begun = 1;
-  b->trunk.op_begun(1, 1);
+  b->trunk.op_begun(1, 1, 0);
   EXPECT_TRUE(delivered(source));
   EXPECT_EQ(b->receiver.total, source.size());
 }

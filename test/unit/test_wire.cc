@@ -14,6 +14,7 @@ PieceHeader some_piece() {
   piece.id = 0x1122334455667788;
   piece.team = 0x99aabbccddeeff00;
   piece.op = 0x2122232401020304;
+  piece.behind = 7;
   piece.step = 0x0506;
   piece.length = 0x00010203;
   piece.offset = 0x1716151413121110;
@@ -39,6 +40,7 @@ TEST(Wire, PiecesAndAcksComeBack) {
   EXPECT_EQ(records.pieces[0].id, piece.id);
   EXPECT_EQ(records.pieces[0].team, piece.team);
   EXPECT_EQ(records.pieces[0].op, piece.op);
+  EXPECT_EQ(records.pieces[0].ended(), piece.op - 7);
   EXPECT_EQ(records.pieces[0].step, piece.step);
   EXPECT_EQ(records.pieces[0].length, piece.length);
   EXPECT_EQ(records.pieces[0].offset, piece.offset);
@@ -47,6 +49,7 @@ TEST(Wire, PiecesAndAcksComeBack) {
   EXPECT_TRUE(records.pieces[0].checked);
   EXPECT_FALSE(records.pieces[0].control);
   EXPECT_TRUE(records.pieces[1].control);
+  EXPECT_EQ(records.pieces[1].ended(), 0u);
   EXPECT_EQ(records.pieces[1].length, 0u);
   ASSERT_TRUE(records.has_ack);
   EXPECT_EQ(records.ack.below, 77u);
@@ -58,9 +61,9 @@ TEST(Wire, TheBytesAreTheDocumentedOnes) {
   std::array<std::byte, kCheckedPieceRecord> bytes;
   encode_piece(bytes.data(), some_piece());
   constexpr std::uint8_t kExpected[kCheckedPieceRecord] = {
-      1,    2,    0x06, 0x05, 0x03, 0x02, 0x01, 0x00, 0x88, 0x77, 0x66, 0x55, 0x44, 0x33, 0x22,
-      0x11, 0x00, 0xff, 0xee, 0xdd, 0xcc, 0xbb, 0xaa, 0x99, 0x04, 0x03, 0x02, 0x01, 0x24, 0x23,
-      0x22, 0x21, 0x10, 0x11, 0x12, 0x13, 0x14, 0x15, 0x16, 0x17, 0x34, 0x33, 0x32, 0x31, 0xbe, 0xba, 0xfe, 0xca};
+      3,    7,    0x06, 0x05, 0x03, 0x02, 0x01, 0x00, 0x88, 0x77, 0x66, 0x55, 0x44, 0x33, 0x22, 0x11,
+      0x00, 0xff, 0xee, 0xdd, 0xcc, 0xbb, 0xaa, 0x99, 0x04, 0x03, 0x02, 0x01, 0x24, 0x23, 0x22, 0x21,
+      0x10, 0x11, 0x12, 0x13, 0x14, 0x15, 0x16, 0x17, 0x34, 0x33, 0x32, 0x31, 0xbe, 0xba, 0xfe, 0xca};
   for (std::size_t i = 0; i < bytes.size(); ++i) EXPECT_EQ(std::to_integer<int>(bytes[i]), kExpected[i]) << i;
 }
 
@@ -68,18 +71,24 @@ TEST(Wire, BadHeadersAreRefused) {
   FrameRecords records;
   std::vector<std::byte> header(kCheckedPieceRecord);
   const PieceHeader good = some_piece();
-  const auto refused = [&](std::size_t payload) { return parse_records(header, payload, records).code() == Code::bad_wire; };
+  const auto refused = [&](std::size_t payload) {
+    return parse_records(header, payload, records).code() == Code::bad_wire;
+  };
   const auto write = [&](PieceHeader piece) { encode_piece(header.data(), piece); };
   write(good);
   EXPECT_FALSE(refused(good.length));
   EXPECT_TRUE(refused(good.length + 1));
   EXPECT_TRUE(refused(0));
-  header[0] = std::byte{3};
+  header[0] = std::byte{5};
   EXPECT_TRUE(refused(good.length));
   write(good);
-  header[1] = std::byte{4};
+  header[1] = std::byte{kMostUnderWay + 1};
   EXPECT_TRUE(refused(good.length));
   PieceHeader piece = good;
+  piece.op = 6;
+  write(piece);
+  EXPECT_TRUE(refused(good.length)) << "it has ended what has no number";
+  piece = good;
   piece.id = 0;
   write(piece);
   EXPECT_TRUE(refused(good.length));

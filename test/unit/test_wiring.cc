@@ -13,12 +13,17 @@ namespace {
 class WiringTest : public testing::Test {
  protected:
   WiringTest()
-      : wiring_(5 * kSecond, [this](const Peer& peer, const Wire& wire, Nanoseconds) { tried_.push_back({&peer, wire.rails}); },
-                log_, notices_) {
+      : wiring_(
+            5 * kSecond,
+            [this](const Peer& peer, const Wire& wire, Nanoseconds) {
+              tried_.push_back({&peer, wire.rails});
+            },
+            log_, notices_) {
     for (Peer& peer : peers_) {
       peer.address.id = 100 + static_cast<ProcessId>(&peer - peers_);
       peer.connects = true;
-      peer.trunk = std::make_unique<Trunk>(peer.address.id, TrunkOptions{}, receiver_, clock_, log_);
+      peer.trunk = std::make_unique<Trunk>(peer.address.id, TrunkOptions{}, TrunkOwner{receiver_, receiver_, receiver_},
+                                           clock_, log_);
       for (std::uint8_t rail : {0, 1}) {
         peer.wires.emplace_back().rails = {rail, rail};
         peer.trunk->add_lane(rail, rail, loads_[rail]);
@@ -42,7 +47,8 @@ class WiringTest : public testing::Test {
   }
   void all_up() {
     wiring_.step(clock_.now());
-    for (const Try& each : std::exchange(tried_, {})) wiring_.lane_up(const_cast<Peer&>(*each.peer), each.rails, clock_.now());
+    for (const Try& each : std::exchange(tried_, {}))
+      wiring_.lane_up(const_cast<Peer&>(*each.peer), each.rails, clock_.now());
   }
   void suspect(std::uint8_t rail) {
     for (Peer& peer : peers_) wiring_.lane_suspected(peer, {rail, rail}, 30 * kMillisecond, clock_.now());
@@ -212,7 +218,7 @@ TEST_F(WiringTest, TriesOfDifferentLanesAreSpread) {
 
 TEST_F(WiringTest, PatienceBeginsWhenThePeerWantsItsLanesToo) {
   Peer early;
-  early.trunk = std::make_unique<Trunk>(7, TrunkOptions{}, receiver_, clock_, log_);
+  early.trunk = std::make_unique<Trunk>(7, TrunkOptions{}, TrunkOwner{receiver_, receiver_, receiver_}, clock_, log_);
   early.wires.emplace_back().rails = {0, 0};
   wiring_.want(early, clock_.now());
   clock_.advance(60 * kSecond);
@@ -278,7 +284,8 @@ class LoopbackTest : public WiringTest {
     }
   }
   std::size_t there(const Peer& peer) const {
-    return static_cast<std::size_t>(std::count_if(peer.wires.begin(), peer.wires.end(), [](const Wire& wire) { return wire.there(); }));
+    return static_cast<std::size_t>(
+        std::count_if(peer.wires.begin(), peer.wires.end(), [](const Wire& wire) { return wire.there(); }));
   }
   void fail_loopback() {
     for (Peer& peer : peers_) wiring_.lane_failed(peer, kLoopback, {Code::refused, "a stranger"}, clock_.now());

@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
-/// Two trunks joined by lanes that do nothing by themselves: the test decides when a frame has been handed over, when it
-/// begins to arrive, when it has arrived and when a lane dies.
+/// Two trunks joined by lanes that do nothing by themselves: the test decides when a frame has been handed over, when
+/// it begins to arrive, when it has arrived and when a lane dies.
 #pragma once
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cstring>
 #include <deque>
 #include <functional>
@@ -62,7 +63,10 @@ class HandLane final : public Lane {
     for (const Gather& part : rest) partial.payload.insert(partial.payload.end(), part.data, part.data + part.size);
     rest.clear();
   }
-  void redirect(std::size_t index) override { redirected.push_back(index); places.segments[index].data = nullptr; }
+  void redirect(std::size_t index) override {
+    redirected.push_back(index);
+    places.segments[index].data = nullptr;
+  }
   std::size_t fill() override { return beat.in_flight; }
   LanePulse pulse() override { return ++asked, beat; }
   Nanoseconds min_rtt() override { return 0; }
@@ -86,7 +90,7 @@ class HandLane final : public Lane {
   bool stuck = false;  ///< frames are taken only partly
   bool dead = false;
   int owned = 0;
-  int asked = 0;       ///< for its pulse
+  int asked = 0;  ///< for its pulse
   SentFrame partial;
   std::vector<Gather> rest;
   std::deque<SentFrame> frames;  ///< handed over
@@ -101,7 +105,7 @@ class HandLane final : public Lane {
 };
 
 /// What a trunk's owner does, as far as these tests need it: pieces of begun operations go to `memory` by offset.
-class TestReceiver final : public PieceReceiver {
+class TestReceiver final : public PieceReceiver, public OperationNews, public LaneNews {
  public:
   Placement place(Trunk&, const PieceHeader& piece) override {
     ++placed;
@@ -110,6 +114,7 @@ class TestReceiver final : public PieceReceiver {
     if (piece.offset + piece.length > memory.size()) return {PlaceKind::bad};
     return kind == PlaceKind::direct ? Placement{kind, memory.data() + piece.offset} : Placement{kind};
   }
+  void arriving(Trunk&, const PieceHeader& piece) override { overwritten.push_back(piece.offset); }
   bool arrived(Trunk&, const PieceHeader& piece, const std::byte* data) override {
     ++arrivals[piece.id];
     Bytes& bytes = contents[{piece.op, piece.offset}];
@@ -118,7 +123,8 @@ class TestReceiver final : public PieceReceiver {
     return true;
   }
   bool has_begun(TeamId team, OpNumber op) override { return team == 1 && op <= begun; }
-  void peer_began(Trunk&, TeamId team, OpNumber op) override {
+  void peer_at(Trunk&, TeamId team, OpNumber op, OpNumber up_to) override {
+    ended = std::max(ended, up_to);
     if (on_begun) on_begun(team, op);
   }
   void team_failed(TeamId, const Failure& failure) override { failures.push_back(failure); }
@@ -135,6 +141,8 @@ class TestReceiver final : public PieceReceiver {
   std::map<std::uint64_t, int> arrivals;  ///< by id
   std::map<std::pair<OpNumber, std::uint64_t>, Bytes> contents;
   std::size_t total = 0;
+  std::vector<std::uint64_t> overwritten;  ///< offsets of which arriving() told
+  OpNumber ended = 0;                      ///< what the peer has
   std::function<void(TeamId, OpNumber)> on_begun;
   std::vector<std::string> lost;
   std::vector<Failure> failures;
@@ -145,7 +153,7 @@ class TestReceiver final : public PieceReceiver {
 /// One end of each lane.
 struct End {
   explicit End(ProcessId peer, const TrunkOptions& options, const Clock& clock)
-      : trunk(peer, options, receiver, clock, log), peer_id(peer) {}
+      : trunk(peer, options, {receiver, receiver, receiver}, clock, log), peer_id(peer) {}
 
   void add_lanes(std::size_t count) {
     for (std::size_t i = 0; i < count; ++i) {
@@ -156,7 +164,8 @@ struct End {
     for (std::size_t i = 0; i < count; ++i) raise(i);
   }
   void raise(std::size_t i) {
-    all.push_back(std::make_unique<HandLane>(LaneSpec{peer_id, static_cast<std::uint8_t>(i), static_cast<std::uint8_t>(i), false, i + 1}));
+    all.push_back(std::make_unique<HandLane>(
+        LaneSpec{peer_id, static_cast<std::uint8_t>(i), static_cast<std::uint8_t>(i), false, i + 1}));
     lanes[i] = all.back().get();
     trunk.lane_up(*lanes[i]);
   }
@@ -244,7 +253,9 @@ class TrunkPair : public testing::Test {
     settle();
   }
   void send(const Bytes& source, std::uint64_t offset = 0, bool copied = false) {
-    a->trunk.send(flow, {.data = source.data(), .offset = offset, .size = static_cast<std::uint32_t>(source.size()), .copied = copied});
+    a->trunk.send(
+        flow,
+        {.data = source.data(), .offset = offset, .size = static_cast<std::uint32_t>(source.size()), .copied = copied});
   }
   bool delivered(const Bytes& source, std::uint64_t offset = 0, OpNumber op = 1) {
     return std::memcmp(b->receiver.memory.data() + offset, source.data(), source.size()) == 0 && once() && op == 1;

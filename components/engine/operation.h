@@ -1,0 +1,62 @@
+// SPDX-License-Identifier: BSD-3-Clause
+/// One collective of a team under way: its number, its vector, what it sends to each member, and its algorithm. Kept and
+/// used again by operations.h, so that an operation like an earlier one allocates nothing. Guarded by the engine's lock.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <memory>
+#include <vector>
+
+#include "alg/algorithm.h"
+#include "util/params.h"
+
+namespace nezha {
+
+class Operation {
+ public:
+  /// `team`: its flows are not used. `team_ended`: up to which operation the team has ended. Both outlive this.
+  Operation(const TeamView& team, const OpNumber& team_ended);
+  Operation(const Operation&) = delete;
+  Operation& operator=(const Operation&) = delete;
+
+  /// The next one to be carried. Its vectors stay until it is over.
+  void prepare(TeamId team, OpNumber number, const Call& call, AlgorithmChoice choice);
+  /// Sends what is ready, and takes what has come. `begun`: whether the member at a position is known to have begun it.
+  template <typename Begun>
+  void begin(const Begun& begun) {
+    for (int to = 0; to < view_.size; ++to) {
+      if (to == view_.position) continue;
+      if (begun(to)) peer_began(to);
+      trunk(to).tell_begun(flow(to), algorithm_->expected(to, call_));
+    }
+    algorithm_->begin(call_);
+  }
+
+  OpNumber number() const { return number_; }
+  std::size_t bytes() const { return call_.bytes(); }
+  /// Its reductions may call the host.
+  bool calls_host() const { return call_.reducer.kernel == nullptr; }
+  Algorithm& algorithm() const { return *algorithm_; }
+
+  void peer_began(int position) { trunk(position).began(flow(position)); }
+  /// Goes on towards its end; true when the result is final and nothing refers to the caller's memory.
+  bool ended();
+  /// Bytes of the member at that position are missing, or, where all have come, its acknowledgements.
+  bool awaits(int position) const;
+  /// Ends it without a result. Adds up, by position, what Trunk::abort_flow() returns.
+  void abort(std::vector<std::size_t>& charged);
+
+ private:
+  Flow& flow(int position) { return flows_[static_cast<std::size_t>(position)]; }
+  Trunk& trunk(int position) const { return *view_.trunks[static_cast<std::size_t>(position)]; }
+
+  std::vector<Flow> flows_;  ///< by position; that at the own is not used
+  TeamView view_;
+  std::array<std::unique_ptr<Algorithm>, 5> algorithms_;
+  Algorithm* algorithm_ = nullptr;
+  OpNumber number_ = 0;
+  Call call_;
+};
+
+}  // namespace nezha

@@ -1,0 +1,120 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "engine/operations.h"
+
+#include <algorithm>
+#include <utility>
+
+namespace nezha {
+
+Operations::Operations(const TeamView& view, std::size_t size, OpNumber before)
+    : view_(view), begun_(before), ended_(before), peers_(size) {}
+
+Operation& Operations::idle_one() {
+  if (idle_.empty()) {
+    all_.push_back(std::make_unique<Operation>(view_, ended_));
+    idle_.reserve(all_.size());
+    idle_.push_back(all_.back().get());
+  }
+  return *idle_.back();
+}
+
+void Operations::begun(std::size_t bytes, Operation* operation) {
+  ++begun_;
+  slot_of(begun_) = {begun_, bytes, operation == nullptr, operation};
+}
+
+OpNumber Operations::start(const Call& call, AlgorithmChoice choice) {
+  Operation& operation = idle_one();
+  operation.prepare(team_, begun_ + 1, call, choice);
+  idle_.pop_back();
+  begun(call.bytes(), &operation);
+  ++under_way_;
+  if (operation.calls_host()) ++call_host_;
+  const OpNumber number = begun_;
+  operation.begin([&](int position) { return peers_[static_cast<std::size_t>(position)].begun >= number; });
+  for (Trunk* trunk : view_.trunks)
+    if (trunk != nullptr) trunk->op_begun(team_, number, ended_);
+  return number;
+}
+
+void Operations::leave_to_incumbent(std::size_t bytes) {
+  begun(bytes, nullptr);
+  note_ended();
+  for (Trunk* trunk : view_.trunks)
+    if (trunk != nullptr) trunk->op_begun(team_, begun_, ended_);
+}
+
+void Operations::note_ended() {
+  while (ended_ < begun_ && slot_of(ended_ + 1).operation == nullptr) ++ended_;
+}
+
+void Operations::release(Slot& slot) {
+  if (slot.operation->calls_host()) --call_host_;
+  --under_way_;
+  idle_.push_back(std::exchange(slot.operation, nullptr));
+}
+
+bool Operations::finished(OpNumber number) {
+  Operation* operation = find(number);
+  if (operation == nullptr) return true;
+  if (!operation->ended()) return false;
+  release(slot_of(number));
+  note_ended();
+  return true;
+}
+
+bool Operations::finished() {
+  for (OpNumber number = ended_ + 1; under_way_ != 0 && number <= begun_; ++number) finished(number);
+  return under_way_ == 0;
+}
+
+bool Operations::awaits(int position) const {
+  for (OpNumber number = ended_ + 1; under_way_ != 0 && number <= begun_; ++number)
+    if (const Operation* operation = find(number); operation != nullptr && operation->awaits(position)) return true;
+  return false;
+}
+
+void Operations::fail(const Failure& failure) {
+  std::vector<std::size_t> charged(peers_.size());
+  for (OpNumber number = ended_ + 1; number <= begun_; ++number) {
+    Slot& slot = slot_of(number);
+    if (slot.operation == nullptr) continue;
+    slot.operation->abort(charged);
+    release(slot);
+  }
+  note_ended();
+  for (std::size_t to = 0; to < charged.size(); ++to)
+    if (view_.trunks[to] != nullptr) view_.trunks[to]->tell_failed(team_, charged[to], failure);
+}
+
+Operation* Operations::find(OpNumber number) const {
+  const Slot& slot = slot_of(number);
+  return slot.number == number ? slot.operation : nullptr;
+}
+
+/// It may be ahead of us: then the next operation here finds its window open.
+void Operations::peer_at(int position, OpNumber begun, OpNumber ended) {
+  Progress& peer = peers_[static_cast<std::size_t>(position)];
+  if (begun > peer.begun) {
+    const OpNumber first = std::max(peer.begun, ended_) + 1;
+    peer.begun = begun;
+    for (OpNumber number = first; number <= std::min(begun, begun_); ++number)
+      if (Operation* operation = find(number)) operation->peer_began(position);
+  }
+  if (ended > peer.ended) {
+    peer.ended = ended;
+    view_.trunks[static_cast<std::size_t>(position)]->peer_ended(team_, ended);
+  }
+}
+
+Placement Operations::place(int from, const PieceHeader& piece) const {
+  if (piece.op > begun_) return {PlaceKind::early};
+  const Slot& slot = slot_of(piece.op);
+  if (slot.number != piece.op) return {PlaceKind::bin};
+  if (slot.incumbent) return {PlaceKind::bad};
+  if (slot.operation == nullptr) return {PlaceKind::bin};
+  if (piece.whole != static_cast<std::uint32_t>(slot.bytes)) return {PlaceKind::bad};
+  return slot.operation->algorithm().place(from, piece);
+}
+
+}  // namespace nezha

@@ -1,0 +1,80 @@
+// SPDX-License-Identifier: BSD-3-Clause
+/// The operations of one team: they are numbered in the order of the calls, which is the same on all members, and up to
+/// kMostUnderWay of them are under way at once. Guarded by the engine's lock.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <memory>
+#include <vector>
+
+#include "engine/operation.h"
+
+namespace nezha {
+
+class Operations {
+ public:
+  /// `view`: it may still be filled, its flows are not used, and it outlives this. They count from `before` + 1.
+  Operations(const TeamView& view, std::size_t size, OpNumber before);
+
+  /// The team's, once it has one. Before the first operation.
+  void set_team(TeamId team) { team_ = team; }
+
+  // ---- calls
+  /// Another one may begin: that so many before it has ended.
+  bool room() const { return begun_ - ended_ < kMostUnderWay; }
+  OpNumber start(const Call& call, AlgorithmChoice choice);
+  /// A call that Open MPI's own allreduce carries counts too: pieces of it come from ranks that decided otherwise, since their
+  /// calls differ.
+  void leave_to_incumbent(std::size_t bytes);
+  /// Go on towards the end of that one, or of all; true when it, or all, have ended.
+  bool finished(OpNumber number);
+  bool finished();
+  bool active() const { return under_way_ != 0; }
+  /// One that is under way may call the host.
+  bool call_host() const { return call_host_ != 0; }
+  /// One that is under way needs something of that member which has not come: bytes, or acknowledgements.
+  bool awaits(int position) const;
+  /// All that are under way end without a result; the members are told who gave up.
+  void fail(const Failure& failure);
+  /// Of the vector of a recent one.
+  std::size_t bytes_of(OpNumber number) const { return slot_of(number).bytes; }
+
+  // ---- what the trunks bring, by the sender's position
+  bool has_begun(OpNumber number) const { return number <= begun_; }
+  void peer_at(int position, OpNumber begun, OpNumber ended);
+  Placement place(int from, const PieceHeader& piece) const;
+  /// Null: nobody needs the piece any more.
+  Operation* find(OpNumber number) const;
+
+ private:
+  struct Slot {
+    OpNumber number = 0;
+    std::size_t bytes = 0;
+    bool incumbent = false;          ///< it is left to the incumbent
+    Operation* operation = nullptr;  ///< null: it has ended
+  };
+  struct Progress {
+    OpNumber begun = 0, ended = 0;
+  };
+
+  const Slot& slot_of(OpNumber number) const { return slots_[number % kMostUnderWay]; }
+  Slot& slot_of(OpNumber number) { return slots_[number % kMostUnderWay]; }
+  Operation& idle_one();
+  void release(Slot& slot);
+  void begun(std::size_t bytes, Operation* operation);
+  void note_ended();
+
+  const TeamView& view_;
+  TeamId team_ = 0;
+  OpNumber begun_;  ///< the latest that has begun here
+  OpNumber ended_;  ///< this one and all before it have ended here
+  std::array<Slot, kMostUnderWay> slots_;  ///< by number
+  std::size_t under_way_ = 0;
+  std::size_t call_host_ = 0;
+  std::vector<Progress> peers_;  ///< by position, as far as is known
+  std::vector<std::unique_ptr<Operation>> all_;
+  std::vector<Operation*> idle_;  ///< has room for all; the last one ended is the next one used
+};
+
+}  // namespace nezha
