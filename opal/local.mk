@@ -2,6 +2,7 @@
 # Adapters to Open MPI's runtime, C. absent/: headers of Open MPI that distributions do not install, looked for after all
 # others.
 glue_sources += %D%/compat.h \
+	%D%/absent/ompi/mpi/fortran/base/fint_2_int.h \
 	%D%/absent/opal/mca/threads/pthreads/threads_pthreads_mutex.h \
 	%D%/absent/opal/mca/threads/pthreads/threads_pthreads_threads.h \
 	%D%/nezha_help.c %D%/nezha_help.h \

@@ -63,8 +63,7 @@ nezha_peer_t* nezha_engine_peer(nezha_engine_t* engine, const void* address, siz
   tell(why, why_size, kNoMemory);
   return guarded(static_cast<nezha_peer_t*>(nullptr), [&] {
     nezha::Status status;
-    nezha::Peer* peer =
-        engine->engine.add_peer({static_cast<const std::byte*>(address), size}, same_node != 0, status);
+    nezha::Peer* peer = engine->engine.add_peer({static_cast<const std::byte*>(address), size}, same_node != 0, status);
     tell(why, why_size, status.text());
     return reinterpret_cast<nezha_peer_t*>(peer);
   });
@@ -101,7 +100,9 @@ void nezha_team_vote(nezha_team_t* team, uint64_t words[NEZHA_VOTE_WORDS]) {
   std::copy(all.begin(), all.end(), words);
 }
 
-void nezha_vote_no(uint64_t words[NEZHA_VOTE_WORDS]) { nezha::Team::vote_no(std::span<std::uint64_t, NEZHA_VOTE_WORDS>(words, NEZHA_VOTE_WORDS)); }
+void nezha_vote_no(uint64_t words[NEZHA_VOTE_WORDS]) {
+  nezha::Team::vote_no(std::span<std::uint64_t, NEZHA_VOTE_WORDS>(words, NEZHA_VOTE_WORDS));
+}
 
 nezha_team_state_t nezha_team_decide(nezha_team_t* team, const uint64_t words[NEZHA_VOTE_WORDS]) {
   return guarded(NEZHA_TEAM_DECLINED, [&] {
@@ -140,6 +141,26 @@ int nezha_allreduce(nezha_team_t* team, const nezha_allreduce_t* call) {
 }
 
 void nezha_incumbent_done(nezha_team_t* team) { team->engine.incumbent_done(team->team); }
+
+int nezha_iallreduce(nezha_team_t* team, const nezha_allreduce_t* call, nezha_request_t** request) {
+  return guarded(static_cast<int>(NEZHA_ERR_MEMORY), [&] {
+    nezha::Request* begun = nullptr;
+    const int status = team->engine.iallreduce(team->team, *call, begun);
+    *request = reinterpret_cast<nezha_request_t*>(begun);
+    return status;
+  });
+}
+
+int nezha_engine_progress(nezha_engine_t* engine) { return engine->engine.progress() ? 1 : 0; }
+
+int nezha_request_state(const nezha_request_t* request) {
+  return reinterpret_cast<const nezha::Request*>(request)->state.load(std::memory_order_acquire);
+}
+
+void nezha_request_free(nezha_request_t* request) {
+  nezha::Request& over = *reinterpret_cast<nezha::Request*>(request);
+  over.engine->give_back(over);
+}
 
 void nezha_engine_ending(nezha_engine_t* engine) {
   guarded(false, [&] {

@@ -49,8 +49,9 @@ Engine::Engine(const Config& config, const nezha_host_t& host, const nezha_self_
     : host_(host),
       local_ranks_(self.local_ranks),
       errands_([this] { wake_service(); }),
-      core_(with_window(config, self.job_ranks), clock_, Log(host.log, host.ctx, config.verbose), self.job_rank, self.node_name, make_id(),
-            make_key_or_zero()) {}
+      core_(with_window(config, self.job_ranks), clock_, Log(host.log, host.ctx, config.verbose), self.job_rank,
+            self.node_name, make_id(), make_key_or_zero()),
+      requests_(*this, core_) {}
 
 Status Engine::open() {
   Lock lock(mutex_);
@@ -62,7 +63,8 @@ Status Engine::open() {
   }
   Notices notices;
   const bool known = core_.self().id != 0 && core_.self().key != Secret{};
-  Status status = known ? open_transports(core_, local_ranks_, notices) : Status{Code::internal, "the kernel gives no random bytes"};
+  Status status = known ? open_transports(core_, local_ranks_, notices)
+                        : Status{Code::internal, "the kernel gives no random bytes"};
   core_.employ_service(errands_);
   workers_.plan(core_, local_ranks_, notices);
   wake_fd_ = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
@@ -153,6 +155,7 @@ Notices Engine::descriptors_lacking(const std::string& name, std::span<Peer* con
 
 void Engine::destroy_team(Team& team) {
   Lock lock(mutex_);
+  requests_.forget(team);
   core_.destroy_team(team);
 }
 
@@ -167,8 +170,8 @@ void Engine::vote(Team& team, std::array<std::uint64_t, NEZHA_VOTE_WORDS>& words
   core_.vote(team, words);
 }
 
-/// Who wants the same bits in every run cannot have a first few calls on the incumbent, whose number depends on time: the
-/// first call waits until the lanes are up. Everybody else's calls never wait for wiring.
+/// Who wants the same bits in every run cannot have a first few calls on the incumbent, whose number depends on time:
+/// the first call waits until the lanes are up. Everybody else's calls never wait for wiring.
 void Engine::await_wiring(Lock& lock, const Team& team) {
   while (!core_.wired(team) && clock_.now() < team.wiring_until()) {
     const Unlocked meanwhile(lock);
@@ -178,8 +181,8 @@ void Engine::await_wiring(Lock& lock, const Team& team) {
   }
 }
 
-/// A rank that cannot go on decides what the others do, since they would wait for it: its calls then return the error that
-/// they all get.
+/// A rank that cannot go on decides what the others do, since they would wait for it: its calls then return the error
+/// that they all get.
 nezha_team_state_t Engine::decide(Team& team, const std::array<std::uint64_t, NEZHA_VOTE_WORDS>& words) {
   Lock lock(mutex_);
   try {
@@ -246,25 +249,17 @@ int Engine::carry(Lock& lock, Team& team, const nezha_allreduce_t& what) {
   if (!team.error().empty()) return NEZHA_ERR_FAILED;
   const Candidate way = team.table().next(bytes, what.element);
   if (way.algorithm == AlgorithmChoice::incumbent) {
+    await_room(lock, team);
     core_.leave_to_incumbent(team, bytes);
     if (!team.error().empty()) return NEZHA_ERR_FAILED;
     team.incumbent_since = team.table().measures() || trace_ ? clock_.now() : 0;
     team.incumbent_bytes = bytes;
     return NEZHA_USE_INCUMBENT;
   }
-  Call call;
-  call.send = static_cast<const std::byte*>(what.send);
-  call.recv = static_cast<std::byte*>(what.recv);
-  call.count = what.count;
-  call.element = what.element;
-  call.one_rail = way.one_rail;
-  call.rails = core_.rails_here(team, way.rails);
-  call.chunk = team.plan().chunk_for(way, bytes, what.element, team.size());
-  call.reducer = {find_kernel(what.type, what.op), host_.reduce, host_.ctx, what.reduce_ctx, what.element};
   const bool by_rail = trace_ || (team.table().measures() && core_.saves_tables());
   const Trace::Bytes before = by_rail ? core_.sent() : Trace::Bytes{};
   const Nanoseconds start = clock_.now();
-  operate(lock, team, call, way.algorithm);
+  operate(lock, team, call_of(team, what, way), way.algorithm);
   if (team.error().empty()) {
     const Nanoseconds took = clock_.now() - start;
     count(bytes, took);
@@ -275,6 +270,19 @@ int Engine::carry(Lock& lock, Team& team, const nezha_allreduce_t& what) {
   }
   if (core_.has_notices()) show_notices(lock);
   return team.error().empty() ? NEZHA_OK : NEZHA_ERR_FAILED;
+}
+
+Call Engine::call_of(const Team& team, const nezha_allreduce_t& what, const Candidate& way) const {
+  Call call;
+  call.send = static_cast<const std::byte*>(what.send);
+  call.recv = static_cast<std::byte*>(what.recv);
+  call.count = what.count;
+  call.element = what.element;
+  call.one_rail = way.one_rail;
+  call.rails = core_.rails_here(team, way.rails);
+  call.chunk = team.plan().chunk_for(way, call.bytes(), what.element, team.size());
+  call.reducer = {find_kernel(what.type, what.op), host_.reduce, host_.ctx, what.reduce_ctx, what.element};
+  return call;
 }
 
 /// The ranks agree on what the table's next steps depend on.

@@ -2,8 +2,8 @@
 /// A core under one lock, driven by real threads: callers drive while they wait, one at a time; a service thread wires
 /// lanes and keeps acks flowing while nobody is in a call; and, where cores are spare, each rail has a worker.
 ///
-/// The service thread never runs an algorithm (its reductions may call the host): it looks at lanes only while no
-/// operation is under way.
+/// The service thread never calls the host: it looks at lanes only while no caller waits for an operation, and goes on
+/// with those that nobody waits for unless one of them may have to be reduced by the host.
 #pragma once
 
 #include <array>
@@ -16,6 +16,7 @@
 #include <thread>
 
 #include "engine/core.h"
+#include "engine/requests.h"
 #include "engine/service_errands.h"
 #include "engine/trace.h"
 #include "engine/workers.h"
@@ -47,6 +48,9 @@ class Engine {
   nezha_team_state_t decide(Team& team, const std::array<std::uint64_t, NEZHA_VOTE_WORDS>& words);
   bool votes_again(const Team& team);
   int allreduce(Team& team, const nezha_allreduce_t& call);
+  int iallreduce(Team& team, const nezha_allreduce_t& call, Request*& request);
+  void give_back(Request& request);
+  bool progress();
   void incumbent_done(Team& team);
   std::string error_of(const Team& team);
   void give_up(Team& team, const char* why);
@@ -76,6 +80,7 @@ class Engine {
   };
 
   int carry(Lock& lock, Team& team, const nezha_allreduce_t& call);
+  Call call_of(const Team& team, const nezha_allreduce_t& what, const Candidate& way) const;
   /// In a handler of an exception: the team fails, on all ranks.
   void break_off(Team& team);
   void stay_awake();
@@ -87,6 +92,11 @@ class Engine {
   void wait(Lock& lock, const Over& over);
   template <typename Over>
   void drive(Lock& lock, const Over& over);
+  bool look();
+  bool go_on(Nanoseconds now);
+  bool advance_requests();
+  void overlap();
+  bool callers_look(Nanoseconds now) const;
   Lock enter();
   void let_others_in(Lock& lock);
   void rest(Lock& lock, Nanoseconds longest);
@@ -116,10 +126,15 @@ class Engine {
   Workers workers_;         ///< outlive the core's lanes
   ServiceErrands errands_;  ///< outlive the core's transports
   Core core_;
-  unsigned operations_ = 0;  ///< under way
+  Requests requests_;
+  unsigned operations_ = 0;  ///< that callers wait for
   unsigned waiting_ = 0;     ///< callers that wait for the one that drives
   bool driving_ = false;
   Nanoseconds host_looked_ = 0;  ///< when a caller last let the host progress
+  Nanoseconds polled_ = 0;       ///< when a caller last looked after requests
+  Nanoseconds moved_ = 0;        ///< when a look last brought requests on
+  Nanoseconds overlapped_ = 0;   ///< when the service thread last saw that there are requests
+  bool asleep_ = false;          ///< the service thread, for longer than requests can wait
   bool ticking_ = false;         ///< the service thread looks in every few milliseconds
   unsigned called_ = 0;          ///< operations that ended since its last look
   bool callers_drive_ = false;   ///< so many that it had nothing to do

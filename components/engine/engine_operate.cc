@@ -81,9 +81,12 @@ void Engine::no_memory() const {
   std::abort();
 }
 
-/// Another operation may begin when one so many before it has ended.
+/// Another operation may begin when those called before it have, and one so many before it has ended.
 void Engine::await_room(Lock& lock, Team& team) {
-  wait(lock, [&] { return team.operations().room() || (team.finished(), team.operations().room()); });
+  wait(lock, [&] {
+    if (requests_.queued(team)) return false;
+    return team.operations().room() || (team.finished(), team.operations().room());
+  });
 }
 
 /// One caller drives; the others sleep until what they wait for has come or the drive is handed on.
@@ -111,7 +114,7 @@ void Engine::drive(Lock& lock, const Over& over) {
   Nanoseconds idle_since = began;
   unsigned idle_rounds = 0;
   while (!over()) {
-    const bool moved = core_.progress(Watch::all);
+    const bool moved = look();
     if (moved && waiting_ != 0) turn_.notify_all();
     if (over()) return;
     const Nanoseconds now = clock_.now();
@@ -133,6 +136,11 @@ void Engine::drive(Lock& lock, const Over& over) {
       rest(lock, idle_rounds++ < (now - began < kYoung ? kSpinsYoung : kSpins) ? 0 : look_due - now);
     }
   }
+}
+
+bool Engine::look() {
+  const bool moved = core_.progress(Watch::all);
+  return advance_requests() || moved;
 }
 
 /// Nothing to do for the lanes: sleep for `longest` at most, or only yield.

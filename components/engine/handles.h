@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-/// The C handles: nezha_engine_t is an Engine, nezha_team_t a Team with its engine, nezha_peer_t a Peer.
+/// The C handles: nezha_engine_t is an Engine, nezha_team_t a Team with its engine, nezha_peer_t a Peer,
+/// nezha_request_t a Request.
 #pragma once
 
 #include "engine/engine.h"

@@ -5,7 +5,8 @@ engine_sources += \
 	%D%/core.cc %D%/core.h %D%/core_life.cc %D%/core_rails.cc \
 	%D%/core_tables.cc \
 	%D%/descriptors.cc %D%/descriptors.h \
-	%D%/engine.cc %D%/engine.h %D%/engine_operate.cc %D%/engine_stats.cc \
+	%D%/engine.cc %D%/engine.h %D%/engine_operate.cc %D%/engine_requests.cc \
+	%D%/engine_stats.cc \
 	%D%/errand_queue.cc %D%/errand_queue.h \
 	%D%/handles.h \
 	%D%/lane_watcher.h \
@@ -13,6 +14,7 @@ engine_sources += \
 	%D%/notices.h \
 	%D%/operation.cc %D%/operation.h %D%/operations.cc %D%/operations.h \
 	%D%/peer.h \
+	%D%/request.h %D%/requests.cc %D%/requests.h \
 	%D%/sampling.cc %D%/sampling.h \
 	%D%/secret.cc %D%/secret.h \
 	%D%/service.cc %D%/service_errands.cc %D%/service_errands.h \

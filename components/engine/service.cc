@@ -18,6 +18,11 @@ namespace {
 
 constexpr Nanoseconds kTick = 10 * kMillisecond;
 constexpr Nanoseconds kShortest = 500 * kMicrosecond;
+/// While there are requests, and for a while after: how long it sleeps where a caller looks after them, and where it
+/// watches the lanes itself.
+constexpr Nanoseconds kBesideCaller = 200 * kMicrosecond;
+constexpr Nanoseconds kOverlapping = kMillisecond;
+constexpr Nanoseconds kOverlappedLately = 20 * kMillisecond;
 constexpr timespec kStandBack = {0, 2 * kMillisecond};
 constexpr int kMostTries = 50;
 /// Calls within a tick from which on callers are left alone: they do what is due, and what they send carries the acks.
@@ -62,6 +67,10 @@ void Engine::serve_until_stop() {
     if (stop_) return;
     write_trace(lock);
     if (operations_ != 0) continue;  // whoever waits for one drives
+    if (requests_.waiting() != 0) {
+      overlap();
+      continue;
+    }
     const unsigned called = std::exchange(called_, 0);
     callers_drive_ = called >= kBusyCaller && !core_.wiring();
     if (callers_drive_ && !asked) continue;
@@ -73,20 +82,26 @@ void Engine::serve_until_stop() {
   }
 }
 
-/// Sleeps until something is due: a tick, a deadline, a connection or loss, or a call that wakes it. While an operation
-/// is under way only the tick and the wake-up count. True when a transport has something, if only the answer to an errand.
+/// Sleeps until something is due: a tick, a deadline, a connection or loss, or a call that wakes it. While a caller
+/// waits for an operation only the tick and the wake-up count. True when a transport has something, if only the answer
+/// to an errand.
 bool Engine::nap(Lock& lock, bool ticking) {
   std::array<pollfd, 8> fds;
   nfds_t count = 0;
   fds[count++] = {wake_fd_, POLLIN, 0};
-  const Watch watch = core_.wiring() ? Watch::all : Watch::rare;
-  for (const auto& transport : core_.transports())
-    if (operations_ == 0 && count < fds.size()) fds[count++] = {transport->wait_fd(watch), POLLIN, 0};
   const Nanoseconds now = clock_.now();
+  const bool requests = requests_.waiting() != 0;
+  const bool overlaps = operations_ == 0 && (requests || now - overlapped_ < kOverlappedLately);
+  const bool beside = requests && callers_look(now);
+  const Watch watch = core_.wiring() || requests ? Watch::all : Watch::rare;
+  for (const auto& transport : core_.transports())
+    if (operations_ == 0 && !beside && count < fds.size()) fds[count++] = {transport->wait_fd(watch), POLLIN, 0};
   const Nanoseconds due = operations_ == 0 && !callers_drive_ ? core_.next_due() : 0;
   if (operations_ == 0 && !ticking) core_.doze();  // what comes while the application computes is acknowledged too
   Nanoseconds span = ticking ? kTick : 0;
   if (due != 0 && (span == 0 || due - now < span)) span = std::max<Nanoseconds>(due - now, kShortest);
+  if (overlaps) span = beside ? kBesideCaller : kOverlapping;
+  asleep_ = !overlaps;
   const timespec time{span / kSecond, span % kSecond};
   lock.unlock();
   const int ready = ppoll(fds.data(), count, span == 0 ? nullptr : &time, nullptr);
@@ -94,7 +109,8 @@ bool Engine::nap(Lock& lock, bool ticking) {
   [[maybe_unused]] const ssize_t got = read(wake_fd_, &drained, sizeof drained);
   const bool answered = errands_.run();
   take_turn(lock);
-  return answered || (ready > 0 && std::any_of(fds.begin() + 1, fds.begin() + count, [](const pollfd& fd) { return fd.revents != 0; }));
+  return answered || (ready > 0 && std::any_of(fds.begin() + 1, fds.begin() + count,
+                                               [](const pollfd& fd) { return fd.revents != 0; }));
 }
 
 }  // namespace nezha

@@ -15,6 +15,7 @@ check_PROGRAMS += \
 	%D%/forked \
 	%D%/goes_on \
 	%D%/locking_operation \
+	%D%/nonblocking \
 	%D%/own_types \
 	%D%/phases \
 	%D%/progress \
@@ -60,6 +61,9 @@ test_mpi_goes_on_LDADD = $(MPI_LIBS) -lm
 test_mpi_locking_operation_SOURCES = %D%/locking_operation.c $(mpi_test_common)
 test_mpi_locking_operation_CPPFLAGS = $(MPI_CFLAGS)
 test_mpi_locking_operation_LDADD = $(MPI_LIBS) -lm
+test_mpi_nonblocking_SOURCES = %D%/nonblocking.c $(mpi_test_common)
+test_mpi_nonblocking_CPPFLAGS = $(MPI_CFLAGS)
+test_mpi_nonblocking_LDADD = $(MPI_LIBS) -lm
 test_mpi_own_types_SOURCES = %D%/own_types.c $(mpi_test_common)
 test_mpi_own_types_CPPFLAGS = $(MPI_CFLAGS)
 test_mpi_own_types_LDADD = $(MPI_LIBS) -lm

@@ -29,7 +29,8 @@ class Sums {
       std::vector<Ints> vectors;
       for (std::size_t rank = 0; rank < cluster.size(); ++rank) {
         vectors.emplace_back(count);
-        for (std::size_t i = 0; i < count; ++i) vectors.back()[i] = static_cast<std::int64_t>((rank + 1) * (number + 3) + i);
+        for (std::size_t i = 0; i < count; ++i)
+          vectors.back()[i] = static_cast<std::int64_t>((rank + 1) * (number + 3) + i);
       }
       vectors_.push_back(std::move(vectors));
     }
@@ -39,7 +40,8 @@ class Sums {
 
   void begin(std::size_t rank, std::size_t number) {
     Ints& vector = vectors_[number][rank];
-    cluster_.begin(rank, std::span<const std::int64_t>(vector), vector.data(), kAll[number % std::size(kAll)], 64, NEZHA_INT64);
+    cluster_.begin(rank, std::span<const std::int64_t>(vector), vector.data(), kAll[number % std::size(kAll)], 64,
+                   NEZHA_INT64);
   }
 
   void check() const {
@@ -47,7 +49,8 @@ class Sums {
     for (std::size_t number = 0; number < size(); ++number)
       for (const Ints& vector : vectors_[number])
         for (std::size_t i = 0; i < vector.size(); ++i)
-          ASSERT_EQ(vector[i], ranks * (ranks + 1) / 2 * static_cast<std::int64_t>(number + 3) + ranks * static_cast<std::int64_t>(i))
+          ASSERT_EQ(vector[i], ranks * (ranks + 1) / 2 * static_cast<std::int64_t>(number + 3) +
+                                   ranks * static_cast<std::int64_t>(i))
               << "operation " << number << " element " << i;
   }
 
@@ -73,7 +76,8 @@ TEST_P(ManyOperations, AsManyAsMayBeAreUnderWayAtOnce) {
   EXPECT_TRUE(cluster.team(0).operations().room());
 }
 
-/// Ranks come to each operation at times of their own, some many operations ahead of others, and go on as there is room.
+/// Ranks come to each operation at times of their own, some many operations ahead of others, and go on as there is
+/// room.
 TEST_P(ManyOperations, RanksAreAheadOfEachOther) {
   Cluster cluster(GetParam(), kTwo, 6);
   Sums sums(cluster, 5 * kMostUnderWay, 2000);
@@ -83,7 +87,8 @@ TEST_P(ManyOperations, RanksAreAheadOfEachOther) {
     bool all = true;
     for (std::size_t rank = 0; rank < cluster.size(); ++rank) {
       cluster.team(rank).finished();
-      for (std::size_t some = random() % 30; some != 0 && next[rank] < sums.size() && cluster.team(rank).operations().room(); --some)
+      for (std::size_t some = random() % 30;
+           some != 0 && next[rank] < sums.size() && cluster.team(rank).operations().room(); --some)
         sums.begin(rank, next[rank]++);
       all = next[rank] == sums.size() && !cluster.team(rank).active() && all;
     }

@@ -241,7 +241,7 @@ TEST_F(SignsOfLife, AreNotMissedBySomebodyWhoDidNotAsk) {
 TEST_F(SignsOfLife, WhoGivesUpTellsThePeer) {
   open(1);
   const Failure failure{Failure::Why::differs, 7, 0xffffffff, (std::uint64_t{1} << 56) - 1, 0xfffffffe};
-  a->trunk.tell_failed(1, flow, failure);
+  a->trunk.tell_failed(1, 0, failure);
   carry_all();
   EXPECT_EQ(b->receiver.failures, std::vector<Failure>{failure});
 }

@@ -70,6 +70,7 @@ void nezha_config_inherit(nezha_config_t *config, const char *include, const cha
 enum {
     NEZHA_OK = 0,
     NEZHA_USE_INCUMBENT = 1, /* not an error: this call belongs to the incumbent, on every rank alike */
+    NEZHA_PENDING = 2,       /* a request that is not over */
     NEZHA_ERR_PARAM = -1,
     NEZHA_ERR_MEMORY = -2,
     NEZHA_ERR_RAILS = -3,  /* no usable rail */
@@ -92,8 +93,8 @@ typedef struct nezha_host {
     /** Adds to `count` elements of a call's vector, of which `first` precede them: inout[i] = in[i] op inout[i]. Used
      *  for what the engine has no kernel for; `reduce_ctx` is that of the call. The engine cuts a vector where it likes:
      *  the result for an element may depend on its place in the vector, not on that of the cuts. Only from a thread
-     *  inside nezha_allreduce of this engine, with the engine's lock held: must not call the engine, nor wait for any
-     *  other thread. */
+     *  inside nezha_allreduce, nezha_iallreduce or nezha_engine_progress of this engine, with the engine's lock held:
+     *  must not call the engine, nor wait for any other thread. */
     void (*reduce)(void *ctx, void *reduce_ctx, const void *in, void *inout, size_t first, size_t count);
 } nezha_host_t;
 
@@ -157,7 +158,7 @@ typedef struct nezha_team_spec {
  *  spec, starts wiring in the background and returns at once. NULL when memory is refused, or when descriptors do not
  *  suffice for the lanes, of which a help text tells: the rank then votes no. */
 nezha_team_t *nezha_team_create(nezha_engine_t *engine, const nezha_team_spec_t *spec);
-/** Frees the team. What peers may still need of it stays with the trunks. */
+/** Frees the team. What peers may still need of it stays with the trunks. Requests that are pending are over, with an error. */
 void nezha_team_destroy(nezha_team_t *team);
 
 /**
@@ -231,6 +232,27 @@ int nezha_reduce(nezha_type_t type, nezha_op_t op, const void *in, void *inout, 
  */
 int nezha_allreduce(nezha_team_t *team, const nezha_allreduce_t *call);
 void nezha_incumbent_done(nezha_team_t *team);
+
+typedef struct nezha_request nezha_request_t;
+
+/**
+ * The same, but it returns at once: with NEZHA_OK and `*request`, whose vectors, and what reduce_ctx points to, are the
+ * engine's until it is over; with NEZHA_USE_INCUMBENT, of which nezha_incumbent_done() need not be told; or with an error.
+ * The order of all calls on a team, blocking or not, is the same on all members. Any number may be under way.
+ */
+int nezha_iallreduce(nezha_team_t *team, const nezha_allreduce_t *call, nezha_request_t **request);
+
+/**
+ * Goes on with what was begun, without waiting for anything, be it another thread: to be called by threads of the host
+ * that wait for requests, and as often as it likes. Between such calls a thread of the engine goes on with operations that
+ * never call host->reduce. May be called from within host->progress. Returns 1 when anything happened.
+ */
+int nezha_engine_progress(nezha_engine_t *engine);
+
+/** NEZHA_PENDING; NEZHA_OK: the result is there; or the error. Takes no lock. */
+int nezha_request_state(const nezha_request_t *request);
+/** Gives a request back that is not pending. To be done before its team is destroyed. */
+void nezha_request_free(nezha_request_t *request);
 
 /* ---- what it did ------------------------------------------------------------------------------------------ */
 

@@ -17,6 +17,7 @@
 #include "mpi.h"
 #include "ompi/communicator/communicator.h"
 #include "ompi/mca/coll/coll.h"
+#include "ompi/request/request.h"
 
 #include "nezha/nezha.h"
 
@@ -31,12 +32,24 @@ typedef enum coll_nezha_state {
     COLL_NEZHA_DECLINED, /* calls go to the incumbent, for good */
 } coll_nezha_state_t;
 
+/** What a communicator's calls would have used. Each module is retained; a call whose function is NULL is not replaced. */
+typedef struct coll_nezha_incumbent {
+    mca_coll_base_module_allreduce_fn_t allreduce;
+    mca_coll_base_module_t *allreduce_module;
+    mca_coll_base_module_iallreduce_fn_t iallreduce;
+    mca_coll_base_module_t *iallreduce_module;
+    mca_coll_base_module_allreduce_init_fn_t allreduce_init;
+    mca_coll_base_module_t *allreduce_init_module;
+    mca_coll_base_module_barrier_fn_t barrier;
+    mca_coll_base_module_t *barrier_module;
+} coll_nezha_incumbent_t;
+
 /** One communicator's part of the component. Used by one thread at a time, as MPI demands of collective calls. */
 typedef struct coll_nezha_module {
     mca_coll_base_module_t super;
-    mca_coll_base_module_allreduce_fn_t incumbent; /* NULL until enabled */
-    mca_coll_base_module_t *incumbent_module;      /* retained */
+    coll_nezha_incumbent_t incumbent; /* empty until enabled */
     coll_nezha_state_t state;
+    bool wants_team; /* there was a call that a team would carry and that cannot wait for one */
     nezha_team_t *team; /* NULL: none yet, or this rank has to vote no */
     opal_list_item_t live;
 } coll_nezha_module_t;
@@ -52,8 +65,8 @@ int coll_nezha_module_enable(mca_coll_base_module_t *module, struct ompi_communi
 void coll_nezha_module_release_teams(void);
 
 /* coll_nezha_team.c */
-/** To be called at the start of every allreduce that rails may carry, of `bytes` bytes, while the state is neither READY nor DECLINED: makes
- * the team at the first, and holds an agreement over the incumbent when one is due. Returns an OMPI code. */
+/** To be called at the start of every blocking call that rails may carry, of `bytes` bytes: as long as it is open whether there
+ * is a team, makes it at the first, and holds an agreement over the incumbent when one is due. Returns an OMPI code. */
 int coll_nezha_team_settle(coll_nezha_module_t *module, struct ompi_communicator_t *comm, size_t bytes);
 /** Shows why the engine could not finish a call, and returns the OMPI code that the communicator's error handler gets.
  */
@@ -62,5 +75,13 @@ int coll_nezha_team_failed(coll_nezha_module_t *module, struct ompi_communicator
 /* coll_nezha_allreduce.c */
 int coll_nezha_allreduce(const void *send, void *recv, int count, struct ompi_datatype_t *type, struct ompi_op_t *op,
                          struct ompi_communicator_t *comm, mca_coll_base_module_t *module);
+int coll_nezha_barrier(struct ompi_communicator_t *comm, mca_coll_base_module_t *module);
+
+/* coll_nezha_iallreduce.c */
+int coll_nezha_iallreduce(const void *send, void *recv, int count, struct ompi_datatype_t *type, struct ompi_op_t *op,
+                          struct ompi_communicator_t *comm, ompi_request_t **request, mca_coll_base_module_t *module);
+int coll_nezha_allreduce_init(const void *send, void *recv, int count, struct ompi_datatype_t *type,
+                              struct ompi_op_t *op, struct ompi_communicator_t *comm, struct ompi_info_t *info,
+                              ompi_request_t **request, mca_coll_base_module_t *module);
 
 #endif

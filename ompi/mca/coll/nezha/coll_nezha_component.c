@@ -11,6 +11,7 @@
 #include "coll_nezha_params.h"
 #include "coll_nezha_peers.h"
 #include "coll_nezha_pvars.h"
+#include "coll_nezha_request.h"
 #include "coll_nezha_types.h"
 #include "coll_nezha_unknown.h"
 #include "opal/compat.h"
@@ -68,6 +69,7 @@ static int component_open(void)
 
 static int component_close(void)
 {
+    coll_nezha_request_close();
     coll_nezha_module_release_teams();
     coll_nezha_peers_forget();
     coll_nezha_engine_close();

@@ -15,9 +15,9 @@ static opal_list_t *modules;
 
 static void module_construct(coll_nezha_module_t *module)
 {
-    module->incumbent = NULL;
-    module->incumbent_module = NULL;
+    module->incumbent = (coll_nezha_incumbent_t){0};
     module->state = COLL_NEZHA_NEW;
+    module->wants_team = false;
     module->team = NULL;
     OBJ_CONSTRUCT(&module->live, opal_list_item_t);
 }
@@ -31,16 +31,27 @@ static void release_team(coll_nezha_module_t *module)
     module->state = COLL_NEZHA_DECLINED;
 }
 
+static void release_incumbent(coll_nezha_incumbent_t *incumbent)
+{
+    mca_coll_base_module_t *modules_of_it[] = {incumbent->allreduce_module, incumbent->iallreduce_module,
+                                               incumbent->allreduce_init_module, incumbent->barrier_module};
+    for (size_t i = 0; i < sizeof modules_of_it / sizeof modules_of_it[0]; i++) {
+        if (NULL != modules_of_it[i]) {
+            OBJ_RELEASE(modules_of_it[i]);
+        }
+    }
+}
+
 static void module_destruct(coll_nezha_module_t *module)
 {
-    if (NULL != module->incumbent_module) {
+    if (NULL != module->incumbent.allreduce_module) {
         pthread_mutex_lock(&lock);
         if (NULL != modules) {
             opal_list_remove_item(modules, &module->live);
         }
         pthread_mutex_unlock(&lock);
         release_team(module);
-        OBJ_RELEASE(module->incumbent_module);
+        release_incumbent(&module->incumbent);
     }
     OBJ_DESTRUCT(&module->live);
 }
@@ -60,12 +71,22 @@ static bool remember(coll_nezha_module_t *module)
     return NULL != modules;
 }
 
+/** Saves the incumbent of a call. What cannot be left to one is not taken. */
+#define KEEP(module, comm, call)                                                                   \
+    do {                                                                                           \
+        if (NULL != (comm)->c_coll->coll_##call && NULL != (comm)->c_coll->coll_##call##_module) { \
+            (module)->incumbent.call = (comm)->c_coll->coll_##call;                                \
+            (module)->incumbent.call##_module = (comm)->c_coll->coll_##call##_module;              \
+            OBJ_RETAIN((module)->incumbent.call##_module);                                         \
+        } else {                                                                                   \
+            (module)->super.coll_##call = NULL;                                                    \
+        }                                                                                          \
+    } while (0)
+
 int coll_nezha_module_enable(mca_coll_base_module_t *base, struct ompi_communicator_t *comm)
 {
     coll_nezha_module_t *module = (coll_nezha_module_t *)base;
-    mca_coll_base_module_allreduce_fn_t incumbent = comm->c_coll->coll_allreduce;
-    mca_coll_base_module_t *incumbent_module = comm->c_coll->coll_allreduce_module;
-    if (NULL == incumbent || NULL == incumbent_module) {
+    if (NULL == comm->c_coll->coll_allreduce || NULL == comm->c_coll->coll_allreduce_module) {
         if (MPI_COMM_WORLD == comm) {
             coll_nezha_finalize_left(coll_nezha_outranked);
         }
@@ -74,9 +95,10 @@ int coll_nezha_module_enable(mca_coll_base_module_t *base, struct ompi_communica
     if (!remember(module)) {
         return OMPI_ERR_OUT_OF_RESOURCE;
     }
-    OBJ_RETAIN(incumbent_module);
-    module->incumbent = incumbent;
-    module->incumbent_module = incumbent_module;
+    KEEP(module, comm, allreduce);
+    KEEP(module, comm, iallreduce);
+    KEEP(module, comm, allreduce_init);
+    KEEP(module, comm, barrier);
     if (MPI_COMM_WORLD == comm) {
         coll_nezha_finalize_prepare(comm);
     }

@@ -71,5 +71,8 @@ mca_coll_base_module_t *coll_nezha_comm_query(struct ompi_communicator_t *comm, 
     }
     module->super.coll_module_enable = coll_nezha_module_enable;
     module->super.coll_allreduce = coll_nezha_allreduce;
+    module->super.coll_iallreduce = coll_nezha_iallreduce;
+    module->super.coll_allreduce_init = coll_nezha_allreduce_init;
+    module->super.coll_barrier = coll_nezha_barrier;
     return &module->super;
 }

@@ -76,8 +76,8 @@ static int agree_once(coll_nezha_module_t *module, struct ompi_communicator_t *c
     } else {
         nezha_vote_no(words);
     }
-    int rc =
-        module->incumbent(MPI_IN_PLACE, words, NEZHA_VOTE_WORDS, MPI_UINT64_T, MPI_BOR, comm, module->incumbent_module);
+    int rc = module->incumbent.allreduce(MPI_IN_PLACE, words, NEZHA_VOTE_WORDS, MPI_UINT64_T, MPI_BOR, comm,
+                                         module->incumbent.allreduce_module);
     if (OMPI_SUCCESS != rc) {
         return rc;
     }
@@ -96,6 +96,9 @@ static int agree(coll_nezha_module_t *module, struct ompi_communicator_t *comm)
 
 int coll_nezha_team_settle(coll_nezha_module_t *module, struct ompi_communicator_t *comm, size_t bytes)
 {
+    if (COLL_NEZHA_READY == module->state || COLL_NEZHA_DECLINED == module->state) {
+        return OMPI_SUCCESS;
+    }
     if (COLL_NEZHA_NEW == module->state) {
         tell_trouble();
         module->team = make_team(comm);

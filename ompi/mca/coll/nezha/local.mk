@@ -3,10 +3,12 @@
 glue_sources += \
 	%D%/coll_nezha.h \
 	%D%/coll_nezha_allreduce.c \
+	%D%/coll_nezha_call.c %D%/coll_nezha_call.h \
 	%D%/coll_nezha_component.c \
 	%D%/coll_nezha_engine.c %D%/coll_nezha_engine.h \
 	%D%/coll_nezha_finalize.c %D%/coll_nezha_finalize.h \
 	%D%/coll_nezha_gather.c %D%/coll_nezha_gather.h \
+	%D%/coll_nezha_iallreduce.c \
 	%D%/coll_nezha_lacking.c %D%/coll_nezha_lacking.h \
 	%D%/coll_nezha_module.c \
 	%D%/coll_nezha_params.c %D%/coll_nezha_params.h \
@@ -14,6 +16,7 @@ glue_sources += \
 	%D%/coll_nezha_pvars.c %D%/coll_nezha_pvars.h \
 	%D%/coll_nezha_query.c \
 	%D%/coll_nezha_reduce.c %D%/coll_nezha_reduce.h \
+	%D%/coll_nezha_request.c %D%/coll_nezha_request.h \
 	%D%/coll_nezha_report.c %D%/coll_nezha_report.h \
 	%D%/coll_nezha_team.c \
 	%D%/coll_nezha_types.c %D%/coll_nezha_types.h \

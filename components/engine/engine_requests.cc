@@ -1,0 +1,91 @@
+// SPDX-License-Identifier: BSD-3-Clause
+/// Calls that do not block: how they begin, and who goes on with them while the application does something else.
+#include <new>
+
+#include "engine/engine.h"
+
+namespace nezha {
+namespace {
+
+constexpr Nanoseconds kPatience = 2 * kMillisecond;  ///< idle time after which acks are sent on their own
+constexpr Nanoseconds kStep = kMillisecond;          ///< between two looks at what is due by time
+/// A caller that has looked so recently will look again: it sees what comes sooner than a thread that has to be woken.
+constexpr Nanoseconds kPolled = 100 * kMicrosecond;
+
+}  // namespace
+
+int Engine::iallreduce(Team& team, const nezha_allreduce_t& what, Request*& request) {
+  Lock lock = enter();
+  if (!team.error().empty()) return NEZHA_ERR_FAILED;
+  const Candidate way = team.table().next_untimed(what.count * what.element, what.element);
+  if (way.algorithm == AlgorithmChoice::incumbent) return NEZHA_USE_INCUMBENT;
+  request = &requests_.take();
+  try {
+    request->team = &team;
+    request->call = call_of(team, what, way);
+    request->algorithm = way.algorithm;
+    request->began = clock_.now();
+    requests_.begin(*request);
+  } catch (const std::bad_alloc&) {
+    no_memory();
+  } catch (...) {
+    break_off(team);
+  }
+  if (asleep_) wake_service();
+  asleep_ = false;
+  return NEZHA_OK;
+}
+
+void Engine::give_back(Request& request) {
+  Lock lock = enter();
+  requests_.give_back(request);
+}
+
+bool Engine::advance_requests() {
+  if (requests_.waiting() == 0) return false;
+  return requests_.advance([this](const Request& request) {
+    if (request.team->error().empty()) count(request.call.bytes(), clock_.now() - request.began);
+    ++called_;
+  });
+}
+
+bool Engine::progress() {
+  if (requests_.waiting() == 0) return false;
+  Lock lock(mutex_, std::try_to_lock);
+  if (!lock.owns_lock()) return false;
+  polled_ = clock_.now();
+  try {
+    return go_on(polled_);
+  } catch (const std::bad_alloc&) {
+    no_memory();
+  }
+}
+
+/// What is due, at lanes and by time.
+bool Engine::go_on(Nanoseconds now) {
+  const bool moved = look();
+  if (moved) {
+    moved_ = now;
+  } else if (now - moved_ >= kPatience) {
+    core_.settle();
+    moved_ = now;
+  }
+  if (now - host_looked_ >= kStep) {
+    host_looked_ = now;
+    core_.step(now);
+    if (trace_) trace_->tick(now);
+  }
+  return moved;
+}
+
+bool Engine::callers_look(Nanoseconds now) const { return now - polled_ < kPolled || requests_.call_host(); }
+
+/// The service thread's look while there are requests and nobody is in a call.
+void Engine::overlap() {
+  const Nanoseconds now = clock_.now();
+  overlapped_ = now;
+  ticking_ = true;  // what is left to be said when they are over
+  if (!callers_look(now)) go_on(now);
+}
+
+}  // namespace nezha

@@ -1,0 +1,66 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "engine/requests.h"
+
+#include <algorithm>
+
+namespace nezha {
+
+Request& Requests::take() {
+  if (idle_.empty()) {
+    all_.push_back(std::make_unique<Request>());
+    all_.back()->engine = &engine_;
+    idle_.reserve(all_.size());
+    pending_.reserve(all_.size());
+    idle_.push_back(all_.back().get());
+  }
+  Request& request = *idle_.back();
+  idle_.pop_back();
+  request.number = 0;
+  request.state.store(NEZHA_PENDING, std::memory_order_relaxed);
+  return request;
+}
+
+void Requests::begin(Request& request) {
+  const bool first = !queued(*request.team);
+  pending_.push_back(&request);
+  pending_count_.store(pending_.size(), std::memory_order_release);
+  if (first) start(request);
+}
+
+/// Those of one team begin in the order of the calls, for that is the same on all ranks: before an earlier one has
+/// room, a later one has none either.
+bool Requests::start(Request& request) {
+  if (!request.team->error().empty() || !request.team->operations().room()) return false;
+  request.number = core_.start(*request.team, request.call, request.algorithm);
+  return true;
+}
+
+bool Requests::over(Request& request) {
+  if (request.number == 0) return !request.team->error().empty();
+  return request.team->finished(request.number);
+}
+
+void Requests::finish(Request& request) {
+  request.state.store(request.team->error().empty() ? NEZHA_OK : NEZHA_ERR_FAILED, std::memory_order_release);
+}
+
+bool Requests::queued(const Team& team) const {
+  return std::any_of(pending_.begin(), pending_.end(),
+                     [&](const Request* each) { return each->team == &team && each->number == 0; });
+}
+
+bool Requests::call_host() const {
+  return std::any_of(pending_.begin(), pending_.end(),
+                     [](const Request* each) { return each->call.reducer.kernel == nullptr; });
+}
+
+void Requests::forget(const Team& team) {
+  std::erase_if(pending_, [&](Request* each) {
+    if (each->team != &team) return false;
+    each->state.store(NEZHA_ERR_FAILED, std::memory_order_release);
+    return true;
+  });
+  pending_count_.store(pending_.size(), std::memory_order_release);
+}
+
+}  // namespace nezha

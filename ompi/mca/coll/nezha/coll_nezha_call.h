@@ -1,0 +1,39 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/** A call in the engine's words, and the host's memory that it needs where its vectors lie in that of a device. */
+#ifndef MCA_COLL_NEZHA_CALL_H
+#define MCA_COLL_NEZHA_CALL_H
+
+#include "ompi_config.h"
+
+#include <stdbool.h>
+
+#include "mpi.h"
+#include "ompi/communicator/communicator.h"
+#include "ompi/datatype/ompi_datatype.h"
+
+#include "nezha/nezha.h"
+
+#include "coll_nezha_reduce.h"
+
+/** Stays where it is until the call is over: the engine is given its address. */
+typedef struct coll_nezha_call {
+    nezha_allreduce_t words;
+    coll_nezha_reduction_t reduction;
+    void *host;   /* NULL: the vectors are used as they are */
+    void *result; /* where the result goes from `host` */
+    bool to_device;
+} coll_nezha_call_t;
+
+/** Puts an allreduce into the engine's words; reads no data. False where the engine cannot take it, on all ranks alike.
+ */
+bool coll_nezha_call_translate(coll_nezha_call_t *call, const void *send, void *recv, int count,
+                               struct ompi_datatype_t *type, struct ompi_op_t *op, struct ompi_communicator_t *comm);
+
+/** Before the engine gets the call. Other ranks' vectors may lie elsewhere, so that must not decide what carries it:
+ * where it cannot be done, the team is given up, on all ranks. Returns a NEZHA code. */
+int coll_nezha_call_stage_in(coll_nezha_call_t *call, nezha_team_t *team);
+
+/** After stage_in(), when the call is over with `status`. Returns that, or an error of its own. */
+int coll_nezha_call_stage_out(coll_nezha_call_t *call, nezha_team_t *team, int status);
+
+#endif

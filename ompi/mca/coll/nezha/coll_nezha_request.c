@@ -1,0 +1,198 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "coll_nezha_request.h"
+
+#include <pthread.h>
+#include <stdatomic.h>
+
+#include "ompi/constants.h"
+#include "opal/class/opal_list.h"
+#include "opal/runtime/opal_progress.h"
+
+#include "coll_nezha_engine.h"
+
+static pthread_mutex_t lock =
+    PTHREAD_MUTEX_INITIALIZER; /* guards what follows; never held while anybody else is called */
+static bool opened;
+static opal_list_t under_way;
+static atomic_uint count_under_way;
+/* Not an opal_free_list_t: its inline functions need the compiler options of Open MPI's own build (-mcx16). */
+static opal_list_t idle;
+
+static int free_request(ompi_request_t **handle)
+{
+    coll_nezha_request_t *request = (coll_nezha_request_t *)*handle;
+    if (!REQUEST_COMPLETE(*handle)) {
+        return MPI_ERR_REQUEST;
+    }
+    if (NULL != request->incumbent) {
+        ompi_request_free(&request->incumbent);
+    }
+    coll_nezha_request_give_back(request);
+    *handle = MPI_REQUEST_NULL;
+    return OMPI_SUCCESS;
+}
+
+static int cancel_request(ompi_request_t *request, int flag)
+{
+    (void)request;
+    (void)flag;
+    return MPI_ERR_REQUEST;
+}
+
+static void request_construct(coll_nezha_request_t *request)
+{
+    ompi_request_t *base = &request->super.super;
+    base->req_type = OMPI_REQUEST_COLL;
+    base->req_status._cancelled = 0;
+    base->req_free = free_request;
+    base->req_cancel = cancel_request;
+    request->incumbent = NULL;
+    request->engine = NULL;
+}
+
+OBJ_CLASS_INSTANCE(coll_nezha_request_t, ompi_coll_base_nbc_request_t, request_construct, NULL);
+
+/** The state that its completion leaves it in. */
+static void complete(coll_nezha_request_t *request)
+{
+    struct ompi_communicator_t *comm = request->super.super.req_mpi_object.comm;
+    int error;
+    if (request->with_incumbent) {
+        request->with_incumbent = false;
+        request->incumbent->req_state = OMPI_REQUEST_INACTIVE;
+        error = request->incumbent->req_status.MPI_ERROR;
+    } else {
+        nezha_team_t *team = request->module->team;
+        int status = nezha_request_state(request->engine);
+        nezha_request_free(request->engine);
+        request->engine = NULL;
+        status = coll_nezha_call_stage_out(&request->call, team, status);
+        error = NEZHA_OK == status ? OMPI_SUCCESS : coll_nezha_team_failed(request->module, comm, status);
+    }
+    request->super.super.req_status.MPI_ERROR = error;
+    ompi_request_complete(&request->super.super, true);
+    OBJ_RELEASE(comm); /* which may have been freed meanwhile */
+}
+
+static bool over(const coll_nezha_request_t *request)
+{
+    if (request->with_incumbent) {
+        return REQUEST_COMPLETE(request->incumbent);
+    }
+    return NEZHA_PENDING != nezha_request_state(request->engine);
+}
+
+/** One that is over, which is under way no longer; NULL: there is none. */
+static coll_nezha_request_t *take_over(void)
+{
+    coll_nezha_request_t *found = NULL, *each;
+    if (0 != pthread_mutex_trylock(&lock)) {
+        return NULL; /* another thread looks, or this one does further up */
+    }
+    OPAL_LIST_FOREACH(each, &under_way, coll_nezha_request_t)
+    {
+        if (over(each)) {
+            found = each;
+            opal_list_remove_item(&under_way, (opal_list_item_t *)each);
+            atomic_fetch_sub_explicit(&count_under_way, 1, memory_order_relaxed);
+            break;
+        }
+    }
+    pthread_mutex_unlock(&lock);
+    return found;
+}
+
+/** Called by opal_progress(), also by one that the engine calls, and from within complete(). */
+static int progress(void)
+{
+    if (0 == atomic_load_explicit(&count_under_way, memory_order_relaxed)) {
+        return 0;
+    }
+    int events = NULL != coll_nezha_engine() ? nezha_engine_progress(coll_nezha_engine()) : 0;
+    coll_nezha_request_t *request;
+    while (NULL != (request = take_over())) {
+        complete(request);
+        events++;
+    }
+    return events;
+}
+
+static bool open_once(void)
+{
+    pthread_mutex_lock(&lock);
+    if (!opened) {
+        OBJ_CONSTRUCT(&under_way, opal_list_t);
+        OBJ_CONSTRUCT(&idle, opal_list_t);
+        opened = OPAL_SUCCESS == opal_progress_register(progress);
+    }
+    const bool open = opened;
+    pthread_mutex_unlock(&lock);
+    return open;
+}
+
+void coll_nezha_request_close(void)
+{
+    if (opened) {
+        opal_progress_unregister(progress);
+        OPAL_LIST_DESTRUCT(&idle);
+        OBJ_DESTRUCT(&under_way);
+        opened = false;
+    }
+}
+
+coll_nezha_request_t *coll_nezha_request_take(coll_nezha_module_t *module, struct ompi_communicator_t *comm,
+                                              bool persistent)
+{
+    if (!open_once()) {
+        return NULL;
+    }
+    pthread_mutex_lock(&lock);
+    coll_nezha_request_t *request = (coll_nezha_request_t *)opal_list_remove_first(&idle);
+    pthread_mutex_unlock(&lock);
+    if (NULL == request) {
+        request = OBJ_NEW(coll_nezha_request_t);
+    }
+    if (NULL != request) {
+        ompi_request_t *base = &request->super.super;
+        OMPI_REQUEST_INIT(base, persistent);
+        base->req_mpi_object.comm = comm;
+        base->req_status.MPI_ERROR = OMPI_SUCCESS;
+        base->req_free = free_request; /* Open MPI may have put its own in front */
+        request->module = module;
+        request->with_incumbent = false;
+    }
+    return request;
+}
+
+void coll_nezha_request_give_back(coll_nezha_request_t *request)
+{
+    OMPI_REQUEST_FINI(&request->super.super);
+    pthread_mutex_lock(&lock);
+    opal_list_append(&idle, (opal_list_item_t *)request);
+    pthread_mutex_unlock(&lock);
+}
+
+void coll_nezha_request_follow(coll_nezha_request_t *request)
+{
+    request->super.super.req_state = OMPI_REQUEST_ACTIVE;
+    OBJ_RETAIN(request->super.super.req_mpi_object.comm);
+    pthread_mutex_lock(&lock);
+    opal_list_append(&under_way, (opal_list_item_t *)request);
+    atomic_fetch_add_explicit(&count_under_way, 1, memory_order_relaxed);
+    pthread_mutex_unlock(&lock);
+}
+
+int coll_nezha_request_start(coll_nezha_request_t *request)
+{
+    nezha_team_t *team = request->module->team;
+    int status = coll_nezha_call_stage_in(&request->call, team);
+    if (NEZHA_OK != status) {
+        return status;
+    }
+    status = nezha_iallreduce(team, &request->call.words, &request->engine);
+    if (NEZHA_OK != status) {
+        return coll_nezha_call_stage_out(&request->call, team, status);
+    }
+    coll_nezha_request_follow(request);
+    return NEZHA_OK;
+}

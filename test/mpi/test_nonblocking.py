@@ -1,0 +1,31 @@
+#!/usr/bin/python3
+# SPDX-License-Identifier: BSD-3-Clause
+# both series
+# sanitizers: address undefined
+"""Allreduces that do not block, and persistent ones."""
+
+import unittest
+
+from mpi_case import MpiCase
+
+
+class Nonblocking(MpiCase):
+    def test_ranks(self):
+        for np in (2, 3, 5):
+            with self.subTest(np):
+                self.assertNotIn("no persistent", self.passes("nonblocking", np).stdout)
+
+    def test_each_algorithm(self):
+        for algorithm in ("ring", "mesh", "single_step", "doubling", "halving"):
+            with self.subTest(algorithm):
+                self.passes("nonblocking", 3, params={"coll_nezha_single_node": "2", "coll_nezha_algorithm": algorithm})
+
+    def test_learning(self):
+        self.passes("nonblocking", 3, params={"coll_nezha_single_node": "2", "coll_nezha_algorithm": "auto"})
+
+    def test_only_barriers_block(self):
+        self.passes("nonblocking", 3, "barriers")
+
+
+if __name__ == "__main__":
+    unittest.main()
