@@ -132,7 +132,11 @@ class Engine {
   bool driving_ = false;
   Nanoseconds host_looked_ = 0;  ///< when a caller last let the host progress
   Nanoseconds polled_ = 0;       ///< when a caller last looked after requests
+  Nanoseconds begun_ = 0;        ///< when the latest request was begun
   Nanoseconds moved_ = 0;        ///< when a look last brought requests on
+  Nanoseconds settled_ = 0;      ///< when it did, or acks were last sent on their own
+  unsigned spins_ = 0;           ///< looks at once after one another that brought nothing
+  unsigned beside_ = 0;          ///< naps of the service thread in a row beside a caller that looks
   Nanoseconds overlapped_ = 0;   ///< when the service thread last saw that there are requests
   bool asleep_ = false;          ///< the service thread, for longer than requests can wait
   bool ticking_ = false;         ///< the service thread looks in every few milliseconds

@@ -11,6 +11,12 @@ constexpr Nanoseconds kPatience = 2 * kMillisecond;  ///< idle time after which 
 constexpr Nanoseconds kStep = kMillisecond;          ///< between two looks at what is due by time
 /// A caller that has looked so recently will look again: it sees what comes sooner than a thread that has to be woken.
 constexpr Nanoseconds kPolled = 100 * kMicrosecond;
+/// A caller that does nothing but look: it comes back so soon, again and again. After a while without anything it
+/// sleeps for a moment, so that on a node with more ranks than cores the peer that it waits for gets its turn.
+constexpr Nanoseconds kAtOnce = 10 * kMicrosecond;
+constexpr unsigned kSpins = 50;
+constexpr Nanoseconds kYoung = 300 * kMicrosecond;
+constexpr Nanoseconds kNap = 50 * kMicrosecond;
 
 }  // namespace
 
@@ -24,7 +30,7 @@ int Engine::iallreduce(Team& team, const nezha_allreduce_t& what, Request*& requ
     request->team = &team;
     request->call = call_of(team, what, way);
     request->algorithm = way.algorithm;
-    request->began = clock_.now();
+    request->began = begun_ = clock_.now();
     requests_.begin(*request);
   } catch (const std::bad_alloc&) {
     no_memory();
@@ -53,22 +59,29 @@ bool Engine::progress() {
   if (requests_.waiting() == 0) return false;
   Lock lock(mutex_, std::try_to_lock);
   if (!lock.owns_lock()) return false;
-  polled_ = clock_.now();
+  const Nanoseconds now = clock_.now();
+  const bool at_once = now - polled_ < kAtOnce;
+  polled_ = now;
+  bool moved = false;
   try {
-    return go_on(polled_);
+    moved = go_on(now);
   } catch (const std::bad_alloc&) {
     no_memory();
   }
+  spins_ = at_once && !moved ? spins_ + 1 : 0;
+  if (spins_ < kSpins || now - begun_ < kYoung || now - moved_ < kYoung) return moved;
+  rest(lock, kNap);
+  polled_ = clock_.now();
+  return moved;
 }
 
 /// What is due, at lanes and by time.
 bool Engine::go_on(Nanoseconds now) {
   const bool moved = look();
-  if (moved) {
-    moved_ = now;
-  } else if (now - moved_ >= kPatience) {
+  if (moved) moved_ = settled_ = now;
+  if (now - settled_ >= kPatience) {
     core_.settle();
-    moved_ = now;
+    settled_ = now;
   }
   if (now - host_looked_ >= kStep) {
     host_looked_ = now;

@@ -20,7 +20,8 @@ constexpr Nanoseconds kTick = 10 * kMillisecond;
 constexpr Nanoseconds kShortest = 500 * kMicrosecond;
 /// While there are requests, and for a while after: how long it sleeps where a caller looks after them, and where it
 /// watches the lanes itself.
-constexpr Nanoseconds kBesideCaller = 200 * kMicrosecond;
+constexpr Nanoseconds kBesideCaller = 200 * kMicrosecond;  ///< the first time
+constexpr unsigned kLongerAndLonger = 3;                   ///< times twice as long
 constexpr Nanoseconds kOverlapping = kMillisecond;
 constexpr Nanoseconds kOverlappedLately = 20 * kMillisecond;
 constexpr timespec kStandBack = {0, 2 * kMillisecond};
@@ -100,7 +101,8 @@ bool Engine::nap(Lock& lock, bool ticking) {
   if (operations_ == 0 && !ticking) core_.doze();  // what comes while the application computes is acknowledged too
   Nanoseconds span = ticking ? kTick : 0;
   if (due != 0 && (span == 0 || due - now < span)) span = std::max<Nanoseconds>(due - now, kShortest);
-  if (overlaps) span = beside ? kBesideCaller : kOverlapping;
+  if (overlaps) span = beside ? kBesideCaller << std::min(beside_, kLongerAndLonger) : kOverlapping;
+  beside_ = beside ? beside_ + 1 : 0;
   asleep_ = !overlaps;
   const timespec time{span / kSecond, span % kSecond};
   lock.unlock();

@@ -1,0 +1,170 @@
+// SPDX-License-Identifier: BSD-3-Clause
+/// Calls that do not block: who goes on with them, on which thread, and how they end.
+#include <gtest/gtest.h>
+
+#include <atomic>
+#include <chrono>
+#include <thread>
+#include <vector>
+
+#include "kinds.h"
+
+namespace nezha::test {
+namespace {
+
+using std::chrono::milliseconds;
+using std::chrono::seconds;
+using std::chrono::steady_clock;
+
+const Settings kSettings{{"single_node", "2"}};
+
+/// True when `done` came true within some seconds; looks now and then and does nothing else.
+template <typename Done>
+bool comes_true(const Done& done) {
+  const auto limit = steady_clock::now() + seconds(20);
+  while (!done() && steady_clock::now() < limit) std::this_thread::sleep_for(milliseconds(1));
+  return done();
+}
+
+/// One rank's part of a call.
+struct Begun {
+  std::vector<std::byte> vector;
+  nezha_request_t* request = nullptr;
+
+  bool pending() const { return nezha_request_state(request) == NEZHA_PENDING; }
+};
+
+Begun begin(Team& team, int rank, const Kind& kind, std::size_t count) {
+  Begun begun;
+  begun.vector = make_vector(kind, count, static_cast<std::size_t>(rank));
+  const nezha_allreduce_t call = make_call(kind, count, begun.vector.data(), begun.vector.data());
+  EXPECT_EQ(nezha_iallreduce(team.handle(rank), &call, &begun.request), NEZHA_OK);
+  return begun;
+}
+
+std::vector<std::byte> expected(const Team& team, const Kind& kind, std::size_t count) {
+  std::vector<std::vector<std::byte>> vectors;
+  for (const int rank : team.members()) vectors.push_back(make_vector(kind, count, static_cast<std::size_t>(rank)));
+  return ring_result(kind, vectors);
+}
+
+/// The application computes: the engine's own thread goes on.
+TEST(Requests, GoOnWhileNobodyLooks) {
+  Ranks ranks(3, kSettings);
+  Team team(ranks, "everybody");
+  ASSERT_TRUE(team.start());
+  const Kind& sum = kind("int32_sum");
+  for (const std::size_t count : {1, 1000, 1000000}) {
+    const std::vector<std::byte> result = expected(team, sum, count);
+    ranks.run([&](int rank) {
+      Begun begun = begin(team, rank, sum, count);
+      EXPECT_TRUE(comes_true([&] { return !begun.pending(); })) << count << " elements";
+      EXPECT_EQ(nezha_request_state(begun.request), NEZHA_OK);
+      EXPECT_TRUE(begun.vector == result);
+      nezha_request_free(begun.request);
+    });
+  }
+}
+
+/// A thread that is about to call the host.
+thread_local bool calls = false;
+std::atomic<int> folds = 0, folds_elsewhere = 0;
+
+void fold_int(const std::byte* a, const std::byte* b, std::byte* out, std::size_t count) {
+  folds += 1;
+  if (!calls) folds_elsewhere += 1;
+  for (std::size_t i = 0; i < count; ++i)
+    reinterpret_cast<std::int32_t*>(out)[i] =
+        reinterpret_cast<const std::int32_t*>(a)[i] + reinterpret_cast<const std::int32_t*>(b)[i];
+}
+
+TEST(Requests, AreReducedByTheHostOnItsOwnThreadsOnly) {
+  Ranks ranks(2, kSettings);
+  Team team(ranks, "everybody");
+  ASSERT_TRUE(team.start());
+  HostOperation operation{fold_int, alignof(std::int32_t)};
+  folds = folds_elsewhere = 0;
+  ranks.run([&](int rank) {
+    std::vector<std::int32_t> vector(50000, rank + 1);
+    nezha_allreduce_t call{vector.data(),    vector.data(),  vector.size(), sizeof vector[0],
+                           NEZHA_TYPE_OTHER, NEZHA_OP_OTHER, &operation};
+    nezha_request_t* request = nullptr;
+    calls = true;
+    ASSERT_EQ(nezha_iallreduce(team.handle(rank), &call, &request), NEZHA_OK);
+    std::this_thread::sleep_for(milliseconds(50));
+    while (nezha_request_state(request) == NEZHA_PENDING) nezha_engine_progress(ranks.at(rank).engine());
+    EXPECT_EQ(nezha_request_state(request), NEZHA_OK);
+    EXPECT_EQ(vector, std::vector<std::int32_t>(vector.size(), 3));
+    nezha_request_free(request);
+  });
+  EXPECT_GT(folds, 0);
+  EXPECT_EQ(folds_elsewhere, 0);
+}
+
+/// More than may be under way, begun by one thread and looked after by others, with blocking calls in between.
+TEST(Requests, AnyNumberIsUnderWayOnAnyThread) {
+  Ranks ranks(3, kSettings);
+  Team one(ranks, "one"), other(ranks, "other");
+  ASSERT_TRUE(one.start());
+  ASSERT_TRUE(other.start());
+  const Kind& sum = kind("int32_sum");
+  ranks.run([&](int rank) {
+    std::atomic<bool> over = false;
+    std::vector<std::thread> lookers;
+    for (int i = 0; i < 2; ++i)
+      lookers.emplace_back([&] {
+        while (!over) nezha_engine_progress(ranks.at(rank).engine());
+      });
+    std::vector<Begun> begun;
+    for (std::size_t i = 0; i < 300; ++i) {
+      begun.push_back(begin(i % 3 == 0 ? other : one, rank, sum, 1 + 37 * (i % 50)));
+      if (i % 100 != 50) continue;
+      std::vector<std::byte> vector = make_vector(sum, 10, static_cast<std::size_t>(rank));
+      EXPECT_EQ(one.allreduce(rank, make_call(sum, 10, vector.data(), vector.data())), NEZHA_OK);
+      EXPECT_TRUE(vector == expected(one, sum, 10));
+    }
+    for (std::size_t i = 0; i < begun.size(); ++i) {
+      EXPECT_TRUE(comes_true([&] { return !begun[i].pending(); })) << "request " << i;
+      EXPECT_TRUE(begun[i].vector == expected(one, sum, 1 + 37 * (i % 50))) << "request " << i;
+      nezha_request_free(begun[i].request);
+    }
+    over = true;
+    for (std::thread& looker : lookers) looker.join();
+  });
+}
+
+TEST(Requests, EndWithAnErrorWhereAMemberGivesUp) {
+  Ranks ranks(3, kSettings);
+  Team team(ranks, "everybody");
+  ASSERT_TRUE(team.start());
+  const Kind& sum = kind("int32_sum");
+  ranks.run([&](int rank) {
+    if (rank == 1) {
+      std::this_thread::sleep_for(milliseconds(50));
+      return nezha_team_give_up(team.handle(rank), "it has no more to say");
+    }
+    std::vector<Begun> begun;
+    for (int i = 0; i < 100; ++i) begun.push_back(begin(team, rank, sum, 100));
+    for (const Begun& each : begun) {
+      EXPECT_TRUE(comes_true([&] { return !each.pending(); }));
+      EXPECT_EQ(nezha_request_state(each.request), NEZHA_ERR_FAILED);
+      nezha_request_free(each.request);
+    }
+    nezha_request_t* request = nullptr;
+    std::vector<std::byte> vector = make_vector(sum, 10, 0);
+    const nezha_allreduce_t call = make_call(sum, 10, vector.data(), vector.data());
+    EXPECT_EQ(nezha_iallreduce(team.handle(rank), &call, &request), NEZHA_ERR_FAILED);
+  });
+}
+
+TEST(Requests, EndWithTheirTeam) {
+  Ranks ranks(2, kSettings);
+  Team team(ranks, "everybody");
+  ASSERT_TRUE(team.start());
+  Begun begun = begin(team, 0, kind("int32_sum"), 10);
+  team.destroy(0);
+  EXPECT_EQ(nezha_request_state(begun.request), NEZHA_ERR_FAILED);
+}
+
+}  // namespace
+}  // namespace nezha::test
