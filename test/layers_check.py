@@ -21,8 +21,9 @@ MAY_INCLUDE = {
     "rail": {"util"},
     "trunk": {"rail", "util"},
     "alg": {"trunk", "reduce", "util"},
+    "node": {"reduce", "util"},
     "tuning": {"util"},
-    "engine": {"nezha", "util", "reduce", "rail", "rail/*", "trunk", "alg", "tuning"},
+    "engine": {"nezha", "util", "reduce", "rail", "rail/*", "trunk", "alg", "node", "tuning"},
 }
 RAIL_KIND_MAY_INCLUDE = {"rail", "util"}
 GLUE = ("ompi", "opal")

@@ -1,0 +1,258 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "node/chunked_operation.h"
+
+#include <algorithm>
+#include <cstring>
+#include <string>
+
+#include "node/peer_memory.h"
+
+namespace nezha {
+namespace {
+
+constexpr std::size_t kFold =
+    32 * 1024;  ///< bytes folded at a time: sum and contribution stay in the first-level cache
+
+std::uint64_t address_of(const std::byte* at) { return reinterpret_cast<std::uintptr_t>(at); }
+
+}  // namespace
+
+ChunkedOperation::ChunkedOperation(NodeMemory& memory, std::size_t chunk)
+    : NodeOperation(memory), single_chunk_(std::max(chunk, memory.layout().chunk())) {}
+
+void ChunkedOperation::begin(const NodeCall& call) {
+  base_ += cut_.chunks();
+  call_ = call;
+  const std::size_t parts = std::max<std::size_t>(1, call.carriers.size());
+  const std::size_t chunk =
+      copies() || !alone() ? memory_.layout().chunk() : single_chunk_;  // chunks go through slots or not
+  cut_ = NodeCut(call.bytes, call.reducer.element, chunk, memory_.members(), parts);
+  contributed_ = reduced_ = taken_ = 0;
+  const std::size_t own = node_part(call.carriers, self());
+  const bool carries = own < call.carriers.size();
+  next_carried_ = next_supplied_ = carries ? own : cut_.chunks();
+  reduced_up_to_ = supplied_up_to_ = carries ? cut_.part(own).begin : 0;
+  begun_ = 0;
+  const std::size_t fold = std::max(kFold, call.reducer.element);
+  if (scratch_.size() < 2 * fold) scratch_.resize(2 * fold);
+
+  ++operations_;
+  NodeCallLine& line = memory_.member(self()).call;
+  auto& said = line.last[operations_ % 2];
+  NodeMemory::put(said.bytes, call.bytes);
+  NodeMemory::put(said.send, address_of(call.send));
+  NodeMemory::put(said.recv, address_of(call.recv));
+  memory_.advance(line.begun, operations_);
+}
+
+bool ChunkedOperation::poll() {
+  if (!trouble().ok()) return false;
+  const bool contributed = contribute(), reduced = reduce(), gathered = gather(), shared = share();
+  return contributed || reduced || gathered || shared;
+}
+
+bool ChunkedOperation::over() {
+  if (taken_ < cut_.chunks()) return false;
+  return copies() || cut_.chunks() == 0 || all_reached(seen_taken_, cut_.chunks() - 1);
+}
+
+bool ChunkedOperation::has_done(std::uint32_t member) {
+  return NodeMemory::load(flags(member).taken) >= base_ + cut_.chunks();
+}
+
+bool ChunkedOperation::reached(std::uint32_t member, NodeFlag flag, std::uint64_t chunk) const {
+  return NodeMemory::load(flags(member).*flag) > base_ + chunk;
+}
+
+bool ChunkedOperation::all_reached(Seen& seen, std::uint64_t chunk) {
+  if (seen.all > base_ + chunk) return true;
+  std::uint64_t all = UINT64_MAX;
+  for (std::uint32_t member = 0; member < memory_.members() && all > base_ + chunk; ++member) {
+    all = std::min(all, NodeMemory::load(flags(member).*seen.flag));
+  }
+  if (all <= base_ + chunk) return false;
+  seen.all = all;
+  return true;
+}
+
+bool ChunkedOperation::slot_is_free(Seen& seen, std::uint64_t chunk) {
+  if (base_ + chunk < kNodeDepth || seen.all > base_ + chunk - kNodeDepth) return true;
+  std::uint64_t all = UINT64_MAX;
+  for (std::uint32_t member = 0; member < memory_.members(); ++member) {
+    all = std::min(all, NodeMemory::load(flags(member).*seen.flag));
+  }
+  seen.all = std::max(seen.all, all);
+  return seen.all > base_ + chunk - kNodeDepth;
+}
+
+void ChunkedOperation::say(NodeFlag flag, std::uint64_t done) { memory_.advance(flags(self()).*flag, base_ + done); }
+
+bool ChunkedOperation::all_begun() {
+  for (; begun_ < memory_.members(); ++begun_) {
+    NodeCallLine& line = memory_.member(begun_).call;
+    if (NodeMemory::load(line.begun) < operations_) return false;
+    const std::uint64_t bytes = NodeMemory::peek(line.last[operations_ % 2].bytes);
+    if (bytes == call_.bytes) continue;
+    fail(begun_, {Code::bad_peer, "it calls with a vector of " + std::to_string(bytes) + " bytes, this process with " +
+                                      std::to_string(call_.bytes)});
+    return false;
+  }
+  return true;
+}
+
+bool ChunkedOperation::contribute() {
+  if (contributed_ == cut_.chunks() || (copies() && !slot_is_free(seen_reduced_, contributed_))) return false;
+  if (copies()) {
+    const NodeRange chunk = cut_.chunk(contributed_), own = cut_.slice(chunk, self());
+    std::byte* slot = memory_.in(self(), base_ + contributed_);
+    std::memcpy(slot, call_.send + chunk.begin, own.begin - chunk.begin);
+    std::memcpy(slot + (own.end - chunk.begin), call_.send + own.end, chunk.end - own.end);
+    say(&NodeFlags::contributed, ++contributed_);
+    return true;
+  }
+  // The call line has said where all of it lies.
+  contributed_ = cut_.chunks();
+  say(&NodeFlags::contributed, contributed_);
+  return true;
+}
+
+bool ChunkedOperation::reduce() {
+  if (reduced_ == cut_.chunks() || !all_begun()) return false;
+  if (copies() && !all_reached(seen_contributed_, reduced_)) return false;
+  if (!result_has_room()) return false;
+  const NodeRange chunk = cut_.chunk(reduced_), slice = cut_.slice(chunk, self());
+  if (slice.size() != 0) {
+    std::byte* out = place_of_result(chunk, slice);
+    if (!fold(chunk, slice, out)) return false;
+    if (alone() && copies()) std::memcpy(call_.recv + slice.begin, out, slice.size());
+  }
+  say(&NodeFlags::reduced, ++reduced_);
+  return true;
+}
+
+bool ChunkedOperation::result_has_room() {
+  if (alone()) return !copies() || slot_is_free(seen_taken_, reduced_);
+  if (is_carrier(reduced_)) return true;
+  // The chunk that had the slot before this one, other than those that this member carried itself. The operation before
+  // this one was final, so its `out` slots are free.
+  for (std::uint64_t chunk = reduced_; chunk >= kNodeDepth;) {
+    chunk -= kNodeDepth;
+    if (!is_carrier(chunk)) return reached(carrier_of(chunk), &NodeFlags::gathered, chunk);
+  }
+  return true;
+}
+
+std::byte* ChunkedOperation::place_of_result(const NodeRange& chunk, const NodeRange& slice) {
+  const std::size_t at = slice.begin - chunk.begin;
+  if (alone() ? !copies() : is_carrier(reduced_)) return call_.recv + slice.begin;
+  return (alone() ? memory_.share(self(), base_ + reduced_) : memory_.out(self(), base_ + reduced_)) + at;
+}
+
+/// Right to left, x0 op (x1 op (... xn)): the kernels' operands stay in the order of members, and the sum may lie where
+/// the right operand lay.
+bool ChunkedOperation::fold(const NodeRange& chunk, const NodeRange& slice, std::byte* out) {
+  const std::size_t element = call_.reducer.element, step = std::max(element, kFold / element * element);
+  std::byte* const other = scratch_.data() + scratch_.size() / 2;
+  const bool overwrites = out == call_.send + slice.begin;
+  for (NodeRange at{slice.begin, slice.begin}; at.begin != slice.end; at.begin = at.end) {
+    at.end = std::min(slice.end, at.begin + step);
+    std::byte* const here = out + (at.begin - slice.begin);
+    std::byte* const room = overwrites ? scratch_.data() : here;
+    const std::byte* sum = contribution(memory_.members() - 1, chunk, at, room);
+    if (sum == nullptr) return false;
+    for (std::uint32_t member = memory_.members() - 1; member-- > 0;) {
+      const std::byte* value = contribution(member, chunk, at, other);
+      if (value == nullptr) return false;
+      call_.reducer.fold(value, sum, room, at.size(), at.begin);
+      sum = room;
+    }
+    if (sum != here) std::memcpy(here, sum, at.size());
+  }
+  return true;
+}
+
+/// Where a member's part of the vector can be read; nullptr when it cannot.
+const std::byte* ChunkedOperation::contribution(std::uint32_t member, const NodeRange& chunk, const NodeRange& range,
+                                                std::byte* scratch) {
+  if (member == self()) return call_.send + range.begin;
+  if (copies()) return memory_.in(member, base_ + reduced_) + (range.begin - chunk.begin);
+  const std::uint64_t vector = NodeMemory::peek(memory_.member(member).call.last[operations_ % 2].send);
+  return read(member, vector, range, scratch) ? scratch : nullptr;
+}
+
+bool ChunkedOperation::read(std::uint32_t member, std::uint64_t vector, const NodeRange& range, std::byte* to) {
+  const auto pid = static_cast<pid_t>(NodeMemory::peek(memory_.member(member).trial.pid));
+  const int error = read_peer_memory(pid, vector + range.begin, to, range.size());
+  if (error == 0) return true;
+  fail(member, {Code::bad_peer, std::string("its vector cannot be read: ") + std::strerror(error)});
+  return false;
+}
+
+bool ChunkedOperation::gather() {
+  if (next_carried_ >= cut_.chunks() || !all_reached(seen_reduced_, next_carried_)) return false;
+  const NodeRange chunk = cut_.chunk(next_carried_);
+  for (std::uint32_t member = 0; member < memory_.members(); ++member) {
+    const NodeRange slice = cut_.slice(chunk, member);
+    if (member == self() || slice.size() == 0) continue;
+    const std::byte* out = memory_.out(member, base_ + next_carried_) + (slice.begin - chunk.begin);
+    std::memcpy(call_.recv + slice.begin, out, slice.size());
+  }
+  reduced_up_to_ = chunk.end;
+  say(&NodeFlags::gathered, next_carried_ + 1);
+  next_carried_ += call_.carriers.size();
+  return true;
+}
+
+bool ChunkedOperation::share() {
+  bool moved = false;
+  if (next_supplied_ < std::min(next_carried_, cut_.chunks())) {
+    const NodeRange chunk = cut_.chunk(next_supplied_);
+    if (supplied_up_to_ >= chunk.end) moved = share_own(chunk);
+  }
+  if (taken_ == cut_.chunks()) return moved;
+  const NodeRange chunk = cut_.chunk(taken_);
+  if (!(alone() ? share_slices(chunk) : share_carried(chunk))) return moved;
+  say(&NodeFlags::taken, ++taken_);
+  return true;
+}
+
+bool ChunkedOperation::share_own(const NodeRange& range) {
+  if (copies()) {
+    if (!slot_is_free(seen_taken_, next_supplied_)) return false;
+    std::memcpy(memory_.share(self(), base_ + next_supplied_), call_.recv + range.begin, range.size());
+  }
+  say(&NodeFlags::supplied, next_supplied_ + 1);
+  next_supplied_ += call_.carriers.size();
+  return true;
+}
+
+bool ChunkedOperation::share_slices(const NodeRange& range) {
+  if (!all_reached(seen_reduced_, taken_)) return false;
+  // Each member begins with the slices after its own, so that they do not all read the same one at a time.
+  for (std::uint32_t step = 1; step < memory_.members(); ++step) {
+    const std::uint32_t member = (self() + step) % memory_.members();
+    const NodeRange slice = cut_.slice(range, member);
+    if (slice.size() == 0) continue;
+    std::byte* to = call_.recv + slice.begin;
+    if (copies()) {
+      std::memcpy(to, memory_.share(member, base_ + taken_) + (slice.begin - range.begin), slice.size());
+    } else if (!read(member, NodeMemory::peek(memory_.member(member).call.last[operations_ % 2].recv), slice, to)) {
+      return false;
+    }
+  }
+  return true;
+}
+
+bool ChunkedOperation::share_carried(const NodeRange& range) {
+  const std::uint32_t carrier = carrier_of(taken_);
+  if (carrier == self()) return next_supplied_ > taken_;
+  if (!reached(carrier, &NodeFlags::supplied, taken_)) return false;
+  std::byte* to = call_.recv + range.begin;
+  if (copies()) {
+    std::memcpy(to, memory_.share(carrier, base_ + taken_), range.size());
+    return true;
+  }
+  return read(carrier, NodeMemory::peek(memory_.member(carrier).call.last[operations_ % 2].recv), range, to);
+}
+
+}  // namespace nezha

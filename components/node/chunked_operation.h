@@ -1,0 +1,90 @@
+// SPDX-License-Identifier: BSD-3-Clause
+/// Vectors of any size, chunk by chunk (NodeCut). Of each chunk every member reduces its own slice over the
+/// contributions of all, in the order of members. For each chunk, in this order:
+///   contribute   copies: the slices of the others go into the own `in` slot
+///   reduce       the own slice goes to the carrier's vector or, for it, into the own `out` slot; alone: into the own
+///                vector and, with copies, into the own `share` slot
+///   gather       the carrier copies the other slices from the `out` slots into its vector
+///   (a stage between nodes works on the carrier's vector)
+///   share        copies: the carrier's `share` slot; then everybody copies the result, and it is taken
+/// With single copy, contributions and results are read from the neighbours' vectors instead of `in` and `share` slots.
+///
+/// A slot is used again kNodeDepth chunks later: `in` once all have reduced, `out` once the carrier has gathered,
+/// `share` once all have taken. So reducing and gathering never wait for sharing, unless the node is alone: a stage
+/// between nodes may want the whole vector before it gives anything back.
+#pragma once
+
+#include <array>
+#include <vector>
+
+#include "node/node_operation.h"
+
+namespace nezha {
+
+class ChunkedOperation final : public NodeOperation {
+ public:
+  /// `chunk`: bytes of a chunk where none goes through a slot, that is alone and with single copy.
+  ChunkedOperation(NodeMemory& memory, std::size_t chunk);
+
+  /// `access` may differ from operation to operation, but not from member to member.
+  void set_access(NodeAccess access) { access_ = access; }
+
+  void begin(const NodeCall& call) override;
+  bool poll() override;
+  std::size_t reduced_up_to() const override { return reduced_up_to_; }
+  void supply(std::size_t up_to) override { supplied_up_to_ = up_to; }
+  std::size_t final_up_to() const override { return cut_.done_up_to(taken_); }
+  bool over() override;
+  bool has_done(std::uint32_t member) override;
+
+ private:
+  struct Seen {
+    NodeFlag flag;
+    std::uint64_t all = 0;  ///< every member's flag has reached this
+  };
+
+  bool alone() const { return call_.carriers.empty(); }
+  bool copies() const { return access_ == NodeAccess::copies; }
+  std::uint32_t self() const { return memory_.self(); }
+  std::uint32_t carrier_of(std::uint64_t chunk) const { return call_.carriers[cut_.part_of(chunk)]; }
+  bool is_carrier(std::uint64_t chunk) const { return !alone() && carrier_of(chunk) == self(); }
+  NodeFlags& flags(std::uint32_t member) const { return memory_.member(member).flags; }
+  /// True when the member's flag says that it is done with this chunk of the operation.
+  bool reached(std::uint32_t member, NodeFlag flag, std::uint64_t chunk) const;
+  bool all_reached(Seen& seen, std::uint64_t chunk);
+  /// True when all are done with the chunk that used the slot of this one before it.
+  bool slot_is_free(Seen& seen, std::uint64_t chunk);
+  void say(NodeFlag flag, std::uint64_t done);
+
+  bool all_begun();
+  bool contribute();
+  bool reduce();
+  bool gather();
+  bool share();
+  bool share_own(const NodeRange& range);
+  bool share_slices(const NodeRange& range);
+  bool share_carried(const NodeRange& range);
+
+  bool result_has_room();
+  std::byte* place_of_result(const NodeRange& chunk, const NodeRange& slice);
+  bool fold(const NodeRange& chunk, const NodeRange& slice, std::byte* out);
+  bool read(std::uint32_t member, std::uint64_t vector, const NodeRange& range, std::byte* to);
+  const std::byte* contribution(std::uint32_t member, const NodeRange& chunk, const NodeRange& range,
+                                std::byte* scratch);
+
+  NodeAccess access_ = NodeAccess::copies;
+  const std::size_t single_chunk_;
+  NodeCall call_;
+  NodeCut cut_;
+  std::uint64_t operations_ = 0;  ///< begun
+  std::uint64_t base_ = 0;        ///< chunks of the operations before this one
+  std::uint64_t contributed_ = 0, reduced_ = 0, taken_ = 0;
+  std::uint64_t next_carried_ = 0;  ///< the next chunk to gather; of other carriers' are skipped
+  std::uint64_t next_supplied_ = 0;
+  std::size_t reduced_up_to_ = 0, supplied_up_to_ = 0;
+  std::uint32_t begun_ = 0;  ///< members known to have begun
+  Seen seen_contributed_{&NodeFlags::contributed}, seen_reduced_{&NodeFlags::reduced}, seen_taken_{&NodeFlags::taken};
+  std::vector<std::byte> scratch_;  ///< single copy: the sum, and one contribution
+};
+
+}  // namespace nezha

@@ -1,0 +1,16 @@
+# SPDX-License-Identifier: BSD-3-Clause
+# The ranks of one node over shared memory.
+engine_sources += \
+	%D%/chunked_operation.cc %D%/chunked_operation.h \
+	%D%/node_call.h \
+	%D%/node_layout.cc %D%/node_layout.h \
+	%D%/node_memory.cc %D%/node_memory.h \
+	%D%/node_operation.h \
+	%D%/node_stage.cc %D%/node_stage.h \
+	%D%/node_trial.cc %D%/node_trial.h \
+	%D%/node_wait.h \
+	%D%/peer_memory.cc %D%/peer_memory.h \
+	%D%/small_operation.cc %D%/small_operation.h
+
+gtest_programs += test/unit/test_node_stage
+test_unit_test_node_stage_SOURCES = test/unit/test_node_stage.cc test/unit/node_members.h

@@ -1,0 +1,96 @@
+// SPDX-License-Identifier: BSD-3-Clause
+/// What the members of a team on one node see of each other: flags, slots, sleepers, and who is gone. A view of memory
+/// that somebody else maps and unmaps (segment.h). Each member has a NodeMemory of its own; one thread at a time uses
+/// it.
+///
+/// Flags only grow and are sequentially consistent, so that a member that announces its sleep and then looks once more
+/// cannot miss an advance whose writer saw no sleeper.
+#pragma once
+
+#include <array>
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+#include "node/node_layout.h"
+#include "util/clock.h"
+#include "util/status.h"
+
+namespace nezha {
+
+using NodeFlag = std::uint64_t NodeFlags::*;
+
+/// How a member reads the vectors of its neighbours.
+enum class NodeAccess { copies, single_copy };
+
+/// Why a member takes part no longer.
+enum class NodeEnd : std::uint32_t { none, died, gave_up };
+
+class NodeMemory {
+ public:
+  /// The memory begins at `base`, has layout.size() bytes, and outlives this.
+  NodeMemory(const NodeLayout& layout, std::byte* base, std::uint32_t self);
+
+  /// By the maker of the memory, before anybody else sees it.
+  static void write_header(const NodeLayout& layout, std::byte* base);
+  /// Not ok when the memory is not what `layout` says.
+  static Status check_header(const NodeLayout& layout, const std::byte* base);
+
+  const NodeLayout& layout() const { return layout_; }
+  std::uint32_t members() const { return layout_.members(); }
+  std::uint32_t self() const { return self_; }
+
+  static std::uint64_t load(std::uint64_t& word) { return std::atomic_ref(word).load(); }
+  /// Stores and wakes who sleeps.
+  void advance(std::uint64_t& word, std::uint64_t value) {
+    std::atomic_ref(word).store(value);
+    wake();
+  }
+  static std::uint64_t peek(std::uint64_t& word) { return std::atomic_ref(word).load(std::memory_order_relaxed); }
+  static void put(std::uint64_t& word, std::uint64_t value) {
+    std::atomic_ref(word).store(value, std::memory_order_relaxed);
+  }
+
+  NodeMember& member(std::uint32_t index) const { return at<NodeMember>(layout_.member(index)); }
+  NodeSmallSlot& small(std::uint32_t index, std::uint64_t operation) const {
+    return at<NodeSmallSlot>(layout_.small(index, operation));
+  }
+  NodeSmallSlot& result(std::uint32_t index, std::uint64_t operation) const {
+    return at<NodeSmallSlot>(layout_.result(index, operation));
+  }
+  std::byte* in(std::uint32_t index, std::uint64_t chunk) const { return base_ + layout_.in(index, chunk); }
+  std::byte* out(std::uint32_t index, std::uint64_t chunk) const { return base_ + layout_.out(index, chunk); }
+  std::byte* share(std::uint32_t index, std::uint64_t chunk) const { return base_ + layout_.share(index, chunk); }
+
+  /// A member is gone: the others stop waiting for it. The first reason stays. Any thread.
+  void mark_gone(std::uint32_t index, NodeEnd why);
+  bool anybody_gone() const;
+  NodeEnd gone(std::uint32_t index) const;
+
+  /// To sleep: announce, look once more whether anything has moved, sleep if nothing has, and say so when awake.
+  void announce_sleep();
+  /// Until a member advances a flag, or `timeout` has passed at the latest.
+  void sleep(Nanoseconds timeout);
+  void awake();
+  /// Wakes all other members that sleep. No system call if nobody does.
+  void wake();
+
+ private:
+  template <typename T>
+  T& at(std::size_t offset) const {
+    return *reinterpret_cast<T*>(base_ + offset);
+  }
+  NodeHeader& header() const { return at<NodeHeader>(0); }
+  void wake_sleepers();
+
+  NodeLayout layout_;
+  std::byte* base_;
+  std::uint32_t self_;
+};
+
+inline void NodeMemory::wake() {
+  if (std::atomic_ref(header().sleepers).load() != 0) wake_sleepers();
+}
+
+}  // namespace nezha

@@ -1,0 +1,55 @@
+// SPDX-License-Identifier: BSD-3-Clause
+/// One operation under way on one member; what NodeStage (node_stage.h) drives. Two kinds: small_operation.h, in one
+/// step through slots, and chunked_operation.h.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#include "node/node_call.h"
+#include "node/node_memory.h"
+#include "util/status.h"
+
+namespace nezha {
+
+class NodeOperation {
+ public:
+  explicit NodeOperation(NodeMemory& memory) : memory_(memory) {}
+  virtual ~NodeOperation() = default;
+  NodeOperation(const NodeOperation&) = delete;
+  NodeOperation& operator=(const NodeOperation&) = delete;
+
+  /// The previous one of this object is over.
+  virtual void begin(const NodeCall& call) = 0;
+  /// Goes on without blocking, by a chunk or so. True if anything moved.
+  virtual bool poll() = 0;
+  virtual std::size_t reduced_up_to() const = 0;
+  virtual void supply(std::size_t up_to) = 0;
+  virtual std::size_t final_up_to() const = 0;
+  virtual bool over() = 0;
+  /// True when nothing is awaited of the member any more.
+  virtual bool has_done(std::uint32_t member) = 0;
+
+  /// What ended it, at a neighbour's fault; ok while it goes on.
+  const Status& trouble() const { return trouble_; }
+  std::uint32_t troubled_by() const { return troubled_by_; }
+
+ protected:
+  void fail(std::uint32_t member, Status why) {
+    if (!trouble_.ok()) return;
+    trouble_ = std::move(why);
+    troubled_by_ = member;
+  }
+
+  NodeMemory& memory_;
+
+ private:
+  Status trouble_;
+  std::uint32_t troubled_by_ = 0;
+};
+
+/// The carried part of member `self`: its place among the carriers, or carriers.size() for a member that carries
+/// nothing.
+std::size_t node_part(std::span<const std::uint32_t> carriers, std::uint32_t self);
+
+}  // namespace nezha

@@ -1,0 +1,77 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "node/node_stage.h"
+
+#include <string>
+
+namespace nezha {
+
+NodeStage::NodeStage(NodeMemory& memory, const NodeStageOptions& options)
+    : memory_(memory), options_(options), small_(memory), chunked_(memory, options.single_copy_chunk) {}
+
+void NodeStage::begin(const NodeCall& call) {
+  call_ = call;
+  idle_ = 0;
+  part_ = {};
+  operation_ = nullptr;
+  if (call.bytes == 0 || !failed_.ok()) return;
+  const std::size_t own = node_part(call.carriers, memory_.self());
+  if (own < call.carriers.size()) {
+    part_ = NodeCut(call.bytes, call.reducer.element, call.bytes, memory_.members(), call.carriers.size()).part(own);
+  }
+  if (call.bytes <= kNodeSmall) {
+    ++small_begun_;
+    operation_ = &small_;
+  } else {
+    ++chunked_begun_;
+    operation_ = &chunked_;
+    chunked_.set_access(call.bytes < options_.single_copy_from ? NodeAccess::copies : options_.access);
+  }
+  operation_->begin(call);
+}
+
+bool NodeStage::poll() {
+  if (operation_ == nullptr || !failed_.ok()) return false;
+  if (operation_->poll()) {
+    idle_ = 0;
+    return true;
+  }
+  look_for_trouble();
+  return false;
+}
+
+void NodeStage::supply(std::size_t up_to) {
+  if (operation_ != nullptr && part_.size() != 0) operation_->supply(up_to);
+}
+
+void NodeStage::look_for_trouble() {
+  constexpr unsigned kLookAtCalls = 64;
+  if (!operation_->trouble().ok()) return fail(operation_->troubled_by(), operation_->trouble());
+  const bool look_at_calls = ++idle_ % kLookAtCalls == 0;
+  if (!look_at_calls && !memory_.anybody_gone()) return;
+  for (std::uint32_t member = 0; member < memory_.members(); ++member) {
+    const NodeEnd end = memory_.gone(member);
+    if (end != NodeEnd::none && !operation_->has_done(member)) {
+      return fail(member, {Code::closed, end == NodeEnd::died ? "its process has ended" : "it has given up"});
+    }
+    if (look_at_calls && began_another_kind(member)) {
+      return fail(member, {Code::bad_peer, "it calls with a vector of another size than the " +
+                                               std::to_string(call_.bytes) + " bytes of this process"});
+    }
+  }
+}
+
+/// All members begin the same operations, so that who lacks one of a kind cannot be ahead in the other kind.
+bool NodeStage::began_another_kind(std::uint32_t member) const {
+  const std::uint64_t chunked = NodeMemory::load(memory_.member(member).call.begun);
+  const std::uint64_t smalls =
+      std::max(NodeMemory::load(memory_.small(member, 0).flag), NodeMemory::load(memory_.small(member, 1).flag));
+  return (smalls < small_begun_ && chunked > chunked_begun_) || (smalls > small_begun_ && chunked < chunked_begun_);
+}
+
+void NodeStage::fail(std::uint32_t member, Status why) {
+  failed_ = std::move(why);
+  failed_member_ = member;
+  memory_.mark_gone(memory_.self(), NodeEnd::gave_up);
+}
+
+}  // namespace nezha

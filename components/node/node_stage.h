@@ -1,0 +1,80 @@
+// SPDX-License-Identifier: BSD-3-Clause
+/// Allreduce over the members of a team on one node, in shared memory: one operation at a time, driven by its caller.
+/// Alone it is the whole operation; with carriers it is what happens before and after a stage between nodes:
+///   begin(call); while (!over()) { poll(); stage works on part() up to reduced_up_to(); supply(as far as it is final);
+///   }
+/// All members begin the same operations in the same order. The order of sums is that of the members, whatever the way.
+/// Not thread-safe: one thread at a time. Nothing blocks; to wait, see node_wait.h.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#include "node/chunked_operation.h"
+#include "node/node_call.h"
+#include "node/node_memory.h"
+#include "node/small_operation.h"
+#include "util/status.h"
+
+namespace nezha {
+
+/// Alike on all members.
+struct NodeStageOptions {
+  NodeAccess access = NodeAccess::copies;  ///< what all members can do (node_trial.h)
+  std::size_t single_copy_from =
+      64 * 1024;  ///< bytes: smaller vectors are cheaper to copy twice than to ask the kernel for
+  std::size_t single_copy_chunk = 1024 * 1024;  ///< bytes of a chunk with single copy
+};
+
+class NodeStage {
+ public:
+  /// `memory` outlives this.
+  NodeStage(NodeMemory& memory, const NodeStageOptions& options);
+
+  /// Elements of more bytes cannot be carried.
+  std::size_t largest_element() const { return memory_.layout().chunk(); }
+
+  /// The operation before it is over, or failed() is not ok.
+  void begin(const NodeCall& call);
+  /// Goes on as far as it can without blocking, by a few chunks at most. True if anything moved.
+  bool poll();
+
+  /// What this member carries between nodes. Empty for others, and where the node is alone.
+  NodeRange part() const { return part_; }
+  /// The node's sum lies in the call's recv from part().begin up to here. With reducing in place of the stage between
+  /// nodes the caller may change these bytes, up to where it has supplied.
+  std::size_t reduced_up_to() const { return operation_ == nullptr ? part_.end : operation_->reduced_up_to(); }
+  /// The result lies in the call's recv from part().begin up to here; grows. These bytes must not change any more.
+  void supply(std::size_t up_to);
+  /// The result lies in the call's recv up to here.
+  std::size_t final_up_to() const { return operation_ == nullptr ? call_.bytes : operation_->final_up_to(); }
+  /// The result is final, and no member refers to this one's vectors any more.
+  bool over() { return operation_ == nullptr || operation_->over(); }
+
+  /// Not ok: the operation will never be over, because of a member that died, gave up, called differently or whose
+  /// memory cannot be read. The others are told. The stage is of no use any more; until it and its memory are gone at
+  /// all members, neighbours may still read the call's vectors.
+  const Status& failed() const { return failed_; }
+  std::uint32_t failed_member() const { return failed_member_; }
+  /// Ends what is under way for all members, on an error of the caller's.
+  void give_up() { memory_.mark_gone(memory_.self(), NodeEnd::gave_up); }
+
+ private:
+  void look_for_trouble();
+  void fail(std::uint32_t member, Status why);
+  bool began_another_kind(std::uint32_t member) const;
+
+  NodeMemory& memory_;
+  const NodeStageOptions options_;
+  SmallOperation small_;
+  ChunkedOperation chunked_;
+  NodeOperation* operation_ = nullptr;  ///< nullptr before the first call, and for empty vectors
+  NodeCall call_;
+  NodeRange part_;
+  std::uint64_t small_begun_ = 0, chunked_begun_ = 0;
+  unsigned idle_ = 0;  ///< polls in a row that moved nothing
+  Status failed_;
+  std::uint32_t failed_member_ = 0;
+};
+
+}  // namespace nezha

@@ -1,0 +1,118 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "node/small_operation.h"
+
+#include <algorithm>
+#include <cstring>
+#include <string>
+
+namespace nezha {
+
+std::size_t node_part(std::span<const std::uint32_t> carriers, std::uint32_t self) {
+  return static_cast<std::size_t>(std::find(carriers.begin(), carriers.end(), self) - carriers.begin());
+}
+
+namespace {
+
+NodeCut cut_of(const NodeCall& call, std::uint32_t members) {
+  return {call.bytes, call.reducer.element, std::max(call.bytes, call.reducer.element), members, call.carriers.size()};
+}
+
+}  // namespace
+
+void SmallOperation::begin(const NodeCall& call) {
+  call_ = call;
+  ++operations_;
+  seen_ = 0;
+  results_ = 0;
+  reduced_ = supplied_ = final_ = false;
+  part_ = {0, call.bytes};
+  if (!alone()) {
+    const std::size_t own = node_part(call.carriers, memory_.self());
+    part_ = own < call.carriers.size() ? cut_of(call, memory_.members()).part(own) : NodeRange{};
+  }
+  NodeSmallSlot& slot = memory_.small(memory_.self(), operations_);
+  std::memcpy(slot.data, call.send, call.bytes);
+  NodeMemory::put(slot.bytes, call.bytes);
+  memory_.advance(slot.flag, operations_);
+}
+
+bool SmallOperation::poll() {
+  if (final_ || !trouble().ok()) return false;
+  if (!reduced_ && (alone() || part_.size() != 0)) {
+    if (!all_contributed()) return false;
+    fold(part_);
+    reduced_ = true;
+    if (alone()) final_ = true;
+    return true;
+  }
+  return !alone() && take_results();
+}
+
+bool SmallOperation::all_contributed() {
+  for (; seen_ < memory_.members(); ++seen_) {
+    NodeSmallSlot& slot = memory_.small(seen_, operations_);
+    if (NodeMemory::load(slot.flag) < operations_) return false;
+    if (!right_size(seen_, NodeMemory::peek(slot.bytes))) return false;
+  }
+  return true;
+}
+
+bool SmallOperation::right_size(std::uint32_t member, std::uint64_t bytes) {
+  if (bytes == call_.bytes) return true;
+  fail(member, {Code::bad_peer, "it calls with a vector of " + std::to_string(bytes) + " bytes, this process with " +
+                                    std::to_string(call_.bytes)});
+  return false;
+}
+
+/// Right to left, x0 op (x1 op (... xn)): the kernels' operands stay in the order of members, and the sum may lie where
+/// the right operand lay.
+void SmallOperation::fold(const NodeRange& range) {
+  const auto vector = [&](std::uint32_t member) { return memory_.small(member, operations_).data + range.begin; };
+  const std::byte* sum = vector(memory_.members() - 1);
+  std::byte* out = call_.recv + range.begin;
+  for (std::uint32_t member = memory_.members() - 1; member-- > 0;) {
+    call_.reducer.fold(vector(member), sum, out, range.size(), range.begin);
+    sum = out;
+  }
+  if (sum != out) std::memcpy(out, sum, range.size());
+}
+
+void SmallOperation::supply(std::size_t up_to) {
+  if (supplied_ || !reduced_ || up_to < part_.end) return;
+  supplied_ = true;
+  NodeSmallSlot& slot = memory_.result(memory_.self(), operations_);
+  std::memcpy(slot.data, call_.recv + part_.begin, part_.size());
+  NodeMemory::put(slot.bytes, call_.bytes);
+  memory_.advance(slot.flag, operations_);
+}
+
+bool SmallOperation::take_results() {
+  const NodeCut cut = cut_of(call_, memory_.members());
+  bool moved = false;
+  for (; results_ < call_.carriers.size(); ++results_) {
+    const std::uint32_t carrier = call_.carriers[results_];
+    const NodeRange part = cut.part(results_);
+    if (part.size() == 0) continue;
+    if (carrier == memory_.self()) {
+      if (!supplied_) return moved;
+      continue;
+    }
+    NodeSmallSlot& slot = memory_.result(carrier, operations_);
+    if (NodeMemory::load(slot.flag) < operations_) return moved;
+    if (!right_size(carrier, NodeMemory::peek(slot.bytes))) return moved;
+    std::memcpy(call_.recv + part.begin, slot.data, part.size());
+    moved = true;
+  }
+  final_ = true;
+  return true;
+}
+
+bool SmallOperation::has_done(std::uint32_t member) {
+  if (NodeMemory::load(memory_.small(member, operations_).flag) < operations_) return false;
+  if (alone()) return true;
+  const std::size_t part = node_part(call_.carriers, member);
+  if (part == call_.carriers.size() || cut_of(call_, memory_.members()).part(part).size() == 0) return true;
+  return NodeMemory::load(memory_.result(member, operations_).flag) >= operations_;
+}
+
+}  // namespace nezha

@@ -1,0 +1,41 @@
+// SPDX-License-Identifier: BSD-3-Clause
+/// Vectors of up to kNodeSmall bytes: each member writes its vector into its slot, reads those of all others and folds
+/// them by itself. One flag to wait for per member, no second phase.
+///
+/// Each member has two slots that take turns. A member writes the slot of operation n only after operation n - 1 was
+/// final, for which it has seen that all others had begun n - 1, and so had finished n - 2 and the reading of this
+/// slot. With a stage between nodes, carriers fold their parts and put the results into slots of the same kind.
+#pragma once
+
+#include "node/node_operation.h"
+
+namespace nezha {
+
+class SmallOperation final : public NodeOperation {
+ public:
+  using NodeOperation::NodeOperation;
+
+  void begin(const NodeCall& call) override;
+  bool poll() override;
+  std::size_t reduced_up_to() const override { return reduced_ ? part_.end : part_.begin; }
+  void supply(std::size_t up_to) override;
+  std::size_t final_up_to() const override { return final_ ? call_.bytes : 0; }
+  bool over() override { return final_; }
+  bool has_done(std::uint32_t member) override;
+
+ private:
+  bool alone() const { return call_.carriers.empty(); }
+  bool all_contributed();
+  void fold(const NodeRange& range);
+  bool take_results();
+  bool right_size(std::uint32_t member, std::uint64_t bytes);
+
+  NodeCall call_;
+  std::uint64_t operations_ = 0;  ///< begun
+  NodeRange part_;                ///< to fold here
+  std::uint32_t seen_ = 0;        ///< members whose vectors are there
+  std::size_t results_ = 0;       ///< carriers whose results were taken
+  bool reduced_ = false, supplied_ = false, final_ = true;
+};
+
+}  // namespace nezha

@@ -1,0 +1,173 @@
+// SPDX-License-Identifier: BSD-3-Clause
+/// Members of a node as threads of one process over one piece of memory, for tests of components/node.
+#pragma once
+
+#include <gtest/gtest.h>
+#include <sys/mman.h>
+
+#include <atomic>
+#include <cstring>
+#include <functional>
+#include <memory>
+#include <random>
+#include <span>
+#include <thread>
+#include <vector>
+
+#include "node/node_stage.h"
+#include "node/node_wait.h"
+
+namespace nezha::test {
+
+/// Memory for a team, as a segment would map it.
+class NodeGround {
+ public:
+  NodeGround(std::uint32_t members, std::size_t chunk) : layout_(members, chunk) {
+    void* at = mmap(nullptr, layout_.size(), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    if (at == MAP_FAILED) throw std::bad_alloc();
+    base_ = static_cast<std::byte*>(at);
+    NodeMemory::write_header(layout_, base_);
+    // Members as threads, and as children of this process, which set their own.
+    for (std::uint32_t i = 0; i < members; ++i) memory(i).member(i).trial.pid = static_cast<std::uint64_t>(getpid());
+  }
+  ~NodeGround() { munmap(base_, layout_.size()); }
+  NodeGround(const NodeGround&) = delete;
+
+  NodeMemory memory(std::uint32_t member) const { return {layout_, base_, member}; }
+  std::byte* base() const { return base_; }
+  const NodeLayout& layout() const { return layout_; }
+
+ private:
+  NodeLayout layout_;
+  std::byte* base_ = nullptr;
+};
+
+/// Runs `body` once for each member, each in a thread.
+inline void as_threads(std::uint32_t members, const std::function<void(std::uint32_t member)>& body) {
+  std::vector<std::thread> threads;
+  for (std::uint32_t i = 0; i < members; ++i) threads.emplace_back([&body, i] { body(i); });
+  for (std::thread& thread : threads) thread.join();
+}
+
+/// What every member calls with.
+struct NodeCase {
+  nezha_type_t type = NEZHA_FLOAT;
+  nezha_op_t op = NEZHA_SUM;
+  std::size_t element = 4;
+  std::size_t count = 1;
+  bool in_place = false;
+  unsigned seed = 1;
+  std::vector<std::uint32_t> carriers;
+  bool whole_part_first = false;  ///< the stage between nodes gives nothing back before it has all of its part
+
+  std::size_t bytes() const { return count * element; }
+};
+
+/// A member's vector: small values, with those that the order of a floating-point sum depends on.
+inline std::vector<std::byte> node_input(const NodeCase& wanted, std::uint32_t member) {
+  std::mt19937 random(wanted.seed * 31 + member);
+  std::vector<std::byte> bytes(wanted.bytes());
+  if (wanted.type == NEZHA_FLOAT) {
+    for (std::size_t i = 0; i < wanted.count; ++i) {
+      const float value = static_cast<float>(random() % 20001) / 7.0F - 1000.0F;
+      std::memcpy(&bytes[i * 4], &value, 4);
+    }
+  } else {
+    for (std::byte& byte : bytes) byte = static_cast<std::byte>(random());
+  }
+  return bytes;
+}
+
+/// What the stage between nodes makes of a byte.
+inline std::byte node_changed(std::byte byte) { return byte ^ std::byte{0x5a}; }
+
+inline Reducer node_reducer(const NodeCase& wanted) {
+  Reducer reducer;
+  reducer.kernel = find_kernel(wanted.type, wanted.op);
+  reducer.element = wanted.element;
+  return reducer;
+}
+
+/// x0 op (x1 op (... xn)), element by element in the order of members.
+inline std::vector<std::byte> node_expected(const NodeCase& wanted, std::uint32_t members) {
+  std::vector<std::byte> sum = node_input(wanted, members - 1);
+  const Reducer reducer = node_reducer(wanted);
+  for (std::uint32_t member = members - 1; member-- > 0;) {
+    const std::vector<std::byte> value = node_input(wanted, member);
+    reducer.fold(value.data(), sum.data(), sum.data(), sum.size(), 0);
+  }
+  if (!wanted.carriers.empty()) {
+    for (std::byte& byte : sum) byte = node_changed(byte);
+  }
+  return sum;
+}
+
+/// One member's side of a case, until it is over.
+class NodeRank {
+ public:
+  NodeRank(NodeMemory& memory, const NodeStageOptions& options, bool spare_cores = false)
+      : memory_(memory), stage_(memory, options), wait_(memory, spare_cores) {}
+
+  NodeStage& stage() { return stage_; }
+
+  void begin(const NodeCase& wanted) {
+    case_ = wanted;
+    input_ = node_input(wanted, memory_.self());
+    output_ = wanted.in_place ? input_ : std::vector<std::byte>(wanted.bytes());
+    changed_up_to_ = 0;
+    stage_.begin({.send = wanted.in_place ? output_.data() : input_.data(),
+                  .recv = output_.data(),
+                  .bytes = wanted.bytes(),
+                  .reducer = node_reducer(wanted),
+                  .carriers = case_.carriers});
+    changed_up_to_ = stage_.part().begin;
+  }
+
+  /// True if anything moved.
+  bool poll() {
+    const bool moved = stage_.poll();
+    change_carried();
+    return moved;
+  }
+
+  /// Until the operation is over or has failed.
+  void finish() {
+    while (!stage_.over() && stage_.failed().ok()) {
+      if (poll()) {
+        wait_.moved();
+      } else {
+        wait_.rest(kMillisecond, [this] { return poll() || stage_.over(); });
+      }
+    }
+  }
+
+  /// Finishes, and compares.
+  void expect(const std::vector<std::byte>& expected) {
+    finish();
+    ASSERT_TRUE(stage_.failed().ok()) << "member " << stage_.failed_member() << ": " << stage_.failed().text();
+    ASSERT_EQ(stage_.final_up_to(), case_.bytes());
+    const auto at = std::mismatch(output_.begin(), output_.end(), expected.begin()).first - output_.begin();
+    ASSERT_TRUE(output_ == expected) << "first difference at byte " << at << ", "
+                                     << "member " << memory_.self() << " of " << memory_.members() << ", "
+                                     << case_.bytes() << " bytes, in place " << case_.in_place << ", carriers "
+                                     << case_.carriers.size();
+    ASSERT_TRUE(case_.in_place || input_ == node_input(case_, memory_.self()));
+  }
+
+ private:
+  void change_carried() {
+    const std::size_t reduced = stage_.reduced_up_to();
+    if (stage_.part().size() == 0 || (case_.whole_part_first && reduced < stage_.part().end)) return;
+    for (; changed_up_to_ < reduced; ++changed_up_to_) output_[changed_up_to_] = node_changed(output_[changed_up_to_]);
+    stage_.supply(changed_up_to_);
+  }
+
+  NodeMemory& memory_;
+  NodeStage stage_;
+  NodeWait wait_;
+  NodeCase case_;
+  std::vector<std::byte> input_, output_;
+  std::size_t changed_up_to_ = 0;
+};
+
+}  // namespace nezha::test

@@ -1,0 +1,286 @@
+// SPDX-License-Identifier: BSD-3-Clause
+/// Allreduce over the members of a node, which are threads here: the bits of a fold in the order of members, for both
+/// ways to read neighbours' vectors, alone and around a stage between nodes.
+#include "node/node_stage.h"
+
+#include <gtest/gtest.h>
+
+#include <chrono>
+
+#include "node_members.h"
+
+namespace nezha::test {
+namespace {
+
+using std::chrono::microseconds;
+
+constexpr NodeStageOptions kCopies{.access = NodeAccess::copies};
+constexpr NodeStageOptions kSingleCopy{
+    .access = NodeAccess::single_copy, .single_copy_from = 0, .single_copy_chunk = 64 * 1024};
+
+struct Way {
+  const char* name;
+  NodeStageOptions options;
+};
+
+class NodeStageTest : public testing::TestWithParam<Way> {};
+
+INSTANTIATE_TEST_SUITE_P(Ways, NodeStageTest, testing::Values(Way{"copies", kCopies}, Way{"single", kSingleCopy}),
+                         [](const auto& way) { return std::string(way.param.name); });
+
+/// All members run all cases back to back.
+void run_cases(std::uint32_t members, std::size_t chunk, const NodeStageOptions& options,
+               const std::vector<NodeCase>& cases, bool delays = false) {
+  const NodeGround ground(members, chunk);
+  std::vector<std::vector<std::byte>> expected;
+  for (const NodeCase& each : cases) expected.push_back(node_expected(each, members));
+  as_threads(members, [&](std::uint32_t member) {
+    NodeMemory memory = ground.memory(member);
+    NodeRank rank(memory, options);
+    std::mt19937 random(member);
+    for (std::size_t i = 0; i < cases.size() && !testing::Test::HasFailure(); ++i) {
+      if (delays && random() % 8 == 0) std::this_thread::sleep_for(microseconds(random() % 1000));
+      rank.begin(cases[i]);
+      rank.expect(expected[i]);
+    }
+  });
+}
+
+TEST_P(NodeStageTest, EveryTypeAndOperation) {
+  struct Type {
+    nezha_type_t type;
+    std::size_t bytes;
+  };
+  const Type types[] = {{NEZHA_INT8, 1},   {NEZHA_UINT8, 1}, {NEZHA_INT16, 2},  {NEZHA_UINT16, 2}, {NEZHA_INT32, 4},
+                        {NEZHA_UINT32, 4}, {NEZHA_INT64, 8}, {NEZHA_UINT64, 8}, {NEZHA_FLOAT, 4},  {NEZHA_DOUBLE, 8}};
+  std::vector<NodeCase> cases;
+  for (const Type& type : types) {
+    for (int op = 0; op < NEZHA_OP_COUNT; ++op) {
+      if (find_kernel(type.type, static_cast<nezha_op_t>(op)) == nullptr) continue;
+      for (const std::size_t count : {3, 5000}) {
+        cases.push_back({.type = type.type,
+                         .op = static_cast<nezha_op_t>(op),
+                         .element = type.bytes,
+                         .count = count,
+                         .carriers = {}});
+      }
+    }
+  }
+  ASSERT_GT(cases.size(), 100u);
+  run_cases(3, 8 * 1024, GetParam().options, cases);
+}
+
+TEST_P(NodeStageTest, SizesAroundEveryBorder) {
+  std::vector<NodeCase> cases;
+  for (const std::size_t border :
+       {std::size_t{1}, std::size_t{16}, kNodeSmall, std::size_t{16 * 1024}, 4 * 16 * 1024 * kNodeDepth}) {
+    for (const int apart : {-1, 0, 1}) {
+      for (const bool in_place : {false, true}) {
+        const std::size_t count = border + static_cast<std::size_t>(apart);
+        cases.push_back({.type = NEZHA_UINT8, .element = 1, .count = count, .in_place = in_place, .carriers = {}});
+      }
+    }
+  }
+  for (const std::uint32_t members : {1, 2, 3, 5}) run_cases(members, 16 * 1024, GetParam().options, cases);
+}
+
+/// Many operations in a row, without anything else to keep members together.
+TEST_P(NodeStageTest, RandomOperationsBackToBack) {
+  std::mt19937 random(7);
+  for (const std::uint32_t members : {2, 3, 4, 8}) {
+    std::vector<NodeCase> cases;
+    for (int i = 0; i < 60; ++i) {
+      const std::size_t largest = i % 10 == 0 ? 1024 * 1024 : i % 3 == 0 ? 60 * 1024 : 3000;
+      NodeCase next{.count = 1 + random() % largest,
+                    .in_place = random() % 2 == 0,
+                    .seed = static_cast<unsigned>(random()),
+                    .carriers = {}};
+      // Carriers in any order, any number of them.
+      if (random() % 2 == 0) {
+        for (std::uint32_t member = 0; member < members; ++member) next.carriers.push_back(member);
+        std::shuffle(next.carriers.begin(), next.carriers.end(), random);
+        next.carriers.resize(1 + random() % members);
+        next.whole_part_first = random() % 2 == 0;
+      }
+      cases.push_back(std::move(next));
+    }
+    run_cases(members, 32 * 1024, GetParam().options, cases, true);
+  }
+}
+
+/// The carriers' stage gives nothing back before it has all: nothing may wait for slots of results then.
+TEST_P(NodeStageTest, StageBetweenNodesWantsTheWholeVectorFirst) {
+  for (const std::size_t carriers : {1, 2, 3}) {
+    NodeCase wanted{.count = 300 * 1024, .carriers = {}, .whole_part_first = true};
+    for (std::size_t i = 0; i < carriers; ++i) wanted.carriers.push_back(static_cast<std::uint32_t>(i));
+    run_cases(4, 16 * 1024, GetParam().options, {wanted, wanted});
+  }
+}
+
+/// Elements of odd sizes, and fewer elements than members or carriers.
+TEST_P(NodeStageTest, FewLargeElements) {
+  struct Host {
+    static void add(void*, void* ctx, const void* in, void* inout, std::size_t, std::size_t count) {
+      const auto* from = static_cast<const unsigned char*>(in);
+      auto* to = static_cast<unsigned char*>(inout);
+      for (std::size_t i = 0; i < count * *static_cast<std::size_t*>(ctx); ++i)
+        to[i] = static_cast<unsigned char>(from[i] * 2 + to[i]);
+    }
+  };
+  const std::uint32_t members = 4;
+  for (std::size_t element : {5000, 12000, 16384}) {
+    for (const std::size_t count : {1, 2, 3, 7}) {
+      const std::size_t bytes = element * count;
+      const NodeGround ground(members, 16 * 1024);
+      as_threads(members, [&](std::uint32_t member) {
+        NodeMemory memory = ground.memory(member);
+        NodeStage stage(memory, GetParam().options);
+        ASSERT_GE(stage.largest_element(), element);
+        std::vector<std::byte> vector(bytes, std::byte(member + 1));
+        Reducer reducer;
+        reducer.host = &Host::add;
+        reducer.reduce_ctx = &element;
+        reducer.element = element;
+        const std::uint32_t carriers[] = {2, 0, 1};
+        stage.begin(
+            {.send = vector.data(), .recv = vector.data(), .bytes = bytes, .reducer = reducer, .carriers = carriers});
+        while (!stage.over() && stage.failed().ok()) {
+          if (!stage.poll()) std::this_thread::yield();
+          if (stage.part().size() != 0) stage.supply(stage.reduced_up_to());
+        }
+        // 1*2 + (2*2 + (3*2 + 4))
+        for (const std::byte byte : vector) ASSERT_EQ(static_cast<int>(byte), 16);
+      });
+    }
+  }
+}
+
+TEST_P(NodeStageTest, ResultGrowsFromTheBeginning) {
+  const NodeGround ground(2, 16 * 1024);
+  NodeMemory memories[] = {ground.memory(0), ground.memory(1)};
+  NodeRank ranks[] = {NodeRank(memories[0], GetParam().options), NodeRank(memories[1], GetParam().options)};
+  const NodeCase wanted{.count = 200 * 1024, .carriers = {}};
+  ranks[0].begin(wanted);
+  for (int i = 0; i < 100; ++i) ranks[0].poll();
+  EXPECT_EQ(ranks[0].stage().final_up_to(), 0u);
+  ranks[1].begin(wanted);
+  std::size_t last = 0, steps = 0;
+  while (!ranks[0].stage().over() || !ranks[1].stage().over()) {
+    ranks[0].poll();
+    ranks[1].poll();
+    ASSERT_GE(ranks[0].stage().final_up_to(), last);
+    if (ranks[0].stage().final_up_to() != last) ++steps;
+    last = ranks[0].stage().final_up_to();
+  }
+  EXPECT_EQ(last, wanted.bytes());
+  EXPECT_GT(steps, 2u);
+}
+
+/// With single copy the vectors of a member are read until the slowest has its result.
+TEST(NodeStage, OverWaitsForReaders) {
+  const NodeGround ground(2, 16 * 1024);
+  NodeMemory memories[] = {ground.memory(0), ground.memory(1)};
+  NodeRank ranks[] = {NodeRank(memories[0], kSingleCopy), NodeRank(memories[1], kSingleCopy)};
+  const NodeCase wanted{.count = 4 * 1024, .carriers = {}};
+  for (NodeRank& rank : ranks) rank.begin(wanted);
+  for (int i = 0; i < 2; ++i) {  // both have reduced, and only one has taken
+    ranks[1].stage().poll();
+    ranks[0].stage().poll();
+  }
+  ASSERT_EQ(ranks[0].stage().final_up_to(), wanted.bytes());
+  if (ranks[1].stage().final_up_to() < wanted.bytes()) {
+    EXPECT_FALSE(ranks[0].stage().over());
+  }
+  ranks[1].finish();
+  EXPECT_TRUE(ranks[0].stage().over());
+}
+
+TEST_P(NodeStageTest, EmptyVectorIsOverAtOnce) {
+  const NodeGround ground(2, 16 * 1024);
+  NodeMemory memory = ground.memory(0);
+  NodeRank rank(memory, GetParam().options);
+  rank.begin({.count = 0, .carriers = {}});
+  EXPECT_TRUE(rank.stage().over());
+}
+
+TEST_P(NodeStageTest, MemberThatDiedFailsTheOthers) {
+  for (const std::size_t count : {10, 100000}) {
+    const NodeGround ground(3, 16 * 1024);
+    as_threads(3, [&](std::uint32_t member) {
+      NodeMemory memory = ground.memory(member);
+      NodeRank rank(memory, GetParam().options);
+      if (member == 1) return memory.mark_gone(1, NodeEnd::died);
+      rank.begin({.count = count, .carriers = {}});
+      rank.finish();
+      EXPECT_EQ(rank.stage().failed().code(), Code::closed);
+      EXPECT_EQ(rank.stage().failed_member() == 1, rank.stage().failed().text() == "its process has ended");
+    });
+  }
+}
+
+/// Whoever has done its part may leave while others still copy.
+TEST_P(NodeStageTest, MemberThatLeftAfterItsPartIsNotMissed) {
+  for (const std::size_t count : {10, 100000}) {
+    const NodeGround ground(2, 16 * 1024);
+    NodeMemory memories[] = {ground.memory(0), ground.memory(1)};
+    NodeRank ranks[] = {NodeRank(memories[0], kCopies), NodeRank(memories[1], kCopies)};
+    const NodeCase wanted{.count = count, .carriers = {}};
+    for (NodeRank& rank : ranks) rank.begin(wanted);
+    while (!ranks[0].stage().over()) {
+      ranks[0].poll();
+      if (!ranks[0].stage().over()) ranks[1].poll();
+    }
+    memories[0].mark_gone(0, NodeEnd::died);
+    ranks[1].expect(node_expected(wanted, 2));
+  }
+}
+
+TEST_P(NodeStageTest, CallsThatDifferFail) {
+  struct Pair {
+    std::size_t one, other;
+  };
+  for (const Pair& counts : {Pair{10, 11}, Pair{10, 100000}, Pair{100000, 100001}}) {
+    const NodeGround ground(2, 16 * 1024);
+    as_threads(2, [&](std::uint32_t member) {
+      NodeMemory memory = ground.memory(member);
+      NodeRank rank(memory, GetParam().options);
+      rank.begin({.count = member == 0 ? counts.one : counts.other, .carriers = {}});
+      rank.finish();
+      EXPECT_FALSE(rank.stage().failed().ok());
+    });
+  }
+}
+
+/// Whatever lies in the memory, an address of a neighbour included.
+TEST(NodeStage, UnreadableVectorFails) {
+  const NodeGround ground(2, 16 * 1024);
+  NodeMemory memories[] = {ground.memory(0), ground.memory(1)};
+  NodeRank rank(memories[0], kSingleCopy);
+  NodeCallLine& line = memories[1].member(1).call;
+  line.last[1] = {.bytes = 400000, .send = 64, .recv = 64};
+  line.begun = 1;
+  rank.begin({.count = 100000, .carriers = {}});
+  rank.finish();
+  EXPECT_EQ(rank.stage().failed().code(), Code::bad_peer);
+  EXPECT_EQ(rank.stage().failed_member(), 1u);
+  EXPECT_EQ(memories[1].gone(0), NodeEnd::gave_up);
+}
+
+TEST(NodeStage, SleeperIsWokenByTheFlagItAwaits) {
+  const NodeGround ground(2, 16 * 1024);
+  NodeMemory memories[] = {ground.memory(0), ground.memory(1)};
+  std::atomic<bool> awake = false;
+  std::thread sleeper([&] {
+    memories[0].announce_sleep();
+    while (NodeMemory::load(memories[0].member(1).flags.reduced) == 0) memories[0].sleep(3600 * kSecond);
+    memories[0].awake();
+    awake = true;
+  });
+  while (std::atomic_ref(memories[0].member(0).asleep).load() == 0) std::this_thread::yield();
+  memories[1].advance(memories[1].member(1).flags.reduced, 1);
+  sleeper.join();
+  EXPECT_TRUE(awake);
+}
+
+}  // namespace
+}  // namespace nezha::test
