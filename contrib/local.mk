@@ -47,6 +47,11 @@ contrib_programs_nezha_scale_probe_SOURCES = \
 contrib_programs_nezha_scale_probe_CPPFLAGS = $(AM_CPPFLAGS) $(MPI_CFLAGS)
 contrib_programs_nezha_scale_probe_LDADD = $(MPI_LIBS)
 
+# What shared memory gives between processes of one node, without MPI.
+noinst_PROGRAMS += %D%/programs/nezha_node_bench
+contrib_programs_nezha_node_bench_SOURCES = %D%/programs/nezha_node_bench.cc
+contrib_programs_nezha_node_bench_LDADD = libnezha_engine.la
+
 # The manual of the parameters, from the table that Open MPI and its ompi_info get them from.
 noinst_PROGRAMS += %D%/programs/parameters_page
 contrib_programs_parameters_page_SOURCES = %D%/programs/parameters_page.cc
