@@ -2,6 +2,7 @@
 #include "node/chunked_operation.h"
 
 #include <algorithm>
+#include <cerrno>
 #include <cstring>
 #include <string>
 
@@ -184,6 +185,10 @@ bool ChunkedOperation::read(std::uint32_t member, std::uint64_t vector, const No
   const auto pid = static_cast<pid_t>(NodeMemory::peek(memory_.member(member).trial.pid));
   const int error = read_peer_memory(pid, vector + range.begin, to, range.size());
   if (error == 0) return true;
+  if (error == ESRCH) {
+    memory_.mark_gone(member, NodeEnd::died);  // for the others, so that all name the same member
+    return false;
+  }
   fail(member, {Code::bad_peer, std::string("its vector cannot be read: ") + std::strerror(error)});
   return false;
 }

@@ -62,7 +62,7 @@ bool NodeMemory::anybody_gone() const { return std::atomic_ref(header().gone).lo
 
 NodeEnd NodeMemory::gone(std::uint32_t index) const {
   const std::uint32_t why = std::atomic_ref(member(index).gone).load();
-  return why == 0 ? NodeEnd::none : why == 1 ? NodeEnd::died : NodeEnd::gave_up;
+  return why <= static_cast<std::uint32_t>(NodeEnd::left) ? static_cast<NodeEnd>(why) : NodeEnd::gave_up;
 }
 
 void NodeMemory::announce_sleep() {

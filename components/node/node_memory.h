@@ -25,7 +25,7 @@ using NodeFlag = std::uint64_t NodeFlags::*;
 enum class NodeAccess { copies, single_copy };
 
 /// Why a member takes part no longer.
-enum class NodeEnd : std::uint32_t { none, died, gave_up };
+enum class NodeEnd : std::uint32_t { none, died, gave_up, left };
 
 class NodeMemory {
  public:

@@ -1,9 +1,24 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "node/node_stage.h"
 
+#include <algorithm>
 #include <string>
 
 namespace nezha {
+namespace {
+
+const char* text_of(NodeEnd end) {
+  switch (end) {
+    case NodeEnd::died:
+      return "its process has ended";
+    case NodeEnd::left:
+      return "it has left the team";
+    default:
+      return "it has given up";
+  }
+}
+
+}  // namespace
 
 NodeStage::NodeStage(NodeMemory& memory, const NodeStageOptions& options)
     : memory_(memory), options_(options), small_(memory), chunked_(memory, options.single_copy_chunk) {}
@@ -46,16 +61,22 @@ void NodeStage::supply(std::size_t up_to) {
 void NodeStage::look_for_trouble() {
   constexpr unsigned kLookAtCalls = 64;
   if (!operation_->trouble().ok()) return fail(operation_->troubled_by(), operation_->trouble());
-  const bool look_at_calls = ++idle_ % kLookAtCalls == 0;
-  if (!look_at_calls && !memory_.anybody_gone()) return;
-  for (std::uint32_t member = 0; member < memory_.members(); ++member) {
-    const NodeEnd end = memory_.gone(member);
-    if (end != NodeEnd::none && !operation_->has_done(member)) {
-      return fail(member, {Code::closed, end == NodeEnd::died ? "its process has ended" : "it has given up"});
-    }
-    if (look_at_calls && began_another_kind(member)) {
-      return fail(member, {Code::bad_peer, "it calls with a vector of another size than the " +
-                                               std::to_string(call_.bytes) + " bytes of this process"});
+  if (memory_.anybody_gone()) look_for_gone();
+  if (++idle_ % kLookAtCalls != 0) return;
+  for (std::uint32_t member = 0; member < memory_.members() && failed_.ok(); ++member) {
+    if (!began_another_kind(member)) continue;
+    fail(member, {Code::bad_peer, "it calls with a vector of another size than the " + std::to_string(call_.bytes) +
+                                      " bytes of this process"});
+  }
+}
+
+/// Who has died first: others that gave up for that reason did so after it was known.
+void NodeStage::look_for_gone() {
+  for (const bool died : {true, false}) {
+    for (std::uint32_t member = 0; member < memory_.members(); ++member) {
+      const NodeEnd end = memory_.gone(member);
+      if (end == NodeEnd::none || (end == NodeEnd::died) != died || operation_->has_done(member)) continue;
+      return fail(member, {Code::closed, text_of(end)});
     }
   }
 }

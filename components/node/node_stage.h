@@ -61,6 +61,7 @@ class NodeStage {
 
  private:
   void look_for_trouble();
+  void look_for_gone();
   void fail(std::uint32_t member, Status why);
   bool began_another_kind(std::uint32_t member) const;
 

@@ -9,6 +9,7 @@ engine_sources += \
 	%D%/fd.h \
 	%D%/file.cc %D%/file.h \
 	%D%/file_lock.cc %D%/file_lock.h \
+	%D%/hmac.cc %D%/hmac.h \
 	%D%/interface_list.cc %D%/interface_list.h \
 	%D%/ip_version.h \
 	%D%/json.cc %D%/json.h \

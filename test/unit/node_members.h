@@ -123,9 +123,13 @@ class NodeRank {
     changed_up_to_ = stage_.part().begin;
   }
 
+  /// What to do now and then while waiting.
+  void set_chore(std::function<void()> chore) { chore_ = std::move(chore); }
+
   /// True if anything moved.
   bool poll() {
     const bool moved = stage_.poll();
+    if (!moved && chore_) chore_();
     change_carried();
     return moved;
   }
@@ -166,6 +170,7 @@ class NodeRank {
   NodeStage stage_;
   NodeWait wait_;
   NodeCase case_;
+  std::function<void()> chore_;
   std::vector<std::byte> input_, output_;
   std::size_t changed_up_to_ = 0;
 };

@@ -213,7 +213,7 @@ TEST_P(NodeStageTest, MemberThatDiedFailsTheOthers) {
       rank.begin({.count = count, .carriers = {}});
       rank.finish();
       EXPECT_EQ(rank.stage().failed().code(), Code::closed);
-      EXPECT_EQ(rank.stage().failed_member() == 1, rank.stage().failed().text() == "its process has ended");
+      EXPECT_EQ(rank.stage().failed_member(), 1u);
     });
   }
 }

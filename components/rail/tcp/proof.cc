@@ -1,10 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "rail/tcp/proof.h"
 
-#include <openssl/crypto.h>
-#include <openssl/evp.h>
-#include <openssl/hmac.h>
-
 #include <algorithm>
 #include <string>
 
@@ -61,17 +57,11 @@ Status make_proof(const Secret& secret, ProofRole role, const HelloBytes& hello,
   said[0] = static_cast<std::byte>(role);
   std::copy(hello.begin(), hello.end(), said.begin() + 1);
   std::copy(nonce.begin(), nonce.end(), said.begin() + 1 + kHelloSize);
-  unsigned size = 0;
-  const unsigned char* made =
-      HMAC(EVP_sha256(), secret.data(), static_cast<int>(secret.size()),
-           reinterpret_cast<const unsigned char*>(said.data()), said.size(),
-           reinterpret_cast<unsigned char*>(proof.data()), &size);
-  if (made == nullptr || size != proof.size()) return {Code::internal, "libcrypto refused to compute HMAC-SHA256"};
-  return {};
+  return hmac_sha256(secret, said, proof);
 }
 
 bool same_proof(std::span<const std::byte, kProofSize> one, std::span<const std::byte, kProofSize> other) {
-  return CRYPTO_memcmp(one.data(), other.data(), kProofSize) == 0;
+  return same_mac(one, other);
 }
 
 std::array<std::byte, kWelcomeSize> welcome_message() {

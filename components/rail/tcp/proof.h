@@ -15,19 +15,19 @@
 #include <span>
 
 #include "rail/rail.h"
+#include "util/hmac.h"
 #include "util/status.h"
 
 namespace nezha {
 
 constexpr std::size_t kNonceSize = 16;
-constexpr std::size_t kProofSize = 32;
+constexpr std::size_t kProofSize = kMacSize;
 constexpr std::size_t kHelloSize = 48;
 constexpr std::size_t kChallengeSize = kNonceSize + kProofSize;
 constexpr std::size_t kWelcomeSize = 8;
 
-using Secret = std::array<std::uint8_t, 32>;
 using Nonce = std::array<std::byte, kNonceSize>;
-using Proof = std::array<std::byte, kProofSize>;
+using Proof = Mac;
 using HelloBytes = std::array<std::byte, kHelloSize>;
 
 enum class ProofRole : std::uint8_t { connecting = 'C', accepting = 'S' };

@@ -1,0 +1,136 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "node/segment.h"
+
+#include <poll.h>
+#include <signal.h>
+#include <sys/socket.h>
+
+#include <cerrno>
+#include <string>
+
+namespace nezha {
+namespace {
+
+/// True when the process at the other end has closed it. Nothing is ever sent on it.
+bool has_ended(const Fd& connection) {
+  std::byte none;
+  const ssize_t got = recv(connection.get(), &none, 1, MSG_DONTWAIT | MSG_PEEK);
+  return got == 0 || (got < 0 && errno != EAGAIN && errno != EINTR);
+}
+
+}  // namespace
+
+Segment::Segment(const SegmentSpec& spec, NodeAcceptor& acceptor, NodeAcceptor::SecretOf secret_of)
+    : spec_(spec), layout_(spec.members, spec.chunk), acceptor_(&acceptor), connections_(spec.members) {
+  Status status = make(std::move(secret_of));
+  if (!status.ok()) give_up(std::move(status));
+}
+
+Segment::Segment(const SegmentSpec& spec, const NodeName& maker, const Secret& secret)
+    : spec_(spec), layout_(spec.members, spec.chunk), connections_(spec.members) {
+  const NodeHello hello{.team = spec.team, .member = spec.self, .members = spec.members, .size = layout_.size()};
+  connector_.emplace(maker, hello, secret, spec.deadline);
+}
+
+Segment::~Segment() {
+  if (acceptor_ != nullptr) acceptor_->withdraw(spec_.team);
+  if (memory_) memory_->mark_gone(spec_.self, NodeEnd::left);
+}
+
+Status Segment::make(NodeAcceptor::SecretOf secret_of) {
+  Status status = SharedMemory::make(layout_.size(), descriptor_);
+  if (!status.ok()) return status;
+  status = enter(descriptor_);
+  if (!status.ok()) return status;
+  acceptor_->offer({.team = spec_.team,
+                    .members = spec_.members,
+                    .size = layout_.size(),
+                    .descriptor = descriptor_.get(),
+                    .secret_of = std::move(secret_of)});
+  return {};
+}
+
+Status Segment::enter(const Fd& descriptor) {
+  Status status = shared_.map(descriptor, layout_.size());
+  if (!status.ok()) return status;
+  if (spec_.self == 0) NodeMemory::write_header(layout_, shared_.base());
+  status = NodeMemory::check_header(layout_, shared_.base());
+  if (!status.ok()) return status;
+  memory_.emplace(layout_, shared_.base(), spec_.self);
+  trial_.emplace(*memory_, spec_.allowed);
+  return trial_->arrive();
+}
+
+Segment::State Segment::progress(Nanoseconds now) {
+  if (state_ == State::absent) return state_;
+  if (connector_) join(now);
+  if (acceptor_ != nullptr) admit();
+  if (memory_) look_at_processes();
+  if (state_ == State::joining && trial_) agree(now);
+  return state_;
+}
+
+void Segment::join(Nanoseconds now) {
+  const NodeConnector::Outcome outcome = connector_->proceed(now);
+  if (outcome == NodeConnector::Outcome::pending) return;
+  Status status = connector_->why();
+  if (outcome == NodeConnector::Outcome::joined) {
+    connections_[0] = connector_->take_connection();
+    status = enter(connector_->take_memory());
+  }
+  connector_.reset();
+  if (!status.ok()) give_up(std::move(status));
+}
+
+void Segment::admit() {
+  for (NodeAcceptor::Admitted& admitted : acceptor_->take(spec_.team)) {
+    // A member comes once: another connection is no reason to forget the first.
+    Fd& connection = connections_[admitted.member];
+    if (!connection) connection = std::move(admitted.connection);
+  }
+}
+
+void Segment::agree(Nanoseconds now) {
+  const bool agreed = trial_->poll();
+  const std::string awaited = "local member " + std::to_string(trial_->awaited());
+  for (std::uint32_t member = 0; !agreed && memory_->anybody_gone() && member < spec_.members; ++member) {
+    if (memory_->gone(member) == NodeEnd::none) continue;
+    return give_up({Code::closed, "local member " + std::to_string(member) + " has no part in it, or has ended"});
+  }
+  if (!agreed && now >= spec_.deadline) return give_up({Code::timed_out, awaited + " did not come in time"});
+  if (!agreed) return;
+  state_ = State::ready;
+  if (acceptor_ != nullptr) acceptor_->withdraw(spec_.team);
+  acceptor_ = nullptr;
+  descriptor_.reset();
+}
+
+void Segment::look_at_processes() {
+  for (std::uint32_t member = 0; member < spec_.members; ++member) {
+    Fd& connection = connections_[member];
+    if (!connection || !has_ended(connection)) continue;
+    connection.reset();
+    memory_->mark_gone(member, NodeEnd::died);
+  }
+  if (spec_.self != 0 && !connections_[0]) look_without_maker();
+}
+
+/// Without member 0 there are no connections to tell of the others: their process ids have to do.
+void Segment::look_without_maker() {
+  for (std::uint32_t member = 1; member < spec_.members; ++member) {
+    const auto pid = static_cast<pid_t>(NodeMemory::peek(memory_->member(member).trial.pid));
+    if (pid > 0 && kill(pid, 0) != 0 && errno == ESRCH) memory_->mark_gone(member, NodeEnd::died);
+  }
+}
+
+void Segment::give_up(Status why) {
+  why_ = {why.code(), "no shared memory on this node: " + why.text()};
+  state_ = State::absent;
+  if (acceptor_ != nullptr) acceptor_->withdraw(spec_.team);
+  acceptor_ = nullptr;
+  if (memory_) memory_->mark_gone(spec_.self, NodeEnd::gave_up);
+  for (Fd& connection : connections_) connection.reset();
+  descriptor_.reset();
+}
+
+}  // namespace nezha

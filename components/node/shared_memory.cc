@@ -1,0 +1,54 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "node/shared_memory.h"
+
+#include <fcntl.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+
+#include <cerrno>
+#include <cstring>
+#include <string>
+
+namespace nezha {
+namespace {
+
+constexpr int kSeals = F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL;
+
+Status system_error(const char* what) {
+  return {Code::io, std::string(what) + " of shared memory: " + std::strerror(errno)};
+}
+
+}  // namespace
+
+SharedMemory::~SharedMemory() {
+  if (base_ != nullptr) munmap(base_, size_);
+}
+
+Status SharedMemory::make(std::size_t size, Fd& descriptor) {
+  Fd made(memfd_create("nezha", MFD_CLOEXEC | MFD_ALLOW_SEALING));
+  if (!made) return system_error("memfd_create");
+  if (ftruncate(made.get(), static_cast<off_t>(size)) != 0) return system_error("ftruncate");
+  if (fcntl(made.get(), F_ADD_SEALS, kSeals) != 0) return system_error("sealing");
+  descriptor = std::move(made);
+  return {};
+}
+
+Status SharedMemory::map(const Fd& descriptor, std::size_t size) {
+  struct stat found {};
+  if (fstat(descriptor.get(), &found) != 0) return system_error("fstat");
+  if (!S_ISREG(found.st_mode) || found.st_size < 0 || static_cast<std::size_t>(found.st_size) != size) {
+    return {Code::bad_peer, "the shared memory has " + std::to_string(found.st_size) + " bytes, this process wants " +
+                                std::to_string(size)};
+  }
+  const int seals = fcntl(descriptor.get(), F_GET_SEALS);
+  if (seals < 0 || (seals & kSeals) != kSeals) return {Code::bad_peer, "the size of the shared memory is not sealed"};
+  void* at = mmap(nullptr, size, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_NORESERVE, descriptor.get(), 0);
+  if (at == MAP_FAILED) return system_error("mmap");
+  madvise(at, size, MADV_DONTFORK);
+  *this = SharedMemory();
+  base_ = static_cast<std::byte*>(at);
+  size_ = size;
+  return {};
+}
+
+}  // namespace nezha

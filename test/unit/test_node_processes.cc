@@ -1,0 +1,154 @@
+// SPDX-License-Identifier: BSD-3-Clause
+/// Members of a node as processes: memory handed from one to the others, vectors read from other processes, and a
+/// member that is killed in the middle of its work.
+#include <dirent.h>
+#include <gtest/gtest.h>
+#include <signal.h>
+#include <sys/wait.h>
+
+#include <filesystem>
+#include <set>
+
+#include "node_members.h"
+#include "node_team.h"
+#include "open_descriptors.h"
+
+namespace nezha::test {
+namespace {
+
+std::set<std::string> shared_files() {
+  std::set<std::string> names;
+  std::error_code none;
+  for (const auto& entry : std::filesystem::directory_iterator("/dev/shm", none)) names.insert(entry.path());
+  return names;
+}
+
+/// One process per member; ends what is left of them.
+class Processes {
+ public:
+  using Body = std::function<void(Segment& segment)>;
+
+  Processes(std::uint32_t members, NodeAccess allowed, const Body& body) : pids_(members) {
+    auto acceptor = std::make_unique<NodeAcceptor>();
+    EXPECT_TRUE(acceptor->open().ok());
+    for (std::uint32_t member = 0; member < members; ++member) {
+      pids_[member] = fork();
+      if (pids_[member] != 0) continue;
+      alarm(120);
+      const NodeName name = acceptor->name();
+      if (member != 0) acceptor.reset();
+      run(acceptor.get(), name, members, member, allowed, body);
+      _exit(testing::Test::HasFailure() ? 1 : 0);
+    }
+  }
+  ~Processes() {
+    for (const pid_t pid : pids_) {
+      if (pid > 0 && kill(pid, SIGKILL) == 0) waitpid(pid, nullptr, 0);
+    }
+  }
+
+  void kill_member(std::uint32_t member) { kill(pids_[member], SIGKILL); }
+  int wait_for(std::uint32_t member) {
+    int status = 0;
+    if (waitpid(pids_[member], &status, 0) != pids_[member]) return -1;
+    pids_[member] = 0;
+    return status;
+  }
+
+ private:
+  static void run(NodeAcceptor* acceptor, const NodeName& name, std::uint32_t members, std::uint32_t self,
+                  NodeAccess allowed, const Body& body) {
+    SegmentSpec spec = segment_spec(members, self, real_now() + 60 * kSecond);
+    spec.allowed = allowed;
+    const auto segment = acceptor != nullptr ? std::make_unique<Segment>(spec, *acceptor, find_node_secret)
+                                             : std::make_unique<Segment>(spec, name, node_secret(self));
+    while (segment->state() == Segment::State::joining) {
+      if (acceptor != nullptr) acceptor->progress(real_now());
+      segment->progress(real_now());
+      sched_yield();
+    }
+    ASSERT_EQ(segment->state(), Segment::State::ready) << segment->why().text();
+    body(*segment);
+  }
+
+  std::vector<pid_t> pids_;
+};
+
+NodeStageOptions options_of(Segment& segment) {
+  return {.access = segment.access(), .single_copy_from = 0, .single_copy_chunk = 64 * 1024};
+}
+
+class NodeProcesses : public testing::TestWithParam<NodeAccess> {};
+INSTANTIATE_TEST_SUITE_P(Ways, NodeProcesses, testing::Values(NodeAccess::copies, NodeAccess::single_copy),
+                         [](const auto& way) {
+                           return std::string(way.param == NodeAccess::copies ? "copies" : "single");
+                         });
+
+TEST_P(NodeProcesses, OperationsInARow) {
+  const auto descriptors = open_descriptors();
+  const auto files = shared_files();
+  for (const std::uint32_t members : {2, 4}) {
+    std::mt19937 random(members);
+    std::vector<NodeCase> cases;
+    for (int i = 0; i < 60; ++i) {
+      NodeCase next{.count = 1 + random() % (i % 10 == 0 ? 1024 * 1024 : 20000),
+                    .in_place = random() % 2 == 0,
+                    .seed = static_cast<unsigned>(random()),
+                    .carriers = {}};
+      if (i % 3 == 0) next.carriers = {members - 1, 0};
+      cases.push_back(std::move(next));
+    }
+    Processes processes(members, GetParam(), [&](Segment& segment) {
+      if (segment.access() != GetParam()) _exit(77);
+      NodeRank rank(segment.memory(), options_of(segment));
+      for (const NodeCase& each : cases) {
+        rank.begin(each);
+        rank.expect(node_expected(each, members));
+      }
+    });
+    EXPECT_EQ(shared_files(), files);
+    bool skipped = false;
+    for (std::uint32_t member = 0; member < members; ++member) {
+      const int status = processes.wait_for(member);
+      skipped |= WIFEXITED(status) && WEXITSTATUS(status) == 77;
+      EXPECT_TRUE(status == 0 || skipped) << "member " << member << " ended with " << status;
+    }
+    if (skipped) GTEST_SKIP() << "this system does not let processes read each other's memory";
+  }
+  EXPECT_EQ(open_descriptors(), descriptors);
+  EXPECT_EQ(shared_files(), files);
+}
+
+/// The others are told who it was, whoever it was, the maker of the memory included.
+TEST_P(NodeProcesses, KilledMemberFailsTheOthers) {
+  constexpr std::uint32_t kMembers = 3;
+  const auto files = shared_files();
+  for (const std::size_t count : {100, 300000}) {
+    for (std::uint32_t victim = 0; victim < kMembers; ++victim) {
+      Processes processes(kMembers, GetParam(), [&](Segment& segment) {
+        NodeRank rank(segment.memory(), options_of(segment));
+        rank.set_chore([&] { segment.progress(real_now()); });
+        while (rank.stage().failed().ok()) {
+          rank.begin({.type = NEZHA_FLOAT, .count = count, .carriers = {}});
+          rank.finish();
+        }
+        EXPECT_EQ(rank.stage().failed_member(), victim) << rank.stage().failed().text();
+        EXPECT_EQ(rank.stage().failed().code(), Code::closed);
+      });
+      usleep(50000);
+      processes.kill_member(victim);
+      for (std::uint32_t member = 0; member < kMembers; ++member) {
+        const int status = processes.wait_for(member);
+        if (member == victim) {
+          EXPECT_TRUE(WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL);
+        } else {
+          EXPECT_EQ(status, 0) << "member " << member << ", victim " << victim;
+        }
+      }
+    }
+  }
+  EXPECT_EQ(shared_files(), files);
+}
+
+}  // namespace
+}  // namespace nezha::test
