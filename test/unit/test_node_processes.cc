@@ -23,6 +23,21 @@ std::set<std::string> shared_files() {
   return names;
 }
 
+/// Counts what children do.
+class SharedCount {
+ public:
+  SharedCount()
+      : count_(static_cast<std::uint32_t*>(
+            mmap(nullptr, 4096, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0))) {}
+  ~SharedCount() { munmap(count_, 4096); }
+  SharedCount(const SharedCount&) = delete;
+  void add() const { std::atomic_ref(*count_).fetch_add(1); }
+  std::uint32_t get() const { return std::atomic_ref(*count_).load(); }
+
+ private:
+  std::uint32_t* count_;
+};
+
 /// One process per member; ends what is left of them.
 class Processes {
  public:
@@ -125,17 +140,20 @@ TEST_P(NodeProcesses, KilledMemberFailsTheOthers) {
   const auto files = shared_files();
   for (const std::size_t count : {100, 300000}) {
     for (std::uint32_t victim = 0; victim < kMembers; ++victim) {
+      const SharedCount at_work;
       Processes processes(kMembers, GetParam(), [&](Segment& segment) {
         NodeRank rank(segment.memory(), options_of(segment));
         rank.set_chore([&] { segment.progress(real_now()); });
-        while (rank.stage().failed().ok()) {
+        for (int calls = 0; rank.stage().failed().ok(); ++calls) {
           rank.begin({.type = NEZHA_FLOAT, .count = count, .carriers = {}});
           rank.finish();
+          if (calls == 3) at_work.add();
         }
         EXPECT_EQ(rank.stage().failed_member(), victim) << rank.stage().failed().text();
         EXPECT_EQ(rank.stage().failed().code(), Code::closed);
       });
-      usleep(50000);
+      while (at_work.get() < kMembers) usleep(1000);
+      usleep(static_cast<useconds_t>(victim) * 777);
       processes.kill_member(victim);
       for (std::uint32_t member = 0; member < kMembers; ++member) {
         const int status = processes.wait_for(member);
