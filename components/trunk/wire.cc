@@ -11,7 +11,7 @@ namespace {
 
 enum Kind : std::uint8_t { kPiece = 1, kAck, kCheckedPiece, kControl };
 
-Kind kind_of(const PieceHeader& piece) { return piece.checked ? kCheckedPiece : piece.control ? kControl : kPiece; }
+Kind kind_of(const PieceHeader& piece) { return piece.control ? kControl : piece.checked ? kCheckedPiece : kPiece; }
 
 Status bad(const char* what) { return {Code::bad_wire, std::string("bad frame: ") + what}; }
 
@@ -55,7 +55,7 @@ std::size_t encode_piece(std::byte* to, const PieceHeader& piece) {
   store_le<std::uint64_t>(to + 24, piece.op);
   store_le<std::uint64_t>(to + 32, piece.offset);
   store_le<std::uint32_t>(to + 40, piece.whole);
-  if (!piece.checked) return kPieceRecord;
+  if (kind_of(piece) != kCheckedPiece) return kPieceRecord;
   store_le<std::uint32_t>(to + 44, piece.crc);
   return kCheckedPieceRecord;
 }

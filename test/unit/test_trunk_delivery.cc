@@ -264,7 +264,7 @@ TEST_F(TrunkDelivery, BadFramesAreRefused) {
   frame = good;
   store_le<std::uint64_t>(frame.header.data() + 8, 2);
   store_le<std::uint16_t>(frame.header.data() + 2, 77);
-  frame.header[1] = std::byte{1};  // an unknown control, and controls have no payload
+  frame.header[0] = std::byte{4};  // an unknown control, and controls have no payload
   EXPECT_TRUE(refused(frame));
   store_le<std::uint32_t>(frame.header.data() + 4, 0);
   frame.payload.clear();
