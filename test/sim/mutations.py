@@ -41,7 +41,7 @@ MUTATIONS = [
     ("what is later overwritten is not superseded", "components/alg/ring.cc", [
         ("    team().superseded(team().next(), piece.offset, piece.length);\n", "")]),
     ("what halving later overwrites is not superseded", "components/alg/halving.cc", [
-        ("      team().superseded(from, piece.offset, piece.length);\n", "")]),
+        ("{ team().superseded(from, piece.offset, piece.length); }", "{ static_cast<void>(from), static_cast<void>(piece); }")]),
     ("halving adds in the order of arrival", "components/alg/halving.cc", [
         ("added(index, chunk) == piece.step ? Arrival::added_at_once : Arrival::reserved", "Arrival::added_at_once")]),
     ("what doubling sends changes while it waits for a lane", "components/alg/doubling.cc", [
@@ -52,7 +52,7 @@ MUTATIONS = [
     ("early pieces are thrown away", TRUNK + "trunk_receive.cc", [
         ("  early_.take(team, op,", "  if (false) early_.take(team, op,")]),
     ("who asked for window is not answered", TRUNK + "trunk_receive.cc", [
-        ("asked), wants_.end());\n  send_control(Control::begun, team, op);", "asked), wants_.end());")]),
+        ("  send_control(Control::begun, team, op).header.set_ended(ended);\n", "  static_cast<void>(ended);\n")]),
     ("nobody asks for window", TRUNK + "trunk_send.cc", [
-        ("  flow.asked = true;\n  send_control(Control::want, flow.team(), flow.op());", "  flow.asked = true;")]),
+        ("  send_control(Control::want, flow.team(), flow.op()).header.set_ended(flow.ended());\n", "")]),
 ]
