@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// Layout, little endian: magic u32, wire version u32, id u64, job rank u32, window u64, key 32 bytes, node text, number
 /// of rails u8, and for each: transport text, name text, family u8, address 16 bytes, prefix u8, port u16, speed u32; then the
-/// number of the loopback's network u64 and, unless it is 0, the loopback as the rails. A text is its length u8 and its bytes.
+/// number of the loopback's network u64 and, unless it is 0, the loopback as the rails; then the name of the door 16 bytes. A
+/// text is its length u8 and its bytes.
 #include "engine/address.h"
 
 #include <algorithm>
@@ -22,9 +23,9 @@ class Writer {
     bytes_.resize(bytes_.size() + sizeof(T));
     store_le(bytes_.data() + bytes_.size() - sizeof(T), value);
   }
-  template <std::size_t N>
-  void block(const std::array<std::uint8_t, N>& block) {
-    for (const std::uint8_t byte : block) bytes_.push_back(std::byte{byte});
+  template <typename Byte, std::size_t N>
+  void block(const std::array<Byte, N>& block) {
+    for (const Byte byte : block) bytes_.push_back(static_cast<std::byte>(byte));
   }
   void text(const std::string& text) {
     const std::size_t size = std::min<std::size_t>(text.size(), 255);
@@ -47,8 +48,8 @@ class Reader {
     const std::byte* at = take(sizeof(T));
     return at == nullptr ? T{0} : load_le<T>(at);
   }
-  template <std::size_t N>
-  void block(std::array<std::uint8_t, N>& out) {
+  template <typename Byte, std::size_t N>
+  void block(std::array<Byte, N>& out) {
     if (const std::byte* at = take(N)) std::memcpy(out.data(), at, N);
   }
   std::string text() {
@@ -113,6 +114,7 @@ std::vector<std::byte> encode_address(const Address& address) {
   for (const RailAddress& rail : address.rails) write_rail(out, rail);
   out.number(address.loopback.network);
   if (address.loopback.network != 0) write_rail(out, address.loopback.address);
+  out.block(address.door);
   return out.take();
 }
 
@@ -133,6 +135,7 @@ Status decode_address(std::span<const std::byte> bytes, Address& out) {
   for (std::size_t i = 0; i < rails; ++i) out.rails.push_back(read_rail(in));
   out.loopback.network = in.number<std::uint64_t>();
   if (out.loopback.network != 0) out.loopback.address = read_rail(in);
+  in.block(out.door);
   if (!in.good() || !in.at_end()) return bad("its length is wrong");
   if (out.id == 0) return bad("it has no id");
   return {};

@@ -9,12 +9,11 @@
 #include <string>
 #include <vector>
 
+#include "node/node_greeting.h"
 #include "rail/rail.h"
 #include "util/status.h"
 
 namespace nezha {
-
-using Secret = std::array<std::uint8_t, 32>;
 
 struct Address {
   ProcessId id = 0;
@@ -24,6 +23,7 @@ struct Address {
   std::uint64_t window = 0;  ///< early bytes that this process keeps for each peer
   std::vector<RailAddress> rails;  ///< at most kMaxRails; none: its engine failed
   Loopback loopback;
+  NodeName door{};  ///< where it hands out shared memory to ranks of its node; zeros: nowhere
 
   /// Of a rail by its number, or of the loopback.
   const RailAddress& at(std::uint8_t rail) const { return rail == kLoopbackRail ? loopback.address : rails[rail]; }

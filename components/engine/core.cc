@@ -14,6 +14,8 @@ namespace {
 
 constexpr Nanoseconds kSampleTick = 500 * kMicrosecond;
 constexpr Nanoseconds kListenEvery = 4 * kMillisecond;
+constexpr Nanoseconds kJoinEvery = 500 * kMicrosecond;  ///< between looks at shared memory that is not there yet
+constexpr Nanoseconds kLookEvery = 50 * kMillisecond;   ///< and at that which is
 constexpr Nanoseconds kBuffersIdle = kSecond;  ///< unused for so long, at most twice that, buffers are released
 constexpr double kMbps = 1e6 / 8 / 1e9;        ///< in bytes per nanosecond
 
@@ -65,6 +67,16 @@ void Core::employ(std::size_t rail, RailWorker& worker) { places_[rail].transpor
 
 void Core::employ_service(RailWorker& service) {
   for (const auto& transport : transports_) transport->employ_service(service);
+}
+
+Status Core::open_door() {
+  door_.emplace();
+  const Status status = door_->open();
+  if (status.ok())
+    self_.door = door_->name();
+  else
+    door_.reset();
+  return status;
 }
 
 std::vector<std::string> Core::unknown_shares() const {
@@ -136,14 +148,19 @@ std::size_t Core::lanes_to_come(std::span<Peer* const> peers) const {
 void Core::destroy_team(Team& team) {
   keep_table(team);
   if (team.active()) fail(team, failure_of(team, Failure::Why::gone), "the communicator is gone");
+  std::erase(climbing_, &team);
   ready_.erase(team.id());
-  for (Peer* peer : team.peers())
-    if (peer != nullptr && team.id() != 0) peer->trunk->forget_team(team.id());
+  if (team.hierarchy() != nullptr) ready_.erase(team.hierarchy()->id());
+  for (Peer* peer : team.peers()) {
+    if (peer == nullptr || team.id() == 0) continue;
+    peer->trunk->forget_team(team.id());
+    if (team.hierarchy() != nullptr) peer->trunk->forget_team(team.hierarchy()->id());
+  }
   std::erase_if(teams_, [&](const auto& other) { return other.get() == &team; });
 }
 
 bool Core::wired(const Team& team) const {
-  return team.next_peer().sample == Sample::done &&
+  return team.next_peer().sample == Sample::done && (team.hierarchy() == nullptr || team.hierarchy()->settled()) &&
          std::all_of(team.peers().begin(), team.peers().end(),
                      [](const Peer* peer) { return peer == nullptr || peer->settled; });
 }
@@ -170,12 +187,17 @@ nezha_team_state_t Core::decide(Team& team, const std::array<std::uint64_t, NEZH
   const nezha_team_state_t before = team.state();
   const nezha_team_state_t after = team.decide(words, Plan::from(config_), notices_);
   all_are_there(team);
+  if (team.wants_hierarchy()) team.make_hierarchy(door_ ? &*door_ : nullptr, clock_.now() + wiring_patience());
   if (after == NEZHA_TEAM_WIRING) ask_for_life(team);
   if (before == after) return after;
   log_.line(1, "team %s of %d ranks: %s", team.name().c_str(), team.size(),
             after == NEZHA_TEAM_READY ? "ready" : "declined");
   if (after == NEZHA_TEAM_READY) {
     ready_[team.id()] = &team;
+    if (const Hierarchy* hierarchy = team.hierarchy()) {
+      ready_[hierarchy->id()] = &team;
+      log_.line(2, "team %s adds up on its nodes first; here: %s", team.name().c_str(), hierarchy->access().c_str());
+    }
     team.table().name_rails(rails_of_first(team));
     if (!team.rows_due()) compare_rows(team, {});
     take_early_failure(team);
@@ -209,6 +231,49 @@ OpNumber Core::start(Team& team, const Call& call, AlgorithmChoice choice, bool 
   return number;
 }
 
+void Core::start_shared(Team& team, const Call& call, AlgorithmChoice choice) {
+  wiring_.used(clock_.now());
+  team.hierarchy()->begin(call, choice);
+  climbing_.push_back(&team);
+}
+
+/// Goes on with what is under way by way of shared memory. True when anything moved.
+bool Core::climb() {
+  bool moved = false;
+  for (std::size_t i = 0; i < climbing_.size();) {
+    Team& team = *climbing_[i];
+    Hierarchy& hierarchy = *team.hierarchy();
+    if (hierarchy.under_way()) moved = hierarchy.poll() || moved;
+    if (const int lost = hierarchy.lost_member(); lost >= 0 && team.error().empty())
+      fail(team, failure_of(team, Failure::Why::silent, lost), label(team, static_cast<std::size_t>(lost)) + ": " + hierarchy.lost_why());
+    if (hierarchy.under_way()) {
+      ++i;
+      continue;
+    }
+    climbing_.erase(climbing_.begin() + static_cast<std::ptrdiff_t>(i));
+    moved = true;
+  }
+  return moved;
+}
+
+NodeMemory* Core::only_node() const {
+  if (climbing_.size() != 1) return nullptr;
+  const Team* team = climbing_.front();
+  const auto others = [&](const auto& other) { return other->operations().active(); };
+  return std::none_of(teams_.begin(), teams_.end(), others) ? team->hierarchy()->only_node() : nullptr;
+}
+
+/// Hands out shared memory, and gets it; afterwards looks which ranks of this node have ended.
+void Core::share_memory(Nanoseconds now) {
+  const auto joining = [](const auto& team) { return team->state() == NEZHA_TEAM_WIRING && team->hierarchy() != nullptr; };
+  const bool often = std::any_of(teams_.begin(), teams_.end(), joining) || !climbing_.empty();
+  if (!door_ || now - shared_ < (often ? kJoinEvery : kLookEvery)) return;
+  shared_ = now;
+  door_->progress(now);
+  for (const auto& team : teams_)
+    if (team->hierarchy() != nullptr) team->hierarchy()->progress(now);
+}
+
 void Core::leave_to_incumbent(Team& team, std::size_t bytes) {
   team.leave_to_incumbent(bytes);
   if (doubts_) settle_doubts();
@@ -223,6 +288,7 @@ bool Core::progress(Watch watch) {
     hold_.end(true);
     throw;
   }
+  if (!climbing_.empty()) moved = climb() || moved;
   hold_.end();
   for (const auto& [lane, transport] : dead_) transport->forget(*lane);
   dead_.clear();
@@ -240,6 +306,7 @@ void Core::step(Nanoseconds now) {
     refresh_loads(now);
     for (const auto& [id, peer] : peers_) peer->trunk->listen(now);
   }
+  share_memory(now);
   watch_life(now);
   step_buffers(now);
   for (const auto& team : teams_)
@@ -337,11 +404,11 @@ bool Core::arrived(Trunk& trunk, const PieceHeader& piece, const std::byte* data
 
 bool Core::has_begun(TeamId id, OpNumber op) {
   const Team* team = team_of(id);
-  return team != nullptr && team->operations().has_begun(op);
+  return team != nullptr && team->has_begun(id, op);
 }
 
 void Core::peer_at(Trunk& trunk, TeamId id, OpNumber begun, OpNumber ended) {
-  if (Team* team = team_of(id)) team->peer_at(trunk, begun, ended);
+  if (Team* team = team_of(id)) team->peer_at(trunk, id, begun, ended);
 }
 
 void Core::lane_suspected(Trunk& trunk, const Lane& lane, Nanoseconds silent) {

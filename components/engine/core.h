@@ -40,6 +40,8 @@ class Core final : public PieceReceiver, public OperationNews, public LaneNews, 
   /// See Transport::employ_service(). Once all transports are there.
   void employ_service(RailWorker& service);
   const Address& self() const { return self_; }
+  /// Members of this node may ask for shared memory. Not ok: why they cannot, and no team of this process has any.
+  Status open_door();
   /// Words of the share parameter that name no rail.
   std::vector<std::string> unknown_shares() const;
 
@@ -77,6 +79,10 @@ class Core final : public PieceReceiver, public OperationNews, public LaneNews, 
   OpNumber start(Team& team, const Call& call, AlgorithmChoice choice, bool more = false);
   /// The same for a call that the incumbent carries.
   void leave_to_incumbent(Team& team, std::size_t bytes);
+  /// Begins a call by way of the nodes' shared memory, one at a time; Hierarchy::under_way() tells when it is over.
+  void start_shared(Team& team, const Call& call, AlgorithmChoice choice);
+  /// The memory to sleep on while everything that is under way waits for ranks of this node alone; else null.
+  NodeMemory* only_node() const;
   bool holds() const { return hold_.left(); }
   void send_held() { hold_.send(); }
 
@@ -163,6 +169,8 @@ class Core final : public PieceReceiver, public OperationNews, public LaneNews, 
   std::string label(const Team& team, std::size_t rank) const;
   void settle_doubts();
   void take_early_failure(const Team& team);
+  bool climb();
+  void share_memory(Nanoseconds now);
   void fail(Team& team, const Failure& failure, const std::string& why);
   bool listening() const;
   void refresh_loads(Nanoseconds now);
@@ -190,7 +198,10 @@ class Core final : public PieceReceiver, public OperationNews, public LaneNews, 
   TableFiles tables_;
   Wiring wiring_;
   std::unordered_map<ProcessId, std::unique_ptr<Peer>> peers_;
+  std::optional<NodeAcceptor> door_;  ///< outlives the teams
+  Nanoseconds shared_ = 0;            ///< when shared memory was last looked after
   std::vector<std::unique_ptr<Team>> teams_;
+  std::vector<Team*> climbing_;       ///< with a call under way by way of shared memory
   std::unordered_map<TeamId, Team*> ready_;
   std::size_t most_lanes_ = 1;  ///< to one peer
   bool wanted_only_ = false;

@@ -51,9 +51,8 @@ void Core::watch_life(Nanoseconds now) {
   const Nanoseconds timeout = config_.timeout * kSecond;
   const Nanoseconds ask_after = std::min(timeout / 4, kSecond);
   for (const auto& team : teams_) {
-    for (int position = 0; team->active() && position < team->size(); ++position) {
-      if (!team->operations().awaits(position)) continue;
-      const int rank = team->rank_at(position);
+    for (int rank = 0; team->active() && rank < team->size(); ++rank) {
+      if (rank == team->rank() || !team->awaits(rank)) continue;
       if (team->peers()[static_cast<std::size_t>(rank)]->trunk->quiet(now, ask_after) >= timeout) give_up(*team, rank);
     }
   }

@@ -66,6 +66,8 @@ Status Engine::open() {
   Status status = known ? open_transports(core_, local_ranks_, notices)
                         : Status{Code::internal, "the kernel gives no random bytes"};
   core_.employ_service(errands_);
+  if (const Status door = core_.config().shared_memory ? core_.open_door() : Status{}; !door.ok())
+    core_.log().line(1, "no shared memory with ranks of this node: %s", door.text().c_str());
   workers_.plan(core_, local_ranks_, notices);
   wake_fd_ = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
   if (wake_fd_ < 0) status = {Code::io, "no descriptor for the service thread"};
@@ -259,7 +261,11 @@ int Engine::carry(Lock& lock, Team& team, const nezha_allreduce_t& what) {
   const bool by_rail = trace_ || (team.table().measures() && core_.saves_tables());
   const Trace::Bytes before = by_rail ? core_.sent() : Trace::Bytes{};
   const Nanoseconds start = clock_.now();
-  operate(lock, team, call_of(team, what, way), way.algorithm);
+  const Call call = call_of(team, what, way);
+  if (team.shares(what.element))
+    operate_shared(lock, team, call, way.algorithm);
+  else
+    operate(lock, team, call, way.algorithm);
   if (team.error().empty()) {
     const Nanoseconds took = clock_.now() - start;
     count(bytes, took);
@@ -280,7 +286,9 @@ Call Engine::call_of(const Team& team, const nezha_allreduce_t& what, const Cand
   call.element = what.element;
   call.one_rail = way.one_rail;
   call.rails = core_.rails_here(team, way.rails);
-  call.chunk = team.plan().chunk_for(way, call.bytes(), what.element, team.size());
+  const bool shares = team.shares(what.element);
+  const std::size_t piece = shares ? Hierarchy::segment_of(call.bytes(), what.element, team.hierarchy()->carriers()) : call.bytes();
+  call.chunk = team.plan().chunk_for(way, piece, what.element, shares ? team.between() : team.size());
   call.reducer = {find_kernel(what.type, what.op), host_.reduce, host_.ctx, what.reduce_ctx, what.element};
   return call;
 }

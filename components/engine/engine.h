@@ -85,6 +85,9 @@ class Engine {
   void break_off(Team& team);
   void stay_awake();
   void operate(Lock& lock, Team& team, const Call& call, AlgorithmChoice choice);
+  void operate_shared(Lock& lock, Team& team, const Call& call, AlgorithmChoice choice);
+  template <typename Body>
+  void operated(Team& team, const Body& body);
   void agree(Lock& lock, Team& team);
   void await_room(Lock& lock, Team& team);
   /// `over` goes on with what is waited for, and says when that has come.
@@ -100,6 +103,7 @@ class Engine {
   Lock enter();
   void let_others_in(Lock& lock);
   void rest(Lock& lock, Nanoseconds longest);
+  void rest_on(Lock& lock, NodeMemory& memory, Nanoseconds longest);
   void count(std::size_t bytes, Nanoseconds took);
   void open_trace(Notices& notices);
   void write_trace(Lock& lock);

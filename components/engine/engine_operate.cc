@@ -46,8 +46,9 @@ void Engine::let_others_in(Lock& lock) {
   core_.send_held();
 }
 
-/// One operation from its beginning to its end.
-void Engine::operate(Lock& lock, Team& team, const Call& call, AlgorithmChoice choice) {
+/// `body` is one operation from its beginning to its end.
+template <typename Body>
+void Engine::operated(Team& team, const Body& body) {
   ++operations_;
   const AtExit counted([this] {
     --operations_;
@@ -55,17 +56,30 @@ void Engine::operate(Lock& lock, Team& team, const Call& call, AlgorithmChoice c
     stay_awake();
   });
   try {
+    body();
+  } catch (const std::bad_alloc&) {
+    no_memory();
+  } catch (...) {
+    break_off(team);
+  }
+}
+
+void Engine::operate(Lock& lock, Team& team, const Call& call, AlgorithmChoice choice) {
+  operated(team, [&] {
     await_room(lock, team);
     if (!team.error().empty()) return;
     const bool more = call.bytes() <= kMostCopied && entering_.load(std::memory_order_relaxed) != 0;
     const OpNumber number = core_.start(team, call, choice, more);
     if (core_.holds()) let_others_in(lock);
     wait(lock, [&] { return team.finished(number); });
-  } catch (const std::bad_alloc&) {
-    no_memory();
-  } catch (...) {
-    break_off(team);
-  }
+  });
+}
+
+void Engine::operate_shared(Lock& lock, Team& team, const Call& call, AlgorithmChoice choice) {
+  operated(team, [&] {
+    core_.start_shared(team, call, choice);
+    wait(lock, [&] { return !team.hierarchy()->under_way(); });
+  });
 }
 
 /// The service thread is to look in: acks and words for peers may be left to send.
@@ -145,6 +159,7 @@ bool Engine::look() {
 
 /// Nothing to do for the lanes: sleep for `longest` at most, or only yield.
 void Engine::rest(Lock& lock, Nanoseconds longest) {
+  if (NodeMemory* memory = longest == 0 ? nullptr : core_.only_node()) return rest_on(lock, *memory, longest);
   std::array<pollfd, 8> fds;
   nfds_t count = 0;
   for (const auto& transport : core_.transports())
@@ -157,6 +172,17 @@ void Engine::rest(Lock& lock, Nanoseconds longest) {
     ppoll(fds.data(), count, &time, nullptr);
   }
   lock.lock();
+}
+
+/// Until a rank of this node has done something.
+void Engine::rest_on(Lock& lock, NodeMemory& memory, Nanoseconds longest) {
+  memory.announce_sleep();
+  if (!look()) {
+    lock.unlock();
+    memory.sleep(longest);
+    lock.lock();
+  }
+  memory.awake();
 }
 
 }  // namespace nezha

@@ -17,6 +17,7 @@ constexpr std::uint64_t kAwaitLanes = 4;  ///< rank 0 only
 constexpr std::uint64_t kKnows = 8;       ///< rank 0 only: rows follow
 constexpr std::uint64_t kRails = 16;      ///< rank 0 only: it chooses among several lanes to the next rank
 constexpr std::uint64_t kOnRails = 32;    ///< rank 0 only: the incumbent has no network but the rails
+constexpr std::uint64_t kNotShared = 64;  ///< the ranks of this node cannot share memory
 constexpr double kRateUnit = 1e9;         ///< rates travel as bytes per second
 
 static_assert(kRows * sizeof(std::uint64_t) <= kMostCopied);
@@ -78,7 +79,8 @@ bool Team::agreement_due(std::size_t bytes) {
 void Team::vote(std::array<std::uint64_t, NEZHA_VOTE_WORDS>& words, const Plan& own, TeamId fresh_id, bool ready,
                 bool failed) const {
   words.fill(0);
-  words[kFlags] = (ready ? 0 : kNotReady) | (failed ? kFailed : 0);
+  const bool shared = hierarchy_ == nullptr || hierarchy_->trouble().ok();
+  words[kFlags] = (ready ? 0 : kNotReady) | (failed ? kFailed : 0) | (shared ? 0 : kNotShared);
   words[kVersion] = kWireVersion;
   words[kNotVersion] = ~words[kVersion];
   if (rank_ != 0) return;
@@ -87,7 +89,7 @@ void Team::vote(std::array<std::uint64_t, NEZHA_VOTE_WORDS>& words, const Plan& 
   if (const Trunk* next = next_peer().trunk.get(); next != nullptr && next->lanes_up() > 1 && !next->shares_fixed())
     words[kFlags] |= kRails;
   if (incumbent_on_rails) words[kFlags] |= kOnRails;
-  words[kTeamId] = fresh_id;
+  words[kTeamId] = id_ != 0 ? id_ : fresh_id;
   words[kRate] = static_cast<std::uint64_t>(rate() * kRateUnit);
   words[kBestRail] = static_cast<std::uint64_t>(best_rail() * kRateUnit);
   own.encode(std::span(words).subspan<kPlan, Plan::kWords>());
@@ -105,14 +107,21 @@ nezha_team_state_t Team::decide(const std::array<std::uint64_t, NEZHA_VOTE_WORDS
   if ((words[kFlags] & kFailed) != 0 || !same_version) return state_ = NEZHA_TEAM_DECLINED;
   votes_again_ = (words[kFlags] & kAwaitLanes) != 0 && !awaits_lanes_;
   awaits_lanes_ = awaits_lanes_ || votes_again_;
+  plan_ = Plan::decode(std::span(words).subspan<kPlan, Plan::kWords>());
+  if (shares_nodes() && plan_.shared_memory && !hierarchy_wanted_) {  // an agreement more, since memory is shared by the id
+    id_ = words[kTeamId];
+    hierarchy_wanted_ = id_ != 0;
+    return state_;
+  }
   if ((words[kFlags] & kNotReady) != 0) return state_;
   id_ = words[kTeamId];
   if (id_ == 0) return state_ = NEZHA_TEAM_DECLINED;
+  if ((words[kFlags] & kNotShared) != 0) hierarchy_.reset();
   operations_.set_team(id_);
   state_ = NEZHA_TEAM_READY;  // as on all ranks: an exception from here on is an error of the ready team
-  plan_ = Plan::decode(std::span(words).subspan<kPlan, Plan::kWords>());
   if (plan_ != own) notices.push_back(differing(differences(own, plan_)));
   Terms terms{plan_, view_.size, static_cast<double>(words[kRate]) / kRateUnit, (words[kFlags] & kRails) != 0};
+  terms.between = between();
   terms.best_rail = static_cast<double>(words[kBestRail]) / kRateUnit;
   terms.alone = shape_.nodes == shape_.ranks;
   terms.incumbent_on_rails = (words[kFlags] & kOnRails) != 0;
@@ -130,9 +139,36 @@ Notice Team::differing(std::string which) const {
 }
 
 /// What the rails towards the next member carry together, as far as it is known.
-double Team::rate() const { return next_peer().trunk == nullptr ? 0 : next_peer().trunk->rate(); }
+double Team::rate() const {
+  if (hierarchy_) return hierarchy_->rate();
+  return next_peer().trunk == nullptr ? 0 : next_peer().trunk->rate();
+}
 
-double Team::best_rail() const { return next_peer().trunk == nullptr ? 0 : next_peer().trunk->best_rate(); }
+double Team::best_rail() const {
+  if (hierarchy_) return hierarchy_->best_rate();
+  return next_peer().trunk == nullptr ? 0 : next_peer().trunk->best_rate();
+}
+
+/// There are several, and some have several ranks.
+bool Team::shares_nodes() const { return shape_.nodes > 1 && shape_.nodes < shape_.ranks; }
+
+void Team::make_hierarchy(NodeAcceptor* door, Nanoseconds deadline) {
+  RanksByNode nodes;
+  const std::string* last = nullptr;
+  for (const int rank : rank_at_) {  // nodes are neighbours in the ring
+    const Peer* peer = peers_[static_cast<std::size_t>(rank)];
+    const std::string& node = peer == nullptr ? own_node_ : peer->address.node;
+    if (last == nullptr || *last != node) nodes.emplace_back();
+    nodes.back().push_back(rank);
+    last = &node;
+  }
+  hierarchy_ = std::make_unique<Hierarchy>(Hierarchy::Spec{id_, rank_, std::move(nodes), peers_, view_.buffers, deadline}, door);
+}
+
+bool Team::awaits(int rank) const {
+  const auto position = std::find(rank_at_.begin(), rank_at_.end(), rank) - rank_at_.begin();
+  return operations_.awaits(static_cast<int>(position)) || (hierarchy_ && hierarchy_->awaits(rank));
+}
 
 Call Team::agreement() {
   const std::span<std::uint64_t> words = rows_due_ ? std::span<std::uint64_t>(rows_) : table_.words();
@@ -156,6 +192,7 @@ std::vector<std::uint64_t> Team::take_rows(Table::Recalled& recalled) {
 void Team::fail(const std::string& why, const Failure& failure) {
   error_ = why;
   doubt_.reset();
+  if (hierarchy_) hierarchy_->fail(failure);
   operations_.fail(failure);
 }
 
@@ -164,30 +201,44 @@ int Team::position_of(const Trunk& trunk) const {
   return found == trunks_.end() ? -1 : static_cast<int>(found - trunks_.begin());
 }
 
-void Team::peer_at(const Trunk& trunk, OpNumber begun, OpNumber ended) {
-  if (const int from = position_of(trunk); from >= 0) operations_.peer_at(from, begun, ended);
+Team::Place Team::place_of(const Trunk& trunk, TeamId id) {
+  if (id == id_) return {&operations_, position_of(trunk)};
+  if (!hierarchy_ || id != hierarchy_->id()) return {};
+  return {hierarchy_->operations(), hierarchy_->position_of(trunk)};
+}
+
+bool Team::has_begun(TeamId id, OpNumber op) const {
+  if (id == id_) return operations_.has_begun(op);
+  return hierarchy_ && hierarchy_->operations() != nullptr && hierarchy_->operations()->has_begun(op);
+}
+
+void Team::peer_at(const Trunk& trunk, TeamId id, OpNumber begun, OpNumber ended) {
+  if (const Place place = place_of(trunk, id); place.position >= 0) place.operations->peer_at(place.position, begun, ended);
 }
 
 Placement Team::place(const Trunk& trunk, const PieceHeader& piece) {
-  const int from = position_of(trunk);
-  if (from < 0) return {PlaceKind::bad};
-  if ((doubt_ || !error_.empty()) && operations_.has_begun(piece.op)) return {PlaceKind::bin};
-  return operations_.place(from, piece);
+  const Place place = place_of(trunk, piece.team);
+  if (place.position < 0) return {PlaceKind::bad};
+  if ((doubt_ || !error_.empty()) && place.operations->has_begun(piece.op)) return {PlaceKind::bin};
+  return place.operations->place(place.position, piece);
 }
 
 void Team::arriving(const Trunk& trunk, const PieceHeader& piece) {
-  if (Operation* operation = operations_.find(piece.op)) operation->algorithm().arriving(position_of(trunk), piece);
+  const Place place = place_of(trunk, piece.team);
+  if (Operation* operation = place.operations->find(piece.op)) operation->algorithm().arriving(place.position, piece);
 }
 
 bool Team::arrived(const Trunk& trunk, const PieceHeader& piece, const std::byte* data) {
-  Operation* operation = doubt_ ? nullptr : operations_.find(piece.op);
-  return operation == nullptr || operation->algorithm().arrived(position_of(trunk), piece, data);
+  const Place place = place_of(trunk, piece.team);
+  Operation* operation = doubt_ || place.operations == nullptr ? nullptr : place.operations->find(piece.op);
+  return operation == nullptr || operation->algorithm().arrived(place.position, piece, data);
 }
 
 void Team::differs(const Trunk& trunk, const PieceHeader& piece) {
   const int from = rank_at_[static_cast<std::size_t>(position_of(trunk))];
-  const Failure failure{Failure::Why::differs, static_cast<std::uint32_t>(rank_), static_cast<std::uint32_t>(from),
-                        operations_.bytes_of(piece.op), piece.whole};
+  const Place place = place_of(trunk, piece.team);
+  const std::uint64_t expected = place.operations == nullptr ? 0 : place.operations->bytes_of(piece.op);
+  const Failure failure{Failure::Why::differs, static_cast<std::uint32_t>(rank_), static_cast<std::uint32_t>(from), expected, piece.whole};
   if (!doubt_) doubt_.emplace(Doubt{failure, piece, {}});
 }
 

@@ -10,6 +10,7 @@
 #include <string>
 #include <vector>
 
+#include "engine/hierarchy.h"
 #include "engine/notices.h"
 #include "engine/operations.h"
 #include "engine/peer.h"
@@ -73,16 +74,29 @@ class Team {
   std::vector<std::uint64_t> take_rows(Table::Recalled& recalled);
   AlgorithmChoice agreement_algorithm() const { return fewest_steps(view_.size); }
 
+  // ---- ranks of one node
+  /// The team is to have a hierarchy, and has an id to make it by. Alike on all members.
+  bool wants_hierarchy() const { return hierarchy_wanted_ && !hierarchy_; }
+  /// `door`: see Hierarchy.
+  void make_hierarchy(NodeAcceptor* door, Nanoseconds deadline);
+  /// Null: every rank sends to every other.
+  Hierarchy* hierarchy() const { return hierarchy_.get(); }
+  /// How many ranks send to each other in a call.
+  int between() const { return hierarchy_ ? hierarchy_->nodes() : view_.size; }
+  /// Calls with such elements go by way of the nodes' shared memory.
+  bool shares(std::size_t element) const { return hierarchy_ && state_ == NEZHA_TEAM_READY && element <= hierarchy_->largest_element(); }
+
   // ---- operations
   /// While there is room. What tells when it has ended: finished().
   OpNumber start(const Call& call, AlgorithmChoice choice) { return operations_.start(call, choice); }
   void leave_to_incumbent(std::size_t bytes) { operations_.leave_to_incumbent(bytes); }
   const Operations& operations() const { return operations_; }
-  bool active() const { return operations_.active(); }
+  bool active() const { return operations_.active() || (hierarchy_ && hierarchy_->under_way()); }
+  /// What is under way needs something of that member which has not come: bytes, or acknowledgements.
+  bool awaits(int rank) const;
   /// Goes on towards the end of that operation, or of all; true when it, or all, are over, or the team has failed.
   bool finished(OpNumber number) { return !doubt_ && operations_.finished(number); }
   bool finished() { return !doubt_ && operations_.finished(); }
-  int rank_at(int position) const { return rank_at_[static_cast<std::size_t>(position)]; }
   /// Ends what is under way without a result, and the team with it; the others are told who gave up.
   void fail(const std::string& why, const Failure& failure);
   const std::string& error() const { return error_; }
@@ -94,7 +108,9 @@ class Team {
   std::size_t incumbent_bytes = 0;  ///< of that call
 
   // ---- what the trunks bring
-  void peer_at(const Trunk& trunk, OpNumber begun, OpNumber ended);
+  /// `id`: the team's, or its hierarchy's.
+  bool has_begun(TeamId id, OpNumber op) const;
+  void peer_at(const Trunk& trunk, TeamId id, OpNumber begun, OpNumber ended);
   Placement place(const Trunk& trunk, const PieceHeader& piece);
   void arriving(const Trunk& trunk, const PieceHeader& piece);
   bool arrived(const Trunk& trunk, const PieceHeader& piece, const std::byte* data);
@@ -114,10 +130,17 @@ class Team {
   void broke(std::exception_ptr exception);
 
  private:
+  /// The operations that the other end means by that id, and its position among their members; null: none.
+  struct Place {
+    Operations* operations = nullptr;
+    int position = -1;
+  };
+  Place place_of(const Trunk& trunk, TeamId id);
   int position_of(const Trunk& trunk) const;
   void order_by_node(const std::string& own_node);
   double rate() const;
   double best_rail() const;
+  bool shares_nodes() const;
 
   std::string name_;
   std::string own_node_;
@@ -129,6 +152,8 @@ class Team {
   std::vector<Trunk*> trunks_;  ///< by position, null at the own
   TeamView view_;
   Operations operations_;
+  bool hierarchy_wanted_ = false;
+  std::unique_ptr<Hierarchy> hierarchy_;
 
   nezha_team_state_t state_ = NEZHA_TEAM_WIRING;
   std::size_t asked_ = 0;  ///< calls of agreement_due

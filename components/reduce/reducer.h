@@ -17,6 +17,7 @@ struct Reducer {
   void* host_ctx = nullptr;
   void* reduce_ctx = nullptr;
   std::size_t element = 1;  ///< bytes
+  std::size_t begin = 0;    ///< where offsets count from, in bytes of the call's vector
 
   /// out = a op b, over `bytes` bytes of whole elements, which lie `offset` bytes from the beginning of the call's vector.
   /// `out` may be equal to `b`, not to `a`.

@@ -22,6 +22,7 @@ std::string text_of(const Candidate& candidate, const RailNames& names, std::siz
 struct Terms {
   Plan plan;
   int ranks = 2;
+  int between = 2;  ///< ranks that send to each other: all, or, where those of a node share memory, one of each
   double rate = 0;  ///< bytes per nanosecond that a rank sends over its rails together; 0 = unknown
   bool rails = false;  ///< there are several, which share by rates
   double best_rail = 0;  ///< bytes per nanosecond of the fastest of them; 0 = unknown

@@ -16,6 +16,7 @@ constexpr std::size_t kChunks = 2;
 
 constexpr std::uint64_t kReproducible = 1;
 constexpr std::uint64_t kLearn = 2;
+constexpr std::uint64_t kSharedMemory = 4;
 
 }  // namespace
 
@@ -34,6 +35,7 @@ Plan Plan::from(const Config& config) {
   plan.reproducible = config.reproducible;
   plan.learn = config.learn;
   plan.incumbent_margin = static_cast<std::uint64_t>(config.incumbent_margin);
+  plan.shared_memory = config.shared_memory;
   return plan;
 }
 
@@ -43,7 +45,7 @@ void Plan::encode(std::span<std::uint64_t, kWords> words) const {
   words[2] = small_max;
   words[3] = mesh_block;
   words[4] = chunk;
-  words[5] = (reproducible ? kReproducible : 0) | (learn ? kLearn : 0);
+  words[5] = (reproducible ? kReproducible : 0) | (learn ? kLearn : 0) | (shared_memory ? kSharedMemory : 0);
   words[6] = incumbent_margin;
 }
 
@@ -57,6 +59,7 @@ Plan Plan::decode(std::span<const std::uint64_t, kWords> words) {
   plan.reproducible = (words[5] & kReproducible) != 0;
   plan.learn = (words[5] & kLearn) != 0;
   plan.incumbent_margin = words[6];
+  plan.shared_memory = (words[5] & kSharedMemory) != 0;
   return plan;
 }
 
@@ -112,6 +115,7 @@ std::string differences(const Plan& own, const Plan& first) {
   compare("mesh_block", size(own.mesh_block), size(first.mesh_block));
   compare("chunk", size(own.chunk), size(first.chunk));
   compare("reproducible", yes_no(own.reproducible), yes_no(first.reproducible));
+  compare("shared_memory", yes_no(own.shared_memory), yes_no(first.shared_memory));
   compare("learn", yes_no(own.learn), yes_no(first.learn));
   compare("incumbent_margin", std::to_string(own.incumbent_margin), std::to_string(first.incumbent_margin));
   return text;

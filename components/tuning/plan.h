@@ -28,6 +28,7 @@ struct Plan {
   bool reproducible = false;
   bool learn = false;
   std::uint64_t incumbent_margin = 0;  ///< per cent
+  bool shared_memory = false;
 
   static constexpr std::size_t kWords = 7;
   bool operator==(const Plan&) const = default;

@@ -161,6 +161,9 @@ constexpr std::array kRows = {
         "With 1, equal calls give equal bits in every run with the same ranks on the same nodes: the choice of algorithm depends on "
         "nothing that was measured, and a communicator's first call waits for its lanes. With 0 only all ranks of one "
         "call are sure to have equal bits."),
+    row<&Config::shared_memory>("shared_memory", "1", {0, 1}, "0|1", 4, kDecides,
+        "With 1, ranks of one node add up in memory that they share, and only the sums go over the rails. With 0, and where "
+        "some node's ranks cannot share memory, every rank sends over rails, or over the loopback of its node."),
     row<&Config::learn>("learn", "1", {0, 1}, "0|1", 3, kDecides,
         "With 1, each message size finds the way that is fastest for it while the program runs: algorithms, for large "
         "vectors on one rail too, and Open MPI's own allreduce are tried for a few calls each, and looked at again ever more rarely. "

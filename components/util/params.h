@@ -50,6 +50,7 @@ struct Config {
   std::size_t mesh_block{}; ///< bytes
   std::size_t chunk{};      ///< bytes; 0 = chosen by size
   bool reproducible{};
+  bool shared_memory{};
   bool learn{};
   int incumbent_margin{};  ///< per cent
   FilePath table;

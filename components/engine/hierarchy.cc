@@ -1,0 +1,169 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "engine/hierarchy.h"
+
+#include <algorithm>
+#include <cstring>
+
+namespace nezha {
+namespace {
+
+/// Chunks that the ranks of a node work on in turn.
+constexpr std::size_t kNodeChunk = 256 * 1024;
+/// A part goes in about so many segments, unless they would be smaller or larger than that.
+constexpr std::size_t kSegments = 8;
+constexpr std::size_t kLeastSegment = 256 * 1024;
+constexpr std::size_t kMostSegment = 2 * 1024 * 1024;
+/// What the ids of the operations between nodes differ by from the team's.
+constexpr TeamId kBetween = 0x9e3779b97f4a7c15;
+
+std::size_t smallest(const RanksByNode& nodes) {
+  return std::min_element(nodes.begin(), nodes.end(), [](const auto& a, const auto& b) { return a.size() < b.size(); })->size();
+}
+
+}  // namespace
+
+Hierarchy::Hierarchy(Spec spec, NodeAcceptor* door) : spec_(std::move(spec)), id_(spec_.team ^ kBetween) {
+  std::size_t own = 0;
+  while (std::find(spec_.nodes[own].begin(), spec_.nodes[own].end(), spec_.rank) == spec_.nodes[own].end()) ++own;
+  mates_ = spec_.nodes[own];
+  self_ = static_cast<std::uint32_t>(std::find(mates_.begin(), mates_.end(), spec_.rank) - mates_.begin());
+  for (std::uint32_t carrier = 0; carrier < smallest(spec_.nodes); ++carrier) carriers_.push_back(carrier);
+  const auto peer = [&](int rank) { return spec_.peers[static_cast<std::size_t>(rank)]; };
+  if (self_ < carriers_.size()) {
+    for (std::size_t node = 0; node < spec_.nodes.size(); ++node)
+      trunks_.push_back(node == own ? nullptr : peer(spec_.nodes[node][self_])->trunk.get());
+    view_.size = nodes();
+    view_.position = static_cast<int>(own);
+    view_.trunks = trunks_;
+    view_.buffers = spec_.buffers;
+    operations_.emplace(view_, trunks_.size(), 0);
+    operations_->set_team(id_);
+  }
+  if (mates_.size() == 1) return;
+  const SegmentSpec memory{.team = spec_.team,
+                           .members = static_cast<std::uint32_t>(mates_.size()),
+                           .self = self_,
+                           .chunk = kNodeChunk,
+                           .deadline = spec_.deadline};
+  if (door == nullptr || peer(self_ == 0 ? mates_[1] : mates_[0])->address.door == NodeName{}) {
+    without_ = {Code::absent, "a process has no door for it"};
+  } else if (self_ != 0) {
+    segment_ = std::make_unique<Segment>(memory, peer(mates_[0])->address.door, peer(mates_[0])->secret);
+  } else {
+    segment_ = std::make_unique<Segment>(memory, *door, [mates = mates_, peers = spec_.peers](std::uint32_t member, Secret& secret) {
+      if (member == 0 || member >= mates.size()) return false;
+      secret = peers[static_cast<std::size_t>(mates[member])]->secret;
+      return true;
+    });
+  }
+}
+
+std::size_t Hierarchy::segment_of(std::size_t bytes, std::size_t element, std::size_t carriers) {
+  const std::size_t part = (bytes / element + carriers - 1) / carriers * element;
+  const std::size_t segment = std::clamp(part / kSegments, kLeastSegment, kMostSegment);
+  return std::max<std::size_t>(std::min(segment, part) / element, 1) * element;
+}
+
+int Hierarchy::position_of(const Trunk& trunk) const {
+  const auto found = std::find(trunks_.begin(), trunks_.end(), &trunk);
+  return found == trunks_.end() ? -1 : static_cast<int>(found - trunks_.begin());
+}
+
+double Hierarchy::rate() const { return carries() ? trunks_[static_cast<std::size_t>(view_.next())]->rate() : 0; }
+
+double Hierarchy::best_rate() const {
+  return carries() ? trunks_[static_cast<std::size_t>(view_.next())]->best_rate() : 0;
+}
+
+void Hierarchy::progress(Nanoseconds now) {
+  if (!segment_) return;
+  if (segment_->progress(now) == Segment::State::ready && !stage_)
+    stage_.emplace(segment_->memory(), NodeStageOptions{.access = segment_->access()});
+}
+
+Status Hierarchy::trouble() const {
+  if (!without_.ok()) return without_;
+  return segment_ && segment_->state() == Segment::State::absent ? segment_->why() : Status{};
+}
+
+std::string Hierarchy::access() const {
+  if (!stage_) return "alone on its node";
+  return segment_->access() == NodeAccess::single_copy ? "single copy" : "two copies, since " + segment_->why_copies();
+}
+
+void Hierarchy::begin(const Call& call, AlgorithmChoice choice) {
+  call_ = call;
+  choice_ = choice;
+  segment_bytes_ = segment_of(call.bytes(), call.element, carriers_.size());
+  if (stage_) {
+    stage_->begin({call.send, call.recv, call.bytes(), call.reducer, carriers_});
+    part_ = stage_->part();
+  } else {
+    part_ = {0, call.bytes()};
+  }
+  begun_ = part_.begin;
+  under_way_ = true;
+}
+
+bool Hierarchy::poll() {
+  bool moved = stage_ && stage_->poll();
+  if (carries()) {
+    moved = end_segments() || moved;
+    moved = begin_segments() || moved;
+  }
+  look_whether_over();
+  return moved;
+}
+
+bool Hierarchy::begin_segments() {
+  const std::size_t before = begun_;
+  while (begun_ < part_.end && operations_->room() && count_ < sent_.size()) {
+    const std::size_t end = std::min(begun_ + segment_bytes_, part_.end);
+    if (ready() < end) break;
+    Call segment = call_;
+    segment.send = (stage_ ? call_.recv : call_.send) + begun_;
+    segment.recv = call_.recv + begun_;
+    segment.count = (end - begun_) / call_.element;
+    segment.reducer.begin = call_.reducer.begin + begun_;
+    sent_[(first_ + count_++) % sent_.size()] = {operations_->start(segment, choice_), end};
+    begun_ = end;
+  }
+  return begun_ != before;
+}
+
+bool Hierarchy::end_segments() {
+  bool any = false;
+  for (; count_ != 0 && operations_->finished(sent_[first_].number); first_ = (first_ + 1) % sent_.size(), --count_) {
+    if (stage_) stage_->supply(sent_[first_].end);
+    any = true;
+  }
+  return any;
+}
+
+void Hierarchy::look_whether_over() {
+  if (carries() && (count_ != 0 || begun_ != part_.end)) return;
+  if (!stage_ || stage_->over()) under_way_ = false;
+}
+
+bool Hierarchy::awaits(int rank) const {
+  if (!under_way_ || rank == spec_.rank) return false;
+  if (stage_ && std::find(mates_.begin(), mates_.end(), rank) != mates_.end()) return true;
+  const Trunk* trunk = spec_.peers[static_cast<std::size_t>(rank)]->trunk.get();
+  const int position = position_of(*trunk);
+  return position >= 0 && operations_->awaits(position);
+}
+
+int Hierarchy::lost_member() const {
+  return stage_ && !stage_->failed().ok() ? mates_[stage_->failed_member() % mates_.size()] : -1;
+}
+
+void Hierarchy::fail(const Failure& failure) {
+  if (stage_) stage_->give_up();
+  if (operations_) operations_->fail(failure);
+  under_way_ = false;
+  count_ = 0;
+}
+
+NodeMemory* Hierarchy::only_node() { return under_way_ && stage_ && count_ == 0 ? &segment_->memory() : nullptr; }
+
+}  // namespace nezha

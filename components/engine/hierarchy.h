@@ -1,0 +1,116 @@
+// SPDX-License-Identifier: BSD-3-Clause
+/// The allreduce of a team whose nodes have several members: added up on each node in shared memory, between nodes by as
+/// many members of each as the smallest node has, each for its part of the vector, and shared on the node. A part goes
+/// in segments, each an operation of its own between the counterparts, so that the three overlap. One call at a time.
+/// The order of sums depends on position alone: members of a node in the order of their ranks, then nodes as an
+/// algorithm of as many ranks does it. Guarded by the engine's lock.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "engine/operations.h"
+#include "engine/peer.h"
+#include "node/node_stage.h"
+#include "node/segment.h"
+
+namespace nezha {
+
+/// Ranks of a team by node: nodes in the order of their lowest ranks, those of a node in their own.
+using RanksByNode = std::vector<std::vector<int>>;
+
+class Hierarchy {
+ public:
+  /// Alike on all members but for `rank` and `peers`.
+  struct Spec {
+    TeamId team = 0;
+    int rank = 0;
+    RanksByNode nodes;                  ///< at least two
+    std::vector<Peer*> peers;           ///< by rank, null at the own
+    BufferPool* buffers = nullptr;
+    Nanoseconds deadline = 0;           ///< for the shared memory
+  };
+
+  /// `door`: where this process hands out shared memory; outlives this. Null: it has none, and then no node has any.
+  Hierarchy(Spec spec, NodeAcceptor* door);
+
+  /// Bytes of a segment of a vector: the same on all ranks.
+  static std::size_t segment_of(std::size_t bytes, std::size_t element, std::size_t carriers);
+  std::size_t carriers() const { return carriers_.size(); }
+  int nodes() const { return static_cast<int>(spec_.nodes.size()); }
+  /// What parts go over between nodes. Of this process, for a carrier; else of nobody.
+  TeamId id() const { return id_; }
+  Operations* operations() { return operations_ ? &*operations_ : nullptr; }
+  int position_of(const Trunk& trunk) const;
+  /// Bytes per nanosecond towards the next node's counterpart, as far as it is known.
+  double rate() const;
+  double best_rate() const;
+
+  // ---- the shared memory
+  /// Goes on with getting it, and looks whose process has ended.
+  void progress(Nanoseconds now);
+  bool settled() const { return !segment_ || segment_->state() != Segment::State::joining; }
+  /// Why this node has no shared memory that all of it can use; ok: it has, or needs none.
+  Status trouble() const;
+  /// Elements of more bytes are left to the flat way.
+  std::size_t largest_element() const { return stage_ ? stage_->largest_element() : ~std::size_t{0}; }
+  /// How members read each other's vectors, for the log.
+  std::string access() const;
+
+  // ---- a call
+  /// `call.chunk` is for a segment.
+  void begin(const Call& call, AlgorithmChoice choice);
+  bool under_way() const { return under_way_; }
+  /// Goes on without blocking. True when anything moved; what has ended it, if anything, is lost_member().
+  bool poll();
+  /// It waits for something of that rank.
+  bool awaits(int rank) const;
+  /// The rank because of which the call will never be over, and why; -1: none.
+  int lost_member() const;
+  std::string lost_why() const { return stage_->failed().text(); }
+  /// Ends what is under way without a result.
+  void fail(const Failure& failure);
+
+  /// While it waits for members of the node alone: their memory, to sleep on; else null.
+  NodeMemory* only_node();
+
+ private:
+  bool carries() const { return operations_.has_value(); }
+  std::size_t ready() const { return stage_ ? stage_->reduced_up_to() : part_.end; }
+  bool begin_segments();
+  bool end_segments();
+  void look_whether_over();
+
+  Spec spec_;
+  TeamId id_;
+  std::vector<int> mates_;              ///< ranks on this node, the own one included
+  std::uint32_t self_ = 0;              ///< among them
+  std::vector<std::uint32_t> carriers_; ///< 0, 1, ...
+  std::unique_ptr<Segment> segment_;    ///< null: this rank is alone on its node
+  std::optional<NodeStage> stage_;      ///< once the segment is ready
+  Status without_;                      ///< not ok: there will be no segment
+  std::vector<Trunk*> trunks_;          ///< of the counterparts, by node; null at the own
+  TeamView view_;
+  std::optional<Operations> operations_;
+
+  // The call under way.
+  bool under_way_ = false;
+  Call call_;
+  AlgorithmChoice choice_ = AlgorithmChoice::ring;
+  NodeRange part_;
+  std::size_t segment_bytes_ = 0;
+  std::size_t begun_ = 0;  ///< segments begin at offsets up to here
+  struct Sent {
+    OpNumber number = 0;
+    std::size_t end = 0;
+  };
+  std::array<Sent, kMostUnderWay> sent_;  ///< segments under way, in turn
+  std::size_t first_ = 0, count_ = 0;
+};
+
+}  // namespace nezha

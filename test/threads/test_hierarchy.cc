@@ -1,0 +1,88 @@
+// SPDX-License-Identifier: BSD-3-Clause
+/// Nodes with several ranks: what they add up in shared memory, and what goes between nodes.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <chrono>
+#include <random>
+#include <thread>
+
+#include "kinds.h"
+
+namespace nezha::test {
+namespace {
+
+using Nodes = std::vector<std::string>;
+
+const Settings kSettings{{"single_node", "2"}, {"verbose", "2"}};
+
+bool shares(const Rank& rank) {
+  const std::vector<std::string> lines = rank.lines();
+  return std::any_of(lines.begin(), lines.end(), [](const std::string& line) { return line.find("adds up on its nodes first") != std::string::npos; });
+}
+
+std::uint64_t sent(const Rank& rank) {
+  std::uint64_t bytes = 0;
+  for (const nezha_rail_stats_t& rail : rank.rails()) bytes += rail.bytes_sent;
+  return bytes;
+}
+
+/// Sums of integers, which depend on no order; every rank, several calls in a row, of which some ranks come late.
+void sum_up(Ranks& ranks, Team& team, std::size_t count, int calls) {
+  const Kind& sum = kind("int32_sum");
+  std::vector<std::vector<std::byte>> vectors;
+  for (const int rank : team.members()) vectors.push_back(make_vector(sum, count, static_cast<std::size_t>(rank)));
+  const std::vector<std::byte> expected = ring_result(sum, vectors);
+  ranks.run([&](int rank) {
+    if (!team.has(rank)) return;
+    std::mt19937 random(static_cast<unsigned>(rank));
+    for (int call = 0; call < calls; ++call) {
+      if (random() % 5 == 0) std::this_thread::sleep_for(std::chrono::microseconds(random() % 2000));
+      const std::vector<std::byte> send = make_vector(sum, count, static_cast<std::size_t>(rank));
+      std::vector<std::byte> recv(call % 2 == 0 ? send : std::vector<std::byte>(send.size()));
+      const std::byte* from = call % 2 == 0 ? recv.data() : send.data();
+      ASSERT_EQ(team.allreduce(rank, make_call(sum, count, from, recv.data())), NEZHA_OK);
+      ASSERT_TRUE(recv == expected) << "on rank " << rank << ", call " << call << " of " << count;
+    }
+  });
+}
+
+class Hierarchies : public testing::TestWithParam<Nodes> {};
+
+TEST_P(Hierarchies, AddUp) {
+  Ranks ranks(static_cast<int>(GetParam().size()), kSettings, GetParam());
+  Team team(ranks, "everybody");
+  ASSERT_TRUE(team.start());
+  for (int rank = 0; rank < ranks.size(); ++rank) ASSERT_TRUE(shares(ranks.at(rank))) << "rank " << rank;
+  for (const std::size_t count : {1, 2, 7, 100, 3000, 20000, 300000, 1500000}) sum_up(ranks, team, count, count < 10000 ? 30 : 4);
+}
+
+INSTANTIATE_TEST_SUITE_P(Nodes, Hierarchies,
+                         testing::Values(Nodes{"a", "a", "b", "b"}, Nodes{"a", "b", "a", "b"}, Nodes{"a", "a", "a", "b"},
+                                         Nodes{"a", "b", "b", "c", "c", "c"}, Nodes{"a", "a", "b", "b", "c", "c"}));
+
+/// Each rank of a node carries a part: together they send what one rank alone on its node would.
+TEST(Hierarchy, SumsAloneGoOverTheRails) {
+  constexpr std::size_t kCount = 1 << 20;
+  Ranks ranks(4, kSettings, {"a", "a", "b", "b"});
+  Team team(ranks, "everybody");
+  ASSERT_TRUE(team.start());
+  const std::uint64_t before = sent(ranks.at(0)) + sent(ranks.at(1));
+  sum_up(ranks, team, kCount, 1);
+  const std::uint64_t bytes = sent(ranks.at(0)) + sent(ranks.at(1)) - before;
+  EXPECT_GE(bytes, kCount * 4);
+  EXPECT_LE(bytes, kCount * 4 + 100000);
+}
+
+TEST(Hierarchy, IsLeftAloneOnRequest) {
+  Settings settings = kSettings;
+  settings.emplace_back("shared_memory", "0");
+  Ranks ranks(4, settings, {"a", "a", "b", "b"});
+  Team team(ranks, "everybody");
+  ASSERT_TRUE(team.start());
+  EXPECT_FALSE(shares(ranks.at(0)));
+  sum_up(ranks, team, 100000, 2);
+}
+
+}  // namespace
+}  // namespace nezha::test
