@@ -9,6 +9,7 @@
 /// first use.
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 
@@ -75,6 +76,11 @@ class NodeLayout {
 
   /// Fits a second-level cache of 1 MiB with the chunks that a member reads and writes at a time.
   static std::size_t usual_chunk(std::uint32_t members);
+  /// The largest vector that goes through the small slots, bytes. Every member reads all vectors of those, so that with
+  /// more members cutting the vector pays sooner.
+  static std::size_t small_limit(std::uint32_t members) {
+    return std::clamp(2 * kNodeSmall / members, kLeastSmall, kNodeSmall);
+  }
 
   std::uint32_t members() const { return members_; }
   std::size_t chunk() const { return chunk_; }
@@ -94,6 +100,7 @@ class NodeLayout {
   }
 
  private:
+  static constexpr std::size_t kLeastSmall = 2 * 1024;
   static constexpr std::size_t kPage = 4096, kHeader = kPage, kLines = kPage;
   static constexpr std::size_t kSlots = (kLines + 4 * sizeof(NodeSmallSlot) + kPage - 1) / kPage * kPage;
   static_assert(sizeof(NodeHeader) <= kHeader && sizeof(NodeMember) <= kLines);

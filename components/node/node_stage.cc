@@ -33,7 +33,7 @@ void NodeStage::begin(const NodeCall& call) {
   if (own < call.carriers.size()) {
     part_ = NodeCut(call.bytes, call.reducer.element, call.bytes, memory_.members(), call.carriers.size()).part(own);
   }
-  if (call.bytes <= kNodeSmall) {
+  if (call.bytes <= NodeLayout::small_limit(memory_.members())) {
     ++small_begun_;
     operation_ = &small_;
   } else {

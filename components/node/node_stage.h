@@ -34,7 +34,7 @@ class NodeStage {
   /// Elements of more bytes cannot be carried.
   std::size_t largest_element() const { return memory_.layout().chunk(); }
 
-  /// The operation before it is over, or failed() is not ok.
+  /// The operation before it is over.
   void begin(const NodeCall& call);
   /// Goes on as far as it can without blocking, by a few chunks at most. True if anything moved.
   bool poll();
@@ -49,7 +49,7 @@ class NodeStage {
   /// The result lies in the call's recv up to here.
   std::size_t final_up_to() const { return operation_ == nullptr ? call_.bytes : operation_->final_up_to(); }
   /// The result is final, and no member refers to this one's vectors any more.
-  bool over() { return operation_ == nullptr || operation_->over(); }
+  bool over() { return failed_.ok() && (operation_ == nullptr || operation_->over()); }
 
   /// Not ok: the operation will never be over, because of a member that died, gave up, called differently or whose
   /// memory cannot be read. The others are told. The stage is of no use any more; until it and its memory are gone at

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-/// Vectors of up to kNodeSmall bytes: each member writes its vector into its slot, reads those of all others and folds
-/// them by itself. One flag to wait for per member, no second phase.
+/// Vectors of up to NodeLayout::small_limit() bytes: each member writes its vector into its slot, reads those of all
+/// others and folds them by itself. One flag to wait for per member, no second phase.
 ///
 /// Each member has two slots that take turns. A member writes the slot of operation n only after operation n - 1 was
 /// final, for which it has seen that all others had begun n - 1, and so had finished n - 2 and the reading of this

@@ -65,7 +65,11 @@ struct NodeCase {
 
 /// A member's vector: small values, with those that the order of a floating-point sum depends on.
 inline std::vector<std::byte> node_input(const NodeCase& wanted, std::uint32_t member) {
-  std::mt19937 random(wanted.seed * 31 + member);
+  std::uint64_t state = wanted.seed * 31 + member + 1;
+  const auto random = [&state] {
+    state = state * 6364136223846793005 + 1442695040888963407;
+    return static_cast<std::uint32_t>(state >> 33);
+  };
   std::vector<std::byte> bytes(wanted.bytes());
   if (wanted.type == NEZHA_FLOAT) {
     for (std::size_t i = 0; i < wanted.count; ++i) {

@@ -57,7 +57,7 @@ TEST_P(NodeStageTest, EveryTypeAndOperation) {
   for (const Type& type : types) {
     for (int op = 0; op < NEZHA_OP_COUNT; ++op) {
       if (find_kernel(type.type, static_cast<nezha_op_t>(op)) == nullptr) continue;
-      for (const std::size_t count : {3, 5000}) {
+      for (const std::size_t count : {3, 30000}) {
         cases.push_back({.type = type.type,
                          .op = static_cast<nezha_op_t>(op),
                          .element = type.bytes,
@@ -71,17 +71,19 @@ TEST_P(NodeStageTest, EveryTypeAndOperation) {
 }
 
 TEST_P(NodeStageTest, SizesAroundEveryBorder) {
-  std::vector<NodeCase> cases;
-  for (const std::size_t border :
-       {std::size_t{1}, std::size_t{16}, kNodeSmall, std::size_t{16 * 1024}, 4 * 16 * 1024 * kNodeDepth}) {
-    for (const int apart : {-1, 0, 1}) {
-      for (const bool in_place : {false, true}) {
-        const std::size_t count = border + static_cast<std::size_t>(apart);
-        cases.push_back({.type = NEZHA_UINT8, .element = 1, .count = count, .in_place = in_place, .carriers = {}});
+  for (const std::uint32_t members : {1, 2, 3, 5}) {
+    std::vector<NodeCase> cases;
+    for (const std::size_t border : {std::size_t{1}, std::size_t{16}, NodeLayout::small_limit(members),
+                                     std::size_t{16 * 1024}, 4 * 16 * 1024 * kNodeDepth}) {
+      for (const int apart : {-1, 0, 1}) {
+        for (const bool in_place : {false, true}) {
+          const std::size_t count = border + static_cast<std::size_t>(apart);
+          cases.push_back({.type = NEZHA_UINT8, .element = 1, .count = count, .in_place = in_place, .carriers = {}});
+        }
       }
     }
+    run_cases(members, 16 * 1024, GetParam().options, cases);
   }
-  for (const std::uint32_t members : {1, 2, 3, 5}) run_cases(members, 16 * 1024, GetParam().options, cases);
 }
 
 /// Many operations in a row, without anything else to keep members together.
@@ -181,7 +183,7 @@ TEST(NodeStage, OverWaitsForReaders) {
   const NodeGround ground(2, 16 * 1024);
   NodeMemory memories[] = {ground.memory(0), ground.memory(1)};
   NodeRank ranks[] = {NodeRank(memories[0], kSingleCopy), NodeRank(memories[1], kSingleCopy)};
-  const NodeCase wanted{.count = 4 * 1024, .carriers = {}};
+  const NodeCase wanted{.count = 16 * 1024, .carriers = {}};
   for (NodeRank& rank : ranks) rank.begin(wanted);
   for (int i = 0; i < 2; ++i) {  // both have reduced, and only one has taken
     ranks[1].stage().poll();
