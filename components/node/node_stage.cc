@@ -75,7 +75,10 @@ void NodeStage::look_for_gone() {
   for (const bool died : {true, false}) {
     for (std::uint32_t member = 0; member < memory_.members(); ++member) {
       const NodeEnd end = memory_.gone(member);
-      if (end == NodeEnd::none || (end == NodeEnd::died) != died || operation_->has_done(member)) continue;
+      if (end == NodeEnd::none || (end == NodeEnd::died) != died) continue;
+      // Without the process that made the memory nobody may hear that another one ends (segment.h).
+      const bool may_be_missed = died && member == 0;
+      if (operation_->has_done(member) && !may_be_missed) continue;
       return fail(member, {Code::closed, text_of(end)});
     }
   }

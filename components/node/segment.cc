@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "node/segment.h"
 
-#include <poll.h>
-#include <signal.h>
 #include <sys/socket.h>
+#include <unistd.h>
 
 #include <cerrno>
 #include <string>
+
+#include "node/peer_memory.h"
 
 namespace nezha {
 namespace {
@@ -34,7 +35,8 @@ Segment::Segment(const SegmentSpec& spec, const NodeName& maker, const Secret& s
 
 Segment::~Segment() {
   if (acceptor_ != nullptr) acceptor_->withdraw(spec_.team);
-  if (memory_) memory_->mark_gone(spec_.self, NodeEnd::left);
+  // A child that this process forked leaves nothing.
+  if (memory_ && getpid() == process_) memory_->mark_gone(spec_.self, NodeEnd::left);
 }
 
 Status Segment::make(NodeAcceptor::SecretOf secret_of) {
@@ -65,7 +67,8 @@ Segment::State Segment::progress(Nanoseconds now) {
   if (state_ == State::absent) return state_;
   if (connector_) join(now);
   if (acceptor_ != nullptr) admit();
-  if (memory_) look_at_processes();
+  if (memory_) look_at_connections();
+  look_at_memories(now);
   if (state_ == State::joining && trial_) agree(now);
   return state_;
 }
@@ -105,21 +108,27 @@ void Segment::agree(Nanoseconds now) {
   descriptor_.reset();
 }
 
-void Segment::look_at_processes() {
+void Segment::look_at_connections() {
   for (std::uint32_t member = 0; member < spec_.members; ++member) {
     Fd& connection = connections_[member];
     if (!connection || !has_ended(connection)) continue;
     connection.reset();
     memory_->mark_gone(member, NodeEnd::died);
   }
-  if (spec_.self != 0 && !connections_[0]) look_without_maker();
 }
 
-/// Without member 0 there are no connections to tell of the others: their process ids have to do.
-void Segment::look_without_maker() {
-  for (std::uint32_t member = 1; member < spec_.members; ++member) {
-    const auto pid = static_cast<pid_t>(NodeMemory::peek(memory_->member(member).trial.pid));
-    if (pid > 0 && kill(pid, 0) != 0 && errno == ESRCH) memory_->mark_gone(member, NodeEnd::died);
+/// Connections do not tell everything: a child of a member that has ended may still hold its end, and the others have
+/// none to each other when member 0 has left. What no longer has memory to read has ended, be it that nobody has waited
+/// for it yet.
+void Segment::look_at_memories(Nanoseconds now) {
+  if (state_ != State::ready || access() != NodeAccess::single_copy || now < next_look_at_memories_) return;
+  next_look_at_memories_ = now + kLookAtMemories;
+  for (std::uint32_t member = 0; member < spec_.members; ++member) {
+    NodeTrialLine& line = memory_->member(member).trial;
+    std::uint64_t probe = 0;
+    const int error = read_peer_memory(static_cast<pid_t>(NodeMemory::peek(line.pid)), NodeMemory::peek(line.probe),
+                                       reinterpret_cast<std::byte*>(&probe), sizeof(probe));
+    if (error == ESRCH) memory_->mark_gone(member, NodeEnd::died);
   }
 }
 

@@ -5,8 +5,12 @@
 ///
 ///   joining --all have it and agree--> ready          joining --a reason: why()--> absent
 ///
-/// Nothing blocks; not thread-safe. Deadlines are on the clock of progress().
+/// Nothing blocks. Not thread-safe, but another thread may use NodeStage meanwhile. Deadlines are on the clock of
+/// progress(). At the deadline one member may be ready and another absent: whether the team uses the memory is for the
+/// team to agree.
 #pragma once
+
+#include <unistd.h>
 
 #include <memory>
 #include <optional>
@@ -61,11 +65,14 @@ class Segment {
   void join(Nanoseconds now);
   void agree(Nanoseconds now);
   void admit();
-  void look_at_processes();
-  void look_without_maker();
+  void look_at_connections();
+  void look_at_memories(Nanoseconds now);
   void give_up(Status why);
 
+  static constexpr Nanoseconds kLookAtMemories = 100 * kMillisecond;
+
   const SegmentSpec spec_;
+  const pid_t process_ = getpid();
   const NodeLayout layout_;
   NodeAcceptor* acceptor_ = nullptr;  ///< of member 0, as long as it offers
   std::optional<NodeConnector> connector_;
@@ -74,6 +81,7 @@ class Segment {
   std::optional<NodeMemory> memory_;
   std::optional<NodeTrial> trial_;
   std::vector<Fd> connections_;  ///< by member; member 0 has one to each, the others to member 0 only
+  Nanoseconds next_look_at_memories_ = 0;
   State state_ = State::joining;
   Status why_;
 };

@@ -44,7 +44,6 @@ Status SharedMemory::map(const Fd& descriptor, std::size_t size) {
   if (seals < 0 || (seals & kSeals) != kSeals) return {Code::bad_peer, "the size of the shared memory is not sealed"};
   void* at = mmap(nullptr, size, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_NORESERVE, descriptor.get(), 0);
   if (at == MAP_FAILED) return system_error("mmap");
-  madvise(at, size, MADV_DONTFORK);
   *this = SharedMemory();
   base_ = static_cast<std::byte*>(at);
   size_ = size;

@@ -105,13 +105,13 @@ NodeStageOptions options_of(Segment& segment) {
   return {.access = segment.access(), .single_copy_from = 0, .single_copy_chunk = 64 * 1024};
 }
 
-class NodeProcesses : public testing::TestWithParam<NodeAccess> {};
-INSTANTIATE_TEST_SUITE_P(Ways, NodeProcesses, testing::Values(NodeAccess::copies, NodeAccess::single_copy),
+class NodeProcessesTest : public testing::TestWithParam<NodeAccess> {};
+INSTANTIATE_TEST_SUITE_P(Ways, NodeProcessesTest, testing::Values(NodeAccess::copies, NodeAccess::single_copy),
                          [](const auto& way) {
                            return std::string(way.param == NodeAccess::copies ? "copies" : "single");
                          });
 
-TEST_P(NodeProcesses, OperationsInARow) {
+TEST_P(NodeProcessesTest, OperationsInARow) {
   const auto descriptors = open_descriptors();
   const auto files = shared_files();
   for (const std::uint32_t members : {2, 4}) {
@@ -148,7 +148,7 @@ TEST_P(NodeProcesses, OperationsInARow) {
 }
 
 /// The others are told who it was, whoever it was, the maker of the memory included.
-TEST_P(NodeProcesses, KilledMemberFailsTheOthers) {
+TEST_P(NodeProcessesTest, KilledMemberFailsTheOthers) {
   constexpr std::uint32_t kMembers = 3;
   const auto files = shared_files();
   for (const std::size_t count : {100, 300000}) {
@@ -179,6 +179,35 @@ TEST_P(NodeProcesses, KilledMemberFailsTheOthers) {
     }
   }
   EXPECT_EQ(shared_files(), files);
+}
+
+/// A child that it forked holds all that it had open.
+TEST(NodeProcesses, KilledMemberWithAChildFailsTheOthers) {
+  for (const std::uint32_t victim : {0, 1}) {
+    const SharedCount at_work, over;
+    Processes processes(3, NodeAccess::single_copy, [&](Segment& segment) {
+      if (segment.access() != NodeAccess::single_copy) _exit(77);
+      if (segment.memory().self() == victim && fork() == 0) {
+        for (int i = 0; i < 60000 && over.get() == 0; ++i) usleep(1000);
+        _exit(0);
+      }
+      NodeRank rank(segment.memory(), options_of(segment));
+      rank.set_chore([&] { segment.progress(real_now()); });
+      for (int calls = 0; rank.stage().failed().ok(); ++calls) {
+        rank.begin({.type = NEZHA_FLOAT, .count = 100, .carriers = {}});
+        rank.finish();
+        if (calls == 3) at_work.add();
+      }
+      EXPECT_EQ(rank.stage().failed_member(), victim) << rank.stage().failed().text();
+    });
+    for (int i = 0; i < 10000 && at_work.get() < 3; ++i) usleep(1000);
+    processes.kill_member(victim);
+    for (std::uint32_t member = 0; member < 3; ++member) {
+      const int status = processes.wait_for(member);
+      EXPECT_TRUE(member == victim || status == 0 || (WIFEXITED(status) && WEXITSTATUS(status) == 77)) << member;
+    }
+    over.add();
+  }
 }
 
 }  // namespace

@@ -199,6 +199,22 @@ TEST_F(SegmentTest, LeavingIsNotDying) {
   EXPECT_EQ(member(0).memory().gone(1), NodeEnd::left);
 }
 
+/// A child that ends by itself takes with it what it has inherited, and its parent is still there.
+TEST_F(SegmentTest, ForkedChildDoesNotLeaveForItsParent) {
+  team_of(2);
+  progress_for_long();
+  const pid_t child = fork();
+  if (child == 0) {
+    segments_.clear();
+    _exit(0);
+  }
+  int status = 0;
+  ASSERT_EQ(waitpid(child, &status, 0), child);
+  EXPECT_EQ(status, 0);
+  progress(kSecond);
+  for (const std::uint32_t index : {0, 1}) EXPECT_EQ(member(0).memory().gone(index), NodeEnd::none);
+}
+
 TEST_F(SegmentTest, RubbishAtTheSocketHarmsNobody) {
   const auto before = open_descriptors();
   std::mt19937 random(3);

@@ -232,7 +232,7 @@ TEST_P(NodeStageTest, MemberThatLeftAfterItsPartIsNotMissed) {
       ranks[0].poll();
       if (!ranks[0].stage().over()) ranks[1].poll();
     }
-    memories[0].mark_gone(0, NodeEnd::died);
+    memories[0].mark_gone(0, NodeEnd::left);
     ranks[1].expect(node_expected(wanted, 2));
   }
 }
