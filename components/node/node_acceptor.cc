@@ -46,7 +46,7 @@ void NodeAcceptor::progress(Nanoseconds now) {
 }
 
 void NodeAcceptor::accept_all(Nanoseconds now) {
-  while (pending_.size() < kMostPending) {
+  for (std::size_t i = 0; i < kMostAtOnce && pending_.size() < kMostPending; ++i) {
     Fd connection(accept4(listener_.get(), nullptr, nullptr, SOCK_NONBLOCK | SOCK_CLOEXEC));
     if (!connection) {
       if (errno == EINTR || errno == ECONNABORTED) continue;

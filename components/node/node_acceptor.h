@@ -52,6 +52,7 @@ class NodeAcceptor {
 
   static constexpr Nanoseconds kHandshakeTime = 30 * kSecond;
   static constexpr std::size_t kMostPending = 1024;
+  static constexpr std::size_t kMostAtOnce = 64;  ///< accepted in one progress()
 
  private:
   struct Team {
