@@ -196,7 +196,7 @@ nezha_team_state_t Core::decide(Team& team, const std::array<std::uint64_t, NEZH
     ready_[team.id()] = &team;
     if (const Hierarchy* hierarchy = team.hierarchy()) {
       ready_[hierarchy->id()] = &team;
-      log_.line(2, "team %s adds up on its nodes first; here: %s", team.name().c_str(), hierarchy->access().c_str());
+      log_.line(1, "team %s adds up on its nodes first; here: %s", team.name().c_str(), hierarchy->access().c_str());
     }
     team.table().name_rails(rails_of_first(team));
     if (!team.rows_due()) compare_rows(team, {});

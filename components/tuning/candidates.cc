@@ -61,18 +61,18 @@ std::uint64_t least_time(const Candidate& candidate, std::size_t size_class, con
   const double rate = candidate.one_rail ? terms.best_rail : terms.rate;
   if (!terms.alone || rate <= 0) return 0;
   if (candidate.algorithm == AlgorithmChoice::incumbent && !terms.incumbent_on_rails) return 0;
-  return static_cast<std::uint64_t>(least_cost(std::size_t{1} << size_class, terms.between, rate));
+  return static_cast<std::uint64_t>(least_cost(std::size_t{1} << size_class, terms.senders(), rate));
 }
 
 std::vector<Candidate> candidates(std::size_t size_class, const Terms& terms) {
   const std::size_t largest = (std::size_t{2} << size_class) - 1;
   const std::size_t bytes = std::min<std::size_t>(std::max<std::size_t>(std::size_t{1} << size_class, terms.plan.threshold), largest);
-  Candidate first{terms.plan.choose(bytes, 1, terms.between)};
-  if (!possible(first, size_class, terms)) first.algorithm = terms.plan.choose(largest, 1, terms.between);
+  Candidate first{terms.plan.choose(bytes, 1, terms.senders())};
+  if (!possible(first, size_class, terms)) first.algorithm = terms.plan.choose(largest, 1, terms.senders());
   std::vector<Candidate> found{first};
   if (terms.plan.algorithm != AlgorithmChoice::automatic) return found;
   const double rate = terms.rate > 0 ? terms.rate : kUnknownRate;
-  const auto price = [&](AlgorithmChoice algorithm) { return cost(algorithm, bytes, terms.between, rate); };
+  const auto price = [&](AlgorithmChoice algorithm) { return cost(algorithm, bytes, terms.senders(), rate); };
   double cheapest = price(first.algorithm);
   for (const AlgorithmChoice algorithm : kOwn)
     if (possible({algorithm}, size_class, terms)) cheapest = std::min(cheapest, price(algorithm));
@@ -84,7 +84,7 @@ std::vector<Candidate> candidates(std::size_t size_class, const Terms& terms) {
       found.push_back({algorithm});
   std::stable_sort(found.begin() + static_cast<std::ptrdiff_t>(measured_first), found.end(),
                    [&](const Candidate& a, const Candidate& b) { return price(a.algorithm) < price(b.algorithm); });
-  const bool split = terms.rails && bytes / static_cast<std::size_t>(terms.between) >= kSplit;
+  const bool split = terms.rails && bytes / static_cast<std::size_t>(terms.senders()) >= kSplit;
   for (const AlgorithmChoice algorithm : {AlgorithmChoice::ring, AlgorithmChoice::mesh})
     if (const Candidate narrow{algorithm, 0, true}; split && possible(narrow, size_class, terms))
       found.push_back(narrow);

@@ -22,12 +22,14 @@ std::string text_of(const Candidate& candidate, const RailNames& names, std::siz
 struct Terms {
   Plan plan;
   int ranks = 2;
-  int between = 2;  ///< ranks that send to each other: all, or, where those of a node share memory, one of each
   double rate = 0;  ///< bytes per nanosecond that a rank sends over its rails together; 0 = unknown
   bool rails = false;  ///< there are several, which share by rates
   double best_rail = 0;  ///< bytes per nanosecond of the fastest of them; 0 = unknown
   bool alone = false;    ///< each rank has a node, and so its rails, to itself
   bool incumbent_on_rails = false;  ///< the incumbent has no network but the rails
+  int nodes = 0;  ///< not 0: ranks of a node share memory, and so many send to each other
+
+  int senders() const { return nodes != 0 ? nodes : ranks; }
 };
 
 constexpr std::size_t kMostCandidates = 8;

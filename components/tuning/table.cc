@@ -214,7 +214,7 @@ Candidate Table::next(std::size_t bytes, std::size_t element) {
   met_ = false;
   if (terms_.plan.leaves(bytes, element)) return {};
   if (!chooses() || (!terms_.plan.learn && !classes_[size_class_of(bytes)]))
-    return {terms_.plan.choose(bytes, element, terms_.between)};
+    return {terms_.plan.choose(bytes, element, terms_.senders())};
   weight_ += 1 + bytes / kWeighty;
   current_ = &class_of(bytes);
   current_bytes_ = bytes;
@@ -227,7 +227,7 @@ Candidate Table::next_untimed(std::size_t bytes, std::size_t element) const {
   const SizeClass* known = chooses() ? classes_[size_class_of(bytes)].get() : nullptr;
   const Candidate way = known != nullptr ? known->best_of_ours() : Candidate{};
   return way.algorithm != AlgorithmChoice::incumbent ? way
-                                                     : Candidate{terms_.plan.choose(bytes, element, terms_.between)};
+                                                     : Candidate{terms_.plan.choose(bytes, element, terms_.senders())};
 }
 
 void Table::took(Nanoseconds duration, std::span<const std::uint64_t> carried) {

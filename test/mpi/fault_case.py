@@ -60,7 +60,7 @@ class FaultCase(unittest.TestCase):
         """Runs while `faults` (seconds, function, arguments) happen; the output when it has passed. more: the program's
         further arguments."""
         job = self.start(program("survives"), seconds, size, *more, coll_nezha_algorithm="ring", **params)
-        self.await_line(job, "rails carry")
+        self.before = "".join(self.await_line(job, "rails carry"))
         start = time.monotonic()
         for when, fault, *arguments in faults:
             time.sleep(max(0.0, start + when - time.monotonic()))

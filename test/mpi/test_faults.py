@@ -91,12 +91,16 @@ class Survives(FaultCase):
 
 
 class TwoRanksOnEachNode(FaultCase):
-    """The first rail of one node fails for good: its two ranks need no rail to reach each other."""
+    """The first rail of one node fails for good: its two ranks need no rail to reach each other, be it in memory that they
+    share or over the node's loopback."""
 
     nodes, ppn = 2, 2
+    shared_memory = 0
 
     def loses(self, fault, *arguments):
-        output = self.survives([(0.3, fault, *arguments)], seconds=2, coll_nezha_timeout=5)
+        output = self.survives([(0.3, fault, *arguments)], seconds=2, coll_nezha_timeout=5,
+                               coll_nezha_shared_memory=self.shared_memory)
+        self.assertEqual("adds up on its nodes first" in self.before, bool(self.shared_memory))
         self.assertNotRegex(output, "lane tcp/lo - tcp/lo to rank . on n. is (lost|left out)")
         return output
 
@@ -124,15 +128,20 @@ class TwoRanksOnEachNode(FaultCase):
             for rule in ("add table ip refuse", "add chain ip refuse in { type filter hook input priority 0 ; }",
                          f"add rule ip refuse in ip daddr 127.0.0.1 tcp dport {ports} reject with tcp reset"):
                 self.lab.exec(node, ["nft", rule], check=True)
-        output = self.survives([(0.3, self.lab.cut, 0, 1)], seconds=2, coll_nezha_timeout=5, coll_nezha_port_range=ports)
+        output = self.survives([(0.3, self.lab.cut, 0, 1)], seconds=2, coll_nezha_timeout=5, coll_nezha_port_range=ports,
+                               coll_nezha_shared_memory=self.shared_memory)
         self.assertRegex(output, "lane tcp/eth0 - tcp/eth0 to rank [23] on n1 is lost: lane .* eth0 has no carrier")
+
+
+class TwoRanksThatShareMemory(TwoRanksOnEachNode):
+    shared_memory = 1
 
 
 class Errors(FaultCase):
     def fails(self, fault, ranks, *before):
         """After `fault` every one of `ranks` gets an error, and its later calls too; the output."""
         job = self.start(program("until_error"), before=before, coll_nezha_timeout=2)
-        self.await_line(job, "calls go over rails", NODES)
+        self.await_line(job, "calls go over rails", self.nodes * self.ppn)
         fault()
         lines = self.await_line(job, "an error after", ranks)
         said = [line for line in lines if "an error after" in line]
@@ -159,6 +168,24 @@ class Errors(FaultCase):
         if openmpi.major() >= 5:  # whose runtime knows of the death, and hears of it before the rails give up
             self.assertIn("MPI_ERR_PROC_FAILED", output)
         self.assertRegex(output, "no sign of life from rank 1 on n1")
+
+
+class ErrorsOfRanksThatShareMemory(Errors):
+    """One rank of a node fails: the other one of that node, and those elsewhere, hear of it."""
+
+    nodes, ppn = 2, 2
+
+    def fails(self, fault, ranks, *before):
+        return super().fails(fault, self.nodes * self.ppn - (NODES - ranks), *before)
+
+    def test_process_killed(self):
+        output = self.fails(lambda: os.kill(self.lab.pids(1, "until_error")[0].pid, signal.SIGKILL), NODES - 1,
+                            *openmpi.outlives_ranks())
+        self.assertRegex(output, "rank [23] on n1")
+
+    def test_process_stopped(self):
+        output = self.fails(lambda: os.kill(self.lab.pids(1, "until_error")[0].pid, signal.SIGSTOP), NODES - 1)
+        self.assertRegex(output, "no sign of life from rank [23] on n1")
 
 
 if __name__ == "__main__":

@@ -14,7 +14,7 @@ namespace {
 
 using Nodes = std::vector<std::string>;
 
-const Settings kSettings{{"single_node", "2"}, {"verbose", "2"}};
+const Settings kSettings{{"single_node", "2"}, {"verbose", "1"}};
 
 bool shares(const Rank& rank) {
   const std::vector<std::string> lines = rank.lines();
