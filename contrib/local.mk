@@ -3,7 +3,7 @@
 
 EXTRA_DIST += contrib/check contrib/install-packages
 
-dist_doc_DATA = contrib/doc/users-guide.md contrib/doc/administrators-guide.md contrib/doc/developers-guide.md
+dist_doc_DATA = $(patsubst $(srcdir)/%,%,$(wildcard $(srcdir)/contrib/doc/*.md))
 EXTRA_DIST += contrib/bench contrib/component-path contrib/demo contrib/faults contrib/scale %D%/programs/training.py
 
 bench_common = \

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The commands in README, the guides and the manual pages, for the tests that run them."""
+"""The commands in README.md, the guides and the manual pages, for the tests that run them."""
 
 import os
 import pathlib
@@ -19,13 +19,8 @@ def read(*path):
 
 
 def blocks(name, language):
-    """What stands between ``` marks in one language in a guide, in order."""
-    return [text for word, text in BLOCK.findall(read(GUIDES, name)) if word == language]
-
-
-def indented(name):
-    """The blocks of a file at the top that are four spaces in, without these."""
-    return [re.sub("^    ", "", block, flags=re.MULTILINE) for block in re.findall("(?:^    .*\n)+", read(TOP, name), re.MULTILINE)]
+    """What stands between ``` marks in one language in a guide, or in README.md, in order."""
+    return [text for word, text in BLOCK.findall(read(TOP if name == "README.md" else GUIDES, name)) if word == language]
 
 
 def manual_example(name):
@@ -36,7 +31,7 @@ def manual_example(name):
 def long_commands():
     """Those that measure, for minutes as they stand: in blocks or between backticks, without remarks behind them."""
     found = []
-    for path in [os.path.join(TOP, "README"), os.path.join(TOP, "SECURITY.md"),
+    for path in [os.path.join(TOP, "README.md"), os.path.join(TOP, "SECURITY.md"),
                  *(os.path.join(GUIDES, name) for name in sorted(os.listdir(GUIDES)))]:
         text = read(path)
         inline = re.findall(r"`([^`\n]+)`", BLOCK.sub("", text))

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""README and the guides in contrib/doc: the commands are run as they stand, on an emulated cluster with an installed Nezha."""
+"""README.md and the guides in contrib/doc: the commands are run as they stand, on an emulated cluster with an installed Nezha."""
 
 import os
 import pathlib
@@ -10,7 +10,7 @@ import unittest
 
 from bench_case import BUILD, HERE, TOP
 from command_case import COMMAND, COMPONENT, CommandCase
-from documents import BLOCK, GUIDES, blocks, indented, long_commands, manual_example
+from documents import BLOCK, GUIDES, blocks, long_commands, manual_example
 from lab_case import make_lab
 
 PROGRAM = os.path.join(BUILD, "contrib", "programs", "nezha_allreduce_bench")
@@ -19,12 +19,12 @@ SHORTER = {"nezha bench": "--sizes 4K --rounds 1 --time 0.02", "nezha tune": "--
 
 
 class Checkout(unittest.TestCase):
-    """README's commands for a checkout, for this build."""
+    """Commands for a checkout, for this build."""
 
     def test_the_lab(self):
-        found = [block for block in indented("README") if block.startswith("contrib/lab ")]
+        found = [block for block in blocks("lab-and-bench.md", "sh") if block.startswith("contrib/lab ")]
         self.assertEqual(len(found), 1)
-        name = f"readme-{os.getpid()}"
+        name = f"guide-{os.getpid()}"
         self.addCleanup(subprocess.run, [os.path.join(TOP, "contrib", "lab"), "down", name], capture_output=True, check=False)
         done = subprocess.run(["sh", "-euc", found[0].replace("build/default/", f"{BUILD}/").replace("mine", name)], cwd=TOP,
                               text=True, timeout=300, stdin=subprocess.DEVNULL, capture_output=True, check=False)
@@ -82,19 +82,23 @@ class Guides(OnNodes):
 
     def test_readme_for_a_cluster(self):
         """But for building and installing; with a rank for each slot that there is."""
-        found = [block for block in indented("README") if re.search("^mpirun ", block, re.MULTILINE)]
-        self.assertEqual(len(found), 2)
-        output = "".join(self.run_block("README", re.sub(r"^\./configure .*\n", "", block, flags=re.MULTILINE)
-                                        .replace("-np 64", "-np 4")) for block in found)
-        self.assertIn("MCA coll: nezha", output)
+        (block,) = blocks("README.md", "sh")
+        block = re.sub(r"^\./configure .*\n", "", block, flags=re.MULTILINE).replace("-np 64", "-np 4")
+        self.assertIn("mpirun -np 4 ", block)
+        output = self.run_block("README.md", block)
         self.assertRegex(output, r"tcp/eth0 +rank 0 [^#]*tcp/eth1 +rank 0 ")
-        self.assertTrue(os.path.isfile(os.path.join(self.place, "report.html")), "there is no report")
+
+    def test_parameters(self):
+        self.assertIn("mca-params.conf", "".join(blocks("parameters.md", "sh")))
+        self.assertIn("coll_nezha_rail_include", self.run_blocks("parameters.md"))
 
     def test_users_guide(self):
         output = self.run_blocks("users-guide.md")
         self.assertRegex(output, r"tcp/eth0 +rank 0 [^#]*tcp/eth1 +rank 0 ")  # the report's table of rails
         self.assertRegex(output, r"(?m)^1\.5$")  # the mean of the ranks 0 to 3
-        self.assertTrue(os.path.isfile(os.path.join(self.place, "table.json")), "the table was not saved")
+        self.assertIn("MCA coll: nezha", output)
+        for name in ("table.json", "report.html"):
+            self.assertTrue(os.path.isfile(os.path.join(self.place, name)), f"there is no {name}")
 
     def test_administrators_guide(self):
         self.assertIn("coll_nezha_port_range", self.run_blocks("administrators-guide.md"))

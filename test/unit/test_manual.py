@@ -1,6 +1,7 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""The manual page has every parameter of the table; README's list has the same names, defaults and marks. Prints TAP."""
+"""The manual page has every parameter of the table; the list in contrib/doc/parameters.md has the same names, defaults and
+marks. Prints TAP."""
 
 import os
 import pathlib
@@ -11,8 +12,9 @@ import subprocess
 TOP = pathlib.Path(__file__).resolve().parents[2]
 BUILD = pathlib.Path(os.environ.get("NEZHA_BUILD_DIR") or TOP / "build" / "check")
 
-# Columns of README's list: name, default, text, which begins with a star where rank 0's value counts.
-NAME, DEFAULT, TEXT = 4, 21, 27
+GUIDE = TOP / "contrib" / "doc" / "parameters.md"
+# A row of its list: name, default, a star where rank 0's value counts, meaning.
+ROW = re.compile(r"^\| `(\w+)` \| *(\S*) *\| *(\*?) *\| \S.* \|$", re.MULTILINE)
 
 
 def table():
@@ -22,10 +24,8 @@ def table():
     return {name: (default, decides == "1") for name, default, decides in (line.split("\t") for line in lines)}
 
 
-def readme():
-    section = (TOP / "README").read_text(encoding="utf-8").split("\n## Parameters\n")[1].split("\n\n")[1]
-    return {line[NAME:DEFAULT].strip(): (line[DEFAULT:TEXT].strip(), line[TEXT:].startswith("* "))
-            for line in section.splitlines()}
+def guide():
+    return {name: (default, star == "*") for name, default, star in ROW.findall(GUIDE.read_text(encoding="utf-8"))}
 
 
 def page_complaint(rows):
@@ -40,9 +40,9 @@ def roff_complaint():
     return done.stderr.strip().replace("\n", "; ")
 
 
-def readme_complaint(rows):
-    ours = readme()
-    wrong = [f"{name}: {ours.get(name)} in README, {rows.get(name)} in the table"
+def guide_complaint(rows):
+    ours = guide()
+    wrong = [f"{name}: {ours.get(name)} in {GUIDE.name}, {rows.get(name)} in the table"
              for name in sorted({*rows, *ours}) if rows.get(name) != ours.get(name)]
     return "; ".join(wrong)
 
@@ -52,7 +52,7 @@ def main():
     checks = [("the table has rows", "" if len(rows) > 10 else f"{len(rows)} only"),
               ("the manual page explains every parameter", page_complaint(rows)),
               ("the manual page is sound roff", roff_complaint() if shutil.which("groff") else None),
-              ("README lists every parameter as it is", readme_complaint(rows))]
+              ("the guide lists every parameter as it is", guide_complaint(rows))]
     print(f"1..{len(checks)}")
     for number, (what, complaint) in enumerate(checks, 1):
         skipped = " # SKIP groff is not installed" if complaint is None else ""

@@ -2,7 +2,7 @@
 """The part "packages": .deb and .rpm are built of the tarball as their users build them, and used.
 
 Each Debian is copied from one that is clean: in one copy the packages are built, into another they are installed, and in a
-third somebody begins with the sources as README says.
+third somebody begins with the sources as README.md says.
 """
 
 import glob
@@ -133,10 +133,10 @@ def use_steps(steps, check, packages):
 
 
 def newcomer_steps(steps, check):
-    """README's first command where nothing is installed, then what it says of a real cluster."""
-    readme = read_log(os.path.join(check.top, "README"))
-    first = re.search(r"(?m)^    (contrib/demo) ", readme)[1]
-    install = re.search(r"(?m)^    (\./configure .*make install) ", readme)[1]
+    """README.md's first command where nothing is installed, then what it says of a real cluster."""
+    readme = read_log(os.path.join(check.top, "README.md"))
+    first = re.search(r"(?m)^(contrib/demo)$", readme)[1]
+    install = re.search(r"(?m)^(\./configure .*make install)$", readme)[1]
     steps.step("the sources are unpacked", lambda: steps.debian.unpack(tarball_of(check), SOURCES, steps.log))
     steps.shell(first, f"cd {SOURCES}; {first}")
     steps.shell(install, f"cd {SOURCES}; {install}")
