@@ -9,7 +9,7 @@ import tempfile
 import unittest
 
 from bench_case import BUILD, HERE, TOP
-from command_case import COMMAND, COMPONENT, CommandCase
+from command_case import COMMAND, COMPONENT, CommandCase, plain
 from documents import BLOCK, GUIDES, blocks, long_commands, manual_example
 from lab_case import make_lab
 
@@ -120,6 +120,20 @@ class Guides(OnNodes):
                                   stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, check=False)
             self.assertEqual(done.returncode, 0, f"{block}\n{done.stdout[-3000:]}")
 
+    def test_links(self):
+        """Between the documents: each leads to a file."""
+        for document in [*pathlib.Path(TOP).glob("*.md"), *pathlib.Path(GUIDES).glob("*.md")]:
+            for target in re.findall(r"\]\(([^)#:]+)\)", document.read_text(encoding="utf-8")):
+                self.assertTrue(document.parent.joinpath(target).exists(), f"{document.name}: {target}")
+
+    def test_texts_that_are_quoted_exist(self):
+        """Those that troubleshooting.md tells by their words, with ... for what varies."""
+        texts = plain(pathlib.Path(TOP, "ompi", "mca", "coll", "nezha", "help-coll-nezha.txt").read_text(encoding="utf-8"))
+        quoted = re.findall(r'\btext "([^"]+)"', pathlib.Path(GUIDES, "troubleshooting.md").read_text(encoding="utf-8"))
+        self.assertGreater(len(quoted), 8)
+        for words in quoted:
+            self.assertRegex(texts, ".*".join(map(re.escape, words.split(" ... "))))
+
     def test_files_that_are_named_exist(self):
         """In the developer's guide, outside of commands: in the tree, or made by an example."""
         prose = BLOCK.sub("", pathlib.Path(GUIDES, "developers-guide.md").read_text(encoding="utf-8"))
@@ -128,7 +142,8 @@ class Guides(OnNodes):
             self.assertTrue(os.path.exists(os.path.join(TOP, path)) or f"+++ b/{path}" in examples, path)
 
     def test_parameters_that_are_named_exist(self):
-        known = self.ask_parameters()
+        """Or counters."""
+        known = self.ask_parameters() | self.counters()
         for guide in sorted(os.listdir(GUIDES)):
             with open(os.path.join(GUIDES, guide), encoding="utf-8") as file:
                 named = set(re.findall(r"coll_nezha_(\w+)", file.read()))
@@ -139,6 +154,11 @@ class Guides(OnNodes):
         rows = subprocess.run([os.path.join(BUILD, "contrib", "programs", "parameters_page"), "--rows"], text=True,
                               capture_output=True, check=True).stdout
         return {line.split("\t")[0] for line in rows.splitlines()}
+
+    @staticmethod
+    def counters():
+        source = pathlib.Path(TOP, "ompi", "mca", "coll", "nezha", "coll_nezha_pvars.c").read_text(encoding="utf-8")
+        return {*re.findall(r'add\(component, "(\w+)"', source), *(f"rail_{name}" for name in re.findall(r'(?m)^    \{"(\w+)", ', source))}
 
 
 class Manual(OnNodes):
