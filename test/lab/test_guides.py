@@ -26,7 +26,8 @@ class Checkout(unittest.TestCase):
         self.assertEqual(len(found), 1)
         name = f"guide-{os.getpid()}"
         self.addCleanup(subprocess.run, [os.path.join(TOP, "contrib", "lab"), "down", name], capture_output=True, check=False)
-        done = subprocess.run(["sh", "-euc", found[0].replace("build/default/", f"{BUILD}/").replace("mine", name)], cwd=TOP,
+        block = re.sub(r"\bmine\b", name, found[0].replace("build/default/", f"{BUILD}/"))
+        done = subprocess.run(["sh", "-euc", block], cwd=TOP,
                               text=True, timeout=300, stdin=subprocess.DEVNULL, capture_output=True, check=False)
         if done.returncode == 77:
             self.skipTest(done.stderr)

@@ -2,12 +2,16 @@
 """The command line of contrib/lab."""
 
 import argparse
+import os
+import shlex
+import shutil
 import sys
 
-from . import state
+from . import processes, state
 from .errors import LabError, LabUsage
 from .lab import Lab, take_down
 from .leaving import exit_status, leave_on_signals
+from .tools import require
 
 _ABOUT = """\
 An emulated cluster on this machine: every node is a set of namespaces, every rail a switch with one shaped
@@ -16,6 +20,7 @@ kernel lets ordinary users make user namespaces, without.
 
   lab with --nodes 4 --rail 1gbit --rail 500mbit -- ./program      up, mpirun, down
   lab up mine; lab run mine --np 4 -- ./program; lab cut mine --rail 1 --node n2; lab down mine
+  lab shell mine n0                           by hand: in it mpirun --host $LAB_HOSTS ./program, ip link, nezha doctor
 
 Nodes are n0, n1... (their hostnames), rails eth0, eth1... in them, at 10.(10+RAIL).0.(NODE+1), and mgmt at
 10.9.0.(NODE+1). Each node has its own hostname, /dev/shm, /sys and /etc/hosts; all else is this machine's.
@@ -53,6 +58,12 @@ def build_parser():
     _run_options(sub)
     sub = verb("exec", exec_in, "run the command after -- in a node, or in the switch")
     sub.add_argument("node", metavar="NODE", help="n0, n1... or switch")
+    sub = verb("shell", shell, "a shell in a node, with what lab env prints; of $SHELL, or /bin/sh")
+    sub.add_argument("node", metavar="NODE", help="n0, n1...")
+    _mpi_options(sub)
+    sub = verb("env", env, "print, for a shell's eval, what makes an mpirun that is started in a node run across the nodes, "
+               "with --host $LAB_HOSTS")
+    _mpi_options(sub)
     sub = verb("pids", pids, "the processes in a lab's nodes, to kill or stop")
     sub.add_argument("node", metavar="NODE", nargs="?")
     for name, text in (("cut", "pull the cable: the carrier goes"), ("heal", "end a cut, or silence"),
@@ -84,6 +95,10 @@ def _up_options(sub):
 def _run_options(sub):
     sub.add_argument("--np", type=int, metavar="N", help="ranks; default: one per node, or --ppn per node")
     sub.add_argument("--ppn", type=int, metavar="K", help="ranks per node; default: spread evenly")
+    _mpi_options(sub)
+
+
+def _mpi_options(sub):
     sub.add_argument("--incumbent-rails", default="all", metavar="WHICH",
                      help="what Open MPI's own traffic takes: all (default), mgmt, a rail, or rails with commas")
     sub.add_argument("--no-nezha", action="store_true", help="run without the component")
@@ -145,14 +160,34 @@ def with_lab(options, command):
 
 
 def _mpirun(lab, options, command):
-    rails = options.incumbent_rails
-    job = lab.popen(command, options.np, options.ppn, component_dir=options.component_dir, nezha=not options.no_nezha,
-                    incumbent_rails=rails.split(",") if "," in rails else rails)
+    job = lab.popen(command, options.np, options.ppn, **_mpi_keywords(options))
     try:
         return _exit_status(job.wait())
     except BaseException:
         job.end()
         raise
+
+
+def _mpi_keywords(options):
+    rails = options.incumbent_rails
+    return {"component_dir": options.component_dir, "nezha": not options.no_nezha,
+            "incumbent_rails": rails.split(",") if "," in rails else rails}
+
+
+def shell(options, _):
+    """Does not return: the shell takes the place of this process, so that signals from the terminal reach the shell alone."""
+    lab = Lab.attach(options.name)
+    argv = [*lab.nsenter(lab.spec.node(options.node)), os.environ.get("SHELL") or "/bin/sh"]
+    settings = lab.shell_environment(**_mpi_keywords(options)) if shutil.which("mpirun") else {}
+    os.execvpe(argv[0], argv, {**os.environ, **settings, processes.MARK: lab.new_mark()})
+
+
+def env(options, _):
+    lab = Lab.attach(options.name)
+    require("mpirun")
+    for name, value in sorted(lab.shell_environment(**_mpi_keywords(options)).items()):
+        print(f"export {name}={shlex.quote(value)}")
+    return 0
 
 
 def exec_in(options, command):

@@ -89,6 +89,10 @@ class Mpi:
         return {"OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1",
                 **self._settings(incumbent_rails, component_dir, nezha)}
 
+    def shell_environment(self, **keywords):
+        """mpi_environment(), and LAB_HOSTS, which is what mpirun's --host takes for one rank on each node."""
+        return {**self.mpi_environment(**keywords), "LAB_HOSTS": ",".join(f"n{node}" for node in range(self.spec.nodes))}
+
     def _settings(self, incumbent_rails, component_dir, nezha):
         rails = ",".join(f"eth{rail}" for rail in range(self.spec.rails))
         settings = {**openmpi.crowded(), **openmpi.by_tcp(),
