@@ -1,8 +1,10 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """nezha report: what it makes of a trace and of a bench file; and a trace that a real job wrote."""
 
+import argparse
 import contextlib
 import io
+import itertools
 import json
 import os
 import re
@@ -18,7 +20,7 @@ from test_bench_summary import LIMITS, measured, rounds
 from nezha_bench import document, summary
 from nezha_bench.competitors import Effort, Launcher, Programs
 from nezha_bench.cases import PRESETS
-from nezha_command import cli, report, trace_file, trace_story
+from nezha_command import cli, perfetto, rates, report, trace_file, trace_story, verdict
 from nezha_command.errors import CommandError
 
 SWITCH = 8  # calls of the ring after which the mesh is chosen
@@ -26,13 +28,19 @@ EVENT = '{"kind":"lane","t":130.000,"event":"lost","lane":"tcp/eth1 - tcp/eth1",
 CALLS = '{"kind":"calls","t":200.000,"class":16,"calls":60,"us":410.000,"least_us":390.000,"way":"mesh","sent":[300000,100000]}'
 
 
+def call(number, way, us=400, sent="[30000,10000]"):
+    return (f'{{"kind":"call","t":{number * 5}.000,"ranks":4,"bytes":65536,"us":{us}.0,"way":"{way}","sent":{sent}}}')
+
+
+def beginning():
+    yield from itertools.islice(lines(), 2)
+
+
 def lines():
     yield '{"kind":"start","format":1,"version":"0.1.0","node":"n0","tick_ms":50}'
     yield '{"kind":"rails","names":["tcp/eth0","tcp/eth1"]}'
     for number in range(40):
-        way = "ring" if number < SWITCH else "mesh"
-        yield (f'{{"kind":"call","t":{number * 5}.000,"ranks":4,"bytes":65536,"us":{900 if way == "ring" else 400}.0,'
-               f'"way":"{way}","sent":[30000,10000]}}')
+        yield call(number, "ring", 900) if number < SWITCH else call(number, "mesh")
     yield '{"kind":"traffic","t":50.000,"sent":[600000,300000],"received":[1,2]}'
     yield '{"kind":"traffic","t":150.000,"sent":[600000,0],"received":[1,2]}'
     yield EVENT
@@ -118,6 +126,72 @@ class Reading(Files):
             trace_file.read(self.file("broken", "\n".join(text) + "\n"))
 
 
+class Sizes(Files):
+    """What a trace says of one size."""
+
+    def size(self, *calls):
+        size, = trace_story.sizes(trace_file.read(self.file("size", "\n".join([*beginning(), *calls]) + "\n")))
+        return size
+
+    def test_percentiles(self):
+        """Of the calls that went its way: others are trials. Nearest rank; the 99th needs a hundred."""
+        size = self.size(*(call(number, "ring", 5000) for number in range(5)), *(call(number, "mesh", number) for number in range(1, 201)))
+        self.assertEqual((size.way, size.p50, size.p99), ("mesh", 100.5, 198.0))
+        self.assertEqual((size.ranks, size.bytes), (4, 65536))
+        few = self.size(*(call(number, "mesh") for number in range(99)))
+        self.assertEqual((few.p50, few.p99), (400.0, None))
+        self.assertEqual(self.size(CALLS).p50, None)
+
+    def test_never_settled(self):
+        """A way that was taken for its last calls only is no choice."""
+        for before, after, settled in ((0, 3, True), (8, 32, True), (20, 6, False), (1000, 200, False), (3, 1, False)):
+            size = self.size(*(call(number, "ring") for number in range(before)), *(call(number, "mesh") for number in range(after)))
+            self.assertEqual(size.settled, settled, (before, after, size.settled_after))
+
+    def test_limit(self):
+        """65536 bytes by 4 ranks: each sends 98304; 1.5 Gbit/s carry 95.7 %."""
+        size = self.size(*(call(number, "mesh") for number in range(9)))
+        total = rates.together(["tcp/eth0", "tcp/eth1"], rates.rates("eth0=1gbit,tcp/eth1=500mbit"))
+        self.assertAlmostEqual(rates.least_us(size, total), 98304 * 8 / (1.5e9 * 0.957) * 1e6)
+        self.assertIsNone(rates.together(["tcp/eth0", "tcp/eth2"], rates.rates("eth0=1gbit,eth1=500mbit")))
+        self.assertIsNone(rates.least_us(size, None))
+        for wrong in ("eth0", "eth0=", "eth0=fast", "=1gbit", "eth0=none"):
+            with self.assertRaises(argparse.ArgumentTypeError):
+                rates.rates(wrong)
+
+    def sentence(self, *calls, lost=0):
+        trace = trace_file.read(self.file("said", "\n".join([*beginning(), *calls]) + "\n"))
+        return verdict.of_trace(trace, trace_story.sizes(trace), lost)
+
+    def test_verdict(self):
+        self.assertEqual(self.sentence(*(call(number, "mesh") for number in range(20))),
+                         "Rails carried 20 of 20 calls that the trace has (100.0 %); 64K used several rails; no lane was lost.")
+        self.assertEqual(self.sentence(*(call(number, "incumbent", sent="[]") for number in range(20)), lost=1),
+                         "Rails carried 0 of 20 calls that the trace has (0.0 %); the calls of 64K went to Open MPI's own allreduce; "
+                         "1 lane was lost.")
+        self.assertEqual(self.sentence(*(call(number, "ring", sent="[9,0]") for number in range(20)),
+                                       *(call(number, "mesh", sent="[9,0]") for number in range(7)), lost=2),
+                         "Rails carried 27 of 27 calls that the trace has (100.0 %); no size used more than one of the 2 rails; "
+                         "64K never settled; 2 lanes were lost.")
+
+
+class Perfetto(Files):
+    def test_events(self):
+        events = json.loads(perfetto.text([trace_file.read(self.trace())] * 2))["traceEvents"]
+        self.assertEqual({event["pid"] for event in events}, {0, 1})
+        spans = [event for event in events if event["ph"] == "X" and event["pid"] == 0]
+        self.assertEqual(len(spans), 41)
+        self.assertEqual((spans[0]["ts"], spans[0]["dur"], spans[0]["name"]), (0.0, 900.0, "ring"))
+        self.assertEqual(spans[0]["args"], {"bytes": 65536, "ranks": 4, "sent by tcp/eth0": 30000, "sent by tcp/eth1": 10000})
+        self.assertEqual((spans[-1]["name"], spans[-1]["ts"], spans[-1]["dur"]), ("mesh, 60 calls", 175400.0, 24600.0))
+        instants = [event for event in events if event["ph"] == "i"]
+        self.assertEqual((instants[0]["ts"], instants[0]["args"]["why"]), (130000.0, "no <carrier>"))
+        counters = [event for event in events if event["ph"] == "C" and event["name"] == "Mbit/s sent"]
+        self.assertEqual((counters[0]["ts"], counters[0]["args"]), (0.0, {"tcp/eth0": 96.0, "tcp/eth1": 48.0}))
+        self.assertEqual((counters[1]["ts"], counters[1]["args"]), (50000.0, {"tcp/eth0": 0, "tcp/eth1": 0}))
+        self.assertTrue(all(isinstance(event["ts"], float) and event["ts"] >= 0 for event in events if event["ph"] in "XiC"))
+
+
 class Page(Files, CommandCase):
     def page(self, *paths):
         output = os.path.join(self.directory.name, "page.html")
@@ -147,6 +221,49 @@ class Page(Files, CommandCase):
         page = self.page(self.bench())
         self.sound(page, 1)
         self.assertIn("4 nodes, 1gbit + 1gbit", page)
+        self.assertRegex(page, r"<p class=verdict>1\+1: at 1M Nezha \(all rails\) took 7.5 ms, 67 % of what the rails allow; "
+                         r"the best competitor, Open MPI \(all rails\), 2\.00 times as long; faster than every competitor at 1K and 1M\.<")
+        self.assertIn("<summary>Command line and parameters</summary>", page)
+        self.assertIn("--json -s 1024,1048576 -T 0.1", page)
+
+    def test_verdict_first(self):
+        page = self.page(self.trace(), self.bench())
+        said = re.findall("<p class=verdict>(.*?)</p>", page)
+        self.assertEqual(len(said), 2)
+        self.assertIn("1 lane was lost", said[0])
+        self.assertLess(page.rindex("class=verdict"), page.index("<h2>"))
+
+    def test_incumbent_and_never_settled(self):
+        """Both are said in the picture and in the table."""
+        calls = [*(call(number, "incumbent", sent="[0,0]").replace("65536", "1024") for number in range(20)),
+                 *(call(number, "ring") for number in range(20)), *(call(number, "mesh") for number in range(3))]
+        page = self.page(self.file("both", "\n".join([*beginning(), *calls]) + "\n"))
+        self.assertEqual(len(re.findall(r"Open MPI(?:'|&#x27;)s own \(incumbent\)", page)), 2)
+        self.assertEqual(page.count("never settled"), 3)  # once in the verdict
+        self.assertIn("<td>never settled</td>", page)
+
+    def test_limit(self):
+        """Only where the rates of all rails are given."""
+        self.assertNotIn("limit of the rails", self.page(self.trace()))
+        self.assertNotIn("limit of the rails", self.page(self.trace(), "--rates", "eth0=1gbit"))
+        page = self.page(self.trace(), "--rates", "eth0=1gbit,eth1=1gbit")
+        self.assertIn("limit of the rails", page)
+        self.assertIn("<th>% of limit</th>", page)
+        self.assertIn(f"<td>{98304 * 8 / 1.914e9 * 1e6 / 4:.1f}</td>", page)
+        self.nezha("report", self.trace(), "--rates", "eth0", status=2)
+
+    def test_command_line(self):
+        """Where the trace has it."""
+        text = "\n".join(lines()).replace('"tick_ms":50}', '"tick_ms":50,"command":"./a <b>","parameters":{"learn":"0"}}') + "\n"
+        self.assertIn("<pre>./a &lt;b&gt;\ncoll_nezha_learn = 0</pre>", self.page(self.file("told", text)))
+        self.assertNotIn("<pre>", self.page(self.trace()))
+
+    def test_perfetto(self):
+        path = os.path.join(self.directory.name, "job.json")
+        self.page(self.trace(), "--perfetto", path)
+        with open(path, encoding="utf-8") as file:
+            self.assertGreater(len(json.load(file)["traceEvents"]), 40)
+        self.nezha("report", self.bench(), "--perfetto", path, status=3)
 
     def test_both(self):
         self.sound(self.page(self.trace(), self.bench()), 4)

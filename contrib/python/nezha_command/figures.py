@@ -19,6 +19,7 @@ _WAYS = {"ring": "#1f77b4", "mesh": "#2ca02c", "single_step": "#9467bd", "doubli
          "incumbent": "#7f7f7f"}
 EVENTS = {"lost": "#d62728", "suspect": "#ff9d00", "answers": "#2ca02c", "up": "#2ca02c"}
 _PANELS = 6
+OWN = "Open MPI's own (incumbent)"
 CUT = 5  # times the median: what took longer is beyond the panel
 
 
@@ -51,8 +52,12 @@ def shares(sizes, rails):
         parts = [100 * size.shares[index] if size.shares else 0.0 for size in sizes]
         panel.bar(positions, parts, 0.78, bottom=below, color=RAILS[index % len(RAILS)], label=name)
         below = [one + part for one, part in zip(below, parts)]
+    left = [position for position, size in zip(positions, sizes) if size.is_incumbent]
+    if left:
+        panel.bar(left, [100.0] * len(left), 0.78, color="#eeeeee", edgecolor="#aaaaaa", hatch="///", linewidth=0.5, label=OWN)
     for position, size in zip(positions, sizes):
-        panel.text(position, 102, size.way.replace(" in chunks of ", "\n"), rotation=60, fontsize=8, va="bottom",
+        words = size.way.replace(" in chunks of ", "\n") + ("" if size.settled else "\nnever settled")
+        panel.text(position, 102, words, rotation=60, fontsize=8, va="bottom",
                    ha="left", rotation_mode="anchor", color=_way_colour(size.way))
     panel.set_xticks(list(positions), [size_text(1 << size.size_class) for size in sizes])
     panel.set_ylim(0, 100)
@@ -96,8 +101,9 @@ def _apart(marks, seconds):
             yield mark
 
 
-def convergence(sizes):
-    """Per size class the duration of each of its first calls, coloured by how it was carried."""
+def convergence(sizes, limits):
+    """Per size class the duration of each of its first calls, coloured by how it was carried. limits: {size class: the least
+    that the rails allow, us}, drawn as a dashed line."""
     shown = _spread([size for size in sizes if len(size.points) > 1])
     columns = min(3, len(shown))
     rows = -(-len(shown) // columns)
@@ -109,6 +115,8 @@ def convergence(sizes):
             dots = panel.scatter(*zip(*own), s=12, color=_way_colour(way), alpha=0.8, linewidth=0)
             ways.setdefault(way.split()[0], dots)
         panel.axvline(20, color="black", linewidth=0.8, linestyle=":")
+        if size.size_class in limits:
+            ways["limit of the rails"] = panel.axhline(limits[size.size_class], color="black", linewidth=1, linestyle="--")
         panel.set_xscale("log")
         panel.set_ylim(0, 1.08 * min(max(us for _, us, _ in size.points), CUT * statistics.median(us for _, us, _ in size.points)))
         panel.set_title(f"{size_text(1 << size.size_class)} bytes", fontsize=10)

@@ -12,11 +12,13 @@ p { margin: 6px 0; max-width: 78ch; } .sub { color: #666; }
 .tiles { display: flex; flex-wrap: wrap; gap: 12px; margin: 18px 0 6px; }
 .tile { border: 1px solid #ddd; border-radius: 8px; padding: 10px 16px; min-width: 130px; }
 .tile b { display: block; font-size: 22px; line-height: 1.25; } .tile span { color: #666; font-size: 13px; }
+.verdict { font-size: 17px; border-left: 4px solid #1f77b4; padding: 2px 0 2px 12px; margin: 14px 0; max-width: 78ch; }
 .warn { background: #fff3cd; border: 1px solid #e0c060; border-radius: 6px; padding: 8px 12px; margin: 10px 0; }
 figure { margin: 12px 0; overflow-x: auto; } svg { max-width: 100%; height: auto; display: block; }
 .scroll { overflow-x: auto; } table { border-collapse: collapse; font-size: 14px; margin: 10px 0; }
 th, td { padding: 3px 12px 3px 0; text-align: right; white-space: nowrap; border-bottom: 1px solid #eee; }
 th { font-weight: 600; border-bottom: 1px solid #999; } th.text, td.text { text-align: left; }
+summary { color: #666; cursor: pointer; } pre { white-space: pre-wrap; font-size: 13px; margin: 6px 0 6px 16px; }
 footer { margin-top: 48px; color: #666; font-size: 13px; }
 """
 
@@ -26,7 +28,12 @@ class Page:
 
     def __init__(self, title, subtitle):
         self._title = title
-        self._parts = [f"<h1>{html.escape(title)}</h1><p class=sub>{html.escape(subtitle)}</p>"]
+        self._head = [f"<h1>{html.escape(title)}</h1><p class=sub>{html.escape(subtitle)}</p>"]
+        self._parts = []
+
+    def verdict(self, text):
+        """A sentence at the top of the page."""
+        self._head.append(f"<p class=verdict>{html.escape(text)}</p>")
 
     def heading(self, text):
         self._parts.append(f"<h2>{html.escape(text)}</h2>")
@@ -43,6 +50,11 @@ class Page:
                         for large, small in pairs)
         self._parts.append(f"<div class=tiles>{tiles}</div>")
 
+    def details(self, summary, lines):
+        """Lines as they are, which show when `summary` is clicked."""
+        text = html.escape("\n".join(lines))
+        self._parts.append(f"<details><summary>{html.escape(summary)}</summary><pre>{text}</pre></details>")
+
     def svg(self, text, caption):
         self._parts.append(f'<figure role=img aria-label="{html.escape(caption)}">{text}</figure>')
 
@@ -58,4 +70,4 @@ class Page:
         return ("<!DOCTYPE html>\n<html lang=en><head><meta charset=utf-8>"
                 '<meta name=viewport content="width=device-width, initial-scale=1">'
                 f"<title>{html.escape(self._title)}</title><style>{_STYLE}</style></head>\n<body>" +
-                "\n".join(self._parts) + f"\n<footer>{html.escape(footer)}</footer></body></html>\n")
+                "\n".join(self._head + self._parts) + f"\n<footer>{html.escape(footer)}</footer></body></html>\n")

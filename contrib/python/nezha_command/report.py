@@ -7,7 +7,7 @@ import os
 
 from nezha_bench.files import is_no_file, replaceable, write
 
-from . import installed, trace_file
+from . import installed, perfetto, rates, trace_file
 from .errors import GOOD, UNABLE, CommandError
 
 _ABOUT = """\
@@ -18,6 +18,8 @@ Makes one self-contained HTML page, which needs no network, from any of
   a bench    what nezha bench or contrib/bench wrote by --json: time, and % of the limit, against the competitors
 
   nezha report job.trace bench.json --output report.html
+  nezha report job.trace --rates eth0=1gbit,eth1=500mbit     with the least time that these allow
+  nezha report job.trace --perfetto job.json                 for ui.perfetto.dev or chrome://tracing too
 
 Exit status: 0, or 3 when a file cannot be read."""
 
@@ -26,6 +28,10 @@ def add(verbs):
     parser = verbs.add_parser("report", help="a page with pictures, from a job's trace and from the bench", description=_ABOUT)
     parser.add_argument("files", nargs="+", metavar="FILE", help="traces and bench files, in any order")
     parser.add_argument("--output", "-o", type=replaceable, default="nezha-report.html", metavar="FILE", help="default nezha-report.html")
+    parser.add_argument("--rates", type=rates.rates, default={}, metavar="LIST", help="the rates of a trace's rails, as "
+                        "eth0=1gbit,eth1=500mbit: the pages then have the least time that these allow")
+    parser.add_argument("--perfetto", type=replaceable, metavar="FILE", help="what the traces have, as JSON for Perfetto and Chrome's "
+                        "tracing")
     parser.set_defaults(run=run)
 
 
@@ -37,13 +43,27 @@ def run(options):
         raise CommandError(f"Python's module {error.name} is missing: install python3-{error.name}") from None
     now = datetime.datetime.now().astimezone()
     page = Page("Nezha: report", ", ".join(os.path.basename(path) for path in options.files))
+    traces = []
     for path in options.files:
         kind, content = read(path)
-        (report_trace if kind == "trace" else report_bench).write(page, content, path)
-    if not write(options.output, page.text(f"nezha {installed.VERSION}, {now:%Y-%m-%d %H:%M}")):
-        return UNABLE
-    print(options.output)
-    return GOOD
+        if kind == "trace":
+            traces.append(content)
+            report_trace.write(page, content, path, options.rates)
+        else:
+            report_bench.write(page, content, path)
+    results = [(options.output, page.text(f"nezha {installed.VERSION}, {now:%Y-%m-%d %H:%M}"))]
+    if options.perfetto:
+        if not traces:
+            raise CommandError("--perfetto is about traces, of which none is named")
+        results.append((options.perfetto, perfetto.text(traces)))
+    return GOOD if all([_write(path, text) for path, text in results]) else UNABLE
+
+
+def _write(path, text):
+    written = write(path, text)
+    if written:
+        print(path)
+    return written
 
 
 def read(path):

@@ -2,12 +2,14 @@
 """The report's part on a bench file: time and % of the limit by size, against the competitors."""
 
 import itertools
+import shlex
 
+from nezha_bench import carried
 from nezha_bench.competitors import SHORT
 from nezha_bench.sizes import size_text
 from nezha_bench.table import case_text
 
-from . import figures
+from . import figures, verdict
 
 _numbers = itertools.count(1)
 _VERDICT = {"faster": "+", "slower": "−", "not resolvable": "="}
@@ -15,21 +17,33 @@ _VERDICT = {"faster": "+", "slower": "−", "not resolvable": "="}
 
 def write(page, document, path):
     for case in document["cases"]:
-        _write_case(page, case["summary"], document, path)
+        _write_case(page, case, document, path)
 
 
-def _write_case(page, summary, document, path):
+def _write_case(page, case, document, path):
+    summary = case["summary"]
+    page.verdict(verdict.of_case(summary))
     page.heading(f"Measured: {summary['case']['name']} ({case_text(summary['case'])})")
     machine = document.get("machine", {})
     page.say(f"{path}, {summary['rounds']} alternating rounds, {document.get('started', '')}, "
              f"{machine.get('processor', 'unknown processor')}, {machine.get('cores', '?')} cores.")
+    page.details("Command line and parameters", [shlex.join(document.get("command", [])), *_launches(case)])
     for who, reason in summary["invalid"].items():
         page.warn(f"The column “{SHORT[who]}” is not about Nezha: {reason}.")
     page.tiles(_tiles(summary))
     page.svg(figures.svg(figures.bench(summary), f"b{next(_numbers)}"), "Time of a call, and percentage of the limit, by size")
     page.table(*_table(summary))
     page.say("µs: medians over the rounds. “×”: time over that of the first column, the median of the rounds' ratios; "
-             "+ the first is faster, − slower, = not resolvable (less than the A/A floor, what it differs from itself).")
+             "+ the first is faster, − slower, = not resolvable (less than the A/A floor, what it differs from itself). "
+             "i: Open MPI's own allreduce (incumbent) carried Nezha's calls; p: some of them.")
+
+
+def _launches(case):
+    """What each competitor's mpirun was given, and the parameters of Nezha's."""
+    for who, words in case.get("commands", {}).items():
+        yield f"{SHORT[who]}: {shlex.join(words)}"
+    for name, value in case.get("nezha_mca", []):
+        yield f"{name} = {value}"
 
 
 def _tiles(summary):
@@ -54,13 +68,17 @@ def _table(summary):
 
 def _row(summary, row, others):
     subject = row["competitors"][summary["subject"]]
-    cells = [size_text(row["size"]), _time(subject["us"]["median"]),
+    cells = [size_text(row["size"]), _time(subject["us"]["median"]) + _mark(subject),
              f"{100 * subject['of_limit']['median']:.1f}" if "of_limit" in subject else "",
              f"{100 * row['noise_floor']:.1f} %"]
     for who in others:
         cell = row["competitors"][who]
-        cells += [_time(cell["us"]["median"]), f"{cell['over_subject']['median']:.2f} {_VERDICT[cell['subject_is']]}"]
+        cells += [_time(cell["us"]["median"]) + _mark(cell), f"{cell['over_subject']['median']:.2f} {_VERDICT[cell['subject_is']]}"]
     return cells
+
+
+def _mark(cell):
+    return {carried.INCUMBENT: " i", carried.PARTLY: " p"}.get(cell.get("carried_by"), "")
 
 
 def _time(microseconds):

@@ -5,7 +5,7 @@ import itertools
 
 from nezha_bench.sizes import size_text
 
-from . import figures, trace_story
+from . import figures, rates, trace_story, verdict
 
 _numbers = itertools.count(1)
 # Beyond this the list of events tells nobody anything.
@@ -14,10 +14,14 @@ _MOST_EVENTS = 60
 _FIRST_SECONDS = 1.0
 
 
-def write(page, trace, path):
+def write(page, trace, path, given):
+    """given: the rates of rails, as rates.rates() has them."""
     sizes = trace_story.sizes(trace)
     page.heading("A job")
     page.say(f"{path}: written by rank 0 on {trace.node}, Nezha {trace.version}; its own calls, its own rails.")
+    if trace.command or trace.parameters:
+        page.details("Command line and parameters", [trace.command, *(f"coll_nezha_{name} = {value}"
+                                                                      for name, value in trace.parameters.items())])
     if trace.full:
         page.warn("The trace reached its greatest length and ends before the job did.")
     if not sizes:
@@ -25,13 +29,20 @@ def write(page, trace, path):
                   "coll_nezha_verbose 1 tells why, and nezha doctor what may be wrong.")
         return
     events = _events(trace)
+    page.verdict(verdict.of_trace(trace, sizes, _lost(events)))
     page.tiles(_tiles(trace, sizes, events))
+    total = rates.together(trace.rails, given)
+    limits = {size.size_class: least for size in sizes for least in [rates.least_us(size, total)] if least is not None}
     if any(size.shares for size in sizes):
-        _write_sizes(page, trace, sizes)
+        _write_sizes(page, trace, sizes, limits)
     if trace.traffic:
         _write_traffic(page, trace, events)
     if any(len(size.points) > 1 for size in sizes):
-        _write_convergence(page, sizes)
+        _write_convergence(page, sizes, limits)
+
+
+def _lost(events):
+    return sum(event.event == "lost" for _, event in events)
 
 
 def _events(trace):
@@ -49,8 +60,7 @@ def _tiles(trace, sizes, events):
     yield f"{sum(size.calls for size in sizes)}", "calls of rank 0"
     yield _bytes(sum(sum(row.sent) for row in trace.traffic)), "sent by it"
     yield f"{len(trace.rails)}", "rails"
-    lost = sum(event.event == "lost" for _, event in events)
-    yield f"{lost}", "lanes lost"
+    yield f"{_lost(events)}", "lanes lost"
 
 
 def _bytes(count):
@@ -60,19 +70,33 @@ def _bytes(count):
     return f"{count} B"
 
 
-def _write_sizes(page, trace, sizes):
+def _write_sizes(page, trace, sizes, limits):
     page.heading("How each size is carried")
     page.say(f"Which algorithm, and which part of the bytes went over each rail, in {trace_story.SETTLED}. "
-             "Where the calls went to Open MPI's own allreduce (incumbent) no bytes are counted.")
+             "Hatched: the calls went to Open MPI's own allreduce (incumbent), and no bytes are counted.")
     page.svg(figures.svg(figures.shares(sizes, trace.rails), f"s{next(_numbers)}"), "Shares of rails and algorithm by size")
-    rows = [(size_text(1 << size.size_class), size.calls, size.way, _time(size.us),
-             size.settled_after or "from the start", *(f"{100 * share:.1f}" for share in size.shares or [0] * len(trace.rails)))
-            for size in sizes]
-    page.table(["from bytes", "calls", "way", "median", "settled after calls", *(f"{name} %" for name in trace.rails)], rows,
-               text=("way",))
+    rows = [_size_row(size, trace, limits) for size in sizes]
+    page.table(["from bytes", "calls", "way", "median", "p50", "p99", *(["% of limit"] if limits else []), "settled after calls",
+                *(f"{name} %" for name in trace.rails)], rows, text=("way",))
+    page.say("p50 and p99: of the calls among the first 512 of a size that went this way; p99 where these are 100 or more. “Never "
+             "settled”: the way changed too late to say that it was the choice.")
+    if limits:
+        page.say("% of limit: the time that the given rates of the rails allow at best, for one rank on each node with the same rails, "
+                 "over p50.")
+
+
+def _size_row(size, trace, limits):
+    limit = limits.get(size.size_class)
+    of_limit = [f"{100 * limit / size.p50:.1f}" if limit and size.p50 else ""] if limits else []
+    shares = [""] * len(trace.rails) if size.is_incumbent else size.shares or [0] * len(trace.rails)
+    return (size_text(1 << size.size_class), size.calls, figures.OWN if size.is_incumbent else size.way, _time(size.us), _time(size.p50),
+            _time(size.p99), *of_limit, (size.settled_after or "from the start") if size.settled else "never settled",
+            *(share if share == "" else f"{100 * share:.1f}" for share in shares))
 
 
 def _time(us):
+    if us is None:
+        return ""
     return f"{us:.1f} µs" if us < 1000 else f"{us / 1000:.2f} ms"
 
 
@@ -92,8 +116,8 @@ def _write_traffic(page, trace, events):
         page.say(f"And {len(events) - _MOST_EVENTS} more events.")
 
 
-def _write_convergence(page, sizes):
+def _write_convergence(page, sizes, limits):
     page.heading("How each size found its way")
     page.say("The duration of each of a size's first calls on rank 0, by what carried it; the dotted line is the 20th call. "
              f"With coll_nezha_learn 0 nothing is tried. What took more than {figures.CUT} times the median is off the top.")
-    page.svg(figures.svg(figures.convergence(sizes), f"c{next(_numbers)}"), "Duration of each call by its number")
+    page.svg(figures.svg(figures.convergence(sizes, limits), f"c{next(_numbers)}"), "Duration of each call by its number")

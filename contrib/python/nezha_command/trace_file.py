@@ -28,6 +28,8 @@ class Trace:
     single: list = dataclasses.field(default_factory=list)
     summed: list = dataclasses.field(default_factory=list)
     full: bool = False
+    command: str = ""  # of the job, and what it was given; empty where the trace does not have them
+    parameters: dict = dataclasses.field(default_factory=dict)
 
     def classes(self):
         """{size class: number of calls}, k for sizes from 2^k to below 2^(k+1)."""
@@ -69,6 +71,7 @@ def _take(trace, entry):
         if entry["format"] != FORMAT:
             raise ValueError(f"format {entry['format']}, {FORMAT} is understood")
         trace.version, trace.node, trace.tick_ms = entry["version"], entry["node"], float(entry["tick_ms"])
+        trace.command, trace.parameters = str(entry.get("command", "")), dict(entry.get("parameters", {}))
     elif kind == "rails":
         trace.rails = entry["names"]
     elif kind == "traffic":

@@ -3,10 +3,16 @@
 
 import collections
 import dataclasses
+import math
 import re
 import statistics
 
 SETTLED = "the last quarter of its calls"
+INCUMBENT = "incumbent"
+# Calls that a size has to keep its way for to count as settled, and the part of its calls.
+_KEPT_CALLS, _KEPT_PART = 10, 0.25
+# With fewer calls the 99th percentile is only their greatest.
+_ENOUGH_FOR_P99 = 100
 # How much earlier than this process another one may come to its end.
 _END_MS = 1000
 _FAREWELLS = re.compile("the other side closed the connection|Connection reset by peer|Broken pipe")
@@ -14,7 +20,8 @@ _FAREWELLS = re.compile("the other side closed the connection|Connection reset b
 
 @dataclasses.dataclass
 class Size:
-    """Of one size class; shares are parts of 1, empty where the rails carried nothing."""
+    """Of one size class; shares are parts of 1, empty where the rails carried nothing. Percentiles are of the calls that were
+    written singly and went this way; None where these are too few."""
 
     size_class: int
     calls: int
@@ -23,6 +30,19 @@ class Size:
     shares: list
     settled_after: int  # calls before the last change of the way
     points: list  # (number of the call, us, way), those that were written singly
+    p50: float = None
+    p99: float = None
+    ranks: int = 0  # of the calls that were written singly, and their median size; 0 where there are none
+    bytes: int = 0
+
+    @property
+    def is_incumbent(self):
+        return self.way == INCUMBENT
+
+    @property
+    def settled(self):
+        """Whether it kept its way long enough to say that this was its choice."""
+        return self.settled_after == 0 or self.calls - self.settled_after >= max(_KEPT_CALLS, _KEPT_PART * self.calls)
 
 
 def events(trace):
@@ -50,7 +70,17 @@ def _size(trace, size_class, calls):
     way = way.most_common(1)[0][0]
     chosen = [row for row in late if row[2] == way]
     return Size(size_class, calls, way, statistics.median(us for _, us, _, _ in chosen), _shares(chosen),
-                _settled_after(rows, way), points)
+                _settled_after(rows, way), points, *_percentiles([us for _, us, one in points if one == way]),
+                statistics.mode(call.ranks for call in single) if single else 0,
+                int(statistics.median(call.size for call in single)) if single else 0)
+
+
+def _percentiles(times):
+    """(50th, 99th)"""
+    if not times:
+        return None, None
+    p99 = sorted(times)[math.ceil(0.99 * len(times)) - 1] if len(times) >= _ENOUGH_FOR_P99 else None
+    return statistics.median(times), p99
 
 
 def _latest(rows, wanted):
