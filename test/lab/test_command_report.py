@@ -20,7 +20,7 @@ from test_bench_summary import LIMITS, measured, rounds
 from nezha_bench import document, summary
 from nezha_bench.competitors import Effort, Launcher, Programs
 from nezha_bench.cases import PRESETS
-from nezha_command import cli, perfetto, rates, report, trace_file, trace_story, verdict
+from nezha_command import cli, perfetto, prometheus, rates, report, trace_file, trace_story, verdict
 from nezha_command.errors import CommandError
 
 SWITCH = 8  # calls of the ring after which the mesh is chosen
@@ -177,7 +177,7 @@ class Sizes(Files):
 
 class Perfetto(Files):
     def test_events(self):
-        events = json.loads(perfetto.text([trace_file.read(self.trace())] * 2))["traceEvents"]
+        events = json.loads(perfetto.text([("job.trace", trace_file.read(self.trace()))] * 2))["traceEvents"]
         self.assertEqual({event["pid"] for event in events}, {0, 1})
         spans = [event for event in events if event["ph"] == "X" and event["pid"] == 0]
         self.assertEqual(len(spans), 41)
@@ -190,6 +190,43 @@ class Perfetto(Files):
         self.assertEqual((counters[0]["ts"], counters[0]["args"]), (0.0, {"tcp/eth0": 96.0, "tcp/eth1": 48.0}))
         self.assertEqual((counters[1]["ts"], counters[1]["args"]), (50000.0, {"tcp/eth0": 0, "tcp/eth1": 0}))
         self.assertTrue(all(isinstance(event["ts"], float) and event["ts"] >= 0 for event in events if event["ph"] in "XiC"))
+
+
+class Prometheus(Files):
+    LINE = re.compile(r'(\w+)\{((?:\w+="(?:[^"\\\n]|\\["\\n])*",?)*)\} (-?[0-9.e+-]+)')
+
+    def samples(self, *traces):
+        """{(metric, labels as text): value}; each line is as the format has it, and each metric has its type before."""
+        found, kinds = {}, {}
+        for line in prometheus.text(list(traces)).splitlines():
+            if line.startswith("# TYPE "):
+                _, _, name, kind = line.split(" ")
+                self.assertNotIn(name, kinds)
+                self.assertEqual(kind == "counter", name.endswith("_total"))
+                kinds[name] = kind
+            elif not line.startswith("# HELP "):
+                name, labels, value = self.LINE.fullmatch(line).groups()
+                self.assertIn(name, kinds)
+                self.assertNotIn((name, labels), found)
+                found[name, labels] = float(value)
+        return found
+
+    def test_samples(self):
+        found = self.samples(("job", trace_file.read(self.trace())))
+        labels = 'trace="job",node="n0"'
+        self.assertEqual(found["nezha_calls_total", f'{labels},from_bytes="65536",way="mesh"'], 92)
+        self.assertEqual(found["nezha_calls_total", f'{labels},from_bytes="65536",way="ring"'], SWITCH)
+        self.assertAlmostEqual(found["nezha_call_p50_seconds", f'{labels},from_bytes="65536",way="mesh"'], 400e-6)
+        self.assertEqual(found["nezha_rail_sent_bytes_total", f'{labels},rail="tcp/eth0"'], 1200000)
+        self.assertEqual(found["nezha_rail_received_bytes_total", f'{labels},rail="tcp/eth1"'], 4)
+        self.assertEqual(found["nezha_lane_events_total", f'{labels},event="lost"'], 1)
+        self.assertEqual(found["nezha_size_settled", f'{labels},from_bytes="65536"'], 1)
+
+    def test_names_of_files(self):
+        trace = trace_file.read(self.trace())
+        found = self.samples(('a"b\\c', trace), ("d", trace))
+        self.assertIn(("nezha_lane_events_total", r'trace="a\"b\\c",node="n0",event="lost"'), found)
+        self.assertIn(("nezha_lane_events_total", 'trace="d",node="n0",event="lost"'), found)
 
 
 class Page(Files, CommandCase):
@@ -264,6 +301,13 @@ class Page(Files, CommandCase):
         with open(path, encoding="utf-8") as file:
             self.assertGreater(len(json.load(file)["traceEvents"]), 40)
         self.nezha("report", self.bench(), "--perfetto", path, status=3)
+
+    def test_prometheus(self):
+        path = os.path.join(self.directory.name, "nezha.prom")
+        self.page(self.trace(), "--prometheus", path)
+        with open(path, encoding="utf-8") as file:
+            self.assertIn('nezha_calls_total{trace="job.trace",', file.read())
+        self.nezha("report", self.bench(), "--prometheus", path, status=3)
 
     def test_both(self):
         self.sound(self.page(self.trace(), self.bench()), 4)

@@ -12,12 +12,13 @@ _LANES = 0  # the thread of lanes' events; that of size class k is k + 1
 
 
 def text(traces):
-    events = [event for process, trace in enumerate(traces) for event in _events(trace, process)]
+    """traces: [(name, Trace)]."""
+    events = [event for process, (name, trace) in enumerate(traces) for event in _events(name, trace, process)]
     return json.dumps({"displayTimeUnit": "ms", "traceEvents": events}, separators=(",", ":")) + "\n"
 
 
-def _events(trace, process):
-    yield _named("process_name", process, _LANES, f"rank 0 on {trace.node}")
+def _events(name, trace, process):
+    yield _named("process_name", process, _LANES, f"{name}: rank 0 on {trace.node}")
     yield _named("thread_name", process, _LANES, "lanes")
     for size_class in trace.classes():
         yield _named("thread_name", process, size_class + 1, f"from {size_text(1 << size_class)} bytes")
@@ -54,7 +55,7 @@ def _by_rail(trace, sent):
 
 def _counters(trace, process, row):
     """Mean rates over the tick before, as steps that begin with it."""
-    begin = 1e3 * (row.ms - trace.tick_ms)
+    begin = 1e3 * max(0.0, row.ms - trace.tick_ms)
     for way, counts in (("sent", row.sent), ("received", row.received)):
         rates = {rail: count * 8 / 1e3 / trace.tick_ms for rail, count in zip(trace.rails, counts)}
         for at, values in ((begin, rates), (1e3 * row.ms, dict.fromkeys(rates, 0))):

@@ -7,7 +7,7 @@ import os
 
 from nezha_bench.files import is_no_file, replaceable, write
 
-from . import installed, perfetto, rates, trace_file
+from . import installed, perfetto, prometheus, rates, trace_file
 from .errors import GOOD, UNABLE, CommandError
 
 _ABOUT = """\
@@ -32,6 +32,8 @@ def add(verbs):
                         "eth0=1gbit,eth1=500mbit: the pages then have the least time that these allow")
     parser.add_argument("--perfetto", type=replaceable, metavar="FILE", help="what the traces have, as JSON for Perfetto and Chrome's "
                         "tracing")
+    parser.add_argument("--prometheus", type=replaceable, metavar="FILE", help="what the traces come to, as metrics for the textfile "
+                        "collector of Prometheus' node exporter, which reads names in .prom")
     parser.set_defaults(run=run)
 
 
@@ -47,15 +49,16 @@ def run(options):
     for path in options.files:
         kind, content = read(path)
         if kind == "trace":
-            traces.append(content)
+            traces.append((os.path.basename(path), content))
             report_trace.write(page, content, path, options.rates)
         else:
             report_bench.write(page, content, path)
     results = [(options.output, page.text(f"nezha {installed.VERSION}, {now:%Y-%m-%d %H:%M}"))]
-    if options.perfetto:
-        if not traces:
-            raise CommandError("--perfetto is about traces, of which none is named")
-        results.append((options.perfetto, perfetto.text(traces)))
+    for option, path, text in (("--perfetto", options.perfetto, perfetto.text), ("--prometheus", options.prometheus, prometheus.text)):
+        if path and not traces:
+            raise CommandError(f"{option} is about traces, of which none is named")
+        if path:
+            results.append((path, text(traces)))
     return GOOD if all([_write(path, text) for path, text in results]) else UNABLE
 
 
