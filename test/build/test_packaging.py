@@ -18,6 +18,15 @@ DEBIAN = TOP / "debian"
 SPEC = TOP / "contrib" / "dist" / "nezha.spec"
 SPACK = TOP / "contrib" / "dist" / "spack_repo" / "nezha"
 RECIPE = SPACK / "packages" / "nezha" / "package.py"
+DIST = TOP / "contrib" / "dist"
+LUA = next(filter(None, map(shutil.which, ("lua5.4", "lua5.3", "lua"))), None)
+# What Lmod has for module files, as a file that prints it all.
+LMOD = """
+function pathJoin(a, b) return a .. "/" .. b end
+for _, name in ipairs{"prepend_path", "setenv"} do _G[name] = function(...) print(name, ...) end end
+for _, name in ipairs{"whatis", "help", "depends_on"} do _G[name] = function(text) assert(type(text) == "string") end end
+dofile(arg[1])
+"""
 # Where configure puts things for a package; %{...} of the spec and usr/lib of debian/*.install mean these.
 PLACES = {"%{_docdir}": "usr/share/doc", "%{_bindir}": "usr/bin", "%{_libexecdir}": "usr/libexec",
           "%{_datadir}": "usr/share", "%{_mandir}": "usr/share/man"}
@@ -79,6 +88,10 @@ class Packaging(unittest.TestCase):
         self.assertEqual(re.search(r"^Version: +(\S+)$", read(SPEC), re.M)[1], version)
         self.assertRegex(read(SPEC).partition("%changelog\n")[2].splitlines()[0], rf" - {re.escape(version)}-\d+$")
         self.assertIn(f'version("{version}")', read(RECIPE))
+        self.assertTrue(list(DIST.glob(f"Nezha-{version}-*.eb")))
+        self.assertEqual(set(re.findall(r"\d+\.\d+\.\d+", re.sub(r"openmpi/\S+", "", read(DIST / "nezha.lua")))), {version})
+        self.assertIn(f"\nversion: {version}\n", read(TOP / "CITATION.cff"))
+        self.assertIn(f"\n## {version} - ", read(TOP / "CHANGELOG.md"))
 
     def test_each_file_has_one_package(self):
         files = installed()
@@ -120,6 +133,42 @@ class Packaging(unittest.TestCase):
             self.assertEqual([node.name for node in classes], [folder.name.capitalize()])
             self.assertTrue(ast.get_docstring(classes[0]))
         self.assertRegex(read(SPACK / "repo.yaml"), r"(?m)^  namespace: nezha\n  api: v2\.")
+
+    def test_easybuild(self):
+        """EasyBuild itself is not here: that the file is Python, is called as its contents say, and names what is installed."""
+        (path,) = DIST.glob("*.eb")
+        found = {"SOURCELOWER_TAR_GZ": "", "SYSTEM": {}}
+        exec(compile(read(path), path, "exec"), found)  # pylint: disable=exec-used
+        chain = found["toolchain"]
+        self.assertEqual(path.name, f"{found['name']}-{found['version']}-{chain['name']}-{chain['version']}.eb")
+        files = {re.sub("^usr/(lib/component/)?", lambda match: "lib/openmpi/" if match[1] else "", name) for name in installed()}
+        self.assertLessEqual(set(found["sanity_check_paths"]["files"]), files)
+        for folder in found["sanity_check_paths"]["dirs"]:
+            self.assertTrue(any(name.startswith(f"{folder}/") for name in files), folder)
+        macros = "".join(read(path) for path in (TOP / "m4").glob("nezha_*.m4"))
+        for name in re.findall(r"--with-([a-z]+)=", found["configopts"]):
+            self.assertIn(f"AC_ARG_WITH([{name}]", macros)
+
+    @unittest.skipUnless(LUA, "lua is not installed")
+    def test_module_file(self):
+        with tempfile.NamedTemporaryFile("w", suffix=".lua") as script:
+            script.write(LMOD)
+            script.flush()
+            done = subprocess.run([LUA, script.name, DIST / "nezha.lua"], capture_output=True, text=True, check=True)
+        prefix = "/opt/nezha/0.1.0"
+        self.assertEqual([tuple(line.split("\t")) for line in done.stdout.splitlines()], [
+            ("prepend_path", "PATH", f"{prefix}/bin"), ("prepend_path", "MANPATH", f"{prefix}/share/man"),
+            ("setenv", "OMPI_MCA_opal_mca_base_component_path", f"{prefix}/lib/openmpi:SYS_DEFAULT:USER_DEFAULT"),
+            ("setenv", "OMPI_MCA_coll_nezha_enable", "1")])
+
+    def test_container(self):
+        """It has what the package of the command recommends, and leads to files that are there."""
+        recipe = read(DIST / "Containerfile").replace("\\\n", " ")
+        recommended = re.search(r"^Recommends: (.*)$", read(DEBIAN / "control"), re.M)[1].split(", ")
+        run_time = recipe.rpartition("\nFROM ")[2]
+        self.assertLessEqual({"openmpi-bin", "python3", *recommended}, set(run_time.split()))
+        for path in re.findall(r"contrib/[\w./-]+", recipe):
+            self.assertTrue((TOP / path).exists(), path)
 
     @unittest.skipUnless(shutil.which("rpmspec"), "rpmspec is not installed (rpm)")
     def test_spec_is_read(self):

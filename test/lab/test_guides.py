@@ -104,6 +104,14 @@ class Guides(OnNodes):
     def test_administrators_guide(self):
         self.assertIn("coll_nezha_port_range", self.run_blocks("administrators-guide.md"))
 
+    def test_opt_in(self):
+        """Off by the administrator's file of parameters, and on by the environment."""
+        (parameters,) = blocks("administrators-guide.md", "conf")
+        self.write(".openmpi/mca-params.conf", parameters)
+        command = "mpirun --hostfile hosts -np 4 --mca coll_nezha_report 1 ./program"
+        self.assertNotRegex(self.run_block("opt-in", command), "Nezha:|tcp/eth0")
+        self.assertIn("tcp/eth0", self.run_block("opt-in", f"export OMPI_MCA_coll_nezha_enable=1\n{command}"))
+
     def test_administrators_files_and_settings(self):
         """What it has Open MPI's file of parameters say is taken, and the kernel takes what it is to be told."""
         (parameters,) = [block for block in blocks("administrators-guide.md", "text") if "coll_nezha_" in block]
