@@ -42,6 +42,7 @@ def make(target, place):
     directories = {"prefix": "/usr", "libexecdir": "/usr/libexec", "componentdir": "/usr/lib/component",
                    "helptextdir": "/usr/share/openmpi", "docdir": "/usr/share/doc/nezha"}
     words = [f"{name}={value}" for name, value in directories.items()]
+    subprocess.run(["make", "-C", BUILD, "nezha"], capture_output=True, check=True)  # else it might be made with that prefix, and stay
     done = subprocess.run(["make", "-C", BUILD, f"DESTDIR={place}", *words, target], capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stdout[-1000:] + done.stderr[-2000:]
 
