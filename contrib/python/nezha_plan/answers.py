@@ -3,7 +3,7 @@
 
 import dataclasses
 
-from . import algorithms, model
+from . import aggregation, algorithms, model
 from .algorithms import MESH, RING, SPLIT
 from .model import Way
 
@@ -28,17 +28,33 @@ class Answer:
         return self.next.seconds / self.best.seconds if self.next else None
 
 
-def ways(cluster, size):
-    """What the engine tries: each algorithm that the size allows, and, where blocks are split among rails, ring and mesh on each alone."""
-    found = [Way(name) for name in algorithms.ALL if algorithms.possible(name, size)]
+def _estimates(cluster, size):
+    """What the engine tries: each algorithm that the size allows, and, where blocks are split among rails, ring and mesh on the best rail
+    alone. And what aggregators may do: all of it, or a part beside each of these."""
+    names = [name for name in algorithms.ALL if algorithms.possible(name, size)]
+    found = [model.estimate(cluster, Way(name), size) for name in names]
     if len(cluster.trunk) > 1 and size // cluster.ranks >= SPLIT:
-        found += [Way(name, (rail.name,)) for name in (RING, MESH) if algorithms.possible(name, size) for rail in cluster.trunk]
+        for name in (name for name in (RING, MESH) if name in names):
+            found.append(min((model.estimate(cluster, Way(name, (rail.name,)), size) for rail in cluster.trunk), key=_time))
+    if cluster.aggregators:
+        found.append(model.estimate(cluster, Way("", (), 1.0), size))
+        found += [_beside_aggregators(cluster, name, size) for name in names]
     return found
 
 
+def _beside_aggregators(cluster, name, size):
+    def time(part):
+        return model.estimate(cluster, Way(name, (), part), size).seconds
+
+    return model.estimate(cluster, Way(name, (), aggregation.best_share(time)), size)
+
+
+def _time(estimate):
+    return estimate.seconds
+
+
 def answer(cluster, size):
-    found = [model.estimate(cluster, way, size) for way in ways(cluster, size)]
-    return Answer(size, tuple(sorted(found, key=lambda one: one.seconds)))
+    return Answer(size, tuple(sorted(_estimates(cluster, size), key=_time)))
 
 
 def answers(cluster, sizes):

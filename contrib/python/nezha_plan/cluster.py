@@ -76,6 +76,7 @@ class Cluster:
     cpu: Cpu
     local: Local
     aggregators: Aggregator | None = None
+    pipelined: bool = True  # False: the ring's blocks are handed on whole, as by other systems
 
     @property
     def ranks(self):

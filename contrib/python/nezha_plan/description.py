@@ -9,24 +9,25 @@ from .errors import PlanError
 from .fields import REQUIRED, Field
 
 MOST_NODES = 1 << 20
-_MOST_RANKS = 1024
-_MOST_RAILS = 16  # as of the engine
+MOST_RANKS = 1024
+MOST_RAILS = 16  # as of the engine
 _MOST_ENTRIES = 64
 
 # What sockets cost where nothing was measured: kHop and kMessage of components/tuning/cost.cc.
 LATENCY, MESSAGE = 25e-6, 6e-6
-_BYTE, _FOLD, _CALL = 0.6e-9, 0.1e-9, 2e-6
+_BYTE, _FOLD, _CALL = 0.3e-9, 0.1e-9, 2e-6
 _PAYLOAD = 0.94  # of Ethernet frames of 1500 bytes with IP and TCP
 
 _TOP = {
     "nodes": Field(fields.whole(2, MOST_NODES)),
-    "ranks_per_node": Field(fields.whole(1, _MOST_RANKS), 1),
+    "ranks_per_node": Field(fields.whole(1, MOST_RANKS), 1),
     "rails": Field(lambda value: value, REQUIRED),
     "pcie": Field(lambda value: value, None),
     "switch": Field(lambda value: value, None),
     "cpu": Field(lambda value: value, None),
     "local": Field(lambda value: value, None),
     "aggregators": Field(lambda value: value, None),
+    "pipelined": Field(fields.truth, True),
 }
 _RAIL = {
     "name": Field(fields.name, ""),
@@ -120,7 +121,7 @@ def cluster(document):
     return Cluster(nodes=top["nodes"], ranks_per_node=top["ranks_per_node"], rails=rails, devices=devices, switch=_switch(top["switch"]),
                    cpu=Cpu(**fields.take(top["cpu"] or {}, "cpu", _CPU)),
                    local=Local(**fields.take(top["local"] or {}, "local", _LOCAL)),
-                   aggregators=_aggregators(top["aggregators"], rails))
+                   aggregators=_aggregators(top["aggregators"], rails), pipelined=top["pipelined"])
 
 
 def _devices(value):
@@ -137,7 +138,7 @@ def _devices(value):
 
 def _rails(value, devices):
     found = []
-    for entry, place in fields.entries(value, "rails", _MOST_RAILS):
+    for entry, place in fields.entries(value, "rails", MOST_RAILS):
         own = fields.take(entry, place, _RAIL)
         device, name = own.pop("pcie"), own.pop("name") or f"rail{len(found)}"
         if device and device not in devices:

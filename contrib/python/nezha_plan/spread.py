@@ -15,27 +15,28 @@ class Spread:
     message: float  # work for one message, which is one frame for each rail
 
 
-def over(rails, devices, message, size, split=0.0):
+def over(rails, devices, message, size):
     """Of messages of `message` bytes, `size` in all, that are sent at once from one node over some of its rails."""
     if message <= WHOLE or len(rails) == 1:
-        best = min(rails, key=lambda rail: rail.latency + rail.message + size / _rate(rail, devices, [rail]))
-        return Spread((best,), (1.0,), _rate(best, devices, [best]), best.latency, best.message)
+        return min((_of_first([rail], devices, size) for rail in rails), key=_takes(size))
     rails = sorted(rails, key=lambda rail: rail.latency)
-    rates = [_rate(rail, devices, rails) / rail.contention for rail in rails]
-    used = 1
-    while used < len(rails) and _finish(rails[:used], rates, size) > rails[used].latency:
-        used += 1
-    rails, done = rails[:used], _finish(rails[:used], rates, size)
-    shares = [rate * (done - rail.latency) / size for rail, rate in zip(rails, rates)]
-    total = sum(rates[:used])
-    return Spread(tuple(rails), tuple(shares), total, done - size / total,
-                  sum(rail.message for rail in rails) + (split if used > 1 else 0.0))
+    return min((_of_first(rails[:used], devices, size) for used in range(1, len(rails) + 1)), key=_takes(size))
 
 
-def _finish(rails, rates, size):
-    """When all of them are done that carry a part."""
-    head = sum(rate * rail.latency for rail, rate in zip(rails, rates))
-    return (size + head) / sum(rates[:len(rails)])
+def _takes(size):
+    return lambda spread: spread.latency + spread.message + size / spread.rate
+
+
+def _of_first(rails, devices, size):
+    """Over these and no others. A rail that would begin after the others are done carries nothing."""
+    several = len(rails) > 1
+    rates = [_rate(rail, devices, rails) / (rail.contention if several else 1.0) for rail in rails]
+    total = sum(rates)
+    done = (size + sum(rate * rail.latency for rail, rate in zip(rails, rates))) / total
+    if several and done <= rails[-1].latency:
+        return _of_first(rails[:-1], devices, size)
+    shares = tuple(rate * (done - rail.latency) / size for rail, rate in zip(rails, rates))
+    return Spread(tuple(rails), shares, total, done - size / total, sum(rail.message for rail in rails))
 
 
 def _rate(rail, devices, together):

@@ -1,0 +1,106 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""What one algorithm over some rails asks of a cluster: the chain of its hops, and how long each resource is busy with its bytes."""
+
+import dataclasses
+
+from . import algorithms, spread
+from .algorithms import RING
+
+CPU, LOCAL, UPLINKS = "cpu", "local", "uplinks of "
+
+
+@dataclasses.dataclass(frozen=True)
+class Load:
+    hops: float  # one after the other
+    message: float  # work for a message, of which each hop waits for one
+    waits: float  # latencies of all hops
+    messages: float  # that the busiest rank sends
+    busy: dict  # {resource: seconds} with bytes alone
+    chunks: int  # so many chunks of a block follow each other, so that hops overlap
+    shares: dict  # {rail: part of the bytes}
+    rate: float  # at which its busiest rails send together
+
+
+def crowd(cluster):
+    """Ranks that share one core."""
+    if not cluster.cpu.cores:
+        return 1.0
+    machines = min(cluster.cpu.machines or cluster.nodes, cluster.nodes)
+    return max(1.0, cluster.ranks / (machines * cluster.cpu.cores))
+
+
+def of_algorithm(cluster, algorithm, rails, size, together):
+    """together: rails are busy at once, of this or of another part of the vector."""
+    count = algorithms.counts(algorithm, cluster.ranks)
+    sent = size * count.sent
+    carried = spread.over(rails, cluster.devices, sent / count.messages, sent / count.hops)
+    together = together or len(carried.rails) > 1
+    inside = algorithms.crossing(algorithm, cluster.ranks, cluster.ranks_per_node)
+    chunks = _chunks(algorithm, cluster.ranks, size) if cluster.pipelined else 1
+    return Load(
+        hops=count.hops, message=(carried.message + (cluster.cpu.split if together else 0.0)) * crowd(cluster),
+        waits=_waits(cluster, carried, algorithm, count, inside),
+        messages=max(count.messages * chunks, sent / algorithms.LARGEST_CHUNK),
+        busy={**wires(cluster, carried, sent * inside.part, together), **_uplinks(cluster, carried, algorithm, sent),
+              **work(cluster, carried, size, sent * inside.part, size * count.folded, together),
+              **_between_ranks(cluster, sent * (1 - inside.part))},
+        chunks=chunks, shares=dict(zip([rail.name for rail in carried.rails], carried.shares)), rate=carried.rate)
+
+
+def _chunks(algorithm, ranks, size):
+    """Of a ring's block; what the others hand on in a step has arrived whole."""
+    if algorithm != RING:
+        return 1
+    block = max(1, size // ranks)
+    return -(-block // algorithms.chunk(algorithm, block))
+
+
+def _waits(cluster, carried, algorithm, count, inside):
+    """Latencies one after the other: hops between nodes, hops within, and further switches."""
+    total = inside.hops * carried.latency + (count.hops - inside.hops) * cluster.local.latency
+    for level in cluster.switch.levels:
+        above = algorithms.crossing(algorithm, cluster.ranks, level.nodes * cluster.ranks_per_node)
+        total += above.hops * 2 * cluster.switch.latency
+    return total
+
+
+def wires(cluster, carried, sent, together):
+    """Of rails and PCIe devices. sent: bytes that a rank sends to other nodes."""
+    busy = {}
+    for rail, share in zip(carried.rails, carried.shares):
+        mine = cluster.ranks_per_node * sent * share
+        busy[f"rail {rail.name}"] = max(0.0, mine - rail.burst) / rail.rate * (rail.contention if together else 1.0)
+        if rail.device:
+            device = f"pcie {rail.device}"
+            busy[device] = busy.get(device, 0.0) + mine / cluster.devices[rail.device]
+    return busy
+
+
+def _uplinks(cluster, carried, algorithm, sent):
+    rate, busy = sum(rail.rate for rail in carried.rails), {}
+    for level in cluster.switch.levels:
+        group = level.nodes * cluster.ranks_per_node
+        leaves = group * sent * algorithms.crossing(algorithm, cluster.ranks, group).part
+        busy[uplinks(level)] = leaves * level.oversubscription / (level.nodes * rate)
+    return busy
+
+
+def uplinks(level):
+    return f"{UPLINKS}{level.nodes} nodes"
+
+
+def work(cluster, carried, size, sent, folded, together):
+    """Of a rank's processor: with bytes that it sends to other nodes, and with those that it adds."""
+    cpu = cluster.cpu
+    slower = crowd(cluster)
+    if cpu.cache and size > cpu.cache:
+        slower *= (cpu.cache + (size - cpu.cache) * cpu.beyond) / size
+    busy = {CPU: folded * cpu.fold * slower}
+    for rail, share in zip(carried.rails, carried.shares):
+        who = f"thread of {rail.name}" if cpu.rail_threads else CPU
+        busy[who] = busy.get(who, 0.0) + sent * share * rail.byte * (rail.contention if together else 1.0) * slower
+    return busy
+
+
+def _between_ranks(cluster, sent):
+    return {LOCAL: cluster.ranks_per_node * sent / cluster.local.rate} if cluster.ranks_per_node > 1 else {}
