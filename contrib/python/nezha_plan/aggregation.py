@@ -8,20 +8,20 @@ WHO = "aggregators"
 _HOPS = 2
 
 
-def load(cluster, size, together):
-    """size: bytes of the vector that aggregators reduce."""
+def load(cluster, size, whole):
+    """Of a vector of `whole` bytes aggregators reduce `size`."""
     own = cluster.aggregators
     rails = [rail for rail in cluster.rails if not own.rails or rail.name in own.rails]
     carried = spread.over(rails, cluster.devices, size, size)
-    together = together or len(carried.rails) > 1
-    message = (carried.message + (cluster.cpu.split if together else 0.0)) * loads.crowd(cluster)
+    factors = loads.slowed(carried.rails, size < whole)
     levels = len(cluster.switch.levels)
     return Load(
-        hops=_HOPS, message=message, waits=_HOPS * (carried.latency + own.latency + levels * cluster.switch.latency),
+        hops=_HOPS, message=loads.message_work(cluster, carried, size < whole),
+         waits=_HOPS * (carried.latency + own.latency + levels * cluster.switch.latency),
         messages=_HOPS,
-        busy={**loads.wires(cluster, carried, size, together), **loads.work(cluster, carried, size, size, 0, together),
-              **_uplinks(cluster, rails, size), WHO: _aggregators(cluster, carried, size)},
-        chunks=1, shares={}, rate=carried.rate)
+        busy={**loads.wires(cluster, carried, size, factors), **loads.work(cluster, carried, whole, size, 0, factors),
+              **_uplinks(cluster, rails, size), WHO: _aggregators(cluster, carried, size) * max(factors)},
+        chunks=1, shares={}, overlap=loads.overlap(carried.rails))
 
 
 def _aggregators(cluster, carried, size):

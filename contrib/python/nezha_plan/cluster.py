@@ -13,7 +13,8 @@ class Rail:
     byte: float  # likewise for one byte
     device: str = ""  # its PCIe device, '' when that is no limit
     burst: int = 0  # bytes that pass at once before the rate limits
-    contention: float = 1.0  # its bytes take so many times longer while other rails carry, too
+    contention: float = 1.0  # its bytes take so many times longer in calls that other rails carry, too
+    overlap: float = 1.0  # and so many times longer as long as another one is busy
     trunk: bool = True  # False: carries only what an aggregator reduces
 
 

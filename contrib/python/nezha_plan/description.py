@@ -39,6 +39,7 @@ _RAIL = {
     "pcie": Field(fields.name, ""),
     "burst": Field(units.size, 0),
     "contention": Field(fields.number(0, 100, least=1), 1.0),
+    "overlap": Field(fields.number(0, 100, least=1), 1.0),
     "trunk": Field(fields.truth, True),
 }
 _DEVICE = {

@@ -18,7 +18,7 @@ class Load:
     busy: dict  # {resource: seconds} with bytes alone
     chunks: int  # so many chunks of a block follow each other, so that hops overlap
     shares: dict  # {rail: part of the bytes}
-    rate: float  # at which its busiest rails send together
+    overlap: float  # it takes so many times longer while another part of the vector is under way
 
 
 def crowd(cluster):
@@ -29,22 +29,39 @@ def crowd(cluster):
     return max(1.0, cluster.ranks / (machines * cluster.cpu.cores))
 
 
-def of_algorithm(cluster, algorithm, rails, size, together):
-    """together: rails are busy at once, of this or of another part of the vector."""
+def of_algorithm(cluster, algorithm, rails, size, whole):
+    """Of a vector of `whole` bytes the part of `size`; aggregators reduce the rest."""
     count = algorithms.counts(algorithm, cluster.ranks)
     sent = size * count.sent
     carried = spread.over(rails, cluster.devices, sent / count.messages, sent / count.hops)
-    together = together or len(carried.rails) > 1
+    factors = slowed(carried.rails, size < whole)
     inside = algorithms.crossing(algorithm, cluster.ranks, cluster.ranks_per_node)
     chunks = _chunks(algorithm, cluster.ranks, size) if cluster.pipelined else 1
     return Load(
-        hops=count.hops, message=(carried.message + (cluster.cpu.split if together else 0.0)) * crowd(cluster),
+        hops=count.hops, message=message_work(cluster, carried, size < whole),
         waits=_waits(cluster, carried, algorithm, count, inside),
         messages=max(count.messages * chunks, sent / algorithms.LARGEST_CHUNK),
-        busy={**wires(cluster, carried, sent * inside.part, together), **_uplinks(cluster, carried, algorithm, sent),
-              **work(cluster, carried, size, sent * inside.part, size * count.folded, together),
+        busy={**wires(cluster, carried, sent * inside.part, factors), **_uplinks(cluster, carried, algorithm, sent),
+              **work(cluster, carried, whole, sent * inside.part, size * count.folded, factors),
               **_between_ranks(cluster, sent * (1 - inside.part))},
-        chunks=chunks, shares=dict(zip([rail.name for rail in carried.rails], carried.shares)), rate=carried.rate)
+        chunks=chunks, shares=dict(zip([rail.name for rail in carried.rails], carried.shares)), overlap=overlap(carried.rails))
+
+
+def slowed(rails, beside):
+    """How many times as long a byte takes on each. beside: another part of the vector is under way at the same time."""
+    if len(rails) > 1:
+        return [rail.contention * rail.overlap for rail in rails]
+    return [rail.contention if beside else 1.0 for rail in rails]
+
+
+def overlap(rails):
+    """What the rails of one part do to each other they do all the time: slowed() has it."""
+    return rails[0].overlap if len(rails) == 1 else 1.0
+
+
+def message_work(cluster, carried, beside):
+    split = cluster.cpu.split if beside or len(carried.rails) > 1 else 0.0
+    return (carried.message + split) * crowd(cluster)
 
 
 def _chunks(algorithm, ranks, size):
@@ -64,12 +81,12 @@ def _waits(cluster, carried, algorithm, count, inside):
     return total
 
 
-def wires(cluster, carried, sent, together):
-    """Of rails and PCIe devices. sent: bytes that a rank sends to other nodes."""
+def wires(cluster, carried, sent, factors):
+    """Of rails and PCIe devices. sent: bytes that a rank sends to other nodes; factors: of slowed()."""
     busy = {}
-    for rail, share in zip(carried.rails, carried.shares):
+    for rail, share, factor in zip(carried.rails, carried.shares, factors):
         mine = cluster.ranks_per_node * sent * share
-        busy[f"rail {rail.name}"] = max(0.0, mine - rail.burst) / rail.rate * (rail.contention if together else 1.0)
+        busy[f"rail {rail.name}"] = max(0.0, mine - rail.burst) / rail.rate * factor
         if rail.device:
             device = f"pcie {rail.device}"
             busy[device] = busy.get(device, 0.0) + mine / cluster.devices[rail.device]
@@ -89,16 +106,16 @@ def uplinks(level):
     return f"{UPLINKS}{level.nodes} nodes"
 
 
-def work(cluster, carried, size, sent, folded, together):
+def work(cluster, carried, whole, sent, folded, factors):
     """Of a rank's processor: with bytes that it sends to other nodes, and with those that it adds."""
     cpu = cluster.cpu
     slower = crowd(cluster)
-    if cpu.cache and size > cpu.cache:
-        slower *= (cpu.cache + (size - cpu.cache) * cpu.beyond) / size
+    if cpu.cache and whole > cpu.cache:
+        slower *= (cpu.cache + (whole - cpu.cache) * cpu.beyond) / whole
     busy = {CPU: folded * cpu.fold * slower}
-    for rail, share in zip(carried.rails, carried.shares):
+    for rail, share, factor in zip(carried.rails, carried.shares, factors):
         who = f"thread of {rail.name}" if cpu.rail_threads else CPU
-        busy[who] = busy.get(who, 0.0) + sent * share * rail.byte * (rail.contention if together else 1.0) * slower
+        busy[who] = busy.get(who, 0.0) + sent * share * rail.byte * factor * slower
     return busy
 
 

@@ -51,7 +51,8 @@ def estimate(cluster, way, size):
         for resource, seconds in part.busy.items():
             total[resource] = total.get(resource, 0.0) + seconds
     messages = sum(part.messages * part.message for part in parts)
-    seconds = max(_seconds(part, total, messages) for part in parts) + cluster.cpu.call
+    seconds = _longest(parts, [_seconds(part, total, part.messages * part.message if cluster.cpu.rail_threads else messages)
+                               for part in parts]) + cluster.cpu.call
     busy = {**total, CPU: total[CPU] + messages + cluster.cpu.call}
     busy[LATENCY] = max(0.0, seconds - max(busy.values()))
     return Estimate(way, size, seconds, busy, parts[0].shares)
@@ -60,13 +61,24 @@ def estimate(cluster, way, size):
 def _parts(cluster, way, size):
     """The loads of what ranks reduce and of what aggregators reduce."""
     rails = [rail for rail in cluster.trunk if not way.rails or rail.name in way.rails]
-    both = 0 < way.aggregated < 1
     parts = []
     if way.aggregated < 1:
-        parts.append(loads.of_algorithm(cluster, way.algorithm, rails, size * (1 - way.aggregated), both))
+        parts.append(loads.of_algorithm(cluster, way.algorithm, rails, size * (1 - way.aggregated), size))
     if way.aggregated > 0:
-        parts.append(aggregation.load(cluster, size * way.aggregated, both))
+        parts.append(aggregation.load(cluster, size * way.aggregated, size))
     return parts
+
+
+def _longest(parts, seconds):
+    """Of one or two parts, each of which may hold the other one up as long as it is under way itself."""
+    if len(parts) == 1:
+        return seconds[0]
+    return max(_beside(own, other, part.overlap) for part, own, other in zip(parts, seconds, reversed(seconds)))
+
+
+def _beside(own, other, overlap):
+    """What takes `own` alone, while something else is under way for `other`."""
+    return min(own * overlap, own + other * (1 - 1 / overlap))
 
 
 def _seconds(part, total, messages):

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""How a sender's bytes are spread over rails: as the trunk does it, so that all are done at the same time (earliest finish)."""
+"""How a sender's bytes are spread over rails: as the trunk does it (components/trunk/earliest_finish.cc), which looks at rates alone."""
 
 import dataclasses
 
@@ -11,32 +11,29 @@ class Spread:
     rails: tuple
     shares: tuple  # of the bytes, by rail
     rate: float  # of all together
-    latency: float  # until a message begins to arrive: what a message of b bytes takes is latency + b / rate
-    message: float  # work for one message, which is one frame for each rail
+    latency: float  # until the last of them begins to arrive
+    message: float  # work for one message, which is a frame for each rail that it is worth it for
 
 
 def over(rails, devices, message, size):
     """Of messages of `message` bytes, `size` in all, that are sent at once from one node over some of its rails."""
-    if message <= WHOLE or len(rails) == 1:
-        return min((_of_first([rail], devices, size) for rail in rails), key=_takes(size))
-    rails = sorted(rails, key=lambda rail: rail.latency)
-    return min((_of_first(rails[:used], devices, size) for used in range(1, len(rails) + 1)), key=_takes(size))
+    by_rate = sorted(rails, key=lambda rail: (-rail.rate, rail.latency))
+    used = 1
+    if message > WHOLE:
+        used = max(number for number in range(1, len(rails) + 1) if _in_time(by_rate[:number], size))
+    return _over(by_rate[:used], devices, min(used, max(1, int(message // WHOLE))))
 
 
-def _takes(size):
-    return lambda spread: spread.latency + spread.message + size / spread.rate
+def _in_time(rails, size):
+    """Whether the slowest of them is done with the least piece when all would be done with everything."""
+    return len(rails) == 1 or WHOLE / rails[-1].rate <= size / sum(rail.rate for rail in rails)
 
 
-def _of_first(rails, devices, size):
-    """Over these and no others. A rail that would begin after the others are done carries nothing."""
-    several = len(rails) > 1
-    rates = [_rate(rail, devices, rails) / (rail.contention if several else 1.0) for rail in rails]
+def _over(rails, devices, frames):
+    rates = [_rate(rail, devices, rails) / (rail.contention * rail.overlap if len(rails) > 1 else 1.0) for rail in rails]
     total = sum(rates)
-    done = (size + sum(rate * rail.latency for rail, rate in zip(rails, rates))) / total
-    if several and done <= rails[-1].latency:
-        return _of_first(rails[:-1], devices, size)
-    shares = tuple(rate * (done - rail.latency) / size for rail, rate in zip(rails, rates))
-    return Spread(tuple(rails), shares, total, done - size / total, sum(rail.message for rail in rails))
+    work = sum(rate * rail.message for rail, rate in zip(rails, rates)) / total
+    return Spread(tuple(rails), tuple(rate / total for rate in rates), total, max(rail.latency for rail in rails), frames * work)
 
 
 def _rate(rail, devices, together):
