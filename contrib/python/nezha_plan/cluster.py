@@ -51,7 +51,7 @@ class Cpu:
 class Local:
     """Between ranks of one node."""
 
-    rate: float
+    rate: float  # of what one rank sends
     latency: float
 
 

@@ -69,7 +69,7 @@ _CPU = {
     "beyond": Field(fields.number(0, 100, least=1), 1.0),
 }
 _LOCAL = {
-    "rate": Field(units.rate, 5e9),
+    "rate": Field(units.rate, 4e9),
     "latency": Field(units.seconds, 5e-6),
 }
 _AGGREGATORS = {

@@ -43,7 +43,7 @@ def of_algorithm(cluster, algorithm, rails, size, whole):
         messages=max(count.messages * chunks, sent / algorithms.LARGEST_CHUNK),
         busy={**wires(cluster, carried, sent * inside.part, factors), **_uplinks(cluster, carried, algorithm, sent),
               **work(cluster, carried, whole, sent * inside.part, size * count.folded, factors),
-              **_between_ranks(cluster, sent * (1 - inside.part))},
+              **_between_ranks(cluster, algorithm, sent * (1 - inside.part), sent)},
         chunks=chunks, shares=dict(zip([rail.name for rail in carried.rails], carried.shares)), overlap=overlap(carried.rails))
 
 
@@ -119,5 +119,8 @@ def work(cluster, carried, whole, sent, folded, factors):
     return busy
 
 
-def _between_ranks(cluster, sent):
-    return {LOCAL: cluster.ranks_per_node * sent / cluster.local.rate} if cluster.ranks_per_node > 1 else {}
+def _between_ranks(cluster, algorithm, sent, all_sent):
+    """Of a rank that sends `sent` bytes to others of its node. All but one of a ring's ranks send all that they send to these."""
+    if cluster.ranks_per_node == 1:
+        return {}
+    return {LOCAL: (all_sent if algorithm == RING else sent) / cluster.local.rate}

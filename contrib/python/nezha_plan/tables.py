@@ -31,16 +31,22 @@ def by_algorithm(found):
     return columns, rows
 
 
+def busy_parts(found):
+    """{kind of resource: for which part of the fastest way's time the busiest of that kind is busy, a number a size}."""
+    kinds = {name: [max(_of(start, answer.best.busy), default=0.0) / answer.best.seconds for answer in found]
+             for name, start in _GROUPS.items()}
+    return {name: parts for name, parts in kinds.items() if any(parts)}
+
+
 def of_the_fastest(found, least):
     """What the fastest way keeps busy for which part of its time. least: {size: seconds}."""
-    groups = [name for name, start in _GROUPS.items() if any(_of(start, answer.best.busy) for answer in found)]
-    columns = ["size", "fastest", "takes", "of limit", *groups, "is limited by"]
+    parts = busy_parts(found)
+    columns = ["size", "fastest", "takes", "of limit", *parts, "is limited by"]
     rows = []
-    for answer in found:
+    for number, answer in enumerate(found):
         best = answer.best
-        parts = [_of(_GROUPS[name], best.busy) for name in groups]
         rows.append([size_text(answer.size), best.way.text(), time_text(best.seconds), f"{100 * least[answer.size] / best.seconds:.0f} %",
-                     *(f"{100 * max(own) / best.seconds:.0f} %" if own else "" for own in parts), best.limit])
+                     *(f"{100 * own[number]:.0f} %" for own in parts.values()), best.limit])
     return columns, rows
 
 
