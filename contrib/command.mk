@@ -5,7 +5,7 @@ pkglibexec_PROGRAMS += %D%/programs/nezha_ask
 contrib_programs_nezha_ask_SOURCES = %D%/programs/nezha_ask.cc
 contrib_programs_nezha_ask_LDADD = libnezha_engine.la
 
-dist_man_MANS = %D%/man/nezha.1 %D%/man/nezha-table.5
+dist_man_MANS = %D%/man/nezha.1 %D%/man/nezha-cluster.5 %D%/man/nezha-table.5
 
 packagesdir = $(pkgdatadir)/python
 nezha_commanddir = $(packagesdir)/nezha_command

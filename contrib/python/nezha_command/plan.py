@@ -7,6 +7,7 @@ from nezha_bench.arguments import numbers
 from nezha_bench.errors import BenchUsage
 from nezha_bench.files import replaceable
 from nezha_bench.sizes import parse_sizes
+from nezha_plan import tables
 
 from . import plan_files, terminal
 from .errors import GOOD, UNABLE, CommandError, UsageError
@@ -32,6 +33,9 @@ def add(verbs):
     parser.add_argument("--what-if", action="append", default=[], metavar="CHANGE",
                         help="what it would take with rail+1 (another NIC), port+1 (of the same NIC), rail-NAME (a dead one), rate*2, "
                         "aggregator+1, ranks*2, nodes*4, oversubscription*2, ...; several at once with commas; may be repeated")
+    parser.add_argument("--from", action="append", default=[], dest="measured", metavar="FILE",
+                        help="what was measured, which the model is fitted to: of nezha rails --json, nezha bench --json, contrib/bench "
+                        "--json, or a table; may be repeated")
     parser.add_argument("--json", action="store_true", help="everything, for scripts")
     parser.add_argument("--page", type=replaceable, metavar="FILE", help="an HTML page with pictures")
     parser.add_argument("--table", type=replaceable, metavar="FILE", help="a table for coll_nezha_table to begin with")
@@ -39,15 +43,13 @@ def add(verbs):
 
 
 def run(options):
-    from nezha_plan import description, report, what_if
+    from nezha_plan import report, what_if
     from nezha_plan.errors import PlanError
     try:
         sizes = parse_sizes(options.sizes)
-        described = description.cluster(description.load(options.cluster))
     except BenchUsage as error:
         raise UsageError(str(error)) from None
-    except PlanError as error:
-        raise CommandError(f"{options.cluster}: {error}") from None
+    described, fit = _described(options)
     try:
         clusters = [what_if.with_nodes(described, nodes) for nodes in options.nodes or [described.nodes]]
         plans = [report.plan(cluster, sizes, options.what_if) for cluster in clusters]
@@ -59,14 +61,35 @@ def run(options):
     if options.page:
         written = plan_files.write_page(options.page, plans, options.cluster) and written
     if options.json:
-        print(json.dumps(report.document(plans), indent=1))
+        print(json.dumps(report.document(plans, fit), indent=1))
     else:
+        if fit:
+            terminal.say(tables.fitted(fit) + "\n")
         _show(plans)
     return GOOD if written else UNABLE
 
 
+def _described(options):
+    """The cluster, and how it was fitted to what was measured; None where nothing was."""
+    from nezha_plan import calibration, description, observations
+    from nezha_plan.errors import PlanError
+    try:
+        document = description.load(options.cluster)
+        times = []
+        for path in options.measured:
+            kind, found = observations.read(path)
+            if kind == "rails" and isinstance(document, dict):
+                document = observations.with_rails(document, found)
+            elif kind == "times":
+                times += found
+        cluster = description.cluster(document, options.cluster)
+        fit = calibration.fit(cluster, times) if times else None
+    except PlanError as error:
+        raise CommandError(str(error)) from None
+    return (fit.cluster if fit else cluster), fit
+
+
 def _show(plans):
-    from nezha_plan import tables
     for number, plan in enumerate(plans):
         terminal.say(("\n" if number else "") + tables.heading(plan.cluster), "bold")
         _print(*tables.by_algorithm(plan.found))

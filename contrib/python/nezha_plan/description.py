@@ -114,8 +114,15 @@ def _yaml(path, text):
         raise PlanError(f"{path} is no YAML: {' '.join(str(error).split())}") from None
 
 
-def cluster(document):
-    """Raises PlanError, which names the field."""
+def cluster(document, path=""):
+    """Raises PlanError, which names the field, and the file where that is given."""
+    try:
+        return _cluster(document)
+    except PlanError as error:
+        raise PlanError(f"{path}: {error}" if path else str(error)) from None
+
+
+def _cluster(document):
     top = fields.take(document, "", _TOP)
     devices = _devices(top["pcie"])
     rails = _rails(top["rails"], devices)

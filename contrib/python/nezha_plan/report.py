@@ -21,8 +21,10 @@ def plan(cluster, sizes, changes):
                 {text: answers.answers(what_if.changed(cluster, text), sizes) for text in changes})
 
 
-def document(plans):
-    return {"format": 1, "plans": [_plan(one) for one in plans]}
+def document(plans, fit=None):
+    """fit: of calibration, where something was measured."""
+    fitted = {"fit": {"factors": fit.factors, "typical_error": fit.typical, "times": len(fit.errors)}} if fit else {}
+    return {"format": 1, **fitted, "plans": [_plan(one) for one in plans]}
 
 
 def _plan(plan):

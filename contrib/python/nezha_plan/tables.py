@@ -20,6 +20,13 @@ def heading(cluster):
     return f"{cluster.nodes} nodes{ranks}, {rails}"
 
 
+def fitted(fit):
+    """One sentence on a calibration."""
+    factors = ", ".join(f"{name} x {factor:.2f}" for name, factor in fit.factors.items())
+    return (f"Fitted to {len(fit.errors)} measured times: {factors}. Typical difference {100 * fit.typical:.1f} %, "
+            f"largest {100 * max(abs(ratio - 1) for _, ratio in fit.errors):.1f} %.")
+
+
 def by_algorithm(found):
     """The time of every algorithm over all rails; where one rail alone, or aggregators, do better, that is in the last column."""
     columns = ["size", *algorithms.ALL, "fastest", "margin"]
