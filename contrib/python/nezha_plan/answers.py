@@ -63,5 +63,5 @@ def answers(cluster, sizes):
 
 def least(cluster, size):
     """Seconds below which no allreduce comes whose ranks reduce and send by themselves: a node has to send 2(N-1)/N times the vector."""
-    rate = sum(rail.rate for rail in cluster.trunk)
-    return 2 * (cluster.nodes - 1) / cluster.nodes * size / rate
+    sent = 2 * (cluster.nodes - 1) / cluster.nodes * size
+    return max(0.0, sent - sum(rail.burst for rail in cluster.trunk)) / sum(rail.rate for rail in cluster.trunk)
