@@ -95,6 +95,7 @@ class Guides(OnNodes):
         self.assertRegex(output, r"tcp/eth0 +rank 0 [^#]*tcp/eth1 +rank 0 ")  # the report's table of rails
         self.assertRegex(output, r"(?m)^1\.5$")  # the mean of the ranks 0 to 3
         self.assertTrue(os.path.isfile(os.path.join(self.place, "table.json")), "the table was not saved")
+        self.assertRegex(output, r"(?m)^1024 nodes, 2 ranks each, ")  # the plan's
 
     def test_administrators_guide(self):
         self.assertIn("coll_nezha_port_range", self.run_blocks("administrators-guide.md"))

@@ -5,6 +5,7 @@ import argparse
 import sys
 
 from nezha_command import terminal
+from nezha_lab.leaving import exit_status
 
 from . import multirail, neuron, sauron, words
 
@@ -16,6 +17,10 @@ contradict, and what our model does not have."""
 
 
 def main():
+    return exit_status("figures", _main)
+
+
+def _main():
     parser = argparse.ArgumentParser(prog="contrib/figures", description=_ABOUT, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("papers", nargs="*", metavar="PAPER", default=list(PAPERS), help=f"of {', '.join(PAPERS)}; all by default")
     wanted = parser.parse_args().papers

@@ -21,7 +21,7 @@ REMARKS = {
         "Table I contradicts the gains: on 4 nodes 64 MB by halves is 37 % faster than GLEX, and 8 to 35 % are given for the best split.",
         "Of GLEX-SHARP the gain grows from 4 to 6 nodes, though there SHARP is said to slow down more (12 to 28 %) than GLEX (8 to 16 %), "
         "so that it would have less to add. Our SHARP does not slow down with the nodes at all.",
-        "SHARP is said to be chosen below 8 KB, but at 8 KB it takes 27 us and GLEX 48 us: they would meet at about 17 KB.",
+        "SHARP is said to be chosen below 8 KB, but at 8 KB it takes 27 us and GLEX 48 us: by its rates they meet at 16 to 25 KB.",
         "The rates of Fig. 6 (2 x 900,000 against 1,050,000 KB/s) allow a gain of 71 % at most; 81 to 87 % are given, as a loss of 5 to 10 % "
         "allows.",
         "The abstract has a gain of 58 to 87 % without its number of nodes, which is 6; the introduction has 84 % at most, section V.B 87 %.",

@@ -30,7 +30,7 @@ def _aggregators(cluster, carried, size):
         return cluster.ranks_per_node * size / own.rate if own.rate else 0.0
     taken = cluster.ranks * size / own.count  # bytes of one of them, and as many go out
     byte = sum(share * rail.byte for rail, share in zip(carried.rails, carried.shares)) + cluster.cpu.fold
-    return max(taken / (own.rate or carried.rate), taken * byte + cluster.ranks * carried.message)
+    return max(taken / (own.rate or carried.rate), taken * byte + cluster.ranks * carried.frame * carried.frames)
 
 
 def _uplinks(cluster, rails, size):

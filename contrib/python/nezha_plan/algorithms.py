@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """What each algorithm of components/alg does, counted: steps, messages, bytes, and how much of that leaves a group of ranks.
 
-The counts are those of components/tuning/cost.cc (test/unit/test_plan.py compares them); a vector is 1. Ranks are numbered node by
+The counts are those of components/tuning/cost.cc (test/lab/test_plan_model.py compares them); a vector is 1. Ranks are numbered node by
 node, so a group (a node, the nodes under one switch) is a run of positions."""
 
 import dataclasses

@@ -60,8 +60,9 @@ def overlap(rails):
 
 
 def message_work(cluster, carried, beside):
+    """Of one message; threads of rails send its frames at the same time."""
     split = cluster.cpu.split if beside or len(carried.rails) > 1 else 0.0
-    return (carried.message + split) * crowd(cluster)
+    return (carried.frame * (1 if cluster.cpu.rail_threads else carried.frames) + split) * crowd(cluster)
 
 
 def _chunks(algorithm, ranks, size):

@@ -12,7 +12,8 @@ class Spread:
     shares: tuple  # of the bytes, by rail
     rate: float  # of all together
     latency: float  # until the last of them begins to arrive
-    message: float  # work for one message, which is a frame for each rail that it is worth it for
+    frame: float  # work for one
+    frames: int  # of one message: one for each rail that it is worth it for
 
 
 def over(rails, devices, message, size):
@@ -33,7 +34,7 @@ def _over(rails, devices, frames):
     rates = [_rate(rail, devices, rails) / (rail.contention * rail.overlap if len(rails) > 1 else 1.0) for rail in rails]
     total = sum(rates)
     work = sum(rate * rail.message for rail, rate in zip(rails, rates)) / total
-    return Spread(tuple(rails), tuple(rate / total for rate in rates), total, max(rail.latency for rail in rails), frames * work)
+    return Spread(tuple(rails), tuple(rate / total for rate in rates), total, max(rail.latency for rail in rails), work, frames)
 
 
 def _rate(rail, devices, together):
