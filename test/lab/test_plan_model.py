@@ -14,7 +14,7 @@ from nezha_plan.errors import PlanError
 from nezha_plan.model import Way
 
 BARE = {"rate": "1GB", "payload": 1, "latency": "25us", "message": "6us", "byte": "0ns"}
-IDLE = {"call": "0us", "fold": "0ns"}
+IDLE = {"call": "0us", "fold": "0ns", "piece": "0us"}
 MB = 1 << 20
 
 

@@ -98,6 +98,11 @@ def _halving(ranks, group):
     return Crossing(crossed / (ranks - 1), 2 * (len(distances) - 1))
 
 
+def pieces(algorithm, ranks):
+    """Blocks and vectors that a rank sends one by one: of halving many go into one message."""
+    return 2 * (ranks - 1) if algorithm == HALVING else counts(algorithm, ranks).messages
+
+
 def chunk(algorithm, block):
     """Bytes of a chunk, as Plan::chunk_for has them."""
     if algorithm == MESH:

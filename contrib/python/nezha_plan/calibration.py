@@ -63,7 +63,8 @@ def _descend(badness, logs):
 def with_factors(cluster, factors):
     rails = tuple(dataclasses.replace(rail, **{name: getattr(rail, name) * factor for name, factor in factors.items()})
                   for rail in cluster.rails)
-    cpu = dataclasses.replace(cluster.cpu, fold=cluster.cpu.fold * factors["byte"], call=cluster.cpu.call * factors["message"])
+    cpu = dataclasses.replace(cluster.cpu, fold=cluster.cpu.fold * factors["byte"], call=cluster.cpu.call * factors["message"],
+                              piece=cluster.cpu.piece * factors["message"])
     return cluster.replaced(rails=rails, cpu=cpu)
 
 

@@ -39,6 +39,7 @@ class Switch:
 class Cpu:
     call: float = 0.0  # of a call, whatever it does
     fold: float = 0.0  # of reducing one byte
+    piece: float = 0.0  # of one more block in a message
     cores: int = 0  # of a machine; 0: one for each rank
     machines: int = 0  # that the nodes are emulated on; 0: each is one
     rail_threads: bool = False  # each rail's bytes are work for a core of its own

@@ -15,7 +15,7 @@ _MOST_ENTRIES = 64
 
 # What sockets cost where nothing was measured: kHop and kMessage of components/tuning/cost.cc.
 LATENCY, MESSAGE = 25e-6, 6e-6
-_BYTE, _FOLD, _CALL = 0.3e-9, 0.1e-9, 2e-6
+_BYTE, _FOLD, _CALL, _PIECE = 0.3e-9, 0.1e-9, 2e-6, 0.3e-6
 _PAYLOAD = 0.94  # of Ethernet frames of 1500 bytes with IP and TCP
 
 _TOP = {
@@ -61,6 +61,7 @@ _LEVEL = {
 _CPU = {
     "call": Field(units.seconds, _CALL),
     "fold": Field(units.seconds, _FOLD),
+    "piece": Field(units.seconds, _PIECE),
     "cores": Field(fields.whole(1, 4096), 0),
     "machines": Field(fields.whole(1, MOST_NODES), 0),
     "rail_threads": Field(fields.truth, False),

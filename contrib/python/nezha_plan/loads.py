@@ -37,12 +37,13 @@ def of_algorithm(cluster, algorithm, rails, size, whole):
     factors = slowed(carried.rails, size < whole)
     inside = algorithms.crossing(algorithm, cluster.ranks, cluster.ranks_per_node)
     chunks = _chunks(algorithm, cluster.ranks, size) if cluster.pipelined else 1
+    more = (algorithms.pieces(algorithm, cluster.ranks) - count.messages) * cluster.cpu.piece * crowd(cluster)
     return Load(
         hops=count.hops, message=message_work(cluster, carried, size < whole),
         waits=_waits(cluster, carried, algorithm, count, inside),
         messages=max(count.messages * chunks, sent / algorithms.LARGEST_CHUNK),
         busy={**wires(cluster, carried, sent * inside.part, factors), **_uplinks(cluster, carried, algorithm, sent),
-              **work(cluster, carried, whole, sent * inside.part, size * count.folded, factors),
+              **work(cluster, carried, whole, sent * inside.part, size * count.folded, factors, more),
               **_between_ranks(cluster, algorithm, sent * (1 - inside.part), sent)},
         chunks=chunks, shares=dict(zip([rail.name for rail in carried.rails], carried.shares)), overlap=overlap(carried.rails))
 
@@ -107,13 +108,13 @@ def uplinks(level):
     return f"{UPLINKS}{level.nodes} nodes"
 
 
-def work(cluster, carried, whole, sent, folded, factors):
-    """Of a rank's processor: with bytes that it sends to other nodes, and with those that it adds."""
+def work(cluster, carried, whole, sent, folded, factors, more=0.0):
+    """Of a rank's processor: with bytes that it sends to other nodes, with those that it adds, and for `more` seconds."""
     cpu = cluster.cpu
     slower = crowd(cluster)
     if cpu.cache and whole > cpu.cache:
         slower *= (cpu.cache + (whole - cpu.cache) * cpu.beyond) / whole
-    busy = {CPU: folded * cpu.fold * slower}
+    busy = {CPU: folded * cpu.fold * slower + more}
     for rail, share, factor in zip(carried.rails, carried.shares, factors):
         who = f"thread of {rail.name}" if cpu.rail_threads else CPU
         busy[who] = busy.get(who, 0.0) + sent * share * rail.byte * factor * slower
