@@ -59,8 +59,10 @@ class Engine(unittest.TestCase):
                     self.assertTrue(parts[0] + max(parts[1:]) - 1 <= ours <= sum(parts) + 1, (parts, ours))
                 elif name == RING and size > ranks * algorithms.SMALLEST_CHUNK:
                     self.assertLessEqual(ours, nanoseconds + 2 * (ranks - 1) * 6000)  # a message more a block, of two chunks
+                elif (chain := algorithms.chain(name, int(ranks))) < count.hops:  # cost.cc counts steps that no block goes through
+                    self.assertTrue(chain * 31000 + count.sent * size - 1 <= ours < nanoseconds, ours)
                 else:  # the chain of doubling's hops has a message more than its busiest rank sends, where ranks pair up
-                    self.assertAlmostEqual(ours, nanoseconds + 6000 * max(0, count.hops - count.messages), 0)
+                    self.assertAlmostEqual(ours, nanoseconds + 6000 * max(0, chain - count.messages), 0)
 
     def test_limits_are_those_of_the_engine(self):
         for ours, path, name in ((algorithms.MOST_COPIED, "util/params.h", "kMostCopied"), (algorithms.MOST_MESH, "tuning/candidates.cc", "kMostMesh"),
@@ -79,6 +81,8 @@ class Engine(unittest.TestCase):
             distances = algorithms.reaches(ranks)
             self.assertEqual(sum(before // 2 for before in distances[:-1]), ranks - 1)
             self.assertEqual(2 * (len(distances) - 1), algorithms.counts(HALVING, ranks).hops)
+            self.assertLessEqual(algorithms.chain(HALVING, ranks), algorithms.counts(HALVING, ranks).hops)
+        self.assertEqual([algorithms.chain(HALVING, ranks) for ranks in (2, 3, 4, 6, 8, 9, 16)], [2, 2, 4, 4, 6, 4, 8])
 
 
 class Crossing(unittest.TestCase):

@@ -5,6 +5,7 @@ The counts are those of components/tuning/cost.cc (test/lab/test_plan_model.py c
 node, so a group (a node, the nodes under one switch) is a run of positions."""
 
 import dataclasses
+import functools
 
 RING, MESH, SINGLE_STEP, DOUBLING, HALVING = "ring", "mesh", "single_step", "doubling", "halving"
 ALL = (SINGLE_STEP, DOUBLING, MESH, HALVING, RING)
@@ -61,7 +62,7 @@ def counts(algorithm, ranks):
 
 def crossing(algorithm, ranks, group):
     """Of a group of so many ranks among all."""
-    hops = counts(algorithm, ranks).hops
+    hops = chain(algorithm, ranks)
     if group >= ranks:
         return Crossing(0.0, 0)
     if algorithm == RING:  # one of its ranks sends out of the group
@@ -95,7 +96,23 @@ def _halving(ranks, group):
     """A step sends the blocks beyond a distance so far on; each distance crosses the group's end for some rank."""
     distances = reaches(ranks)
     crossed = sum(before // 2 * min(1.0, after / group) for before, after in zip(distances, distances[1:]))
-    return Crossing(crossed / (ranks - 1), 2 * (len(distances) - 1))
+    return Crossing(crossed / (ranks - 1), chain(HALVING, ranks))
+
+
+def chain(algorithm, ranks):
+    """Hops that a byte's sum goes one after the other. cost.cc counts halving's steps; where ranks are no power of two, no block goes
+    through all of them."""
+    return 2 * _depth(ranks) if algorithm == HALVING else counts(algorithm, ranks).hops
+
+
+@functools.lru_cache(maxsize=64)
+def _depth(ranks):
+    """The most hops of any of halving's blocks to its owner. A block beyond a distance is handed on by it, to what is that much nearer."""
+    distances, hops = reaches(ranks), [0] * ranks
+    for before, after in reversed(list(zip(distances, distances[1:]))):
+        for index in range(after, before):
+            hops[index] = 1 + hops[index - after]
+    return max(hops)
 
 
 def pieces(algorithm, ranks):

@@ -32,15 +32,15 @@ def crowd(cluster):
 def of_algorithm(cluster, algorithm, rails, size, whole):
     """Of a vector of `whole` bytes the part of `size`; aggregators reduce the rest."""
     count = algorithms.counts(algorithm, cluster.ranks)
-    sent = size * count.sent
-    carried = spread.over(rails, cluster.devices, sent / count.messages, sent / count.hops)
+    hops, sent = algorithms.chain(algorithm, cluster.ranks), size * count.sent
+    carried = spread.over(rails, cluster.devices, sent / count.messages, sent / hops)
     factors = slowed(carried.rails, size < whole)
     inside = algorithms.crossing(algorithm, cluster.ranks, cluster.ranks_per_node)
     chunks = _chunks(algorithm, cluster.ranks, size) if cluster.pipelined else 1
     more = (algorithms.pieces(algorithm, cluster.ranks) - count.messages) * cluster.cpu.piece * crowd(cluster)
     return Load(
-        hops=count.hops, message=message_work(cluster, carried, size < whole),
-        waits=_waits(cluster, carried, algorithm, count, inside),
+        hops=hops, message=message_work(cluster, carried, size < whole),
+        waits=_waits(cluster, carried, algorithm, hops, inside),
         messages=max(count.messages * chunks, sent / algorithms.LARGEST_CHUNK),
         busy={**wires(cluster, carried, sent * inside.part, factors), **_uplinks(cluster, carried, algorithm, sent),
               **work(cluster, carried, whole, sent * inside.part, size * count.folded, factors, more),
@@ -74,9 +74,9 @@ def _chunks(algorithm, ranks, size):
     return -(-block // algorithms.chunk(algorithm, block))
 
 
-def _waits(cluster, carried, algorithm, count, inside):
+def _waits(cluster, carried, algorithm, hops, inside):
     """Latencies one after the other: hops between nodes, hops within, and further switches."""
-    total = inside.hops * carried.latency + (count.hops - inside.hops) * cluster.local.latency
+    total = inside.hops * carried.latency + (hops - inside.hops) * cluster.local.latency
     for level in cluster.switch.levels:
         above = algorithms.crossing(algorithm, cluster.ranks, level.nodes * cluster.ranks_per_node)
         total += above.hops * 2 * cluster.switch.latency
