@@ -17,7 +17,7 @@ def load(cluster, size, whole):
     levels = len(cluster.switch.levels)
     return Load(
         hops=_HOPS, message=loads.message_work(cluster, carried, size < whole),
-         waits=_HOPS * (carried.latency + own.latency + levels * cluster.switch.latency),
+        waits=_HOPS * (carried.latency + own.latency + levels * cluster.switch.latency),
         messages=_HOPS,
         busy={**loads.wires(cluster, carried, size, factors), **loads.work(cluster, carried, whole, size, 0, factors),
               **_uplinks(cluster, rails, size), WHO: _aggregators(cluster, carried, size) * max(factors)},

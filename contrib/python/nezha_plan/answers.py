@@ -7,6 +7,8 @@ from . import aggregation, algorithms, model
 from .algorithms import MESH, RING, SPLIT
 from .model import Way
 
+_LEAST_PART = 0.01  # of a vector, that is worth sending apart
+
 
 @dataclasses.dataclass(frozen=True)
 class Answer:
@@ -38,15 +40,17 @@ def _estimates(cluster, size):
             found.append(min((model.estimate(cluster, Way(name, (rail.name,)), size) for rail in cluster.trunk), key=_time))
     if cluster.aggregators:
         found.append(model.estimate(cluster, Way("", (), 1.0), size))
-        found += [_beside_aggregators(cluster, name, size) for name in names]
+        found += filter(None, (_beside_aggregators(cluster, name, size) for name in names))
     return found
 
 
 def _beside_aggregators(cluster, name, size):
+    """With the best part for each; None where that is hardly anything for one of them."""
     def time(part):
         return model.estimate(cluster, Way(name, (), part), size).seconds
 
-    return model.estimate(cluster, Way(name, (), aggregation.best_share(time)), size)
+    part = aggregation.best_share(time)
+    return model.estimate(cluster, Way(name, (), part), size) if _LEAST_PART <= part <= 1 - _LEAST_PART else None
 
 
 def _time(estimate):
