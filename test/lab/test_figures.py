@@ -3,6 +3,7 @@
 
 import os
 import subprocess
+import tempfile
 import unittest
 
 from bench_case import TOP
@@ -68,6 +69,19 @@ class Figures(unittest.TestCase):
         self.assertRegex(done.stdout, r"Table I, 64 MB, S/G 1/99 +1\.8882e\+05 +\S+ +us +\S+ % +15 %\n")
         self.assertNotRegex(done.stdout, r" no\n")
         self.assertIn("'005': 001, 003, 004 are allowed", run("005").stderr)
+
+    def test_the_page(self):
+        try:
+            import matplotlib  # noqa: F401
+        except ModuleNotFoundError:
+            self.skipTest("there is no python3-matplotlib here")
+        with tempfile.TemporaryDirectory() as place:
+            page = os.path.join(place, "page.html")
+            subprocess.run([os.path.join(TOP, "contrib", "figures"), "--page", page], stdout=subprocess.DEVNULL, check=True)
+            with open(page, encoding="utf-8") as file:
+                text = file.read()
+        self.assertEqual(text.count("<svg"), 3)
+        self.assertIn("<td class=text>Table I, 8 MB, S/G 1/1</td>", text)
 
 
 if __name__ == "__main__":

@@ -4,6 +4,7 @@
 import argparse
 import sys
 
+from nezha_bench.files import replaceable, write
 from nezha_command import terminal
 from nezha_lab.leaving import exit_status
 
@@ -13,7 +14,11 @@ PAPERS = {module.PAPER: module for module in (sauron, neuron, multirail)}
 _ABOUT = """\
 Prints figures of the papers that Nezha follows beside what its model gives: paper, ours, error. "given": the model was given that
 figure, or one that it follows from. "no": the error is beyond what it was to be within. Below stand what the papers' own figures
-contradict, and what our model does not have."""
+contradict, and what our model does not have.
+
+Exit status: 0, or 1 when a file could not be written."""
+_COLUMNS = ("figure", "paper", "ours", "unit", "error", "within", "")
+_RIGHT = ("paper", "ours", "error", "within")
 
 
 def main():
@@ -23,28 +28,42 @@ def main():
 def _main():
     parser = argparse.ArgumentParser(prog="contrib/figures", description=_ABOUT, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("papers", nargs="*", metavar="PAPER", default=list(PAPERS), help=f"of {', '.join(PAPERS)}; all by default")
-    wanted = parser.parse_args().papers
-    unknown = [name for name in wanted if name not in PAPERS]
+    parser.add_argument("--page", type=replaceable, metavar="FILE", help="an HTML page with pictures, too")
+    given = parser.parse_args()
+    unknown = [name for name in given.papers if name not in PAPERS]
     if unknown:
         parser.error(f"'{unknown[0]}': {', '.join(PAPERS)} are allowed")
-    for name in wanted:
-        _show(name)
+    if given.page and not write(given.page, _page(given.papers)):
+        return 1
+    for name in given.papers:
+        terminal.say(f"\n{name}: {words.TITLES[name]}", "bold")
+        terminal.print_table(_COLUMNS, _cells(name), right=_RIGHT)
+        for sentence in words.REMARKS[name]:
+            terminal.say(f"- {sentence}")
     return 0
 
 
-def _show(name):
-    found = list(PAPERS[name].rows())
-    terminal.say(f"\n{name}: {words.TITLES[name]}", "bold")
-    terminal.print_table(("figure", "paper", "ours", "unit", "error", "within", ""), map(_cells, found),
-                         right=("paper", "ours", "error", "within"))
-    for sentence in words.REMARKS[name]:
-        terminal.say(f"- {sentence}")
+def _cells(name):
+    for row in PAPERS[name].rows():
+        within = "" if row.tolerance is None else f"{100 * row.tolerance:.2g} %"
+        marks = ("given" if row.fitted else "", "" if row.holds else "no")
+        yield row.what, f"{row.theirs:.5g}", f"{row.ours:.5g}", row.unit, row.error_text(), within, " ".join(filter(None, marks))
 
 
-def _cells(row):
-    verdict = "" if row.tolerance is None else "" if row.holds else "no"
-    within = "" if row.tolerance is None else f"{row.tolerance:g} points" if row.unit == "%" else f"{100 * row.tolerance:.2g} %"
-    return (row.what, f"{row.theirs:.5g}", f"{row.ours:.5g}", row.unit, row.error_text(), within, " ".join(filter(None, ("given" if row.fitted else "", verdict))))
+def _page(names):
+    from nezha_command import figures, page
+
+    from . import pictures
+    whole = page.Page("Nezha: figures of papers", "paper, ours, error")
+    for name in names:
+        whole.heading(f"{name}: {words.TITLES[name]}")
+        for number, (figure, caption) in enumerate(pictures.of(name)):
+            whole.svg(figures.svg(figure, f"f{name}{number}"), caption)
+            whole.say(caption)
+        whole.table(_COLUMNS, _cells(name), text=("figure", "unit", ""))
+        for sentence in words.REMARKS[name]:
+            whole.say(sentence)
+    return whole.text("contrib/figures")
 
 
 if __name__ == "__main__":

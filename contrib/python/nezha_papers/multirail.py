@@ -58,6 +58,9 @@ def tcp_tcp(nodes):
     return description.cluster({"nodes": nodes, **_TCP_TCP})
 
 
+PAIRS = (("TCP-TCP", tcp_tcp), ("GLEX-SHARP", glex_sharp))
+
+
 def with_share(cluster, size, sharp):
     """Seconds with that part of the vector on SHARP."""
     way = SHARP if sharp == 1 else Way("ring", (), sharp)
@@ -120,7 +123,7 @@ def _helps(ratio):
 def rows():
     yield from _table_i()
     yield from _small()
-    for pair, make in (("TCP-TCP", tcp_tcp), ("GLEX-SHARP", glex_sharp)):
+    for pair, make in PAIRS:
         for nodes, (*theirs, first) in GAINS[pair].items():
             for which, paper, ours in zip(("least", "most"), theirs, gains(make(nodes), first)):
                 yield Row(PAPER, f"{pair}, {nodes} nodes, {which} gain", paper, ours, "%")
@@ -132,7 +135,7 @@ def _table_i():
     for size, averages in TABLE_I.items():
         for (column, sharp), theirs in zip(COLUMNS, averages):
             ours = 1e6 * with_share(cluster, size, sharp)
-            yield Row(PAPER, f"Table I, {_text(size)}, {column}", theirs, ours, "us", 0.15, (size, column) in _FITTED)
+            yield Row(PAPER, f"Table I, {size_words(size)}, {column}", theirs, ours, "us", 0.15, (size, column) in _FITTED)
 
 
 def _small():
@@ -145,5 +148,5 @@ def _small():
     yield Row(PAPER, "GLEX-SHARP, 2 nodes, cold until", 512, cold_until(pair) / KB, "KB")
 
 
-def _text(size):
+def size_words(size):
     return f"{size // MB} MB" if size >= MB else f"{size // KB} KB"

@@ -6,8 +6,8 @@ import dataclasses
 
 @dataclasses.dataclass(frozen=True)
 class Row:
-    """tolerance: relative to the paper's figure, or in the figure's unit where it is a number of points (unit '%'); None: none was set,
-    and the error is only shown. `fitted`: the model was given this figure, or one that it follows from."""
+    """tolerance: relative to the paper's figure; None: none was set, and the error is only shown, of a percentage in points. fitted: the
+    model was given this figure, or one that it follows from."""
 
     paper: str
     what: str
