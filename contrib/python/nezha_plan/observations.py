@@ -8,7 +8,6 @@ from .errors import PlanError
 
 # Of the bench's cells: who carried the calls, where that was not Nezha.
 _NOT_OURS = ("incumbent", "partly")
-_MEGABIT = 1e6
 
 
 @dataclasses.dataclass(frozen=True)
