@@ -9,8 +9,10 @@ import unittest
 from bench_case import TOP
 from lab_case import PYTHON_DIR  # noqa: F401 (its import makes nezha_papers importable)
 
-from nezha_papers import multirail, neuron, sauron, words
+from nezha_papers import lab, multirail, neuron, sauron, words
 from nezha_papers.multirail import KB, MB
+
+COSTS, BENCH = (os.path.join(TOP, "test", "tables", name) for name in ("costs.txt", "bench.json"))
 
 
 class Figures(unittest.TestCase):
@@ -57,6 +59,22 @@ class Figures(unittest.TestCase):
         self.assertGreater(multirail.cold_until(multirail.tcp_tcp(6)), 128 * KB)
         for size in (4, 8 * KB):
             self.assertLess(multirail.with_share(multirail.glex_sharp(2), size, 1.0), multirail.with_share(multirail.glex_sharp(2), size, 0.0))
+
+    def test_the_lab(self):
+        """Of what was measured there once, half of the sizes, from the other half."""
+        told = [row for row in lab.rows(BENCH) if not row.fitted]
+        self.assertEqual(len(told), 4)
+        for row in told:
+            self.assertTrue(row.holds or not row.resolvable, row)
+        self.assertTrue(all(row.holds and row.tolerance == 0.05 for row in told[2:]), told)
+        done = subprocess.run([os.path.join(TOP, "contrib", "figures"), "--lab", BENCH], capture_output=True, text=True, check=True)
+        self.assertRegex(done.stdout, r"(?m)^1\+1, 4 nodes, 4M +26457 +\d+ +\S+ % +5 % +1\.6 %$")
+
+    def test_what_is_no_bench_file(self):
+        for path, said in ((COSTS, "is no JSON"), (os.path.join(TOP, "test", "tables", "learned.json"), "it is not of contrib/bench --json")):
+            done = subprocess.run([os.path.join(TOP, "contrib", "figures"), "--lab", path], capture_output=True, text=True, check=False)
+            self.assertEqual((done.returncode, done.stdout), (1, ""))
+            self.assertIn(said, done.stderr)
 
     def test_the_command(self):
         def run(*papers):

@@ -166,6 +166,12 @@ class Resources(unittest.TestCase):
         burst = cluster(rails=[{**BARE, "burst": "1M"}])
         self.assertAlmostEqual(seconds(cluster(), RING, 64 * MB) - seconds(burst, RING, 64 * MB), MB / 1e9, 5)
 
+    def test_a_burst_needs_rest_to_fill_up_again(self):
+        size = 16 * MB
+        rested, hardly, long = (cluster(rails=[{**BARE, "burst": "64M"}], **rest) for rest in ({}, {"rest": "1ms"}, {"rest": "9s"}))
+        self.assertEqual(seconds(rested, MESH, size), seconds(long, MESH, size))
+        self.assertAlmostEqual(seconds(cluster(), MESH, size) - seconds(hardly, MESH, size), 1e-3, 5)
+
     def test_switches_that_reduce_take_a_vector_once(self):
         where = cluster(64, aggregators={"kind": "switch", "latency": "1us"})
         estimate = model.estimate(where, Way("", (), 1.0), 64 * MB)

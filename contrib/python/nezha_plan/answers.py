@@ -3,7 +3,7 @@
 
 import dataclasses
 
-from . import aggregation, algorithms, model
+from . import aggregation, algorithms, loads, model
 from .algorithms import MESH, RING, SPLIT
 from .model import Way
 
@@ -68,4 +68,5 @@ def answers(cluster, sizes):
 def least(cluster, size):
     """Seconds below which no allreduce comes whose ranks reduce and send by themselves: a node has to send 2(N-1)/N times the vector."""
     sent = 2 * (cluster.nodes - 1) / cluster.nodes * size
-    return max(0.0, sent - sum(rail.burst for rail in cluster.trunk)) / sum(rail.rate for rail in cluster.trunk)
+    rate, burst = (sum(getattr(rail, name) for rail in cluster.trunk) for name in ("rate", "burst"))
+    return loads.limited(sent, rate, burst, cluster.rest)

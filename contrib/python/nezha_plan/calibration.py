@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Fits a description's guesses to what was measured: factors on latency, on the cost of a message, on that of a byte, on
-the rate, and on what passes at once before it limits."""
+the rate, and on the rest between calls."""
 
 import dataclasses
+import itertools
 import math
 import statistics
 
@@ -11,7 +12,8 @@ from .errors import PlanError
 from .model import Way
 
 # What a factor may reasonably be: so many e-folds away costs as much as an error of 1 in one observation. Rates are known best.
-_FREEDOM = {"latency": 20.0, "message": 20.0, "byte": 20.0, "rate": 0.3, "burst": 20.0}
+_FREEDOM = {"latency": 20.0, "message": 20.0, "byte": 20.0, "rate": 2.0, "rest": 20.0}
+_OF_RAILS = ("latency", "message", "byte", "rate")
 _FIRST_STEP, _LAST_STEP = 0.5, 0.004
 
 
@@ -44,28 +46,26 @@ def fit(cluster, observations):
 
 
 def _descend(badness, logs):
-    """One factor after the other, by ever smaller steps."""
+    """By ever smaller steps: of one factor, or of two where that does not help, since one may make up for another."""
     step, best = _FIRST_STEP, badness(logs)
     while step > _LAST_STEP:
-        improved = False
-        for name in logs:
-            for way in (step, -step):
-                trial = {**logs, name: logs[name] + way}
-                value = badness(trial)
-                if value < best:
-                    logs, best, improved = trial, value, True
-                    break
-        if not improved:
+        trials = ({**logs, **dict(zip(names, moved))} for count in (1, 2) for names in itertools.combinations(logs, count)
+                  for moved in itertools.product(*((logs[name] + step, logs[name] - step) for name in names)))
+        for trial in trials:
+            value = badness(trial)
+            if value < best:
+                logs, best = trial, value
+                break
+        else:
             step /= 2
     return logs
 
 
 def with_factors(cluster, factors):
-    rails = tuple(dataclasses.replace(rail, **{name: getattr(rail, name) * factor for name, factor in factors.items()})
-                  for rail in cluster.rails)
+    rails = tuple(dataclasses.replace(rail, **{name: getattr(rail, name) * factors[name] for name in _OF_RAILS}) for rail in cluster.rails)
     cpu = dataclasses.replace(cluster.cpu, fold=cluster.cpu.fold * factors["byte"], call=cluster.cpu.call * factors["message"],
                               piece=cluster.cpu.piece * factors["message"])
-    return cluster.replaced(rails=rails, cpu=cpu)
+    return cluster.replaced(rails=rails, cpu=cpu, rest=cluster.rest * factors["rest"])
 
 
 def predicted(cluster, observation):

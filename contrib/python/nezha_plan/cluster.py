@@ -78,6 +78,7 @@ class Cluster:
     cpu: Cpu
     local: Local
     aggregators: Aggregator | None = None
+    rest: float = 0.0  # between two calls, in which bursts are let through again; 0: so long that each call has a whole one
     pipelined: bool = True  # False: the ring's blocks are handed on whole, as by other systems
 
     @property

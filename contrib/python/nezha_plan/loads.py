@@ -88,11 +88,17 @@ def wires(cluster, carried, sent, factors):
     busy = {}
     for rail, share, factor in zip(carried.rails, carried.shares, factors):
         mine = cluster.ranks_per_node * sent * share
-        busy[f"rail {rail.name}"] = max(0.0, mine - rail.burst) / rail.rate * factor
+        busy[f"rail {rail.name}"] = limited(mine, rail.rate, rail.burst, cluster.rest) * factor
         if rail.device:
             device = f"pcie {rail.device}"
             busy[device] = busy.get(device, 0.0) + mine / cluster.devices[rail.device]
     return busy
+
+
+def limited(sent, rate, burst, rest):
+    """Of so many bytes in every call. What a burst was, a rest has to fill up again before the next one."""
+    beyond = max(0.0, sent - burst) / rate
+    return max(beyond, sent / rate - rest) if burst and rest else beyond
 
 
 def _uplinks(cluster, carried, algorithm, sent):

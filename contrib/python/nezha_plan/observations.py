@@ -20,19 +20,23 @@ class Observation:
     one_rail: bool = False
 
 
-def read(path):
-    """('rails', the answers by node) or ('times', [Observation...]). PlanError where it is neither."""
+def load(path):
     try:
         with open(path, encoding="utf-8") as file:
-            document = json.load(file)
+            return json.load(file)
     except OSError as error:
         raise PlanError(f"{path} cannot be read: {error.strerror}") from None
     except ValueError as error:
         raise PlanError(f"{path} is no JSON: {error}") from None
+
+
+def read(path):
+    """('rails', the answers by node) or ('times', [Observation...]). PlanError where it is neither."""
+    document = load(path)
     try:
         if "nodes" in document:
             return "rails", document["nodes"]
-        found = list(_of_bench(document) if "cases" in document else _of_table(document))
+        found = list(of_bench(document) if "cases" in document else _of_table(document))
     except (KeyError, TypeError, AttributeError, ZeroDivisionError):
         raise PlanError(f"{path} is nothing that nezha rails --json or nezha bench --json has written, nor a table") from None
     if not found:
@@ -40,7 +44,7 @@ def read(path):
     return "times", found
 
 
-def _of_bench(document):
+def of_bench(document):
     for case in document["cases"]:
         summary = case["summary"]
         subject = summary["subject"]
