@@ -21,7 +21,7 @@ from nezha_command import cli
 from nezha_plan import answers, description
 from nezha_plan.errors import PlanError
 
-LEARNED = os.path.join(TOP, "test", "tables", "learned.json")
+LEARNED, BENCH = (os.path.join(TOP, "test", "tables", name) for name in ("learned.json", "bench.json"))
 SMALL = {"nodes": 4, "rails": [{"name": "tcp/eth0", "rate": "25gbit"}, {"name": "tcp/eth1", "rate": "25gbit"}], "cpu": {"rail_threads": True}}
 BIG = {"nodes": 16384, "ranks_per_node": 8, "rails": [{"rate": "400gbit"} for _ in range(8)], "aggregators": {"kind": "switch"},
        "switch": {"kind": "fat_tree", "levels": [{"nodes": 32, "oversubscription": 2}, {"nodes": 1024}]}}
@@ -245,7 +245,14 @@ class Measured(Place):
                                     ("cases", {"cases": [{}]}, "nothing that"), ("empty", {"cases": []}, "no time of a call that Nezha carried")):
             with self.subTest(name=name):
                 self.assertIn(said, run(path, "--from", self.file(name, content))[2])
-        self.assertIn("3 measured times at least are needed", run(path, "--from", LEARNED)[2])
+        self.assertIn("3 measured times of rails like the described ones are needed at least, not 1", run(path, "--from", LEARNED)[2])
+
+    def test_rails_that_were_measured_have_to_be_the_described_ones(self):
+        self.assertIn("3 measured times of rails like the described ones are needed at least, not 0",
+                      run(self.file("cluster.json", SMALL), "--from", BENCH)[2])
+        lab = {"nodes": 4, "rest": "200us", "rails": [{"rate": "1gbit", "payload": 0.957, "burst": "128K", "byte": "1ns"} for _ in range(2)],
+               "cpu": {"cores": 2, "machines": 1}}
+        self.assertLess(self.fit(BENCH, document=lab)["typical_error"], 0.05)
 
 
 class Tables(Place, CommandCase):

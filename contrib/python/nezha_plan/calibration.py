@@ -30,9 +30,10 @@ class Fit:
 
 
 def fit(cluster, observations):
-    """PlanError where they are too few."""
+    """To those of rails like the described ones. PlanError where they are too few."""
+    observations = [one for one in observations if one.is_of(cluster)]
     if len(observations) < 3:
-        raise PlanError(f"3 measured times at least are needed to fit a description to, not {len(observations)}")
+        raise PlanError(f"3 measured times of rails like the described ones are needed at least, not {len(observations)}")
 
     def badness(logs):
         changed = with_factors(cluster, {name: math.exp(log) for name, log in logs.items()})

@@ -4,10 +4,13 @@
 import dataclasses
 import json
 
+from nezha_bench import carried
+from nezha_lab.spec import bits_per_second
+
 from .errors import PlanError
 
-# Of the bench's cells: who carried the calls, where that was not Nezha.
-_NOT_OURS = ("incumbent", "partly")
+_LEAST_PAYLOAD = 0.8  # of a link's rate
+_NOT_OURS = (carried.INCUMBENT, carried.PARTLY)  # who carried calls of the bench, where that was not Nezha
 
 
 @dataclasses.dataclass(frozen=True)
@@ -18,6 +21,13 @@ class Observation:
     seconds: float
     algorithm: str = ""  # '': whatever was fastest
     one_rail: bool = False
+    rates: tuple = ()  # of the rails' links, in bytes per second; (): not known
+
+    def is_of(self, cluster):
+        """Whether its rails may be the described ones, as far as it says."""
+        described = sorted(rail.rate for rail in cluster.trunk)
+        return not self.rates or (len(self.rates) == len(described) and
+                                  all(_LEAST_PAYLOAD * link <= rate <= link for link, rate in zip(sorted(self.rates), described)))
 
 
 def load(path):
@@ -53,7 +63,13 @@ def of_bench(document):
         for row in summary["sizes"]:
             cell = row["competitors"][subject]
             if cell.get("carried_by") not in _NOT_OURS and ranks % nodes == 0 and nodes > 1:
-                yield Observation(nodes, ranks // nodes, row["size"], cell["us"]["median"] / 1e6)
+                yield Observation(nodes, ranks // nodes, row["size"], cell["us"]["median"] / 1e6, rates=_rates(summary["case"]))
+
+
+def _rates(case):
+    """Of a case of contrib/bench; (): the links have no rate, or these are not known."""
+    found = [bits_per_second(text) for text in case["rails"]]
+    return () if None in found else tuple(bits / 8 for bits in found)
 
 
 def _of_table(document):
