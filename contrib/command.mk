@@ -5,18 +5,20 @@ pkglibexec_PROGRAMS += %D%/programs/nezha_ask
 contrib_programs_nezha_ask_SOURCES = %D%/programs/nezha_ask.cc
 contrib_programs_nezha_ask_LDADD = libnezha_engine.la
 
-dist_man_MANS = %D%/man/nezha.1 %D%/man/nezha-table.5
+dist_man_MANS = %D%/man/nezha.1 %D%/man/nezha-cluster.5 %D%/man/nezha-table.5
 
 packagesdir = $(pkgdatadir)/python
 nezha_commanddir = $(packagesdir)/nezha_command
 nezha_benchdir = $(packagesdir)/nezha_bench
 nezha_labdir = $(packagesdir)/nezha_lab
 nezha_doctordir = $(packagesdir)/nezha_doctor
+nezha_plandir = $(packagesdir)/nezha_plan
 modules_of = $(patsubst $(srcdir)/%,%,$(wildcard $(srcdir)/%D%/python/$(1)/*.py))
 nezha_command_DATA = $(call modules_of,nezha_command)
 nezha_bench_DATA = $(call modules_of,nezha_bench)
 nezha_lab_DATA = $(call modules_of,nezha_lab)
 nezha_doctor_DATA = $(call modules_of,nezha_doctor)
+nezha_plan_DATA = $(call modules_of,nezha_plan)
 
 EXTRA_DIST += %D%/nezha.in
 nodist_bin_SCRIPTS = nezha
@@ -34,7 +36,7 @@ nodist_zshcompletion_DATA = completions/_nezha
 CLEANFILES += completions/nezha completions/_nezha
 completions/nezha: shell = bash
 completions/_nezha: shell = zsh
-completions/nezha completions/_nezha: $(nezha_command_DATA)
+completions/nezha completions/_nezha: $(nezha_command_DATA) $(nezha_plan_DATA)
 	$(AM_V_GEN)$(MKDIR_P) completions && PYTHONDONTWRITEBYTECODE=1 PYTHONPATH=$(srcdir)/%D%/python \
 		$(PYTHON) -m nezha_command.completion $(shell) >$@.new && mv $@.new $@
 endif

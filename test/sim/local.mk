@@ -14,6 +14,9 @@ sim_world = \
 sim_scenario = %D%/scenario.cc %D%/scenario.h $(sim_world)
 test_sim_sim_run_SOURCES = %D%/sim_run.cc $(sim_world)
 test_sim_sim_run_LDADD = libnezha_sim.la libnezha_engine.la
+check_PROGRAMS += %D%/allreduce_times
+test_sim_allreduce_times_SOURCES = %D%/allreduce_times.cc $(sim_scenario)
+test_sim_allreduce_times_LDADD = libnezha_sim.la libnezha_engine.la
 test_sim_failover_times_SOURCES = %D%/failover_times.cc $(sim_scenario)
 test_sim_failover_times_LDADD = libnezha_sim.la libnezha_engine.la
 

@@ -39,7 +39,7 @@ def bench(summary):
     return picture.make(summary)
 
 
-def _way_colour(way):
+def way_colour(way):
     return _WAYS.get(way.split()[0], "#333333")
 
 
@@ -58,7 +58,7 @@ def shares(sizes, rails):
     for position, size in zip(positions, sizes):
         words = size.way.replace(" in chunks of ", "\n") + ("" if size.settled else "\nnever settled")
         panel.text(position, 102, words, rotation=60, fontsize=8, va="bottom",
-                   ha="left", rotation_mode="anchor", color=_way_colour(size.way))
+                   ha="left", rotation_mode="anchor", color=way_colour(size.way))
     panel.set_xticks(list(positions), [size_text(1 << size.size_class) for size in sizes])
     panel.set_ylim(0, 100)
     panel.set_xlim(-0.6, len(sizes) - 0.4)
@@ -112,7 +112,7 @@ def convergence(sizes, limits):
     for panel, size in zip(panels.flat, shown):
         for way in sorted({way for _, _, way in size.points}):
             own = [(number, us) for number, us, one in size.points if one == way]
-            dots = panel.scatter(*zip(*own), s=12, color=_way_colour(way), alpha=0.8, linewidth=0)
+            dots = panel.scatter(*zip(*own), s=12, color=way_colour(way), alpha=0.8, linewidth=0)
             ways.setdefault(way.split()[0], dots)
         panel.axvline(20, color="black", linewidth=0.8, linestyle=":")
         if size.size_class in limits:

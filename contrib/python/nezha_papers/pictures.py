@@ -1,0 +1,74 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Pictures of the papers' figures beside ours, for the page."""
+
+from matplotlib import pyplot
+
+from . import multirail, neuron
+from .multirail import COLUMNS, GAINS, TABLE_I
+
+_THEIRS, _OURS = "#1f77b4", "#ff7f0e"
+
+
+def of(paper):
+    """[(figure, caption)...]"""
+    return {multirail.PAPER: _of_multirail, neuron.PAPER: _of_neuron}.get(paper, list)()
+
+
+def _of_multirail():
+    return [(_table_i(), "Table I: average time of an allreduce on 4 nodes"), (_gains(), "Gain of a second network, from least to most")]
+
+
+def _table_i():
+    figure, panels = pyplot.subplots(1, len(TABLE_I), figsize=(11, 3.6))
+    cluster = multirail.glex_sharp(4)
+    names = [name for name, _ in COLUMNS]
+    for panel, (size, theirs) in zip(panels, TABLE_I.items()):
+        ours = [1e6 * multirail.with_share(cluster, size, sharp) for _, sharp in COLUMNS]
+        _bars(panel, names, [(theirs, "paper", _THEIRS), (ours, "ours", _OURS)])
+        panel.set_title(f"{multirail.size_words(size)}", fontsize=10)
+    panels[0].set_ylabel("microseconds")
+    panels[0].legend(frameon=False, fontsize=9)
+    figure.tight_layout()
+    return figure
+
+
+def _bars(panel, names, series):
+    for number, (values, label, colour) in enumerate(series):
+        panel.bar([place + 0.4 * number for place in range(len(names))], values, 0.38, color=colour, label=label)
+    panel.set_xticks([place + 0.2 for place in range(len(names))], names, rotation=40, ha="right", fontsize=8)
+    for side in ("top", "right"):
+        panel.spines[side].set_visible(False)
+
+
+def _gains():
+    figure, panels = pyplot.subplots(1, len(GAINS), figsize=(9, 3.4), sharey=True)
+    for panel, (pair, make) in zip(panels, multirail.PAIRS):
+        for place, (nodes, (least, most, first)) in enumerate(GAINS[pair].items()):
+            low, high = multirail.gains(make(nodes), first)
+            panel.bar(place, most - least, 0.36, least, color=_THEIRS, label="paper" if place == 0 else None)
+            panel.bar(place + 0.4, high - low, 0.36, low, color=_OURS, label="ours" if place == 0 else None)
+        panel.set_xticks([place + 0.2 for place in range(len(GAINS[pair]))], [f"{nodes} nodes" for nodes in GAINS[pair]])
+        panel.set_title(pair, fontsize=10)
+        panel.set_ylim(0, 100)
+    panels[0].set_ylabel("% faster than the better network alone")
+    panels[0].legend(frameon=False, fontsize=9, loc="lower right")
+    figure.tight_layout()
+    return figure
+
+
+def _of_neuron():
+    figure, panel = pyplot.subplots(figsize=(8, 3.8))
+    sizes, ranks = [1 << power for power in range(10, 27)], 16
+    for name, colour in (("single_step", "#9467bd"), ("mesh", "#2ca02c"), ("halving", "#8c564b"), ("ring", _THEIRS)):
+        panel.plot(sizes, [1e6 * neuron.seconds(name, ranks, size) for size in sizes], color=colour, label=name)
+    until = neuron.single_step_until(ranks)
+    panel.axvline(until, color="black", linewidth=0.8, linestyle="--")
+    panel.set_xscale("log", base=2)
+    panel.set_yscale("log")
+    panel.set_xlabel("bytes")
+    panel.set_ylabel("microseconds")
+    panel.set_title(f"{ranks} ranks, 15 us a hop, 50 Gbit/s; the single-step mesh wins up to {until / 1000:.2f} kB", fontsize=10)
+    panel.legend(frameon=False, fontsize=9)
+    panel.grid(True, alpha=0.3)
+    figure.tight_layout()
+    return [(figure, "Steps times latency and bytes over the rate")]

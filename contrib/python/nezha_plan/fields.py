@@ -1,0 +1,107 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Checks a mapping of a description against a table of fields: what is unknown, missing or out of range is an error that names it."""
+
+import dataclasses
+import math
+from collections.abc import Callable
+
+from .errors import PlanError
+
+REQUIRED = object()
+
+
+@dataclasses.dataclass(frozen=True)
+class Field:
+    """read(value) gives what the model uses, or raises ValueError with what is allowed. default: already read."""
+
+    read: Callable
+    default: object = REQUIRED
+
+
+def whole(least, most):
+    def read(value):
+        if isinstance(value, bool) or not isinstance(value, int) or not least <= value <= most:
+            raise ValueError(f"a whole number from {least} to {most} is allowed")
+        return value
+    return read
+
+
+def number(above, most=math.inf, least=None):
+    """A number more than `above`, or from `least` on where that is given."""
+    def read(value):
+        if isinstance(value, bool) or not isinstance(value, (int, float)) or not math.isfinite(value):
+            raise ValueError(text)
+        if not (value >= least if least is not None else value > above) or value > most:
+            raise ValueError(text)
+        return float(value)
+
+    low = f"from {least:g} on" if least is not None else f"above {above:g}"
+    text = f"a number {low}{f' and up to {most:g}' if most < math.inf else ''} is allowed"
+    return read
+
+
+def one_of(*words):
+    def read(value):
+        if isinstance(value, bool) or value not in words:
+            raise ValueError(f"{', '.join(map(str, words))} are allowed")
+        return value
+    return read
+
+
+def truth(value):
+    if not isinstance(value, bool):
+        raise ValueError("true and false are allowed")
+    return value
+
+
+def name(value):
+    if not isinstance(value, str) or not value or len(value) > 256 or not value.isprintable():
+        raise ValueError("a name of 1 to 256 letters is allowed")
+    return value
+
+
+def names(value):
+    if not isinstance(value, list):
+        raise ValueError("a list of names is allowed")
+    return tuple(name(entry) for entry in value)
+
+
+def take(mapping, place, table):
+    """{field: what is read} of all fields in `table`. place: how errors call the mapping, as 'rails[1]'; '' for the whole."""
+    if not isinstance(mapping, dict):
+        raise PlanError(f"{place or 'the description'}: fields with values are allowed, not {_shown(mapping)}")
+    for key in mapping:
+        if key not in table:
+            raise PlanError(f"{_at(place, key)}: there is no such field; {', '.join(table)} are allowed")
+    found = {}
+    for key, field in table.items():
+        if key in mapping:
+            found[key] = read(field.read, mapping[key], _at(place, key))
+        elif field.default is REQUIRED:
+            raise PlanError(f"{_at(place, key)} is missing")
+        else:
+            found[key] = field.default
+    return found
+
+
+def read(reader, value, place):
+    try:
+        return reader(value)
+    except ValueError as error:
+        raise PlanError(f"{place}: {_shown(value)}: {error}") from None
+
+
+def entries(value, place, most):
+    """The entries of a list, each with its place."""
+    if not isinstance(value, list) or not 1 <= len(value) <= most:
+        raise PlanError(f"{place}: a list of 1 to {most} entries is allowed, not {_shown(value)}")
+    return [(entry, f"{place}[{index}]") for index, entry in enumerate(value)]
+
+
+def _at(place, key):
+    return f"{place}.{key}" if place else str(key)
+
+
+def _shown(value):
+    text = repr(value) if isinstance(value, str) else str(value)
+    return text if len(text) <= 60 else text[:57] + "..."

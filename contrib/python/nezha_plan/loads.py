@@ -1,0 +1,134 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""What one algorithm over some rails asks of a cluster: the chain of its hops, and how long each resource is busy with its bytes."""
+
+import dataclasses
+
+from . import algorithms, spread
+from .algorithms import RING
+
+CPU, LOCAL, UPLINKS = "cpu", "local", "uplinks of "
+
+
+@dataclasses.dataclass(frozen=True)
+class Load:
+    hops: float  # one after the other
+    message: float  # work for a message, of which each hop waits for one
+    waits: float  # latencies of all hops
+    messages: float  # that the busiest rank sends
+    busy: dict  # {resource: seconds} with bytes alone
+    chunks: int  # so many chunks of a block follow each other, so that hops overlap
+    shares: dict  # {rail: part of the bytes}
+    overlap: float  # it takes so many times longer while another part of the vector is under way
+
+
+def crowd(cluster):
+    """Ranks that share one core."""
+    if not cluster.cpu.cores:
+        return 1.0
+    machines = min(cluster.cpu.machines or cluster.nodes, cluster.nodes)
+    return max(1.0, cluster.ranks / (machines * cluster.cpu.cores))
+
+
+def of_algorithm(cluster, algorithm, rails, size, whole):
+    """Of a vector of `whole` bytes the part of `size`; aggregators reduce the rest."""
+    count = algorithms.counts(algorithm, cluster.ranks)
+    hops, sent = algorithms.chain(algorithm, cluster.ranks), size * count.sent
+    carried = spread.over(rails, cluster.devices, sent / count.messages, sent / hops)
+    factors = slowed(carried.rails, size < whole)
+    inside = algorithms.crossing(algorithm, cluster.ranks, cluster.ranks_per_node)
+    chunks = _chunks(algorithm, cluster.ranks, size) if cluster.pipelined else 1
+    more = (algorithms.pieces(algorithm, cluster.ranks) - count.messages) * cluster.cpu.piece * crowd(cluster)
+    return Load(
+        hops=hops, message=message_work(cluster, carried, size < whole),
+        waits=_waits(cluster, carried, algorithm, hops, inside),
+        messages=max(count.messages * chunks, sent / algorithms.LARGEST_CHUNK),
+        busy={**wires(cluster, carried, sent * inside.part, factors), **_uplinks(cluster, carried, algorithm, sent),
+              **work(cluster, carried, whole, sent * inside.part, size * count.folded, factors, more),
+              **_between_ranks(cluster, algorithm, sent * (1 - inside.part), sent)},
+        chunks=chunks, shares=dict(zip([rail.name for rail in carried.rails], carried.shares)), overlap=overlap(carried.rails))
+
+
+def slowed(rails, beside):
+    """How many times as long a byte takes on each. beside: another part of the vector is under way at the same time."""
+    if len(rails) > 1:
+        return [rail.contention * rail.overlap for rail in rails]
+    return [rail.contention if beside else 1.0 for rail in rails]
+
+
+def overlap(rails):
+    """What the rails of one part do to each other they do all the time: slowed() has it."""
+    return rails[0].overlap if len(rails) == 1 else 1.0
+
+
+def message_work(cluster, carried, beside):
+    """Of one message; threads of rails send its frames at the same time."""
+    split = cluster.cpu.split if beside or len(carried.rails) > 1 else 0.0
+    return (carried.frame * (1 if cluster.cpu.rail_threads else carried.frames) + split) * crowd(cluster)
+
+
+def _chunks(algorithm, ranks, size):
+    """Of a ring's block; what the others hand on in a step has arrived whole."""
+    if algorithm != RING:
+        return 1
+    block = max(1, size // ranks)
+    return -(-block // algorithms.chunk(algorithm, block))
+
+
+def _waits(cluster, carried, algorithm, hops, inside):
+    """Latencies one after the other: hops between nodes, hops within, and further switches."""
+    total = inside.hops * carried.latency + (hops - inside.hops) * cluster.local.latency
+    for level in cluster.switch.levels:
+        above = algorithms.crossing(algorithm, cluster.ranks, level.nodes * cluster.ranks_per_node)
+        total += above.hops * 2 * cluster.switch.latency
+    return total
+
+
+def wires(cluster, carried, sent, factors):
+    """Of rails and PCIe devices. sent: bytes that a rank sends to other nodes; factors: of slowed()."""
+    busy = {}
+    for rail, share, factor in zip(carried.rails, carried.shares, factors):
+        mine = cluster.ranks_per_node * sent * share
+        busy[f"rail {rail.name}"] = limited(mine, rail.rate, rail.burst, cluster.rest) * factor
+        if rail.device:
+            device = f"pcie {rail.device}"
+            busy[device] = busy.get(device, 0.0) + mine / cluster.devices[rail.device]
+    return busy
+
+
+def limited(sent, rate, burst, rest):
+    """Of so many bytes in every call. What a burst was, a rest has to fill up again before the next one."""
+    beyond = max(0.0, sent - burst) / rate
+    return max(beyond, sent / rate - rest) if burst and rest else beyond
+
+
+def _uplinks(cluster, carried, algorithm, sent):
+    rate, busy = sum(rail.rate for rail in carried.rails), {}
+    for level in cluster.switch.levels:
+        group = level.nodes * cluster.ranks_per_node
+        leaves = group * sent * algorithms.crossing(algorithm, cluster.ranks, group).part
+        busy[uplinks(level)] = leaves * level.oversubscription / (level.nodes * rate)
+    return busy
+
+
+def uplinks(level):
+    return f"{UPLINKS}{level.nodes} nodes"
+
+
+def work(cluster, carried, whole, sent, folded, factors, more=0.0):
+    """Of a rank's processor: with bytes that it sends to other nodes, with those that it adds, and for `more` seconds."""
+    cpu = cluster.cpu
+    slower = crowd(cluster)
+    if cpu.cache and whole > cpu.cache:
+        slower *= (cpu.cache + (whole - cpu.cache) * cpu.beyond) / whole
+    busy = {CPU: folded * cpu.fold * slower + more}
+    for rail, share, factor in zip(carried.rails, carried.shares, factors):
+        who = f"thread of {rail.name}" if cpu.rail_threads else CPU
+        busy[who] = busy.get(who, 0.0) + sent * share * rail.byte * factor * slower
+    return busy
+
+
+def _between_ranks(cluster, algorithm, sent, all_sent):
+    """Of a rank that sends `sent` bytes to others of its node. All but one of a ring's ranks send all that they send to these."""
+    if cluster.ranks_per_node == 1:
+        return {}
+    return {LOCAL: (all_sent if algorithm == RING else sent) / cluster.local.rate}

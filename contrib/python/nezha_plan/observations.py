@@ -1,0 +1,108 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""What was measured, from the files of nezha rails --json, nezha bench --json, contrib/bench --json, and tables (nezha-table(5))."""
+
+import dataclasses
+import json
+
+from nezha_bench import carried
+from nezha_lab.spec import bits_per_second
+
+from .errors import PlanError
+
+_LEAST_PAYLOAD = 0.8  # of a link's rate
+_NOT_OURS = (carried.INCUMBENT, carried.PARTLY)  # who carried calls of the bench, where that was not Nezha
+
+
+@dataclasses.dataclass(frozen=True)
+class Observation:
+    nodes: int
+    ranks_per_node: int
+    size: int
+    seconds: float
+    algorithm: str = ""  # '': whatever was fastest
+    one_rail: bool = False
+    rates: tuple = ()  # of the rails' links, in bytes per second; (): not known
+
+    def is_of(self, cluster):
+        """Whether its rails may be the described ones, as far as it says."""
+        described = sorted(rail.rate for rail in cluster.trunk)
+        return not self.rates or (len(self.rates) == len(described) and
+                                  all(_LEAST_PAYLOAD * link <= rate <= link for link, rate in zip(sorted(self.rates), described)))
+
+
+def load(path):
+    try:
+        with open(path, encoding="utf-8") as file:
+            return json.load(file)
+    except OSError as error:
+        raise PlanError(f"{path} cannot be read: {error.strerror}") from None
+    except ValueError as error:
+        raise PlanError(f"{path} is no JSON: {error}") from None
+
+
+def read(path):
+    """('rails', the answers by node) or ('times', [Observation...]). PlanError where it is neither."""
+    document = load(path)
+    try:
+        if "nodes" in document:
+            return "rails", document["nodes"]
+        found = list(of_bench(document) if "cases" in document else _of_table(document))
+    except (KeyError, TypeError, AttributeError, ZeroDivisionError):
+        raise PlanError(f"{path} is nothing that nezha rails --json or nezha bench --json has written, nor a table") from None
+    if not found:
+        raise PlanError(f"{path} has no time of a call that Nezha carried")
+    return "times", found
+
+
+def of_bench(document):
+    for case in document["cases"]:
+        summary = case["summary"]
+        subject = summary["subject"]
+        header = case["versions"][subject]
+        ranks, nodes = header["ranks"], header.get("nodes") or summary["case"]["nodes"]
+        for row in summary["sizes"]:
+            cell = row["competitors"][subject]
+            if cell.get("carried_by") not in _NOT_OURS and ranks % nodes == 0 and nodes > 1:
+                yield Observation(nodes, ranks // nodes, row["size"], cell["us"]["median"] / 1e6, rates=_rates(summary["case"]))
+
+
+def _rates(case):
+    """Of a case of contrib/bench; (): the links have no rate, or these are not known."""
+    found = [bits_per_second(text) for text in case["rails"]]
+    return () if None in found else tuple(bits / 8 for bits in found)
+
+
+def _of_table(document):
+    for entry in document["collectives"]["allreduce"]:
+        ranks, nodes = entry.get("comm_size_min", 0), entry.get("comm_nodes_min", 0)
+        if not 1 < nodes <= ranks or ranks % nodes or (ranks, nodes) != (entry["comm_size_max"], entry["comm_nodes_max"]):
+            continue
+        for rule in entry["rules"]:
+            for way in rule.get("measured", ()):
+                rails = way.get("rails", "all")
+                if way["alg"] != "incumbent" and way["time_ns"] > 0 and (rails in ("all", "one") or len(rails) == 1):
+                    yield Observation(nodes, ranks // nodes, rule["msg_size_min"], way["time_ns"] / 1e9, way["alg"], rails != "all")
+
+
+def with_rails(document, answers):
+    """The description, with the rails that every node has in the place of those that it does not name, and as many nodes."""
+    found = dict(document)
+    if "rails" not in found:
+        found["rails"] = [_rail(name, answers) for name in _common(answers)]
+    found.setdefault("nodes", len(answers))
+    return found
+
+
+def _common(answers):
+    by_node = [[rail["name"] for rail in answer["rails"]] for answer in answers.values()]
+    names = [name for name in (by_node or [[]])[0] if all(name in other for other in by_node)]
+    if not names:
+        raise PlanError("the nodes have no rail in common: name rails in the description")
+    return names
+
+
+def _rail(name, answers):
+    speed = min(rail["speed_mbps"] for answer in answers.values() for rail in answer["rails"] if rail["name"] == name)
+    if speed <= 0:
+        raise PlanError(f"the speed of {name} is not known: name rails in the description, with their rates")
+    return {"name": name, "rate": f"{speed}mbit"}

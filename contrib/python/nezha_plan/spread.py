@@ -1,0 +1,45 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""How a sender's bytes are spread over rails: as the trunk does it (components/trunk/earliest_finish.cc), which looks at rates alone."""
+
+import dataclasses
+
+from .algorithms import WHOLE
+
+
+@dataclasses.dataclass(frozen=True)
+class Spread:
+    rails: tuple
+    shares: tuple  # of the bytes, by rail
+    rate: float  # of all together
+    latency: float  # until the last of them begins to arrive
+    frame: float  # work for one
+    frames: int  # of one message: one for each rail that it is worth it for
+
+
+def over(rails, devices, message, size):
+    """Of messages of `message` bytes, `size` in all, that are sent at once from one node over some of its rails."""
+    by_rate = sorted(rails, key=lambda rail: (-rail.rate, rail.latency))
+    used = 1
+    if message > WHOLE:
+        used = max(number for number in range(1, len(rails) + 1) if _in_time(by_rate[:number], size))
+    return _over(by_rate[:used], devices, min(used, max(1, int(message // WHOLE))))
+
+
+def _in_time(rails, size):
+    """Whether the slowest of them is done with the least piece when all would be done with everything."""
+    return len(rails) == 1 or WHOLE / rails[-1].rate <= size / sum(rail.rate for rail in rails)
+
+
+def _over(rails, devices, frames):
+    rates = [_rate(rail, devices, rails) / (rail.contention * rail.overlap if len(rails) > 1 else 1.0) for rail in rails]
+    total = sum(rates)
+    work = sum(rate * rail.message for rail, rate in zip(rails, rates)) / total
+    return Spread(tuple(rails), tuple(rate / total for rate in rates), total, max(rail.latency for rail in rails), work, frames)
+
+
+def _rate(rail, devices, together):
+    """What the rail and its PCIe device let through while these rails are busy: what a device has, its rails share by their rates."""
+    if not rail.device:
+        return rail.rate
+    wanted = sum(other.rate for other in together if other.device == rail.device)
+    return rail.rate * min(1.0, devices[rail.device] / wanted)

@@ -1,0 +1,289 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""nezha plan: descriptions and what is wrong with them, what it prints and writes; needs no lab."""
+
+import builtins
+import io
+import json
+import os
+import re
+import resource
+import tempfile
+import time
+import unittest
+from contextlib import redirect_stderr, redirect_stdout
+from unittest import mock
+
+from bench_case import TOP
+from command_case import CommandCase, plain
+from documents import manual_example, read
+
+from nezha_command import cli
+from nezha_plan import answers, description
+from nezha_plan.errors import PlanError
+
+LEARNED, BENCH = (os.path.join(TOP, "test", "tables", name) for name in ("learned.json", "bench.json"))
+SMALL = {"nodes": 4, "rails": [{"name": "tcp/eth0", "rate": "25gbit"}, {"name": "tcp/eth1", "rate": "25gbit"}], "cpu": {"rail_threads": True}}
+BIG = {"nodes": 16384, "ranks_per_node": 8, "rails": [{"rate": "400gbit"} for _ in range(8)], "aggregators": {"kind": "switch"},
+       "switch": {"kind": "fat_tree", "levels": [{"nodes": 32, "oversubscription": 2}, {"nodes": 1024}]}}
+
+
+def run(*words):
+    """(status, standard output, standard error) of the command in this process."""
+    out, err = io.StringIO(), io.StringIO()
+    with redirect_stdout(out), redirect_stderr(err):
+        try:
+            status = cli.main(["plan", *words])
+        except SystemExit as end:
+            status = end.code
+    return status, out.getvalue(), err.getvalue()
+
+
+class Place(unittest.TestCase):
+    def setUp(self):
+        directory = tempfile.TemporaryDirectory()
+        self.addCleanup(directory.cleanup)
+        self.place = directory.name
+
+    def path(self, name):
+        return os.path.join(self.place, name)
+
+    def file(self, name, content):
+        with open(self.path(name), "w", encoding="utf-8") as file:
+            file.write(content if isinstance(content, str) else json.dumps(content))
+        return self.path(name)
+
+
+class Descriptions(Place):
+    def complaint(self, changed):
+        with self.assertRaises(PlanError) as found:
+            description.cluster({**SMALL, **changed})
+        return str(found.exception)
+
+    def test_what_is_wrong_is_named(self):
+        rail, level = SMALL["rails"][0], {"kind": "fat_tree", "levels": [{"nodes": 8}, {"nodes": 8}]}
+        for changed, said in (
+                ({"node": 4}, "node: there is no such field; nodes, ranks_per_node, rails, "),
+                ({"nodes": 1}, "nodes: 1: a whole number from 2 to 1048576 is allowed"),
+                ({"nodes": "4"}, "nodes: '4': a whole number"),
+                ({"nodes": True}, "nodes: True: a whole number"),
+                ({"rails": []}, "rails: a list of 1 to 16 entries is allowed, not []"),
+                ({"rails": {"rate": "1gbit"}}, "rails: a list of 1 to 16 entries"),
+                ({"rails": ["eth0"]}, "rails[0]: fields with values are allowed, not 'eth0'"),
+                ({"rails": [rail, {}]}, "rails[1].rate is missing"),
+                ({"rails": [{"rate": 25}]}, "rails[0].rate: 25: a rate above 0 and up to 1000TB/s with its unit is allowed, as 25gbit, 200mbit or 3GB/s"),
+                ({"rails": [{"rate": "25 gb"}]}, "rails[0].rate: '25 gb': a rate"),
+                ({"rails": [{"rate": "0gbit"}]}, "rails[0].rate: '0gbit': a rate"),
+                ({"rails": [{"rate": 400 * "9" + "s"}]}, "9...: a rate above 0"),
+                ({"rails": [{**rail, "latency": "2000s"}]}, "rails[0].latency: '2000s': a time of 0s to 1000s"),
+                ({"rails": [{**rail, "latency": "5"}]}, "rails[0].latency: '5': a time of 0s to 1000s with its unit is allowed, as 15us"),
+                ({"rails": [{**rail, "burst": "many"}]}, "rails[0].burst: 'many': a number of bytes is allowed"),
+                ({"rails": [{**rail, "payload": 1.5}]}, "rails[0].payload: 1.5: a number above 0 and up to 1 is allowed"),
+                ({"rails": [{**rail, "contention": 0.5}]}, "rails[0].contention: 0.5: a number from 1 on and up to 100 is allowed"),
+                ({"rails": [rail, rail]}, "rails[1].name: 'tcp/eth0' is there already"),
+                ({"rails": [{**rail, "pcie": "slot"}]}, "rails[0].pcie: 'slot': no device is in pcie"),
+                ({"rails": [{**rail, "trunk": False}]}, "rails: one of them at least has to have trunk: true"),
+                ({"pcie": [{"name": "slot"}]}, "pcie[0]: either generation and lanes are allowed, or rate"),
+                ({"pcie": [{"name": "slot", "generation": 7, "lanes": 16}]}, "pcie[0].generation: 7: 1, 2, 3, 4, 5, 6 are allowed"),
+                ({"pcie": [{"name": "slot", "generation": 3, "lanes": 3}]}, "pcie[0].lanes: 3: 1, 2, 4"),
+                ({"switch": {"kind": "torus"}}, "switch.kind: 'torus': single, fat_tree, dragonfly are allowed"),
+                ({"switch": {"kind": "fat_tree"}}, "switch.levels: a single switch has none"),
+                ({"switch": level}, "switch.levels[1].nodes: 8: more than the 8 of the level before"),
+                ({"cpu": {"rail_threads": 1}}, "cpu.rail_threads: 1: true and false are allowed"),
+                ({"aggregators": {"rails": ["ib0"]}}, "aggregators.rails: 'ib0': tcp/eth0, tcp/eth1 are in rails")):
+            with self.subTest(changed=changed):
+                self.assertIn(said, self.complaint(changed))
+
+    def test_files_that_are_none(self):
+        for name, content, said in (("a.json", "{", "a.json is no JSON: "), ("a.yaml", "nodes: [", "a.yaml is no YAML: "),
+                                    ("b.yaml", "4", "b.yaml: the description: fields with values are allowed, not 4"),
+                                    ("c.json", {"nodes": 4}, "c.json: rails is missing")):
+            status, out, err = run(self.file(name, content))
+            self.assertEqual((status, out), (3, ""))
+            self.assertIn(said, err)
+            self.assertTrue(err.startswith("nezha plan: "))
+        self.assertIn("none.yaml cannot be read: No such file", run(self.path("none.yaml"))[2])
+
+    def test_yaml_without_its_module(self):
+        real = builtins.__import__
+
+        def lacking(name, *rest):
+            if name == "yaml":
+                raise ModuleNotFoundError(name=name)
+            return real(name, *rest)
+
+        yaml, lines = self.file("c.yaml", "nodes: 4\n"), self.file("c.json", SMALL)
+        with mock.patch("builtins.__import__", lacking):
+            self.assertIn("c.yaml is YAML, for which Python's module yaml is missing: install python3-yaml, or write it as JSON", run(yaml)[2])
+            self.assertEqual(run(lines)[0], 0)
+
+    def test_yaml_and_json_are_alike(self):
+        try:
+            import yaml
+        except ModuleNotFoundError:
+            self.skipTest("there is no python3-yaml here")
+        text = manual_example("nezha-cluster.5")
+        self.assertEqual(description.cluster(description.load(self.file("c.yaml", text))), description.cluster(yaml.safe_load(text)))
+
+    def test_the_manual_has_every_field(self):
+        text = read(TOP, "contrib", "man", "nezha-cluster.5").replace("\\-", "-")
+        for table in (description._TOP, description._RAIL, description._DEVICE, description._SWITCH, description._LEVEL, description._CPU,
+                      description._LOCAL, description._AGGREGATORS):
+            for name in table:
+                self.assertRegex(text, rf"\.BR? (?:\w+ \", \" )*{name}\b", name)
+
+
+class Answers(Place):
+    def plan(self, *words, document=None):
+        status, out, err = run(self.file("cluster.json", document or SMALL), *words)
+        self.assertEqual((status, err), (0, ""))
+        return out
+
+    def json(self, *words, **more):
+        return json.loads(self.plan("--json", *words, **more))["plans"]
+
+    def test_tables(self):
+        text = plain(self.plan("--sizes", "4K,64K,16M"))
+        self.assertIn("4 nodes, 23.5 Gbit/s + 23.5 Gbit/s", text)
+        self.assertIn("size single_step doubling mesh halving ring fastest margin", text)
+        self.assertIn("size fastest takes of limit latency rails cpu threads is limited by", text)
+        self.assertRegex(text, r"16M (?:\S+ )+rail tcp/eth0$")
+        self.assertRegex(text, "64K - - ")
+
+    def test_nodes_and_changes(self):
+        plans = self.json("--nodes", "4,64", "--sizes", "64K:64M", "--what-if", "rail+1", "--what-if", "rate*2,nodes*2")
+        self.assertEqual([plan["nodes"] for plan in plans], [4, 64])
+        now, then = plans[1]["sizes"][-1], plans[1]["what_if"]["rail+1"][-1]
+        self.assertAlmostEqual(now["ways"][0]["us"] / then["ways"][0]["us"], 1.5, 1)
+        self.assertEqual(now["ways"][0]["way"], now["fastest"])
+        self.assertAlmostEqual(sum(now["ways"][0]["shares"].values()), 1)
+        times = [way["us"] for way in now["ways"]]
+        self.assertEqual(times, sorted(times))
+        self.assertAlmostEqual(now["margin"], times[1] / times[0])
+        text = plain(self.plan("--sizes", "64M", "--what-if", "rail+1"))
+        self.assertRegex(text, r"size now rail\+1 x 64M \S+ ms \S+ ms 1\.50$")
+
+    def test_wrong_arguments(self):
+        path = self.file("cluster.json", SMALL)
+        for words, said in ((["--sizes", "4,x"], "size 'x'"), (["--nodes", "0"], "1 or more is allowed"), (["--nodes", "1"], "'nodes 1': 2 to 1048576"),
+                            (["--what-if", "rails+1"], "what-if 'rails+1': rail+N, "), (["--page", "/nonexistent/p"], "cannot be written")):
+            with self.subTest(words=words):
+                status, out, err = run(path, *words)
+                self.assertEqual((status, out), (2, ""))
+                self.assertIn(said, err)
+
+    def test_16384_nodes(self):
+        """Under 10 s and 1 GiB, of which little is used."""
+        started = time.process_time()
+        plan, = self.json("--sizes", "4:1G", "--what-if", "rail-rail0", "--what-if", "aggregator+1", document=BIG)
+        self.assertLess(time.process_time() - started, 10)
+        self.assertLess(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss, 1 << 20)
+        self.assertEqual(plan["nodes"] * plan["ranks_per_node"], 131072)
+
+    def test_a_page(self):
+        try:
+            import matplotlib  # noqa: F401
+        except ModuleNotFoundError:
+            self.skipTest("there is no python3-matplotlib here")
+        self.plan("--nodes", "4,16", "--what-if", "rail+1", "--page", self.path("p.html"))
+        page = read(self.path("p.html"))
+        self.assertEqual(page.count("<svg"), 7)
+        self.assertEqual(re.findall(r'(?:src|href)="(?!#)[^"]*"|@import|<script|<link', page), [])
+        identifiers = re.findall(r'\bid="([^"]+)"', page)
+        self.assertEqual(len(identifiers), len(set(identifiers)))
+        self.assertIn("Computed from a description and not measured", page)
+        self.assertIn("as fast with rail+1 at 64M", page)
+
+
+class Measured(Place):
+    def table(self, factor):
+        """Times of the model, `factor` times as long, as nezha tune would have put them into a table."""
+        cluster = description.cluster(SMALL)
+        rules = []
+        for size in (1 << power for power in range(2, 26, 3)):
+            ways = [{"alg": one.way.algorithm, **({"rails": "one"} if one.way.rails else {}), "time_ns": round(factor * 1e9 * one.seconds)}
+                    for one in answers.answer(cluster, size).estimates]
+            rules.append({"msg_size_min": size, "msg_size_max": 2 * size - 1, "alg": ways[0]["alg"], "measured": ways})
+        shape = {f"comm_{what}_{end}": 4 for what in ("size", "nodes") for end in ("min", "max")}
+        return self.file("measured.json", {"rule_file_version": 1, "module": "nezha", "collectives": {"allreduce": [{**shape, "rules": rules}]}})
+
+    def fit(self, *paths, document=None):
+        words = [word for path in paths for word in ("--from", path)]
+        status, out, err = run(self.file("cluster.json", document or SMALL), "--json", *words)
+        self.assertEqual((status, err), (0, ""))
+        return json.loads(out)["fit"]
+
+    def test_what_the_model_gives_needs_no_factors(self):
+        found = self.fit(self.table(1))
+        self.assertLess(found["typical_error"], 0.01)
+        for name, factor in found["factors"].items():
+            self.assertAlmostEqual(factor, 1, 1, name)
+
+    def test_everything_slower(self):
+        found = self.fit(self.table(1.5))
+        self.assertLess(found["typical_error"], 0.03)
+        self.assertTrue(1.2 < found["factors"]["byte"] < 1.9, found)  # of which little depends here
+        self.assertAlmostEqual(found["factors"]["message"], 1.5, 1)
+
+    def test_it_is_told(self):
+        status, out, _ = run(self.file("cluster.json", SMALL), "--from", self.table(1))
+        self.assertEqual(status, 0)
+        self.assertRegex(out, r"^Fitted to \d+ measured times: latency x \d.*\. Typical difference \S+ %, largest \S+ %\.\n")
+
+    def test_rails_that_nodes_have(self):
+        rails = [{"name": "tcp/eth0", "speed_mbps": 10000}, {"name": "tcp/eth1", "speed_mbps": 25000}]
+        answered = {"nodes": {"n0": {"rails": rails}, "n1": {"rails": [*rails[1:], {"name": "tcp/ib0", "speed_mbps": 1}]}}, "complaint": ""}
+        status, out, _ = run(self.file("cluster.json", {}), "--json", "--from", self.file("rails.json", answered))
+        plan, = json.loads(out)["plans"]
+        self.assertEqual((status, plan["nodes"], [rail["name"] for rail in plan["rails"]]), (0, 2, ["tcp/eth1"]))
+        self.assertAlmostEqual(plan["rails"][0]["bytes_per_s"], 25e9 / 8 * 0.94)
+        rails[1]["speed_mbps"] = 0
+        self.assertIn("the speed of tcp/eth1 is not known", run(self.file("cluster.json", {}), "--from", self.file("rails.json", answered))[2])
+
+    def test_what_is_no_measurement(self):
+        path = self.file("cluster.json", SMALL)
+        for name, content, said in (("x", "x", "x is no JSON"), ("list", [1], "nothing that nezha rails --json or nezha bench --json has written"),
+                                    ("cases", {"cases": [{}]}, "nothing that"), ("empty", {"cases": []}, "no time of a call that Nezha carried")):
+            with self.subTest(name=name):
+                self.assertIn(said, run(path, "--from", self.file(name, content))[2])
+        self.assertIn("3 measured times of rails like the described ones are needed at least, not 1", run(path, "--from", LEARNED)[2])
+
+    def test_rails_that_were_measured_have_to_be_the_described_ones(self):
+        self.assertIn("3 measured times of rails like the described ones are needed at least, not 0",
+                      run(self.file("cluster.json", SMALL), "--from", BENCH)[2])
+        lab = {"nodes": 4, "rest": "200us", "rails": [{"rate": "1gbit", "payload": 0.957, "burst": "128K", "byte": "1ns"} for _ in range(2)],
+               "cpu": {"cores": 2, "machines": 1}}
+        self.assertLess(self.fit(BENCH, document=lab)["typical_error"], 0.05)
+
+
+class Tables(Place, CommandCase):
+    """What the component itself says of a plan's table; needs the installed command."""
+
+    def test_it_is_sound(self):
+        cluster, table = self.file("cluster.json", SMALL), self.path("plan.table")
+        self.nezha("plan", cluster, "--nodes", "4,1024", "--table", table)
+        self.assertEqual(self.nezha("table", "check", table), f"{table} is sound\n")
+        text = plain(self.nezha("table", "show", table))
+        self.assertIn("4 ranks on 4 nodes", text)
+        self.assertRegex(text, r"1024 ranks on 1024 nodes size way .* [0-9A-Z]+ and more ring")
+        first = read(table)
+        self.nezha("plan", cluster, "--nodes", "4,1024", "--table", table)  # once more
+        self.assertEqual(read(table), first)
+
+    def test_what_was_measured_stays(self):
+        table = self.file("learned.json", read(LEARNED))
+        cluster = self.file("cluster.json", SMALL)
+        for path in table, self.file("other", "mine"):
+            before = read(path)
+            self.nezha("plan", cluster, "--table", path, status=3)
+            self.assertEqual(read(path), before)
+
+    def test_the_manuals_example(self):
+        try:
+            import yaml  # noqa: F401
+        except ModuleNotFoundError:
+            self.skipTest("there is no python3-yaml here")
+        self.assertIn("16 nodes, 2 ranks each", self.nezha("plan", self.file("c.yaml", manual_example("nezha-cluster.5"))))
+
+
+if __name__ == "__main__":
+    unittest.main()
