@@ -8,7 +8,7 @@
 namespace nezha_simulate {
 
 Cluster::Cluster(const Setting& setting)
-    : Fabric(setting.arbiter),
+    : Fabric(setting.arbiter, setting.matched),
       setting_(setting),
       devices_of_node_(setting.accelerators + 3),
       outwards_(setting.accelerators + 1),

@@ -28,6 +28,7 @@ std::int32_t Fabric::add_device(DeviceKind kind, int ports, int number, int brea
   const auto count = static_cast<std::size_t>(ports);
   links_.resize(links_.size() + count);
   feeding_.resize(feeding_.size() + count, kNone);
+  input_free_at_.resize(feeding_.size());
   queues_.resize(queues_.size() + count * count);
   return static_cast<std::int32_t>(devices_.size()) - 1;
 }
@@ -123,17 +124,34 @@ void Fabric::look_at(std::int32_t number) {
   send_from(number);
 }
 
-int Fabric::chosen_input(const Link& link) {
-  if (arbiter_ == Arbiter::age && !std::has_single_bit(link.waiting)) return oldest_input(link);
-  const std::uint64_t behind = link.waiting & ~((std::uint64_t{2} << link.last_input) - 1);
-  return std::countr_zero(behind != 0 ? behind : link.waiting);
+/// Of the inputs that have packets for a link. Where there is none it is looked at again when the first of them is
+/// idle.
+std::uint64_t Fabric::idle_inputs(std::int32_t number) {
+  const Link& link = this->link(number);
+  if (!matched_) return link.waiting;
+  const Device& device = devices_[static_cast<std::size_t>(link.from)];
+  std::uint64_t idle = 0;
+  Time first = std::numeric_limits<Time>::max();
+  for (std::uint64_t left = link.waiting; left != 0; left &= left - 1) {
+    const Time free_at = input_free_at_[static_cast<std::size_t>(device.inputs + std::countr_zero(left))];
+    if (free_at <= now_) idle |= left & (~left + 1);
+    first = std::min(first, free_at);
+  }
+  if (idle == 0) arm(number, first);
+  return idle;
 }
 
-int Fabric::oldest_input(const Link& link) {
+int Fabric::chosen_input(const Link& link, std::uint64_t asking) {
+  if (arbiter_ == Arbiter::age && !std::has_single_bit(asking)) return oldest_input(link, asking);
+  const std::uint64_t behind = asking & ~((std::uint64_t{2} << link.last_input) - 1);
+  return std::countr_zero(behind != 0 ? behind : asking);
+}
+
+int Fabric::oldest_input(const Link& link, std::uint64_t asking) {
   const Device& device = devices_[static_cast<std::size_t>(link.from)];
   int oldest = 0;
   Time asked = std::numeric_limits<Time>::max();
-  for (std::uint64_t left = link.waiting; left != 0; left &= left - 1) {
+  for (std::uint64_t left = asking; left != 0; left &= left - 1) {
     const int input = std::countr_zero(left);
     const Time own = packet(queue(device, input, link.output).head).asked;
     if (own >= asked) continue;
@@ -146,7 +164,9 @@ int Fabric::oldest_input(const Link& link) {
 void Fabric::send_from(std::int32_t number) {
   Link& link = this->link(number);
   if (link.waiting == 0) return;
-  const int input = chosen_input(link);
+  const std::uint64_t asking = idle_inputs(number);
+  if (asking == 0) return;
+  const int input = chosen_input(link, asking);
   const Device& device = devices_[static_cast<std::size_t>(link.from)];
   Queue& queue = this->queue(device, input, link.output);
   const std::int32_t sent = queue.head;
@@ -157,6 +177,7 @@ void Fabric::send_from(std::int32_t number) {
   link.last_input = static_cast<std::uint8_t>(input);
   link.credits -= packet.bytes;
   link.free_at = now_ + duration(packet.bytes, link.per_byte);
+  input_free_at_[static_cast<std::size_t>(device.inputs + input)] = link.free_at;
   const std::int32_t source = feeding_[static_cast<std::size_t>(device.inputs + input)];
   if (source != kNone && packet.held > 0) give_back(source, packet.held, link.free_at + this->link(source).flight);
   goes(number, sent);

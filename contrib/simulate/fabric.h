@@ -42,7 +42,8 @@ struct LinkMake {
 
 class Fabric {
  public:
-  explicit Fabric(Arbiter arbiter) : arbiter_(arbiter) {}
+  /// `matched`: an input feeds one output at a time.
+  Fabric(Arbiter arbiter, bool matched) : arbiter_(arbiter), matched_(matched) {}
   virtual ~Fabric() = default;
   Fabric(const Fabric&) = delete;
   Fabric& operator=(const Fabric&) = delete;
@@ -115,13 +116,15 @@ class Fabric {
   void look_at(std::int32_t number);
   void send_from(std::int32_t number);
   void goes(std::int32_t number, std::int32_t packet);
-  int chosen_input(const Link& link);
-  int oldest_input(const Link& link);
+  std::uint64_t idle_inputs(std::int32_t number);
+  int chosen_input(const Link& link, std::uint64_t asking);
+  int oldest_input(const Link& link, std::uint64_t asking);
   void arm(std::int32_t number, Time when);
   bool has_credits(std::int32_t number, std::int32_t bytes);
   void give_back(std::int32_t number, std::int32_t bytes, Time when);
 
   Arbiter arbiter_;
+  bool matched_;
   Time now_ = 0;
   std::uint64_t events_ = 0;
   EventQueue queue_;
@@ -130,6 +133,7 @@ class Fabric {
   std::vector<Device> devices_;
   std::vector<Link> links_;
   std::vector<std::int32_t> feeding_;  ///< by Device::inputs: the link that ends in an input with a buffer
+  std::vector<Time> input_free_at_;    ///< likewise
   std::vector<Queue> queues_;
 };
 

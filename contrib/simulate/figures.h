@@ -11,7 +11,7 @@ namespace nezha_simulate {
 struct Figure {
   std::string what;
   double paper, ours;
-  std::string allowed;  ///< in words; empty: the figure is shown only
+  std::string allowed;  ///< in words; empty: the figure is shown only; given: it is what a model is made from
   double least, most;   ///< the bounds in which ours is allowed to be
   std::string outside;  ///< why it is known to be outside of them
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// The simulator behind `nezha simulate`.
 ///
-///   nezha_simulate run [jobs=N] [loads=PERCENT,...] [NAME=VALUE...]   one simulation for each load; names: setting.h
-///   nezha_simulate papers [jobs=N] [long]                             SAURON's published figures beside ours
+///   nezha_simulate run [jobs=N] [inter=PERCENT,...] [loads=PERCENT,...] [NAME=VALUE...]   for each of both; names:
+///   setting.h nezha_simulate papers [jobs=N] [long]                             SAURON's published figures beside ours
 ///
 /// An answer is a line per fact, its fields between tabs, the kind of fact first: progress, result, figure or remark.
 /// Exit status 2: wrong arguments, and why on standard error.
@@ -41,6 +41,7 @@ void tell(double part) {
 /// What a command line asks for beside the setting's own fields.
 struct Wanted {
   Setting setting;
+  std::vector<std::string> inter = {"20"};
   std::vector<std::string> loads = {"10", "20", "30", "40", "50", "60", "70", "80", "90", "100"};
   int jobs = 1;
 };
@@ -57,9 +58,10 @@ std::string take(Wanted& wanted, const std::string& argument) {
   const std::size_t equals = argument.find('=');
   if (equals == std::string::npos) return "'" + argument + "': NAME=VALUE is allowed";
   const std::string name = argument.substr(0, equals), value = argument.substr(equals + 1);
-  if (name == "loads") {
-    wanted.loads = words_of(value);
-    return wanted.loads.empty() ? "loads '': percentages between commas are allowed" : "";
+  if (name == "loads" || name == "inter") {
+    std::vector<std::string>& list = name == "loads" ? wanted.loads : wanted.inter;
+    list = words_of(value);
+    return list.empty() ? name + " '': percentages between commas are allowed" : "";
   }
   if (name != "jobs") return set(wanted.setting, name, value);
   wanted.jobs = std::atoi(value.c_str());
@@ -67,8 +69,8 @@ std::string take(Wanted& wanted, const std::string& argument) {
 }
 
 void print(const Setting& setting, const Measured& found) {
-  std::printf("result\t%g\t%.6g\t%.6g\t%.6g\t%lld\t%lld\t%.6g\t%.6g", setting.load_percent, found.gbps(),
-              found.intra_gbps(), found.inter_gbps(), static_cast<long long>(found.intra_messages),
+  std::printf("result\t%g\t%g\t%.6g\t%.6g\t%.6g\t%lld\t%lld\t%.6g\t%.6g", setting.inter_percent, setting.load_percent,
+              found.gbps(), found.intra_gbps(), found.inter_gbps(), static_cast<long long>(found.intra_messages),
               static_cast<long long>(found.inter_messages), found.intra_latency_us, found.longest_us);
   for (const double part : found.inter_parts_us) std::printf("\t%.6g", part);
   std::printf("\n");
@@ -80,9 +82,12 @@ int run(std::span<char*> arguments) {
     if (const std::string why = take(wanted, argument); !why.empty()) return wrong(why);
   if (const std::string why = complaint(wanted.setting); !why.empty()) return wrong(why);
   std::vector<Setting> settings;
-  for (const std::string& load : wanted.loads) {
-    settings.push_back(wanted.setting);
-    if (const std::string why = set(settings.back(), "load_percent", load); !why.empty()) return wrong(why);
+  for (const std::string& inter : wanted.inter) {
+    if (const std::string why = set(wanted.setting, "inter_percent", inter); !why.empty()) return wrong(why);
+    for (const std::string& load : wanted.loads) {
+      if (const std::string why = set(wanted.setting, "load_percent", load); !why.empty()) return wrong(why);
+      settings.push_back(wanted.setting);
+    }
   }
   const std::vector<Measured> found = nezha_simulate::sweep(settings, wanted.jobs, tell);
   for (std::size_t number = 0; number < settings.size(); ++number) print(settings[number], found[number]);

@@ -68,6 +68,11 @@ std::string set(Setting& setting, std::string_view name, const std::string& valu
     setting.arbiter = value == "age" ? Arbiter::age : Arbiter::round_robin;
     return {};
   }
+  if (name == "outputs") {
+    if (value != "independent" && value != "matched") return allowed("outputs", value, "independent or matched");
+    setting.matched = value == "matched";
+    return {};
+  }
   const Row* row =
       std::find_if(std::begin(kRows), std::end(kRows), [name](const Row& one) { return name == one.name; });
   if (row == std::end(kRows)) return "there is no setting '" + std::string(name) + "'";

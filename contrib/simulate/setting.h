@@ -27,6 +27,9 @@ struct Setting {
   double meters = 1;  ///< of a cable between nodes; the paper gives the time of a meter alone
   double ns_per_meter = 25;
   Arbiter arbiter = Arbiter::round_robin;
+  /// An input of a switch feeds one output at a time, as iSlip matches them. The paper names iSlip, and has outputs
+  /// choose independently.
+  bool matched = false;
 
   double inter_percent = 20;  ///< of messages that go to other nodes: 20, 15, 10, 5, 0 are C1 to C5
   double load_percent = 100;  ///< what an accelerator generates, of its link's rate

@@ -83,6 +83,7 @@ TEST(SimulateCluster, LosesNothing) {
         setting.nodes = nodes;
         setting.inter_percent = inter;
         setting.arbiter = arbiter;
+        setting.matched = arbiter == Arbiter::age;
         setting.buffer = 4 * setting.wire_bytes();  // the least that is allowed
         Cluster cluster(setting);
         const Measured found = cluster.run();
@@ -91,6 +92,25 @@ TEST(SimulateCluster, LosesNothing) {
       }
     }
   }
+}
+
+/// An input that feeds one output at a time carries less, and no less than two thirds.
+TEST(SimulateCluster, MatchedOutputsCarryLess) {
+  Setting setting = busy();
+  setting.inter_percent = 0;
+  const double independent = run(setting).gbps();
+  setting.matched = true;
+  EXPECT_LT(run(setting).gbps(), 0.99 * independent);
+  EXPECT_GT(run(setting).gbps(), 0.67 * independent);
+}
+
+/// Of equal demands round robin serves the inputs in turn, and age those that have asked for longest: both serve all
+/// alike.
+TEST(SimulateCluster, ArbitersCarryTheSame) {
+  Setting setting = busy();
+  const double in_turn = run(setting).gbps();
+  setting.arbiter = Arbiter::age;
+  EXPECT_NEAR(run(setting).gbps() / in_turn, 1, 0.02);
 }
 
 TEST(SimulateCluster, PartsOfALatencyAreAllOfIt) {

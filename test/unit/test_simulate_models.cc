@@ -108,10 +108,12 @@ TEST(SimulateSetting, IsSetByNames) {
   EXPECT_EQ(set(setting, "accelerator_gbps", "62.5"), "");
   EXPECT_EQ(set(setting, "warm_up_us", "2.5"), "");
   EXPECT_EQ(set(setting, "arbiter", "age"), "");
+  EXPECT_EQ(set(setting, "outputs", "matched"), "");
   EXPECT_EQ(setting.nodes, 512);
   EXPECT_EQ(setting.accelerator_gbps, 62.5);
   EXPECT_EQ(setting.warm_up, 2500 * kNanosecond);
   EXPECT_EQ(setting.arbiter, Arbiter::age);
+  EXPECT_TRUE(setting.matched);
   EXPECT_EQ(complaint(setting), "");
 }
 
@@ -122,6 +124,7 @@ TEST(SimulateSetting, SaysWhatIsAllowed) {
   EXPECT_EQ(set(setting, "load_percent", "nan"), "load_percent 'nan': a number from 0.01 to 100 is allowed");
   EXPECT_EQ(set(setting, "seed", "x"), "seed 'x': a whole number from 0 to 9000000000000000 is allowed");
   EXPECT_EQ(set(setting, "arbiter", "fair"), "arbiter 'fair': round-robin or age is allowed");
+  EXPECT_EQ(set(setting, "outputs", "any"), "outputs 'any': independent or matched is allowed");
   EXPECT_EQ(set(setting, "node", "1"), "there is no setting 'node'");
   EXPECT_EQ(setting.nodes, 32);
   setting.buffer = 4096;
