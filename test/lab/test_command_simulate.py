@@ -8,6 +8,7 @@ import tempfile
 import unittest
 
 from command_case import COMMAND, CommandCase, plain
+from documents import BLOCK, GUIDES, read
 
 SMALL = ("--nodes", "8", "--accelerators", "4", "--train", "32", "--warm-up-us", "10", "--measured-us", "30")
 
@@ -26,6 +27,12 @@ class Papers(CommandCase):
 
 
 class Clusters(CommandCase):
+    def test_the_guides_example(self):
+        """Its table is what the command above it prints."""
+        found = BLOCK.findall(read(GUIDES, "users-guide.md"))
+        (number,) = [number for number, (_, text) in enumerate(found) if text.startswith("nezha simulate ")]
+        self.assertEqual(self.nezha(*found[number][1].split()[1:]), found[number + 1][1])
+
     def test_table(self):
         text = plain(self.nezha("simulate", *SMALL, "--patterns", "C1,7.5", "--loads", "5,100"))
         self.assertIn("pattern load % Gbit/s in nodes between us in nodes us between most of it C1 5 ", text)
