@@ -7,18 +7,17 @@
 
 namespace nezha_simulate {
 
-Cluster::Cluster(const Setting& setting)
+Cluster::Cluster(const Setting& setting, const Traffic* traffic)
     : Fabric(setting.arbiter, setting.matched),
       setting_(setting),
       devices_of_node_(setting.accelerators + 3),
       outwards_(setting.accelerators + 1),
       inwards_(setting.accelerators + 2),
-      packets_of_message_((setting.packets_of_message() + setting.train - 1) / setting.train),
-      wire_bytes_(setting.wire_bytes()),
-      most_waiting_(static_cast<std::int32_t>(std::max<std::int64_t>(1, setting.source_queue / wire_bytes_))) {
+      traffic_(traffic),
+      most_waiting_(static_cast<std::int32_t>(std::max<std::int64_t>(1, setting.source_queue / setting.wire_bytes()))) {
   for (int node = 0; node < setting_.nodes; ++node) build_node(node);
   build_tree();
-  start_sources();
+  sources_.resize(static_cast<std::size_t>(setting_.nodes) * static_cast<std::size_t>(setting_.accelerators));
 }
 
 void Cluster::build_node(int node) {
@@ -62,8 +61,7 @@ void Cluster::build_tree() {
 
 /// Accelerators generate at regular intervals, each from a moment of its own on.
 void Cluster::start_sources() {
-  sources_.resize(static_cast<std::size_t>(setting_.nodes) * static_cast<std::size_t>(setting_.accelerators));
-  interval_ = std::llround(wire_bytes_ * 8000 / setting_.accelerator_gbps * 100 / setting_.load_percent);
+  interval_ = std::llround(setting_.wire_bytes() * 8000 / setting_.accelerator_gbps * 100 / setting_.load_percent);
   Random seeds(setting_.seed);
   for (std::size_t number = 0; number < sources_.size(); ++number) {
     Source& source = sources_[number];

@@ -32,15 +32,9 @@ void Cluster::generate(std::int32_t number) {
   const bool elsewhere = setting_.nodes > 1 && source.random.in_percent(setting_.inter_percent);
   if (!elsewhere && setting_.accelerators == 1) return;  // the node has no other accelerator
   const std::int32_t made = new_message();
+  message(made).payload = setting_.inter_payload;
   address(message(made), source.random, number, elsewhere);
-  if (source.head == kNone) {
-    source.head = made;
-  } else {
-    message(source.tail).next = made;
-  }
-  source.tail = made;
-  ++source.waiting;
-  if (!source.sending) begin_next(number);
+  queue(number, made);
 }
 
 void Cluster::address(Message& message, Random& random, std::int32_t source, bool elsewhere) const {
@@ -52,6 +46,41 @@ void Cluster::address(Message& message, Random& random, std::int32_t source, boo
   message.from = static_cast<std::int16_t>(node);
   message.node = static_cast<std::int16_t>(elsewhere ? other + (other >= node) : node);
   message.accelerator = static_cast<std::int16_t>(elsewhere ? any : other + (other >= accelerator));
+}
+
+void Cluster::queue(std::int32_t number, std::int32_t made) {
+  Source& source = sources_[static_cast<std::size_t>(number)];
+  if (source.head == kNone) {
+    source.head = made;
+  } else {
+    message(source.tail).next = made;
+  }
+  source.tail = made;
+  ++source.waiting;
+  if (!source.sending) begin_next(number);
+}
+
+/// A message of the traffic.
+void Cluster::send(std::int32_t number) {
+  const Traffic::Message& sent = traffic_->messages[static_cast<std::size_t>(number)];
+  for (std::int64_t left = sent.bytes; left > 0; left -= setting_.inter_payload) {
+    const std::int32_t made = new_message();
+    Message& message = this->message(made);
+    message.payload = static_cast<std::int32_t>(std::min<std::int64_t>(left, setting_.inter_payload));
+    message.of = number;
+    message.created = now();
+    message.from = static_cast<std::int16_t>(sent.from / setting_.accelerators);
+    message.node = static_cast<std::int16_t>(sent.to / setting_.accelerators);
+    message.accelerator = static_cast<std::int16_t>(sent.to % setting_.accelerators);
+    queue(sent.from, made);
+  }
+}
+
+Time Cluster::replay() {
+  replay_.emplace(*traffic_);
+  for (const std::int32_t message : replay_->first()) send(message);
+  run_out();
+  return last_arrival_;
 }
 
 void Cluster::begin_next(std::int32_t number) {
@@ -70,10 +99,11 @@ void Cluster::begin_next(std::int32_t number) {
 /// `held`: bytes of the endpoint's buffer that are free once the last packet has left.
 void Cluster::queue_packets(std::int32_t endpoint, std::int32_t number, std::int32_t held) {
   Message& message = this->message(number);
-  message.awaited = packets_of_message_;
-  std::int32_t left = setting_.inter_payload;
+  const std::int32_t most = setting_.train * setting_.intra_payload;
+  message.awaited = (message.payload + most - 1) / most;
+  std::int32_t left = message.payload;
   while (left > 0) {
-    const std::int32_t payload = std::min(left, setting_.train * setting_.intra_payload);
+    const std::int32_t payload = std::min(left, most);
     left -= payload;
     const std::int32_t made = new_packet();
     Packet& packet = this->packet(made);
@@ -110,7 +140,7 @@ void Cluster::gather(std::int32_t endpoint, std::int32_t number) {
   stamp(message, source_network);
   message.held += packet.held;
   if (--message.awaited > 0) return free_packet(number);
-  packet.bytes = setting_.inter_payload + setting_.inter_header;
+  packet.bytes = message.payload + setting_.inter_header;
   packet.held = message.held;
   queue_at(endpoint, number);
 }
@@ -132,9 +162,13 @@ void Cluster::take(std::int32_t number) {
   stamp(message, far_network);
   if (--message.awaited > 0) return;
   if (counting_) count(message);
+  const std::int32_t of = message.of, payload = message.payload;
   message.next = unused_;
   unused_ = packet.message;
   --under_way_;
+  if (of == kNone || !replay_->arrived(of, payload)) return;
+  last_arrival_ = now();
+  replay_->release(of, [this](std::int32_t other) { send(other); });
 }
 
 void Cluster::count(const Message& message) {

@@ -14,8 +14,10 @@ libnezha_simulate_la_SOURCES = \
 	%D%/pcie.h \
 	%D%/perftest.cc %D%/perftest.h \
 	%D%/random.h \
+	%D%/replay.cc %D%/replay.h \
 	%D%/setting.cc %D%/setting.h \
-	%D%/sweep.cc %D%/sweep.h
+	%D%/sweep.cc %D%/sweep.h \
+	%D%/traffic.cc %D%/traffic.h
 
 pkglibexec_PROGRAMS += %D%/nezha_simulate
 contrib_simulate_nezha_simulate_SOURCES = %D%/main.cc

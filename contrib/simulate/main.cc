@@ -4,21 +4,25 @@
 ///   nezha_simulate run [jobs=N] [inter=PERCENT,...] [loads=PERCENT,...] [NAME=VALUE...]   for each of both; names:
 ///   setting.h nezha_simulate papers [jobs=N] [long]                             SAURON's published figures beside ours
 ///
-/// An answer is a line per fact, its fields between tabs, the kind of fact first: progress, result, figure or remark.
-/// Exit status 2: wrong arguments, and why on standard error.
+/// An answer is a line per fact, its fields between tabs, the kind of fact first: progress, result, took, figure or
+/// remark. Exit status 2: wrong arguments, and why on standard error.
+#include <cerrno>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
 #include <exception>
+#include <fstream>
 #include <span>
 #include <sstream>
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include "cluster.h"
 #include "figures.h"
 #include "setting.h"
 #include "sweep.h"
+#include "traffic.h"
 
 namespace {
 
@@ -94,6 +98,30 @@ int run(std::span<char*> arguments) {
   return EXIT_SUCCESS;
 }
 
+int traffic(std::span<char*> arguments) {
+  Wanted wanted;
+  if (arguments.empty()) return wrong("traffic: a file is needed");
+  for (const char* argument : arguments.subspan(1))
+    if (const std::string why = take(wanted, argument); !why.empty()) return wrong(why);
+  const std::string name = arguments[0];
+  std::ifstream file(name);
+  if (!file) return wrong(name + " cannot be read: " + std::strerror(errno));
+  nezha_simulate::Traffic traffic;
+  if (const std::string why = traffic.read(file); !why.empty()) return wrong(name + ": " + why);
+  const Setting& setting = wanted.setting;
+  if (const std::string why = complaint(setting); !why.empty()) return wrong(why);
+  if (traffic.ranks > setting.nodes * setting.accelerators)
+    return wrong(name + " has " + std::to_string(traffic.ranks) + " ranks: nodes x accelerators are " +
+                 std::to_string(setting.nodes * setting.accelerators));
+  nezha_simulate::Cluster cluster(setting, traffic);
+  const nezha_simulate::Time time = cluster.replay();
+  long long bytes = 0;
+  for (const auto& message : traffic.messages) bytes += message.bytes;
+  std::printf("took\t%d\t%zu\t%lld\t%.6g\n", traffic.ranks, traffic.messages.size(), bytes,
+              static_cast<double>(time) / nezha_simulate::kMicrosecond);
+  return EXIT_SUCCESS;
+}
+
 void print(const std::vector<Figure>& figures) {
   for (const Figure& figure : figures)
     std::printf("figure\t%s\t%.6g\t%.6g\t%s\t%d\t%s\n", figure.what.c_str(), figure.paper, figure.ours,
@@ -125,8 +153,9 @@ int main(int count, char** words) try {
   const std::span arguments(words + 1, static_cast<std::size_t>(count > 0 ? count - 1 : 0));
   const std::string_view verb = arguments.empty() ? "" : arguments[0];
   if (verb == "run") return run(arguments.subspan(1));
+  if (verb == "traffic") return traffic(arguments.subspan(1));
   if (verb == "papers") return papers(arguments.subspan(1));
-  return wrong("'" + std::string(verb) + "': run and papers are allowed");
+  return wrong("'" + std::string(verb) + "': run, traffic and papers are allowed");
 } catch (const std::exception& error) {
   std::fprintf(stderr, "nezha_simulate: %s\n", error.what());
   return kUnable;
