@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-# The simulator behind `nezha simulate`: a program of its own, which needs nothing of the engine.
+# The simulator behind `nezha simulate`: a program of its own, which uses nothing of the engine.
 noinst_LTLIBRARIES += libnezha_simulate.la
 libnezha_simulate_la_SOURCES = \
 	%D%/build.cc \
@@ -23,10 +23,18 @@ pkglibexec_PROGRAMS += %D%/nezha_simulate
 contrib_simulate_nezha_simulate_SOURCES = %D%/main.cc
 contrib_simulate_nezha_simulate_LDADD = libnezha_simulate.la
 
-gtest_programs += test/unit/test_simulate_models test/unit/test_simulate_cluster
+# What our own allreduce sends, from the engine on its simulated rail.
+pkglibexec_PROGRAMS += %D%/nezha_traffic
+contrib_simulate_nezha_traffic_SOURCES = %D%/traffic_main.cc %D%/recorder.cc %D%/recorder.h
+contrib_simulate_nezha_traffic_LDADD = libnezha_sim.la libnezha_engine.la
+
+gtest_programs += test/unit/test_simulate_models test/unit/test_simulate_cluster test/unit/test_simulate_traffic
 test_unit_test_simulate_models_SOURCES = test/unit/test_simulate_models.cc
 test_unit_test_simulate_models_CPPFLAGS = $(AM_CPPFLAGS) -I$(top_srcdir)
 test_unit_test_simulate_models_LDADD = libnezha_simulate.la $(GTEST_LIBS)
 test_unit_test_simulate_cluster_SOURCES = test/unit/test_simulate_cluster.cc
 test_unit_test_simulate_cluster_CPPFLAGS = $(AM_CPPFLAGS) -I$(top_srcdir)
 test_unit_test_simulate_cluster_LDADD = libnezha_simulate.la $(GTEST_LIBS)
+test_unit_test_simulate_traffic_SOURCES = test/unit/test_simulate_traffic.cc %D%/recorder.cc %D%/recorder.h
+test_unit_test_simulate_traffic_CPPFLAGS = $(AM_CPPFLAGS) -I$(top_srcdir)
+test_unit_test_simulate_traffic_LDADD = libnezha_simulate.la libnezha_sim.la $(LDADD)

@@ -7,12 +7,15 @@ import math
 import os
 
 from nezha_bench.arguments import positive
+from nezha_bench.errors import BenchUsage
 from nezha_bench.files import picture
+from nezha_bench.sizes import parse_sizes, size_text
 
 from . import simulator, terminal
-from .errors import FOUND, GOOD, CommandError
+from .errors import FOUND, GOOD, CommandError, UsageError
 
 PATTERNS = {"C1": 20, "C2": 15, "C3": 10, "C4": 5, "C5": 0}  # percent of the messages that go to other nodes
+ALGORITHMS = ("ring", "mesh", "halving", "doubling", "single_step")
 RATES = {"1": 128, "2": 256, "3": 512}  # Gbit/s of an accelerator, by the paper's configurations
 
 _ABOUT = """\
@@ -21,6 +24,7 @@ packet, buffer and arbiter, as the model of SAURON does. It tells where the netw
 
   nezha simulate --configuration 3 --accelerators 8 --patterns C1,C4
   nezha simulate --nodes 512 --loads 100 --patterns C1
+  nezha simulate --nodes 16 --accelerators 1 --algorithms ring,halving --sizes 64K,1M
   nezha simulate --papers
 
 It knows nothing of this cluster. The same arguments give the same numbers. Exit status: 0; 1 when, of --papers, a figure is
@@ -53,6 +57,10 @@ def add(verbs):
     parser.add_argument("--papers", action="store_true", help="the paper's figures beside ours; of the others only --jobs, --long and "
                         "--json count")
     parser.add_argument("--long", action="store_true", help="of --papers: those of 128 and 512 nodes, too")
+    parser.add_argument("--algorithms", type=_algorithms, metavar="LIST", help="instead of loads: how long an allreduce takes by each of "
+                        f"these, of {', '.join(ALGORITHMS)}, with a rank on each accelerator, of 128 at most")
+    parser.add_argument("--sizes", default="64K,1M", metavar="LIST", help="of --algorithms: bytes of a vector; default 64K,1M")
+    parser.add_argument("--traffic", metavar="FILE", help="instead of loads: how long the messages of a file take")
     parser.add_argument("--configuration", choices=tuple(RATES), help="the paper's: 128, 256 or 512 Gbit/s for --accelerator-gbps")
     parser.add_argument("--patterns", type=_patterns, default=list(PATTERNS), metavar="LIST",
                         help="which part of the messages goes to other nodes: C1 to C5 are 20, 15, 10, 5 and 0 %%, or percentages; "
@@ -78,6 +86,14 @@ def _patterns(text):
     return words
 
 
+def _algorithms(text):
+    words = text.split(",")
+    for word in words:
+        if word not in ALGORITHMS:
+            raise argparse.ArgumentTypeError(f"'{word}': {', '.join(ALGORITHMS)} are allowed")
+    return words
+
+
 def _percentage(word):
     try:
         number = float(word)
@@ -89,12 +105,10 @@ def _percentage(word):
 def run(options):
     if options.papers:
         return _papers(options)
+    if options.traffic or options.algorithms:
+        return _traffic(options)
     drawing = _drawing() if options.picture else None
-    settings = {name: getattr(options, name) for name in (option.replace("-", "_") for option, _, _ in _SETTINGS)}
-    settings.update(arbiter=options.arbiter, outputs=options.outputs)
-    if options.configuration:
-        settings["accelerator_gbps"] = settings["accelerator_gbps"] or RATES[options.configuration]
-    settings = {name: value for name, value in settings.items() if value is not None}
+    settings = _settings(options)
     percent = [PATTERNS.get(word, word) for word in options.patterns]
     with terminal.Progress() as progress:
         results = simulator.run(settings, percent, options.loads, options.jobs, progress)
@@ -108,6 +122,44 @@ def run(options):
     if not written:
         raise CommandError("the picture could not be written")
     return GOOD
+
+
+def _settings(options):
+    settings = {name: getattr(options, name) for name in (option.replace("-", "_") for option, _, _ in _SETTINGS)}
+    settings.update(arbiter=options.arbiter, outputs=options.outputs)
+    if options.configuration:
+        settings["accelerator_gbps"] = settings["accelerator_gbps"] or RATES[options.configuration]
+    return {name: value for name, value in settings.items() if value is not None}
+
+
+def _traffic(options):
+    settings = _settings(options)
+    if options.traffic:
+        found = [{"traffic": options.traffic, **simulator.traffic(options.traffic, settings)}]
+    else:
+        found = _allreduces(options, settings)
+    if options.json:
+        print(json.dumps({"settings": settings, "traffic": found}, indent=1))
+        return GOOD
+    rows = [(size_text(entry["size"]) if "size" in entry else "", entry.get("algorithm") or entry["traffic"], f"{entry['ranks']}",
+             f"{entry['messages']}", f"{entry['bytes']}", f"{entry['us']:.1f}") for entry in found]
+    terminal.print_table(("size", "traffic", "ranks", "messages", "bytes", "us"), rows,
+                         right=("size", "ranks", "messages", "bytes", "us"))
+    return GOOD
+
+
+def _allreduces(options, settings):
+    try:
+        sizes = parse_sizes(options.sizes)
+    except BenchUsage as error:
+        raise UsageError(str(error)) from None
+    found = []
+    with terminal.Progress() as progress:
+        for size in sizes:
+            for algorithm in options.algorithms:
+                progress.step(f"{algorithm} of {size_text(size)}")
+                found.append({"size": size, "algorithm": algorithm, **simulator.allreduce(algorithm, size, settings)})
+    return found
 
 
 def _drawing():

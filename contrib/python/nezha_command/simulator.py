@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The program nezha_simulate, beside which the command was installed."""
+"""The programs nezha_simulate and nezha_traffic, beside which the command was installed."""
 
 import os
 import subprocess
+import tempfile
 
 from . import installed
 from .errors import USAGE, CommandError, UsageError
@@ -27,13 +28,41 @@ def papers(everything, jobs, progress):
     return {"figures": figures, "remarks": [fields[0] for kind, *fields in facts if kind == "remark"]}
 
 
+def traffic(path, settings):
+    """{"ranks", "messages", "bytes", "us"} of a file of messages."""
+    facts = _facts(["traffic", path, *(f"{name}={value}" for name, value in settings.items())])
+    (fields,) = [fields for kind, *fields in facts if kind == "took"]
+    return {**dict(zip(("ranks", "messages", "bytes"), map(int, fields))), "us": float(fields[3])}
+
+
+def allreduce(algorithm, size, settings):
+    """The same of an allreduce with a rank on each accelerator."""
+    ranks = _whole(settings, "nodes", 32) * _whole(settings, "accelerators", 8)
+    program = os.path.join(installed.LIBEXEC, "nezha_traffic")
+    with tempfile.NamedTemporaryFile(prefix="nezha-", suffix=".traffic") as file:
+        try:
+            done = subprocess.run([program, algorithm, str(ranks), str(size)], stdout=file, stderr=subprocess.PIPE, text=True,
+                                  check=False)
+        except OSError as error:
+            raise CommandError(f"{program} cannot be run ({error.strerror})") from None
+        _check(done.returncode, done.stderr, program)
+        return traffic(file.name, settings)
+
+
+def _whole(settings, name, default):
+    try:
+        return int(settings.get(name, default))
+    except ValueError:
+        raise UsageError(f"{name} '{settings[name]}': a whole number is allowed") from None
+
+
 def _result(fields):
     numbers = [float(field) for field in fields]
     known = dict(zip(_NUMBERS, numbers))
     return {**known, "inter_parts_us": dict(zip(_PARTS, numbers[len(_NUMBERS):]))}
 
 
-def _facts(arguments, progress):
+def _facts(arguments, progress=None):
     program = os.path.join(installed.LIBEXEC, "nezha_simulate")
     try:
         process = subprocess.Popen([program, *arguments], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
@@ -47,11 +76,15 @@ def _facts(arguments, progress):
         raise
     finally:
         process.wait()
-    if process.returncode:
-        text = " ".join(trouble.split()).removeprefix("nezha_simulate: ")
-        raise (UsageError if process.returncode == USAGE else CommandError)(
-            text or f"{program} ended with status {process.returncode}")
+    _check(process.returncode, trouble, program)
     return facts
+
+
+def _check(status, trouble, program):
+    """Raises what a program that has not ended well has said."""
+    if status:
+        text = " ".join(trouble.split()).removeprefix(f"{os.path.basename(program)}: ")
+        raise (UsageError if status == USAGE else CommandError)(text or f"{program} ended with status {status}")
 
 
 def _heard(lines, progress):
