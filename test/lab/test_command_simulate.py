@@ -27,11 +27,13 @@ class Papers(CommandCase):
 
 
 class Clusters(CommandCase):
-    def test_the_guides_example(self):
-        """Its table is what the command above it prints."""
+    def test_the_guides_examples(self):
+        """Tables are what the commands above them print."""
         found = BLOCK.findall(read(GUIDES, "users-guide.md"))
-        (number,) = [number for number, (_, text) in enumerate(found) if text.startswith("nezha simulate ")]
-        self.assertEqual(self.nezha(*found[number][1].split()[1:]), found[number + 1][1])
+        shown = [(text, table) for (_, text), (kind, table) in zip(found, found[1:]) if text.startswith("nezha simulate ")]
+        self.assertEqual(len(shown), 2)
+        for text, table in shown:
+            self.assertEqual("".join(self.nezha(*line.split()[1:]) for line in text.splitlines()), table)
 
     def test_table(self):
         text = plain(self.nezha("simulate", *SMALL, "--patterns", "C1,7.5", "--loads", "5,100"))
@@ -50,6 +52,33 @@ class Clusters(CommandCase):
         self.assertEqual(inside["inter_gbps"], 0)
         self.assertEqual(list(busy["inter_parts_us"]), ["source accelerator", "source network", "source NIC", "between nodes",
                                                         "far NIC", "far network", "far accelerator"])
+
+    def test_traffic(self):
+        with tempfile.TemporaryDirectory() as place:
+            path = os.path.join(place, "traffic")
+            with open(path, "w", encoding="ascii") as file:
+                file.write("nezha-traffic 1\nranks 4\n0 3 1000000\n3 1 1000000 1\n")
+            found = json.loads(self.nezha("simulate", "--nodes", "2", "--accelerators", "2", "--traffic", path, "--json"))
+            (entry,) = found["traffic"]
+            self.assertEqual([entry[name] for name in ("ranks", "messages", "bytes")], [4, 2, 2000000])
+            self.assertAlmostEqual(entry["us"], 2 * 1e6 / 128 * 9.3945e-3, delta=5)  # a NIC takes so long for 128 bytes
+            with open(path, "a", encoding="ascii") as file:
+                file.write("0 4 1\n")
+            for words, text in ((["--traffic", path], f"{path}: line 5: rank 4: 0 to 3 is allowed"),
+                                (["--traffic", path + "s"], "cannot be read: No such file or directory"),
+                                (["--algorithms", "ring"], "'256' ranks: 2 to 128 is allowed"),
+                                (["--algorithms", "rings"], "'rings': ring, mesh, halving, doubling, single_step are allowed"),
+                                (["--algorithms", "ring", "--sizes", "x"], "size 'x'")):
+                with self.subTest(words=words):
+                    done = subprocess.run([COMMAND, "simulate", *words], capture_output=True, text=True, check=False)
+                    self.assertEqual(done.returncode, 2)
+                    self.assertIn(text, done.stderr)
+
+    def test_allreduce_for_scripts(self):
+        found = json.loads(self.nezha("simulate", "--nodes", "2", "--accelerators", "2", "--algorithms", "ring,doubling", "--sizes", "1K",
+                                      "--json"))
+        self.assertEqual([entry["algorithm"] for entry in found["traffic"]], ["ring", "doubling"])
+        self.assertEqual([entry["bytes"] for entry in found["traffic"]], [6 * 1024, 8 * 1024])
 
     def test_picture(self):
         with tempfile.TemporaryDirectory() as place:
