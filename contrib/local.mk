@@ -62,6 +62,7 @@ nezha-parameters.7: %D%/programs/parameters_page$(EXEEXT)
 	$(AM_V_GEN)./%D%/programs/parameters_page$(EXEEXT) >$@.new && mv $@.new $@
 
 include %D%/command.mk
+include %D%/simulate/local.mk
 include %D%/dist/local.mk
 
 if HAVE_GLOO

@@ -9,6 +9,30 @@
 
 namespace nezha {
 
+/// Tells the network's observer, and then the lane's user.
+class SimLane::Arrivals final : public LaneEvents {
+ public:
+  explicit Arrivals(SimLane& lane) : lane_(lane) {}
+
+  Status frame_begins(Lane& lane, std::span<const std::byte> header, std::size_t payload, ScatterList& into) override {
+    if (lane_.network_.arrivals()) {
+      lane_.arriving_.assign(header.begin(), header.end());
+      lane_.arriving_payload_ = payload;
+    }
+    return lane_.events_->frame_begins(lane, header, payload, into);
+  }
+  Status frame_ends(Lane& lane) override {
+    if (lane_.network_.arrivals())
+      lane_.network_.arrivals()(lane_.spec().peer, lane_.self_, lane_.arriving_, lane_.arriving_payload_);
+    return lane_.events_->frame_ends(lane);
+  }
+  void lane_free(Lane& lane) override { lane_.events_->lane_free(lane); }
+  void lane_down(Lane& lane, const Status& why) override { lane_.events_->lane_down(lane, why); }
+
+ private:
+  SimLane& lane_;
+};
+
 SimLane::SimLane(const LaneSpec& spec, ProcessId self, SimNetwork& network, const SimPort& port,
                  std::shared_ptr<SimStream> out, std::shared_ptr<SimStream> in, SimLaneOwner& owner)
     : Lane(spec), self_(self), network_(network), port_(port), out_(std::move(out)), in_(std::move(in)),
@@ -114,7 +138,8 @@ bool SimLane::receive(std::size_t most) {
     for (std::size_t i = 0; i < count && in_->available() != 0 && most != got; ++i)
       got += in_->read(static_cast<std::byte*>(places[i].iov_base), std::min(places[i].iov_len, most - got));
     most -= got;
-    if (Status status = reader_.took(got, *this, *events_); !status.ok()) {
+    Arrivals arrivals(*this);
+    if (Status status = reader_.took(got, *this, arrivals); !status.ok()) {
       network_.violation("an honest peer's bytes were refused: " + status.text());
       fail(std::move(status), true);
     }

@@ -69,6 +69,7 @@ class SimLane final : public Lane, public SimStreamUser {
 
  private:
   enum class State { open, broken, closed };
+  class Arrivals;
   struct Part {
     const std::byte* data;         ///< source memory, or own_
     std::size_t size;
@@ -97,6 +98,8 @@ class SimLane final : public Lane, public SimStreamUser {
   std::size_t rest_at_ = 0;
   std::vector<std::byte> own_;
 
+  std::vector<std::byte> arriving_;  ///< the header of the frame that comes in, where arrivals are observed
+  std::size_t arriving_payload_ = 0;
   std::vector<std::byte> bin_;
   FrameReader reader_;
 };

@@ -64,6 +64,10 @@ class SimNetwork final : public Clock {
   using Observer = std::function<void(ProcessId from, ProcessId to, std::span<const std::byte> header,
                                       std::span<const Gather> payload)>;
   void observe(Observer observer) { observer_ = std::move(observer); }
+  /// Sees each frame's header when all of the frame has come, before its receiver is told.
+  using Arrivals = std::function<void(ProcessId from, ProcessId to, std::span<const std::byte> header, std::size_t payload)>;
+  void observe_arrivals(Arrivals arrivals) { arrivals_ = std::move(arrivals); }
+  const Arrivals& arrivals() const { return arrivals_; }
   void frame_sent(ProcessId from, ProcessId to, std::span<const std::byte> header, std::span<const Gather> payload) {
     if (observer_) observer_(from, to, header, payload);
   }
@@ -101,6 +105,7 @@ class SimNetwork final : public Clock {
   std::vector<std::function<void()>> actions_;
   std::vector<std::size_t> free_actions_;
   Observer observer_;
+  Arrivals arrivals_;
   std::vector<std::string> violations_;
   std::uint64_t trace_ = 0xcbf29ce484222325;
   std::unordered_map<ProcessId, SimTransport*> transports_;

@@ -7,7 +7,7 @@ import sys
 
 from nezha_lab.leaving import EXIT_INTERRUPTED, leave_on_signals, output_error
 
-from . import bench, doctor, installed, node, plan, rails, report, table, tune
+from . import bench, doctor, installed, node, plan, rails, report, simulate, table, tune
 from .errors import GOOD, UNABLE, CommandError
 
 _ABOUT = """\
@@ -17,7 +17,7 @@ Looks at, tunes and measures Nezha, the component of Open MPI that carries MPI_A
 Exit status of all: 0 good; 1 something was found that is not as it should be; 2 wrong arguments; 3 the work could not
 be done."""
 
-_SUBCOMMANDS = (rails, doctor, tune, table, bench, report, plan)
+_SUBCOMMANDS = (rails, doctor, tune, table, bench, report, plan, simulate)
 
 
 def build_parser():
