@@ -23,8 +23,11 @@ void Operation::prepare(TeamId team, OpNumber number, const Call& call, Algorith
 bool Operation::ended() {
   if (!algorithm_->complete()) return false;
   bool all = true;
-  for (int to = 0; to < view_.size; ++to)
-    if (to != view_.position) all = flow(to).empty() && trunk(to).close_flow(flow(to)) && all;
+  for (int to = 0; to < view_.size; ++to) {
+    if (to == view_.position) continue;
+    peer_began(to);
+    all = flow(to).empty() && trunk(to).close_flow(flow(to)) && all;
+  }
   if (all) algorithm_->end();
   return all;
 }
