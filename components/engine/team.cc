@@ -121,8 +121,7 @@ nezha_team_state_t Team::decide(const std::array<std::uint64_t, NEZHA_VOTE_WORDS
   operations_.set_team(id_);
   state_ = NEZHA_TEAM_READY;  // as on all ranks: an exception from here on is an error of the ready team
   if (plan_ != own) notices.push_back(differing(differences(own, plan_)));
-  Terms terms{plan_, view_.size, static_cast<double>(words[kRate]) / kRateUnit, (words[kFlags] & kRails) != 0};
-  terms.between = between();
+  Terms terms{plan_, view_.size, between(), static_cast<double>(words[kRate]) / kRateUnit, (words[kFlags] & kRails) != 0};
   terms.best_rail = static_cast<double>(words[kBestRail]) / kRateUnit;
   terms.alone = shape_.nodes == shape_.ranks;
   terms.incumbent_on_rails = (words[kFlags] & kOnRails) != 0;
