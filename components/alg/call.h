@@ -43,7 +43,11 @@ struct Call {
     return counts[rank];
   }
   /// Contributions are added up.
-  bool reduces() const { return collective != Collective::allgather && collective != Collective::broadcast; }
+  bool reduces() const {
+    return collective == Collective::allreduce || collective == Collective::reduce_scatter ||
+           collective == Collective::reduce;
+  }
+  bool calls_host() const { return reduces() && reducer.kernel == nullptr; }
   /// Sums, or what there was from the beginning, go to all.
   bool gathers() const {
     return collective == Collective::allreduce || collective == Collective::allgather ||

@@ -8,14 +8,13 @@ namespace {
 
 /// So who has the result knows that all have begun.
 bool needs_all(const Call& call, const TeamView& team) {
-  const int own = team.rank_at[static_cast<std::size_t>(team.position)];
   switch (call.collective) {
     case Collective::allreduce:
     case Collective::barrier:
       return true;
     case Collective::reduce_scatter:
     case Collective::reduce:
-      return call.count_of(own) != 0;
+      return call.count_of(team.rank_at[static_cast<std::size_t>(team.position)]) != 0;
     case Collective::allgather:
       return std::find(call.counts, call.counts + team.size, 0) == call.counts + team.size;
     case Collective::broadcast:
