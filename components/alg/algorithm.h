@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-/// An algorithm: one allreduce as a dataflow of chunks between peers. One file each; a row of the table in
-/// algorithms.cc.
+/// An algorithm: one collective as a dataflow of chunks between peers. One file each; a row of the table in
+/// algorithms.cc. Ring, mesh and halving carry all collectives but the barrier, which has one of its own; the others an
+/// allreduce.
 ///
 /// Guarded by the engine's lock. An object serves operations of one team, one after the other, and keeps what is small
 /// of its memory; what is as long as the vector it takes from the team's buffers. So an operation like an earlier one
@@ -54,5 +55,7 @@ std::unique_ptr<Algorithm> make_mesh(const TeamView& team);
 std::unique_ptr<Algorithm> make_single_step(const TeamView& team);
 std::unique_ptr<Algorithm> make_doubling(const TeamView& team);
 std::unique_ptr<Algorithm> make_halving(const TeamView& team);
+/// Of barriers.
+std::unique_ptr<Algorithm> make_dissemination(const TeamView& team);
 
 }  // namespace nezha

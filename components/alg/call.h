@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-/// One allreduce as an algorithm sees it.
+/// One collective as an algorithm sees it.
 #pragma once
 
 #include <cstddef>
@@ -8,20 +8,51 @@
 #include "reduce/reducer.h"
 #include "trunk/trunk.h"
 #include "util/buffer_pool.h"
+#include "util/collective.h"
 
 namespace nezha {
 
+/// Where vectors lie, by collective. "Vector": all `count` elements; "block": the part of the rank, which lies in the
+/// vector behind those of the ranks before it.
+///
+///   collective      send               recv                               blocks
+///   allreduce       vector             vector                             as the algorithm likes
+///   reduce_scatter  vector             block; equal to send in place      `counts`
+///   allgather       block              vector; in place: send in it       `counts`
+///   broadcast       vector, the root   vector; equal to send at the root  the root's is the vector
+///   reduce          vector             vector, the root                   the root's is the vector
+///   barrier         -                  -                                  -
 struct Call {
+  Collective collective = Collective::allreduce;
   const std::byte* send = nullptr;  ///< equal to recv when in place
   std::byte* recv = nullptr;
-  std::size_t count = 0;    ///< elements
-  std::size_t element = 0;  ///< bytes of one
-  std::size_t chunk = 0;    ///< bytes, a multiple of element: the same on all ranks
-  bool one_rail = false;    ///< what is sent keeps to the best rail
-  RailSet rails = 0;        ///< or to these of this process, as long as any of them is up
+  std::size_t count = 0;                ///< elements of the vector
+  const std::size_t* counts = nullptr;  ///< elements of each rank's block, until the operation has begun
+  int root = 0;                         ///< a rank
+  std::size_t element = 0;              ///< bytes of one
+  std::size_t chunk = 0;                ///< bytes, a multiple of element: the same on all ranks
+  bool one_rail = false;                ///< what is sent keeps to the best rail
+  RailSet rails = 0;                    ///< or to these of this process, as long as any of them is up
   Reducer reducer;
 
   std::size_t bytes() const { return count * element; }
+  bool rooted() const { return collective == Collective::broadcast || collective == Collective::reduce; }
+  /// Elements of that rank's block; not of allreduce.
+  std::size_t count_of(int rank) const {
+    if (rooted()) return rank == root ? count : 0;
+    return counts[rank];
+  }
+  /// Contributions are added up.
+  bool reduces() const {
+    return collective == Collective::allreduce || collective == Collective::reduce_scatter ||
+           collective == Collective::reduce;
+  }
+  bool calls_host() const { return reduces() && reducer.kernel == nullptr; }
+  /// Sums, or what there was from the beginning, go to all.
+  bool gathers() const {
+    return collective == Collective::allreduce || collective == Collective::allgather ||
+           collective == Collective::broadcast;
+  }
 };
 
 /// The team in ring order. `flows` and `trunks` have one entry a position; those at `position` are not used.
@@ -30,6 +61,7 @@ struct TeamView {
   int position = 0;
   std::span<Flow> flows;
   std::span<Trunk* const> trunks;
+  std::span<const int> rank_at;   ///< rank by position
   BufferPool* buffers = nullptr;  ///< for what an operation needs room for beside its vectors
 
   int next(int from, int steps = 1) const { return static_cast<int>((from + steps % size + size) % size); }

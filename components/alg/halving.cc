@@ -13,10 +13,12 @@
 /// What arrives is the left operand. The order of sums is alike on all ranks, for one adds up and the others get the
 /// result, but it is not the ring's. On the wire, steps 0..K-1 reduce and K..2K-1 gather, K + k being the reverse of k.
 /// A contribution that comes before its turn waits in a buffer, which is touched only then.
+///
+/// Either half is a collective of its own; with one block, that of a root, it is a tree of ceil(log2(N)) steps.
 #include <vector>
 
 #include "alg/algorithm.h"
-#include "alg/layout.h"
+#include "alg/values.h"
 
 namespace nezha {
 namespace {
@@ -24,12 +26,7 @@ namespace {
 class Halving final : public Algorithm {
  public:
   explicit Halving(const TeamView& team) : Algorithm(team) {
-    int blocks = 0;
-    for (int distance = team.size; distance > 1; distance = (distance + 1) / 2) {
-      reach_.push_back(distance);
-      reserve_begin_.push_back(blocks);
-      blocks += distance / 2;
-    }
+    for (int distance = team.size; distance > 1; distance = (distance + 1) / 2) reach_.push_back(distance);
     reach_.push_back(1);
     for (int index = 0; index < team.size; ++index) {
       Way way;
@@ -43,26 +40,27 @@ class Halving final : public Algorithm {
 
   void begin(const Call& call) override {
     call_ = call;
-    layout_ = Layout(call.count, call.element, team().size, call.chunk);
-    stride_ = layout_.most_chunks();
-    const auto size = static_cast<std::size_t>(team().size);
-    reserve_ = team().buffers->take((size - 1) * layout_.largest());
-    got_.assign(static_cast<std::size_t>(steps() + 1) * size * stride_, {});
-    added_.assign(size * stride_, 0);
+    cut(layout_, call, team(), 0);
+    values_.begin(call, layout_, team().position, team().size > 3, *team().buffers);
+    if (call.reduces()) take_reserve();
+    got_.assign(static_cast<std::size_t>(steps() + 1) * layout_.numbers(), {});
+    added_.assign(layout_.numbers(), 0);
     left_ = 0;
-    for (int block = 0; block < team().size; ++block) left_ += layout_.chunks(block);
-    for (int index = team().size - 1; index > 0; --index)
-      for (std::size_t chunk = 0; way(index).additions == 0 && chunk < layout_.chunks(block_of(index)); ++chunk)
-        send_up(index, chunk, call_.send);
+    for (int index = 0; index < team().size; ++index)
+      if (call.gathers() || way(index).additions != 0) left_ += layout_.chunks(block_of(index));
+    if (call.reduces()) return hand_in();
+    for (std::size_t chunk = 0; chunk < layout_.chunks(team().position); ++chunk) finish(0, chunk);
+    values_.copy_own_block();
   }
 
   std::size_t expected(int from, const Call& call) const override {
+    if (call.collective != Collective::allreduce) return call.bytes();
     std::size_t blocks = 0;
     for (int step = 0; step < steps(); ++step) {
       if (from == below(step)) blocks += static_cast<std::size_t>(reach(step) / 2);
       if (from == above(step)) blocks += static_cast<std::size_t>(reach(step) / 2);
     }
-    return blocks * Layout(call.count, call.element, team().size, call.chunk).largest();
+    return blocks * (call.count / static_cast<std::size_t>(team().size) + 1) * call.element;
   }
 
   Placement place(int from, const PieceHeader& piece) override {
@@ -70,10 +68,11 @@ class Halving final : public Algorithm {
     const int block = layout_.block_of(piece.offset);
     if (!layout_.holds(block, piece.offset, piece.length)) return {PlaceKind::bad};
     const int index = index_of(block);
+    if (!(piece.step < steps() ? call_.reduces() : call_.gathers())) return {PlaceKind::bad};
     if (piece.step >= steps()) {
       const int step = piece.step - steps();
       if (from != above(step) || index < reach(step + 1) || index >= reach(step)) return {PlaceKind::bad};
-      return {PlaceKind::direct, call_.recv + piece.offset, true};
+      return {PlaceKind::direct, values_.result(piece.offset), call_.reduces()};
     }
     if (from != below(piece.step) || index >= reach(piece.step) / 2) return {PlaceKind::bad};
     const std::size_t chunk = layout_.chunk_of(block, piece.offset);
@@ -93,7 +92,7 @@ class Halving final : public Algorithm {
     const bool reduces = piece.step < steps();
     const std::size_t chunk = layout_.chunk_of(block, piece.offset);
     Arrival& arrival = got(reduces ? piece.step : steps(), index, chunk);
-    if (reduces && arrival.place == Arrival::added_at_once) add(piece.step, data, piece.offset, piece.length);
+    if (reduces && arrival.place == Arrival::added_at_once) add(piece.step, index, data, piece.offset, piece.length);
     arrival.bytes += piece.length;
     const std::size_t size = layout_.chunk_size(block, chunk);
     if (arrival.bytes > size) return false;
@@ -107,14 +106,17 @@ class Halving final : public Algorithm {
 
   bool awaits(int from) const override {
     for (int step = 0; step < steps(); ++step) {
-      if (from == below(step) && lacks(step, 0, reach(step) / 2)) return true;
-      if (from == above(step) && lacks(steps(), reach(step + 1), reach(step))) return true;
+      if (call_.reduces() && from == below(step) && lacks(step, 0, reach(step) / 2)) return true;
+      if (call_.gathers() && from == above(step) && lacks(steps(), reach(step + 1), reach(step))) return true;
     }
     return false;
   }
   bool complete() const override { return left_ == 0; }
 
-  void end() override { reserve_.give_back(); }
+  void end() override {
+    reserve_.give_back();
+    values_.end();
+  }
 
  private:
   /// What has come of one chunk in one step.
@@ -142,9 +144,7 @@ class Halving final : public Algorithm {
   const Way& way(int index) const { return ways_[static_cast<std::size_t>(index)]; }
 
   std::size_t got_at(int step, int index, std::size_t chunk) const {
-    return (static_cast<std::size_t>(step) * static_cast<std::size_t>(team().size) + static_cast<std::size_t>(index)) *
-               stride_ +
-           chunk;
+    return static_cast<std::size_t>(step) * layout_.numbers() + layout_.numbered(block_of(index), chunk);
   }
   Arrival& got(int step, int index, std::size_t chunk) { return got_[got_at(step, index, chunk)]; }
   /// Something of the indices from `first` to `end` - 1 has not come in that step.
@@ -156,16 +156,40 @@ class Halving final : public Algorithm {
   }
   /// How many steps have been added to a chunk.
   std::uint8_t& added(int index, std::size_t chunk) {
-    return added_[static_cast<std::size_t>(index) * stride_ + chunk];
+    return added_[layout_.numbered(block_of(index), chunk)];
   }
 
   std::byte* reserved(int step, int index, std::uint64_t offset) {
-    const auto slot = static_cast<std::size_t>(reserve_begin_[static_cast<std::size_t>(step)] + index);
-    return reserve_.data() + slot * layout_.largest() + (offset - layout_.begin(block_of(index)));
+    return reserve_.data() + reserve_begin_[static_cast<std::size_t>(step)] + bytes_below(index) +
+           (offset - layout_.begin(block_of(index)));
+  }
+  /// Of the blocks with lower indices.
+  std::size_t bytes_below(int index) const {
+    const int end = block_of(index);
+    const std::size_t own = layout_.before(team().position);
+    if (end < team().position) return call_.bytes() - own + layout_.before(end);
+    return layout_.before(end) - own;
+  }
+  void take_reserve() {
+    std::size_t bytes = 0;
+    reserve_begin_.clear();
+    for (int step = 0; step < steps(); ++step) {
+      reserve_begin_.push_back(bytes);
+      bytes += bytes_below(reach(step) / 2);
+    }
+    if (bytes != 0) reserve_ = team().buffers->take(bytes);
   }
 
-  void add(int step, const std::byte* data, std::uint64_t offset, std::size_t size) {
-    call_.reducer.fold(data, (step == 0 ? call_.send : call_.recv) + offset, call_.recv + offset, size, offset);
+  void add(int step, int index, const std::byte* data, std::uint64_t offset, std::size_t size) {
+    std::byte* sum = values_.sum(block_of(index), offset);
+    call_.reducer.fold(data, step == 0 ? values_.contribution(offset) : sum, sum, size, offset);
+  }
+
+  /// What nothing is added to leaves as it is.
+  void hand_in() {
+    for (int index = team().size - 1; index > 0; --index)
+      for (std::size_t chunk = 0; way(index).additions == 0 && chunk < layout_.chunks(block_of(index)); ++chunk)
+        send_up(index, chunk, values_.contribution(layout_.chunk_begin(block_of(index), chunk)));
   }
 
   /// The step that the chunk waited for is there: adds what has come for later ones, as far as there is no gap.
@@ -175,30 +199,35 @@ class Halving final : public Algorithm {
     const std::size_t size = layout_.chunk_size(block, chunk);
     std::uint8_t& step = added(index, chunk);
     for (const int last = way(index).additions; step < last && got(step, index, chunk).bytes == size; ++step)
-      if (got(step, index, chunk).place == Arrival::reserved) add(step, reserved(step, index, offset), offset, size);
+      if (got(step, index, chunk).place == Arrival::reserved)
+        add(step, index, reserved(step, index, offset), offset, size);
     if (step < way(index).additions) return;
-    if (index == 0)
+    if (index != 0) {
+      if (!call_.gathers()) --left_;
+      send_up(index, chunk, values_.sum(block, offset));
+    } else {
       finish(index, chunk);
-    else
-      send_up(index, chunk, call_.recv);
+    }
   }
 
   /// The chunk's sum is complete here: whoever handed it in gets it, those first who pass it on to most.
   void finish(int index, std::size_t chunk) {
     --left_;
-    for (int step = way(index).additions - 1; step >= 0; --step)
-      send(below(step), index, chunk, steps() + step, step + 1, call_.recv);
-  }
-
-  void send_up(int index, std::size_t chunk, const std::byte* from) {
-    const int step = way(index).leaves;
-    send(above(step), index, chunk, step, way(index).hops + steps(), from);
-  }
-
-  void send(int to, int index, std::size_t chunk, int step, int hops, const std::byte* from) {
+    if (!call_.gathers()) return;
     const std::size_t offset = layout_.chunk_begin(block_of(index), chunk);
-    team().send(to, {.data = from + offset,
-                     .offset = offset,
+    const std::byte* data = call_.reduces() || index != 0 ? values_.result(offset) : values_.block(offset);
+    for (int step = way(index).additions - 1; step >= 0; --step)
+      send(below(step), index, chunk, steps() + step, step + 1, data);
+  }
+
+  void send_up(int index, std::size_t chunk, const std::byte* data) {
+    const int step = way(index).leaves;
+    send(above(step), index, chunk, step, way(index).hops + steps(), data);
+  }
+
+  void send(int to, int index, std::size_t chunk, int step, int hops, const std::byte* data) {
+    team().send(to, {.data = data,
+                     .offset = layout_.chunk_begin(block_of(index), chunk),
                      .size = static_cast<std::uint32_t>(layout_.chunk_size(block_of(index), chunk)),
                      .step = static_cast<std::uint16_t>(step),
                      .hops = static_cast<std::uint16_t>(hops)});
@@ -206,12 +235,12 @@ class Halving final : public Algorithm {
 
   Call call_;
   Layout layout_;
+  Values values_;
   std::vector<int> reach_;           ///< distances: N, its half, ..., 1
   std::vector<Way> ways_;            ///< by index
-  std::vector<int> reserve_begin_;   ///< by step: its first block in the reserve
-  std::size_t stride_ = 0;           ///< chunks of the largest block
-  std::vector<Arrival> got_;         ///< by step (the last for all of gathering), index and chunk
-  std::vector<std::uint8_t> added_;  ///< by index and chunk
+  std::vector<std::size_t> reserve_begin_;  ///< by step: its first byte in the reserve
+  std::vector<Arrival> got_;         ///< by step (the last for all of gathering) and chunk
+  std::vector<std::uint8_t> added_;  ///< by chunk
   BufferPool::Buffer reserve_;       ///< contributions that came before their turn
   std::size_t left_ = 0;             ///< chunks of the result that are not final here
 };

@@ -136,16 +136,16 @@ int nezha_reduce(nezha_type_t type, nezha_op_t op, const void* in, void* inout, 
   return NEZHA_OK;
 }
 
-int nezha_allreduce(nezha_team_t* team, const nezha_allreduce_t* call) {
-  return guarded(static_cast<int>(NEZHA_ERR_MEMORY), [&] { return team->engine.allreduce(team->team, *call); });
+int nezha_carry(nezha_team_t* team, const nezha_call_t* call) {
+  return guarded(static_cast<int>(NEZHA_ERR_MEMORY), [&] { return team->engine.collective(team->team, *call); });
 }
 
 void nezha_incumbent_done(nezha_team_t* team) { team->engine.incumbent_done(team->team); }
 
-int nezha_iallreduce(nezha_team_t* team, const nezha_allreduce_t* call, nezha_request_t** request) {
+int nezha_start(nezha_team_t* team, const nezha_call_t* call, nezha_request_t** request) {
   return guarded(static_cast<int>(NEZHA_ERR_MEMORY), [&] {
     nezha::Request* begun = nullptr;
-    const int status = team->engine.iallreduce(team->team, *call, begun);
+    const int status = team->engine.start(team->team, *call, begun);
     *request = reinterpret_cast<nezha_request_t*>(begun);
     return status;
   });

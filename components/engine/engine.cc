@@ -14,6 +14,7 @@
 #include "engine/memory.h"
 #include "engine/secret.h"
 #include "engine/transports.h"
+#include "tuning/siblings.h"
 #include "util/random.h"
 
 namespace nezha {
@@ -219,11 +220,11 @@ std::string Engine::error_of(const Team& team) {
   return team.error();
 }
 
-int Engine::allreduce(Team& team, const nezha_allreduce_t& what) {
+int Engine::collective(Team& team, const nezha_call_t& what) {
   if (what.count == 0) return NEZHA_OK;
   Lock lock = enter();
   try {
-    return carry(lock, team, what);
+    return what.collective == NEZHA_ALLREDUCE ? carry(lock, team, what) : carry_sibling(lock, team, what);
   } catch (...) {
     break_off(team);
     return NEZHA_ERR_FAILED;
@@ -245,7 +246,7 @@ void Engine::break_off(Team& team) {
   stay_awake();
 }
 
-int Engine::carry(Lock& lock, Team& team, const nezha_allreduce_t& what) {
+int Engine::carry(Lock& lock, Team& team, const nezha_call_t& what) {
   const std::size_t bytes = what.count * what.element;
   while (team.error().empty() && team.must_agree(bytes, what.element)) agree(lock, team);
   if (!team.error().empty()) return NEZHA_ERR_FAILED;
@@ -278,17 +279,41 @@ int Engine::carry(Lock& lock, Team& team, const nezha_allreduce_t& what) {
   return team.error().empty() ? NEZHA_OK : NEZHA_ERR_FAILED;
 }
 
-Call Engine::call_of(const Team& team, const nezha_allreduce_t& what, const Candidate& way) const {
+Candidate Engine::sibling(const Team& team, const nezha_call_t& what) {
+  const auto collective = static_cast<Collective>(what.collective);
+  return sibling_way(team.plan(), collective, what.count * what.element, what.element, team.size());
+}
+
+/// Of these nothing is learned: what carries them follows from what was agreed.
+int Engine::carry_sibling(Lock& lock, Team& team, const nezha_call_t& what) {
+  if (!team.error().empty()) return NEZHA_ERR_FAILED;
+  const Candidate way = sibling(team, what);
+  if (way.algorithm == AlgorithmChoice::incumbent) return NEZHA_USE_INCUMBENT;
+  const Nanoseconds start = clock_.now();
+  operate(lock, team, call_of(team, what, way), way.algorithm);
+  if (team.error().empty()) count(what.count * what.element, clock_.now() - start);
+  if (core_.has_notices()) show_notices(lock);
+  return team.error().empty() ? NEZHA_OK : NEZHA_ERR_FAILED;
+}
+
+static_assert(static_cast<int>(Collective::allreduce) == NEZHA_ALLREDUCE);
+static_assert(static_cast<int>(Collective::barrier) == NEZHA_BARRIER);
+
+Call Engine::call_of(const Team& team, const nezha_call_t& what, const Candidate& way) const {
   Call call;
+  call.collective = static_cast<Collective>(what.collective);
+  call.counts = what.counts;
+  call.root = what.root;
   call.send = static_cast<const std::byte*>(what.send);
   call.recv = static_cast<std::byte*>(what.recv);
   call.count = what.count;
   call.element = what.element;
   call.one_rail = way.one_rail;
   call.rails = core_.rails_here(team, way.rails);
-  const bool shares = team.shares(what.element);
+  const bool learned = call.collective == Collective::allreduce;
+  const bool shares = learned && team.shares(what.element);
   const std::size_t piece = shares ? Hierarchy::segment_of(call.bytes(), what.element, team.hierarchy()->carriers()) : call.bytes();
-  call.chunk = team.plan().chunk_for(way, piece, what.element, shares ? team.between() : team.size());
+  call.chunk = learned ? team.plan().chunk_for(way, piece, what.element, shares ? team.between() : team.size()) : way.chunk;
   call.reducer = {find_kernel(what.type, what.op), host_.reduce, host_.ctx, what.reduce_ctx, what.element};
   return call;
 }

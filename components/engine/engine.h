@@ -47,8 +47,8 @@ class Engine {
   void vote(Team& team, std::array<std::uint64_t, NEZHA_VOTE_WORDS>& words);
   nezha_team_state_t decide(Team& team, const std::array<std::uint64_t, NEZHA_VOTE_WORDS>& words);
   bool votes_again(const Team& team);
-  int allreduce(Team& team, const nezha_allreduce_t& call);
-  int iallreduce(Team& team, const nezha_allreduce_t& call, Request*& request);
+  int collective(Team& team, const nezha_call_t& call);
+  int start(Team& team, const nezha_call_t& call, Request*& request);
   void give_back(Request& request);
   bool progress();
   void incumbent_done(Team& team);
@@ -79,8 +79,10 @@ class Engine {
     Lock& lock_;
   };
 
-  int carry(Lock& lock, Team& team, const nezha_allreduce_t& call);
-  Call call_of(const Team& team, const nezha_allreduce_t& what, const Candidate& way) const;
+  int carry(Lock& lock, Team& team, const nezha_call_t& call);
+  int carry_sibling(Lock& lock, Team& team, const nezha_call_t& call);
+  static Candidate sibling(const Team& team, const nezha_call_t& what);
+  Call call_of(const Team& team, const nezha_call_t& what, const Candidate& way) const;
   /// In a handler of an exception: the team fails, on all ranks.
   void break_off(Team& team);
   void stay_awake();

@@ -20,10 +20,12 @@ constexpr Nanoseconds kNap = 50 * kMicrosecond;
 
 }  // namespace
 
-int Engine::iallreduce(Team& team, const nezha_allreduce_t& what, Request*& request) {
+int Engine::start(Team& team, const nezha_call_t& what, Request*& request) {
   Lock lock = enter();
   if (!team.error().empty()) return NEZHA_ERR_FAILED;
-  const Candidate way = team.table().next_untimed(what.count * what.element, what.element);
+  const Candidate way = what.collective == NEZHA_ALLREDUCE
+                            ? team.table().next_untimed(what.count * what.element, what.element)
+                            : sibling(team, what);
   if (way.algorithm == AlgorithmChoice::incumbent) return NEZHA_USE_INCUMBENT;
   request = &requests_.take();
   try {

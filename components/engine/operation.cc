@@ -1,7 +1,29 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "engine/operation.h"
 
+#include <algorithm>
+
 namespace nezha {
+namespace {
+
+/// So who has the result knows that all have begun.
+bool needs_all(const Call& call, const TeamView& team) {
+  switch (call.collective) {
+    case Collective::allreduce:
+    case Collective::barrier:
+      return true;
+    case Collective::reduce_scatter:
+    case Collective::reduce:
+      return call.count_of(team.rank_at[static_cast<std::size_t>(team.position)]) != 0;
+    case Collective::allgather:
+      return std::find(call.counts, call.counts + team.size, 0) == call.counts + team.size;
+    case Collective::broadcast:
+      break;
+  }
+  return false;
+}
+
+}  // namespace
 
 Operation::Operation(const TeamView& team, const OpNumber& team_ended)
     : flows_(static_cast<std::size_t>(team.size)), view_(team) {
@@ -9,12 +31,21 @@ Operation::Operation(const TeamView& team, const OpNumber& team_ended)
   for (Flow& flow : flows_) flow.team_ended = &team_ended;
 }
 
-void Operation::prepare(TeamId team, OpNumber number, const Call& call, AlgorithmChoice choice) {
+Algorithm& Operation::algorithm_for(const Call& call, AlgorithmChoice choice) {
+  if (call.collective == Collective::barrier) {
+    if (!barrier_) barrier_ = make_dissemination(view_);
+    return *barrier_;
+  }
   std::unique_ptr<Algorithm>& slot = algorithms_[static_cast<std::size_t>(choice) - 1];
   if (!slot) slot = make_algorithm(choice, view_);
-  algorithm_ = slot.get();
+  return *slot;
+}
+
+void Operation::prepare(TeamId team, OpNumber number, const Call& call, AlgorithmChoice choice) {
+  algorithm_ = &algorithm_for(call, choice);
   number_ = number;
   call_ = call;
+  needs_all_ = needs_all(call, view_);
   for (int to = 0; to < view_.size; ++to)
     if (to != view_.position)
       flow(to).open(team, number, call.element, call.one_rail, call.rails, static_cast<std::uint32_t>(call.bytes()));
@@ -23,8 +54,11 @@ void Operation::prepare(TeamId team, OpNumber number, const Call& call, Algorith
 bool Operation::ended() {
   if (!algorithm_->complete()) return false;
   bool all = true;
-  for (int to = 0; to < view_.size; ++to)
-    if (to != view_.position) all = flow(to).empty() && trunk(to).close_flow(flow(to)) && all;
+  for (int to = 0; to < view_.size; ++to) {
+    if (to == view_.position) continue;
+    if (needs_all_) peer_began(to);
+    all = flow(to).empty() && trunk(to).close_flow(flow(to)) && all;
+  }
   if (all) algorithm_->end();
   return all;
 }

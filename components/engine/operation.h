@@ -20,7 +20,7 @@ class Operation {
   Operation(const Operation&) = delete;
   Operation& operator=(const Operation&) = delete;
 
-  /// The next one to be carried. Its vectors stay until it is over.
+  /// The next one to be carried. Its vectors stay until it is over. `choice` does not count for a barrier.
   void prepare(TeamId team, OpNumber number, const Call& call, AlgorithmChoice choice);
   /// Sends what is ready, and takes what has come. `begun`: whether the member at a position is known to have begun it.
   template <typename Begun>
@@ -36,7 +36,7 @@ class Operation {
   OpNumber number() const { return number_; }
   std::size_t bytes() const { return call_.bytes(); }
   /// Its reductions may call the host.
-  bool calls_host() const { return call_.reducer.kernel == nullptr; }
+  bool calls_host() const { return call_.calls_host(); }
   Algorithm& algorithm() const { return *algorithm_; }
 
   void peer_began(int position) { trunk(position).began(flow(position)); }
@@ -48,15 +48,18 @@ class Operation {
   void abort(std::vector<std::size_t>& charged);
 
  private:
+  Algorithm& algorithm_for(const Call& call, AlgorithmChoice choice);
   Flow& flow(int position) { return flows_[static_cast<std::size_t>(position)]; }
   Trunk& trunk(int position) const { return *view_.trunks[static_cast<std::size_t>(position)]; }
 
   std::vector<Flow> flows_;  ///< by position; that at the own is not used
   TeamView view_;
   std::array<std::unique_ptr<Algorithm>, 5> algorithms_;
+  std::unique_ptr<Algorithm> barrier_;
   Algorithm* algorithm_ = nullptr;
   OpNumber number_ = 0;
   Call call_;
+  bool needs_all_ = true;  ///< its result here needs something of every member
 };
 
 }  // namespace nezha

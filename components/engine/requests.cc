@@ -51,7 +51,7 @@ bool Requests::queued(const Team& team) const {
 
 bool Requests::call_host() const {
   return std::any_of(pending_.begin(), pending_.end(),
-                     [](const Request* each) { return each->call.reducer.kernel == nullptr; });
+                     [](const Request* each) { return each->call.calls_host(); });
 }
 
 void Requests::forget(const Team& team) {

@@ -41,6 +41,7 @@ Team::Team(std::string name, int rank, std::vector<Peer*> peers, const std::stri
   order_by_node(own_node);
   view_.size = static_cast<int>(peers_.size());
   view_.trunks = trunks_;
+  view_.rank_at = rank_at_;
   view_.buffers = &buffers;
 }
 

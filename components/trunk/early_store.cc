@@ -7,9 +7,9 @@
 namespace nezha {
 
 std::byte* EarlyStore::reserve(const PieceHeader& header) {
-  const std::size_t size = header.length;
+  const std::size_t size = header.length, charge = window_charge(size);
   const bool counted = twin(header.id, true) == nullptr;
-  if (counted && size > window_ - used_) return nullptr;
+  if (counted && charge > window_ - used_) return nullptr;
   std::byte* in_ring = ring_.take(size);
   Slot& slot = idle_slot(in_ring == nullptr);
   slot.data = in_ring;
@@ -20,7 +20,7 @@ std::byte* EarlyStore::reserve(const PieceHeader& header) {
   slot.state = State::arriving;
   slot.header = header;
   slot.counted = counted;
-  if (counted) used_ += size;
+  if (counted) used_ += charge;
   return slot.data;
 }
 
@@ -52,7 +52,7 @@ void EarlyStore::keep(const std::byte* buffer) { find(buffer)->state = State::wa
 void EarlyStore::drop(const std::byte* buffer) { free(*find(buffer)); }
 
 void EarlyStore::uncount(Slot& slot) {
-  if (slot.counted) used_ -= slot.header.length;
+  if (slot.counted) used_ -= window_charge(slot.header.length);
   slot.counted = false;
 }
 

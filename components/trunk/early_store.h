@@ -51,6 +51,7 @@ class EarlyStore {
 
   template <typename Chosen, typename Use>
   void give(Chosen chosen, Use use) {
+    if (empty()) return;
     for (Slot& slot : slots_) {
       if (slot.state == State::idle || !chosen(slot.header)) continue;
       uncount(slot);

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
 engine_sources += \
+	%D%/ahead.h \
 	%D%/best_rail.cc \
 	%D%/earliest_finish.cc \
 	%D%/early_store.cc %D%/early_store.h \

@@ -13,6 +13,12 @@ using TeamId = std::uint64_t;
 using OpNumber = std::uint64_t;
 /// Operations of a team that may be under way at once: one begins when the one so many before it has ended.
 constexpr OpNumber kMostUnderWay = 64;
+constexpr OpNumber kLastOperation = ~OpNumber{0};
+
+/// What a piece of so many bytes takes of the window for early pieces, on both sides: each costs its keeper some memory and time
+/// beside its bytes.
+constexpr std::size_t kLeastCharge = 512;
+constexpr std::size_t window_charge(std::size_t length) { return length < kLeastCharge ? kLeastCharge : length; }
 
 /// Reliable records without payload. They travel as pieces (with an id, acknowledged, replayed) outside the window.
 enum class Control : std::uint16_t {

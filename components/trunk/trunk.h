@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "rail/rail.h"
+#include "trunk/ahead.h"
 #include "trunk/early_store.h"
 #include "trunk/failure.h"
 #include "trunk/flow.h"
@@ -133,7 +134,7 @@ class Trunk final : public LaneEvents {
   /// long as anybody cares.
   Nanoseconds quiet(Nanoseconds now, Nanoseconds ask_after);
   /// Tells the peer that the team has failed. `charged`: what abort_flow() returned of its flows, which counts against
-  /// the peer's window until it has heard this.
+  /// the peer's window until it has heard this, as does what is charged for operations that have ended.
   void tell_failed(TeamId team, std::size_t charged, const Failure& failure);
   /// Tells the peer where a rail of this process is now, or that it is there again.
   void tell_rail(const RailNotice& notice);
@@ -157,7 +158,8 @@ class Trunk final : public LaneEvents {
   /// acknowledged.
   void peer_ended(TeamId team, OpNumber op);
   /// Ends the flow's operation here: afterwards nothing refers to the operation's memory. False when too much is
-  /// still unacknowledged to be copied; to be called again after progress. The flow's queue must be empty.
+  /// still unacknowledged to be copied; to be called again after progress. The flow's queue must be empty. What a peer that is
+  /// not known to have begun it was sent goes on to count against its window.
   bool close_flow(Flow& flow);
   /// Ends it without success: what is queued is dropped, what is unacknowledged is not sent again. The peer is to be
   /// told. Returns how many bytes of it the peer may keep as early pieces.
@@ -224,6 +226,9 @@ class Trunk final : public LaneEvents {
   SentPiece& add_control(Control control);
   SentPiece& send_control(Control control, TeamId team, OpNumber op);
   void ask_for_window(Flow& flow);
+  bool close_charge(Flow& flow);
+  void ask_ahead(TeamId only = 0);
+  void peer_at(const PieceHeader& piece);
   void unlist(Flow& flow);
   std::uint8_t index_of(const LaneState& state) const { return static_cast<std::uint8_t>(&state - lanes_.data()); }
 
@@ -259,6 +264,7 @@ class Trunk final : public LaneEvents {
   std::vector<Flow*> flows_;  ///< with chunks queued; served in turn
   std::size_t turn_ = 0;
   std::size_t early_used_ = 0;  ///< bytes charged against the peer's window, all flows
+  Ahead ahead_;                 ///< those of flows that are closed
   std::size_t replays_ = 0;     ///< pieces in log_ without a lane: replays and control records
   bool pumping_ = false;
   bool held_ = false;  ///< is to be pumped at the end of the hold

@@ -82,8 +82,16 @@ bool Trunk::close_flow(Flow& flow) {
     SentPiece& piece = log_.at(id);
     if (piece.flow == &flow && !keep_source(piece)) return false;
   }
-  began(flow);
-  return true;
+  return close_charge(flow);
+}
+
+/// The peer is asked while half of its window is left, so that who is ahead need not stand still until it answers.
+bool Trunk::close_charge(Flow& flow) {
+  if (flow.charged == 0) return true;
+  const bool added = ahead_.add(flow.team(), flow.op(), flow.charged);
+  if (added) flow.charged = 0;
+  if (!added || ahead_.bytes() > options_.peer_window / 2) ask_ahead();
+  return added;
 }
 
 /// What is left of the piece is its id: the peer has to see each of them.

@@ -43,6 +43,12 @@ Status Trunk::frame_begins(Lane& lane, std::span<const std::byte> header, std::s
   return {};
 }
 
+/// Who sends something of an operation has begun it.
+void Trunk::peer_at(const PieceHeader& piece) {
+  early_used_ -= ahead_.release(piece.team, piece.op);
+  owner_.operations.peer_at(*this, piece.team, piece.op, piece.ended());
+}
+
 /// What would wait for a team that is gone would wait for ever.
 Placement Trunk::place_of(const PieceHeader& piece) {
   const Placement place = owner_.pieces.place(*this, piece);
@@ -57,7 +63,7 @@ Status Trunk::place_all(LaneState& state) {
     const PieceHeader& piece = state.records.pieces[i];
     if (!received_.acceptable(piece.id)) return bad("a piece id outside the window");
     if (piece.control || received_.contains(piece.id)) continue;
-    owner_.operations.peer_at(*this, piece.team, piece.op, piece.ended());
+    peer_at(piece);
     Placement& place = state.places[i] = place_of(piece);
     if (place.kind == PlaceKind::bad) return bad("a piece that its operation cannot have");
     if (place.kind == PlaceKind::scratch) scratch += aligned(piece.length);
@@ -146,7 +152,7 @@ bool Trunk::settle_early(const PieceHeader& piece, std::byte* buffer) {
 
 void Trunk::op_begun(TeamId team, OpNumber op, OpNumber ended) {
   early_.take(team, op, [this](const PieceHeader& piece, const std::byte* data) {
-    owner_.operations.peer_at(*this, piece.team, piece.op, piece.ended());
+    peer_at(piece);
     deliver(piece, owner_.pieces.place(*this, piece), data);
   });
   const auto asked = [&](const Want& want) { return want.team == team && want.op <= op; };
@@ -161,22 +167,22 @@ void Trunk::forget_team(TeamId team) {
   if (!gone_.contains(team)) gone_.add(team);
   wants_.erase(std::remove_if(wants_.begin(), wants_.end(), [&](const Want& want) { return want.team == team; }),
                wants_.end());
+  if (!ahead_.empty()) ask_ahead(team);
 }
 
 Status Trunk::control_arrived(const PieceHeader& piece) {
   switch (static_cast<Control>(piece.step)) {
     case Control::want:
-      owner_.operations.peer_at(*this, piece.team, piece.op, piece.ended());
-      if (owner_.operations.has_begun(piece.team, piece.op)) {
-        send_control(Control::begun, piece.team, piece.op);
+      peer_at(piece);
+      if (owner_.operations.has_begun(piece.team, piece.op) || gone_.contains(piece.team)) {
+        send_control(Control::begun, piece.team, piece.op);  // nothing is kept for a team that is gone
       } else {
-        if (gone_.contains(piece.team)) return {};  // it was overtaken by the end of its team
         if (wants_.size() >= kMaxWants) return bad("too many operations wait for window");
         wants_.push_back({piece.team, piece.op});
       }
       return {};
     case Control::begun:
-      owner_.operations.peer_at(*this, piece.team, piece.op, piece.ended());
+      peer_at(piece);
       return {};
     case Control::lane_closed:
       peer_closed(piece.team);
@@ -184,7 +190,8 @@ Status Trunk::control_arrived(const PieceHeader& piece) {
     case Control::failed: {
       Failure failure;
       if (Status status = decode_failure(piece, failure); !status.ok()) return status;
-      forget_team(piece.team);  // the sender counts on it
+      early_used_ -= ahead_.release(piece.team, kLastOperation);  // the sender keeps nothing of it any more
+      forget_team(piece.team);                                    // and counts on the same
       owner_.operations.team_failed(piece.team, failure);
       return {};
     }

@@ -40,7 +40,8 @@ void Trunk::unlist(Flow& flow) {
 /// How much of what the flow has queued the peer's window lets through now.
 std::size_t Trunk::sendable(const Flow& flow) const {
   if (flow.begun) return flow.queued();
-  return std::min(flow.queued(), options_.peer_window - std::min(options_.peer_window, early_used_));
+  const std::size_t left = options_.peer_window - std::min(options_.peer_window, early_used_);
+  return left < kLeastCharge ? 0 : std::min(flow.queued(), left);
 }
 
 std::size_t Trunk::queued() const {
@@ -184,8 +185,8 @@ bool Trunk::add_chunk(Frame& frame, Flow& flow, std::size_t room) {
   }
   if (copy == nullptr) flow.unacked += bytes;
   if (!flow.begun) {
-    flow.charged += bytes;
-    early_used_ += bytes;
+    flow.charged += window_charge(bytes);
+    early_used_ += window_charge(bytes);
   }
   flow.advance(static_cast<std::uint32_t>(bytes));
   owed_.sent(piece.header);
@@ -203,6 +204,12 @@ void Trunk::ask_for_window(Flow& flow) {
   if (flow.asked || flow.begun) return;
   flow.asked = true;
   send_control(Control::want, flow.team(), flow.op()).header.set_ended(flow.ended());
+}
+
+/// Of operations that have ended here: see Ahead::ask().
+void Trunk::ask_ahead(TeamId only) {
+  ahead_.ask([&](const Ahead::Entry& entry) { send_control(Control::want, entry.team, entry.op); }, only);
+  pump();
 }
 
 void Trunk::began(Flow& flow) {

@@ -113,7 +113,7 @@ Nanoseconds Trunk::quiet(Nanoseconds now, Nanoseconds ask_after) {
 void Trunk::tell_failed(TeamId team, std::size_t charged, const Failure& failure) {
   SentPiece& record = send_control(Control::failed, team, 0);
   encode_failure(failure, record.header);
-  record.charge = charged;
+  record.charge = charged + ahead_.release(team, kLastOperation);
   pump();
 }
 

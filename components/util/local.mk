@@ -4,6 +4,7 @@ engine_sources += \
 	%D%/buffer_pool.cc %D%/buffer_pool.h \
 	%D%/bytes.h \
 	%D%/clock.h \
+	%D%/collective.cc %D%/collective.h \
 	%D%/core_list.cc %D%/core_list.h \
 	%D%/crc32c.cc %D%/crc32c.h \
 	%D%/fd.h \

@@ -7,6 +7,7 @@
 #include <string_view>
 
 #include "nezha/nezha.h"
+#include "util/collective.h"
 #include "util/core_list.h"
 #include "util/file.h"
 #include "util/interface_list.h"
@@ -41,6 +42,7 @@ struct Config {
   InterfaceList rail_exclude;
   IpVersion ip_version{};
   PortRange port_range;
+  CollectiveSet collectives;
 
   // How it is used.
   ShareList share;

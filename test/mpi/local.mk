@@ -21,6 +21,7 @@ check_PROGRAMS += \
 	%D%/progress \
 	%D%/same_bits \
 	%D%/sessions \
+	%D%/siblings \
 	%D%/survives \
 	%D%/threads \
 	%D%/until_error
@@ -79,6 +80,9 @@ test_mpi_same_bits_LDADD = $(MPI_LIBS) -lm
 test_mpi_sessions_SOURCES = %D%/sessions.c $(mpi_test_common)
 test_mpi_sessions_CPPFLAGS = $(MPI_CFLAGS)
 test_mpi_sessions_LDADD = $(MPI_LIBS) -lm
+test_mpi_siblings_SOURCES = %D%/siblings.c $(mpi_test_common)
+test_mpi_siblings_CPPFLAGS = $(MPI_CFLAGS)
+test_mpi_siblings_LDADD = $(MPI_LIBS) -lm
 test_mpi_survives_SOURCES = %D%/survives.c %D%/nuisance.c %D%/nuisance.h $(mpi_test_common)
 test_mpi_survives_CPPFLAGS = $(MPI_CFLAGS)
 test_mpi_survives_LDADD = $(MPI_LIBS) -lm

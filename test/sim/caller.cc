@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cstring>
 
+#include "tuning/siblings.h"
 #include "world.h"
 
 namespace nezha::test {
@@ -105,15 +106,10 @@ bool Caller::start() {
   began_ = world_.network().now();
   if (!team.error().empty()) return fail_call(), true;  // as the engine does: at once
   if (!team.operations().room()) return false;
-  if (!call().nonblocking && team.table().agreement_due(call().bytes(), call().element)) return agree(), true;
-  const auto& members = world_.program().teams[call().team].members;
-  const auto rank = std::find(members.begin(), members.end(), process_.rank()) - members.begin();
-  vectors_ = {};
-  vectors_.send = contribution(call(), static_cast<int>(rank));
-  if (!call().in_place) vectors_.given = vectors_.send;
-  vectors_.recv.assign(call().in_place ? 0 : call().bytes(), kScribble);
-  const Candidate way = call().nonblocking ? team.table().next_untimed(call().bytes(), call().element)
-                                           : team.table().next(call().bytes(), call().element);
+  const bool learns = call().collective == Collective::allreduce && !call().nonblocking;
+  if (learns && team.table().agreement_due(call().bytes(), call().element)) return agree(), true;
+  prepare_vectors();
+  const Candidate way = way_of_call();
   algorithm_ = way.algorithm;
   if (algorithm_ == AlgorithmChoice::incumbent)
     leave_to_incumbent();
@@ -122,16 +118,56 @@ bool Caller::start() {
   return true;
 }
 
+int Caller::rank_in(const CallSpec& call) const {
+  const auto& members = world_.program().teams[call.team].members;
+  return static_cast<int>(std::find(members.begin(), members.end(), process_.rank()) - members.begin());
+}
+
+void Caller::prepare_vectors() {
+  const int rank = rank_in(call());
+  vectors_ = {};
+  vectors_.send = contribution(call(), rank);
+  if (call().hands_round()) {
+    const Range block = block_of(call(), rank);
+    Bytes own(vectors_.send.begin() + static_cast<std::ptrdiff_t>(block.begin),
+              vectors_.send.begin() + static_cast<std::ptrdiff_t>(block.begin + block.bytes));
+    if (!call().in_place_at(rank)) {
+      vectors_.send = std::move(own);
+    } else {
+      vectors_.send.assign(call().bytes(), kScribble);
+      std::copy(own.begin(), own.end(), vectors_.send.begin() + static_cast<std::ptrdiff_t>(block.begin));
+    }
+  }
+  if (call().in_place_at(rank)) return;
+  vectors_.given = vectors_.send;
+  vectors_.recv.assign(result_at(call(), rank).bytes, kScribble);
+}
+
+Candidate Caller::way_of_call() {
+  Team& team = *process_.team(call().team);
+  if (call().collective != Collective::allreduce)
+    return sibling_way(team.plan(), call().collective, call().bytes(), call().element, team.size());
+  return call().nonblocking ? team.table().next_untimed(call().bytes(), call().element)
+                            : team.table().next(call().bytes(), call().element);
+}
+
 void Caller::begin_operation(const Candidate& way) {
   Team& team = *process_.team(call().team);
+  const int rank = rank_in(call());
+  const bool in_place = call().in_place_at(rank);
   Call what;
-  what.send = vectors_.send.data();
-  what.recv = call().in_place ? vectors_.send.data() : vectors_.recv.data();
+  what.collective = call().collective;
+  what.counts = call().counts.data();
+  what.root = call().root;
+  what.send = vectors_.send.data() + (in_place && call().hands_round() ? block_of(call(), rank).begin : 0);
+  what.recv = in_place ? vectors_.send.data() : vectors_.recv.data();
   what.count = call().count;
   what.element = call().element;
   what.one_rail = way.one_rail;
   what.rails = process_.core().rails_here(team, call().team % 2 == 0 ? world_.setting().rails : way.rails);
-  what.chunk = team.plan().chunk_for(way, call().bytes(), call().element, team.size());
+  what.chunk = what.collective != Collective::allreduce
+                   ? way.chunk
+                   : team.plan().chunk_for(way, call().bytes(), call().element, team.size());
   what.reducer = reducer_of(call());
   state_ = State::operating;
   world_.call_begun(at_);
@@ -203,7 +239,11 @@ void Caller::agree() {
 
 /// Somebody else's allreduce: it takes its time and is right.
 void Caller::leave_to_incumbent() {
-  (call().in_place ? vectors_.send : vectors_.recv) = world_.expected(at_, algorithm_);
+  const int rank = rank_in(call());
+  const Range range = result_at(call(), rank);
+  const Bytes& all = world_.expected(at_, algorithm_);
+  Bytes& result = call().in_place_at(rank) ? vectors_.send : vectors_.recv;
+  std::copy_n(all.begin() + static_cast<std::ptrdiff_t>(range.begin), range.bytes, result.begin());
   state_ = State::incumbent;
   process_.core().leave_to_incumbent(*process_.team(call().team), call().bytes());
   const Nanoseconds time = world_.setting().random.between(0, kIncumbentTime);
@@ -212,15 +252,22 @@ void Caller::leave_to_incumbent() {
 }
 
 void Caller::finish() {
-  if (!call().nonblocking) process_.team(call().team)->table().took(world_.network().now() - began_);
+  if (!call().nonblocking && call().collective == Collective::allreduce)
+    process_.team(call().team)->table().took(world_.network().now() - began_);
   end_call(at_, algorithm_, vectors_);
   state_ = State::draining;
   if (!call().last || !has_pending(call().team)) go_on();
 }
 
 void Caller::end_call(std::size_t at, AlgorithmChoice algorithm, Vectors& vectors) {
-  const bool in_place = world_.program().calls[at].in_place;
-  check(in_place ? vectors.send : vectors.recv, world_.expected(at, algorithm), "the result");
+  const CallSpec& call = world_.program().calls[at];
+  const int rank = rank_in(call);
+  const bool in_place = call.in_place_at(rank);
+  const Range range = result_at(call, rank);
+  const auto wanted = world_.expected(at, algorithm).begin() + static_cast<std::ptrdiff_t>(range.begin);
+  const Bytes& result = in_place ? vectors.send : vectors.recv;
+  check(Bytes(result.begin(), result.begin() + static_cast<std::ptrdiff_t>(range.bytes)),
+        Bytes(wanted, wanted + static_cast<std::ptrdiff_t>(range.bytes)), "the result");
   if (!in_place) check(vectors.send, vectors.given, "the source after the call");
   check_watched();
   leave_memory(vectors);
@@ -279,7 +326,7 @@ std::string Caller::text() const {
                                      "is in",         "leaves",       "waits behind"};
   return out + " " + kStates[static_cast<int>(state_)] + " call " + std::to_string(at_) + " on " + team.name + " of " +
          std::to_string(team.members.size()) + ": " + std::to_string(call().count) + " x " +
-         std::to_string(call().element) + " bytes" + (call().in_place ? " in place" : "") + ", algorithm " +
+         std::to_string(call().element) + " bytes, collective " + std::to_string(static_cast<int>(call().collective)) + (call().in_place ? " in place" : "") + ", algorithm " +
          std::to_string(static_cast<int>(algorithm_));
 }
 

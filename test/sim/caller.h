@@ -61,6 +61,9 @@ class Caller {
   bool poll_pending();
   void end_pending(Pending& pending);
   bool has_pending(std::size_t team) const;
+  int rank_in(const CallSpec& call) const;
+  void prepare_vectors();
+  Candidate way_of_call();
   const CallSpec& call_of(const Pending& pending) const;
   void end_call(std::size_t at, AlgorithmChoice algorithm, Vectors& vectors);
   void go_on();

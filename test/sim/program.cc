@@ -80,6 +80,25 @@ CallSpec draw_call(std::size_t team, const ProgramShape& shape, SimRandom& rando
   return call;
 }
 
+/// Makes another collective of a call.
+void draw_sibling(CallSpec& call, std::size_t size, SimRandom& random) {
+  constexpr Collective kOthers[] = {Collective::reduce_scatter, Collective::allgather, Collective::broadcast,
+                                    Collective::reduce, Collective::barrier};
+  call.collective = kOthers[random.below(std::size(kOthers))];
+  call.root = static_cast<int>(random.below(size));
+  if (call.collective == Collective::barrier) {
+    call.element = call.count = 1;
+    call.type = NEZHA_UINT8;
+    call.op = NEZHA_BXOR;
+  }
+  if (call.collective != Collective::reduce_scatter && call.collective != Collective::allgather) return;
+  call.counts.assign(size, call.count / size);
+  if (random.chance(0.5))
+    for (std::size_t& count : call.counts) count = random.chance(0.3) ? 0 : random.below(2 * (count + 1));
+  call.counts[random.below(size)] += 1;
+  call.count = std::accumulate(call.counts.begin(), call.counts.end(), std::size_t{0});
+}
+
 std::vector<int> draw_members(const ProgramShape& shape, SimRandom& random) {
   std::vector<int> members(static_cast<std::size_t>(shape.ranks));
   std::iota(members.begin(), members.end(), 0);
@@ -91,19 +110,17 @@ std::vector<int> draw_members(const ProgramShape& shape, SimRandom& random) {
   return members;
 }
 
-struct Block {
-  std::size_t begin, bytes;
-};
-Block block_of(const CallSpec& call, std::size_t block, std::size_t blocks) {
+/// Of an allreduce: blocks are alike.
+Range even_block(const CallSpec& call, std::size_t block, std::size_t blocks) {
   const std::size_t share = call.count / blocks;
   const std::size_t rest = call.count % blocks;
   return {(share * block + std::min(block, rest)) * call.element, (share + (block < rest ? 1 : 0)) * call.element};
 }
 
 /// Contributions folded one after the other, from position `block` upwards around the ring.
-void fold_block(const CallSpec& call, const std::vector<Bytes>& by_position, std::size_t block, Bytes& result) {
+void fold_block(const CallSpec& call, const std::vector<Bytes>& by_position, std::size_t block, Range range, Bytes& result) {
   const std::size_t size = by_position.size();
-  const auto [begin, bytes] = block_of(call, block, size);
+  const auto [begin, bytes] = range;
   if (bytes == 0) return;
   const Reducer reducer = reducer_of(call);
   Bytes sum(by_position[block].begin() + static_cast<std::ptrdiff_t>(begin),
@@ -119,9 +136,9 @@ void fold_block(const CallSpec& call, const std::vector<Bytes>& by_position, std
 
 /// What is a distance away is added on the left, the distance being the team's size halved, rounded up, and so on to 1;
 /// values by distance backwards from the block's position.
-void fold_halving(const CallSpec& call, const std::vector<Bytes>& by_position, std::size_t block, Bytes& result) {
+void fold_halving(const CallSpec& call, const std::vector<Bytes>& by_position, std::size_t block, Range range, Bytes& result) {
   const std::size_t size = by_position.size();
-  const auto [begin, bytes] = block_of(call, block, size);
+  const auto [begin, bytes] = range;
   if (bytes == 0) return;
   std::vector<Bytes> sums;
   for (std::size_t back = 0; back < size; ++back) {
@@ -171,6 +188,7 @@ Program::Program(const ProgramShape& shape, SimRandom& random) {
     const std::size_t which = random.below(open.size());
     const auto like = random.below(calls.size() + 1);
     calls.push_back(draw_call(open[which], shape, random));
+    if (!shape.repeats && random.chance(0.4)) draw_sibling(calls.back(), teams[open[which]].members.size(), random);
     if (shape.repeats && calls.size() > kDifferent) {
       CallSpec again = calls[like % kDifferent];
       again.team = open[which];
@@ -185,6 +203,24 @@ Program::Program(const ProgramShape& shape, SimRandom& random) {
       open.erase(open.begin() + static_cast<std::ptrdiff_t>(which));
     }
   }
+}
+
+bool CallSpec::in_place_at(int rank) const {
+  if (collective == Collective::broadcast) return true;
+  return in_place && (collective != Collective::reduce || rank == root) && collective != Collective::barrier;
+}
+
+Range block_of(const CallSpec& call, int rank) {
+  if (call.collective == Collective::broadcast || call.collective == Collective::reduce)
+    return {0, rank == call.root ? call.bytes() : 0};
+  const auto own = call.counts.begin() + rank;
+  return {std::accumulate(call.counts.begin(), own, std::size_t{0}) * call.element, *own * call.element};
+}
+
+Range result_at(const CallSpec& call, int rank) {
+  if (call.collective == Collective::barrier) return {0, 0};
+  if (call.collective == Collective::allreduce || call.hands_round()) return {0, call.bytes()};
+  return block_of(call, rank);
 }
 
 Reducer reducer_of(const CallSpec& call) {
@@ -219,8 +255,21 @@ Bytes expected_result(const CallSpec& call, AlgorithmChoice algorithm, const std
   for (const int rank : order) by_position.push_back(contribution(call, rank));
   if (algorithm == AlgorithmChoice::doubling) return fold_tree(call, std::move(by_position));
   Bytes result(call.bytes());
-  const auto fold = algorithm == AlgorithmChoice::halving ? fold_halving : fold_block;
-  for (std::size_t block = 0; block < order.size(); ++block) fold(call, by_position, block, result);
+  const bool halving = algorithm == AlgorithmChoice::halving;
+  const auto fold = halving ? fold_halving : fold_block;
+  const std::size_t size = order.size();
+  for (std::size_t position = 0; call.collective != Collective::barrier && position < size; ++position) {
+    if (call.collective == Collective::allreduce) {
+      fold(call, by_position, position, even_block(call, position, size), result);
+      continue;
+    }
+    const Range range = block_of(call, order[position]);
+    if (call.hands_round())
+      std::copy_n(by_position[position].begin() + static_cast<std::ptrdiff_t>(range.begin), range.bytes,
+                  result.begin() + static_cast<std::ptrdiff_t>(range.begin));
+    else
+      fold(call, by_position, halving ? position : (position + 1) % size, range, result);
+  }
   return result;
 }
 

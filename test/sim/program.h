@@ -10,6 +10,7 @@
 #include "alg/call.h"
 #include "nezha/nezha.h"
 #include "rail/sim/random.h"
+#include "util/collective.h"
 #include "util/params.h"
 
 namespace nezha::test {
@@ -24,6 +25,9 @@ struct TeamSpec {
 
 struct CallSpec {
   std::size_t team = 0;
+  Collective collective = Collective::allreduce;
+  std::vector<std::size_t> counts;  ///< elements of each rank's block, where they matter; they add up to `count`
+  int root = 0;
   std::size_t count = 1;
   std::size_t element = 4;
   nezha_type_t type = NEZHA_FLOAT;
@@ -35,6 +39,17 @@ struct CallSpec {
   std::uint64_t seed = 0;
 
   std::size_t bytes() const { return count * element; }
+  /// Contributions are added up.
+  bool reduces() const { return collective != Collective::allgather && collective != Collective::broadcast; }
+  /// Of an allgather, or a broadcast: the whole vector comes to all.
+  bool hands_round() const { return !reduces(); }
+  /// That rank of the team hands in and gets its values in one place.
+  bool in_place_at(int rank) const;
+};
+
+/// Bytes of a vector.
+struct Range {
+  std::size_t begin, bytes;
 };
 
 /// Sizes of what is drawn.
@@ -59,10 +74,15 @@ struct Program {
 /// The reduction of a call: a kernel, or (for NEZHA_TYPE_OTHER) a function of the test.
 Reducer reducer_of(const CallSpec& call);
 
-/// What `rank` of the team contributes.
+/// The block of that rank of the team; not of an allreduce or a barrier.
+Range block_of(const CallSpec& call, int rank);
+/// The part of the vector that is the result at that rank.
+Range result_at(const CallSpec& call, int rank);
+
+/// What `rank` of the team contributes to the sum, or hands round.
 Bytes contribution(const CallSpec& call, int rank);
 
-/// The result, bit by bit. `order`: the team's ranks in ring order.
+/// The vector of results, bit by bit. `order`: the team's ranks in ring order.
 Bytes expected_result(const CallSpec& call, AlgorithmChoice algorithm, const std::vector<int>& order);
 
 }  // namespace nezha::test

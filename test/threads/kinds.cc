@@ -281,8 +281,8 @@ std::vector<std::byte> halving_result(const Kind& kind, std::span<const std::vec
   return result;
 }
 
-nezha_allreduce_t make_call(const Kind& kind, std::size_t count, const std::byte* send, std::byte* recv) {
-  return {send, recv, count, kind.element, kind.type, kind.op, const_cast<HostOperation*>(&kind.host)};
+nezha_call_t make_call(const Kind& kind, std::size_t count, const std::byte* send, std::byte* recv) {
+  return {NEZHA_ALLREDUCE, send, recv, count, kind.element, kind.type, kind.op, const_cast<HostOperation*>(&kind.host), nullptr, 0};
 }
 
 }  // namespace nezha::test

@@ -41,6 +41,6 @@ std::vector<std::byte> tree_result(const Kind& kind, std::span<const std::vector
 std::vector<std::byte> halving_result(const Kind& kind, std::span<const std::vector<std::byte>> vectors);
 
 /// The call of one rank; `kind` outlives it.
-nezha_allreduce_t make_call(const Kind& kind, std::size_t count, const std::byte* send, std::byte* recv);
+nezha_call_t make_call(const Kind& kind, std::size_t count, const std::byte* send, std::byte* recv);
 
 }  // namespace nezha::test

@@ -133,7 +133,7 @@ class Team {
   /// Called by each member between the exchange of votes and its decision: others may be ready long before it.
   std::function<void(int rank)> before_deciding;
   std::function<void(int rank)> after_deciding;  ///< at once
-  int allreduce(int rank, const nezha_allreduce_t& call) { return nezha_allreduce(handle(rank), &call); }
+  int allreduce(int rank, const nezha_call_t& call) { return nezha_carry(handle(rank), &call); }
 
   /// Creates and agrees for all members, in threads; true when all are ready.
   bool start();

@@ -26,7 +26,7 @@ std::array<int, 3> call(Ranks& ranks, Team& team, int broken) {
   ranks.run([&](int rank) {
     HostOperation operation{rank == broken ? throws : adds, 1};
     std::vector<std::byte> vector(kBytes, std::byte{1});
-    const nezha_allreduce_t what{vector.data(), vector.data(), kBytes, 1, NEZHA_TYPE_OTHER, NEZHA_OP_OTHER, &operation};
+    const nezha_call_t what{NEZHA_ALLREDUCE, vector.data(), vector.data(), kBytes, 1, NEZHA_TYPE_OTHER, NEZHA_OP_OTHER, &operation, nullptr, 0};
     results[static_cast<std::size_t>(rank)] = team.allreduce(rank, what);
     if (broken < 0) {
       EXPECT_EQ(vector, std::vector(kBytes, std::byte{3}));
@@ -66,7 +66,7 @@ TEST_P(Exceptions, OfAHostThatGivesUpAreAnErrorOnAllRanks) {
   ASSERT_TRUE(team.start());
   ranks.run([&](int rank) {
     std::vector<std::byte> vector(kBytes);
-    const nezha_allreduce_t what{vector.data(), vector.data(), kBytes, 1, NEZHA_UINT8, NEZHA_SUM, nullptr};
+    const nezha_call_t what{NEZHA_ALLREDUCE, vector.data(), vector.data(), kBytes, 1, NEZHA_UINT8, NEZHA_SUM, nullptr, nullptr, 0};
     if (rank == 1) nezha_team_give_up(team.handle(rank), "no device today");
     EXPECT_EQ(team.allreduce(rank, what), NEZHA_ERR_FAILED);
   });

@@ -23,7 +23,7 @@ class Incumbent {
  public:
   explicit Incumbent(std::chrono::milliseconds time) : time_(time), barrier_(kRanks) {}
 
-  void allreduce(int rank, const nezha_allreduce_t& call) {
+  void allreduce(int rank, const nezha_call_t& call) {
     sources_[static_cast<std::size_t>(rank)] = static_cast<const std::int64_t*>(call.send);
     barrier_.arrive_and_wait();
     auto* out = static_cast<std::int64_t*>(call.recv);
@@ -50,7 +50,7 @@ std::array<int, kRanks> run(Ranks& ranks, Team& team, Incumbent& incumbent, int 
       for (const std::size_t bytes : kSizes) {
         const std::size_t count = bytes / sizeof(std::int64_t);
         std::vector<std::int64_t> send(count, rank + round), recv(count, -1);
-        const nezha_allreduce_t call{send.data(), recv.data(), count, sizeof(std::int64_t), NEZHA_INT64, NEZHA_SUM, nullptr};
+        const nezha_call_t call{NEZHA_ALLREDUCE, send.data(), recv.data(), count, sizeof(std::int64_t), NEZHA_INT64, NEZHA_SUM, nullptr, nullptr, 0};
         if (random() % 4 == 0) std::this_thread::sleep_for(std::chrono::microseconds(random() % 300 * (1 + rank)));
         const int result = team.allreduce(rank, call);
         if (result == NEZHA_USE_INCUMBENT) {

@@ -190,7 +190,7 @@ TEST(Engine, GoneBeforeAnAgreement) {
   std::barrier done(3);
   ranks.run([&](int rank) {
     std::vector<std::byte> vector(100000);
-    const nezha_allreduce_t call = make_call(kind("int32_sum"), vector.size() / 4, vector.data(), vector.data());
+    const nezha_call_t call = make_call(kind("int32_sum"), vector.size() / 4, vector.data(), vector.data());
     EXPECT_EQ(team.allreduce(rank, call), NEZHA_OK);
     done.arrive_and_wait();
     if (rank == 2) return team.destroy(2), ranks.at(2).destroy();

@@ -37,8 +37,8 @@ struct Begun {
 Begun begin(Team& team, int rank, const Kind& kind, std::size_t count) {
   Begun begun;
   begun.vector = make_vector(kind, count, static_cast<std::size_t>(rank));
-  const nezha_allreduce_t call = make_call(kind, count, begun.vector.data(), begun.vector.data());
-  EXPECT_EQ(nezha_iallreduce(team.handle(rank), &call, &begun.request), NEZHA_OK);
+  const nezha_call_t call = make_call(kind, count, begun.vector.data(), begun.vector.data());
+  EXPECT_EQ(nezha_start(team.handle(rank), &call, &begun.request), NEZHA_OK);
   return begun;
 }
 
@@ -86,11 +86,11 @@ TEST(Requests, AreReducedByTheHostOnItsOwnThreadsOnly) {
   folds = folds_elsewhere = 0;
   ranks.run([&](int rank) {
     std::vector<std::int32_t> vector(50000, rank + 1);
-    nezha_allreduce_t call{vector.data(),    vector.data(),  vector.size(), sizeof vector[0],
-                           NEZHA_TYPE_OTHER, NEZHA_OP_OTHER, &operation};
+    nezha_call_t call{NEZHA_ALLREDUCE, vector.data(),    vector.data(),  vector.size(), sizeof vector[0],
+                           NEZHA_TYPE_OTHER, NEZHA_OP_OTHER, &operation, nullptr, 0};
     nezha_request_t* request = nullptr;
     calls = true;
-    ASSERT_EQ(nezha_iallreduce(team.handle(rank), &call, &request), NEZHA_OK);
+    ASSERT_EQ(nezha_start(team.handle(rank), &call, &request), NEZHA_OK);
     std::this_thread::sleep_for(milliseconds(50));
     while (nezha_request_state(request) == NEZHA_PENDING) nezha_engine_progress(ranks.at(rank).engine());
     EXPECT_EQ(nezha_request_state(request), NEZHA_OK);
@@ -152,8 +152,8 @@ TEST(Requests, EndWithAnErrorWhereAMemberGivesUp) {
     }
     nezha_request_t* request = nullptr;
     std::vector<std::byte> vector = make_vector(sum, 10, 0);
-    const nezha_allreduce_t call = make_call(sum, 10, vector.data(), vector.data());
-    EXPECT_EQ(nezha_iallreduce(team.handle(rank), &call, &request), NEZHA_ERR_FAILED);
+    const nezha_call_t call = make_call(sum, 10, vector.data(), vector.data());
+    EXPECT_EQ(nezha_start(team.handle(rank), &call, &request), NEZHA_ERR_FAILED);
   });
 }
 

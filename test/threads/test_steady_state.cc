@@ -72,7 +72,7 @@ TEST_P(SteadyState, AllocatesNothing) {
         const auto send = std::make_shared<std::vector<std::byte>>(
             make_vector(sum, bytes / sum.element, static_cast<std::size_t>(rank)));
         const auto recv = std::make_shared<std::vector<std::byte>>(send->size());
-        const nezha_allreduce_t call = make_call(sum, bytes / sum.element, send->data(), recv->data());
+        const nezha_call_t call = make_call(sum, bytes / sum.element, send->data(), recv->data());
         return [&team, rank, call, send, recv] { return team.allreduce(rank, call) != NEZHA_OK ? 1 : 0; };
       },
       slowed_down() ? 100 : 1000);
@@ -95,8 +95,8 @@ TEST(SteadyStateOfRequests, AllocatesNothing) {
           std::uint64_t wrong = 0;
           for (std::size_t i = 0; i < kTogether; ++i) {
             std::vector<std::byte>& vector = vectors->at(i);
-            const nezha_allreduce_t call = make_call(sum, vector.size() / sum.element, vector.data(), vector.data());
-            wrong += nezha_iallreduce(team.handle(rank), &call, &requests[i]) != NEZHA_OK ? 1 : 0;
+            const nezha_call_t call = make_call(sum, vector.size() / sum.element, vector.data(), vector.data());
+            wrong += nezha_start(team.handle(rank), &call, &requests[i]) != NEZHA_OK ? 1 : 0;
           }
           for (nezha_request_t* request : requests) {
             while (nezha_request_state(request) == NEZHA_PENDING)

@@ -58,8 +58,8 @@ int run(Ranks& ranks, Team& team, int calls) {
     for (int i = 0; i < calls; ++i) {
       const std::size_t count = kBytes / sizeof(std::int64_t);
       std::vector<std::int64_t> send(count, i), recv(count, -1);
-      const nezha_allreduce_t call{send.data(), recv.data(), count,  sizeof(std::int64_t),
-                                   NEZHA_INT64, NEZHA_SUM,   nullptr};
+      const nezha_call_t call{NEZHA_ALLREDUCE, send.data(), recv.data(), count,  sizeof(std::int64_t),
+                                   NEZHA_INT64, NEZHA_SUM,   nullptr, nullptr, 0};
       const int result = team.allreduce(rank, call);
       if (result == NEZHA_USE_INCUMBENT) {
         nezha_incumbent_done(team.handle(rank));
@@ -186,8 +186,8 @@ TEST_F(Tables, TeamsThatAreGoneAreSavedToo) {
       if (!team.has(rank)) return;
       std::vector<std::int64_t> send(16, rank), recv(16);
       for (int i = 0; i < 60; ++i) {
-        const nezha_allreduce_t call{send.data(), recv.data(), 16,     sizeof(std::int64_t),
-                                     NEZHA_INT64, NEZHA_SUM,   nullptr};
+        const nezha_call_t call{NEZHA_ALLREDUCE, send.data(), recv.data(), 16,     sizeof(std::int64_t),
+                                     NEZHA_INT64, NEZHA_SUM,   nullptr, nullptr, 0};
         const int result = team.allreduce(rank, call);
         if (result == NEZHA_USE_INCUMBENT) nezha_incumbent_done(team.handle(rank));
         errors += result < 0 ? 1 : 0;

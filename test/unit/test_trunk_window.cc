@@ -72,7 +72,7 @@ TEST_F(TrunkWindow, TheWindowIsSharedByAllFlows) {
   a->trunk.send(other, {.data = source.data(), .offset = 10000, .size = 4000});
   carry_all();
   ASSERT_TRUE(status.ok()) << status.text();
-  EXPECT_EQ(flow.queued() + other.queued(), 8000u - 4096u);
+  EXPECT_EQ(flow.queued() + other.queued(), 4000u) << "a piece costs 512 bytes at least";
   b->receiver.begun = 2;
   b->trunk.op_begun(1, 1, 0);
   b->trunk.op_begun(1, 2, 1);
@@ -81,6 +81,60 @@ TEST_F(TrunkWindow, TheWindowIsSharedByAllFlows) {
   EXPECT_TRUE(flow.empty());
   EXPECT_TRUE(other.empty());
   EXPECT_EQ(b->receiver.total, 8000u);
+}
+
+/// A broadcast's root, which ends long before its leaves begin.
+TEST_F(TrunkWindow, WhatOperationsThatHaveEndedHereHaveSentCountsUntilThePeerHasBegunThem) {
+  open_early(1, 8192);
+  std::vector<Flow> flows(40);
+  const Bytes source = pattern(4);
+  OpNumber sent = 0;
+  const auto broadcast = [&] {
+    Flow& each = flows[sent];
+    each.open(1, ++sent, 4);
+    a->trunk.send(each, {.data = source.data(), .offset = 0, .size = 4});
+    if (!each.empty()) return false;
+    EXPECT_TRUE(a->trunk.close_flow(each));
+    return true;
+  };
+  while (sent < 40 && broadcast()) carry_all();
+  EXPECT_EQ(sent, 17u) << "16 pieces of 512 bytes fill the window";
+  ASSERT_TRUE(status.ok()) << status.text();
+  for (OpNumber op = 1; op <= 9; ++op) {
+    b->receiver.begun = op;
+    b->trunk.op_begun(1, op, op - 1);
+    carry_all();
+    EXPECT_EQ(flows[16].empty(), op == 9) << "the root asked when half of the window was used; told of " << op;
+  }
+  EXPECT_EQ(b->receiver.total, 9 * 4u);
+  EXPECT_TRUE(a->trunk.close_flow(flows[16]));
+  a->trunk.forget_team(1);  // its communicator is freed
+  b->receiver.begun = 17;
+  for (OpNumber op = 10; op <= 17; ++op) b->trunk.op_begun(1, op, op - 1);
+  carry_all();
+  Flow other;
+  other.open(2, 1, 4);
+  const Bytes window = pattern(8192);
+  a->trunk.send(other, {.data = window.data(), .offset = 0, .size = 8192});
+  carry_all();
+  ASSERT_TRUE(status.ok()) << status.text();
+  EXPECT_TRUE(other.empty()) << "all of the window is free again";
+}
+
+TEST_F(TrunkWindow, WhoAsksForATeamThatIsGoneIsTold) {
+  open(1);
+  b->receiver.begun = 0;
+  b->trunk.forget_team(1);
+  flow.open(1, 1, 4);
+  const Bytes source = pattern(4000);
+  send(source);
+  carry_all();
+  EXPECT_TRUE(a->trunk.close_flow(flow));
+  OpNumber told = 0;
+  a->receiver.on_begun = [&](TeamId, OpNumber op) { told = op; };
+  a->trunk.forget_team(1);
+  carry_all();
+  EXPECT_EQ(told, 1u);
 }
 
 TEST_F(TrunkWindow, SoManyQuestionsForWindowAreRememberedUntilTheirTeamIsGone) {

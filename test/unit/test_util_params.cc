@@ -90,7 +90,7 @@ TEST(Params, EveryRowIsWholeAndItsDefaultAllowed) {
     Handle handle;
     EXPECT_EQ(handle.set(row.name, row.fallback), NEZHA_OK) << handle.why();
   }
-  EXPECT_EQ(names.size(), 27u);
+  EXPECT_EQ(names.size(), 29u);
 }
 
 TEST(Params, DefaultsAreThoseOfTheTable) {
@@ -116,6 +116,21 @@ TEST(Params, DefaultsAreThoseOfTheTable) {
   EXPECT_EQ(config.timeout, 60);
   EXPECT_EQ(config.connect_timeout, 5);
   EXPECT_EQ(config.window, 0u);
+}
+
+TEST(Params, CollectivesAreNamedAsInMpi) {
+  Handle handle;
+  const auto bit = [](Collective collective) { return 1u << static_cast<unsigned>(collective); };
+  EXPECT_EQ(handle.config().collectives.bits, bit(Collective::allreduce));
+  EXPECT_EQ(handle.set("collectives", "bcast, barrier"), NEZHA_OK);
+  EXPECT_EQ(handle.config().collectives.bits, bit(Collective::broadcast) | bit(Collective::barrier));
+  EXPECT_EQ(handle.set("collectives", "all"), NEZHA_OK);
+  EXPECT_EQ(handle.config().collectives.bits, 63u);
+  EXPECT_NE(handle.set("collectives", "bcast,alltoall"), NEZHA_OK);
+  EXPECT_NE(std::string(handle.why()).find("\"alltoall\" is none of allreduce"), std::string::npos) << handle.why();
+  EXPECT_EQ(handle.config().collectives.bits, 63u);
+  EXPECT_EQ(handle.set("collectives", ""), NEZHA_OK);
+  EXPECT_EQ(handle.config().collectives.bits, 0u);
 }
 
 TEST(Params, EachTypeIsRead) {

@@ -65,6 +65,9 @@ int nezha_config_set(nezha_config_t *config, const char *name, const char *value
  */
 void nezha_config_inherit(nezha_config_t *config, const char *include, const char *exclude);
 
+/** Which collectives the parameter `collectives` names: bit 1 << nezha_collective_t for each. */
+unsigned nezha_config_collectives(const nezha_config_t *config);
+
 /* ---- results ---------------------------------------------------------------------------------------------- */
 
 enum {
@@ -86,14 +89,14 @@ typedef struct nezha_host {
     /** Writes one line of log. Any thread, with the engine's lock held: must not call the engine, MPI or OPAL. */
     void (*log)(void *ctx, int level, const char *line);
     /** Shows a help text: a topic of help-coll-nezha.txt and its arguments. Only from a thread inside
-     *  nezha_engine_create, nezha_team_decide, nezha_allreduce or nezha_engine_ending, without the engine's lock. */
+     *  nezha_engine_create, nezha_team_decide, nezha_carry or nezha_engine_ending, without the engine's lock. */
     void (*help)(void *ctx, const char *topic, int nargs, const char *const *args);
     /** Lets the host's own communication progress. Same threads as `help`. Returns how many events it had. */
     int (*progress)(void *ctx);
     /** Adds to `count` elements of a call's vector, of which `first` precede them: inout[i] = in[i] op inout[i]. Used
      *  for what the engine has no kernel for; `reduce_ctx` is that of the call. The engine cuts a vector where it likes:
      *  the result for an element may depend on its place in the vector, not on that of the cuts. Only from a thread
-     *  inside nezha_allreduce, nezha_iallreduce or nezha_engine_progress of this engine, with the engine's lock held:
+     *  inside nezha_carry, nezha_start or nezha_engine_progress of this engine, with the engine's lock held:
      *  must not call the engine, nor wait for any other thread. */
     void (*reduce)(void *ctx, void *reduce_ctx, const void *in, void *inout, size_t first, size_t count);
 } nezha_host_t;
@@ -142,7 +145,7 @@ enum { NEZHA_VOTE_WORDS = 24 };
 
 typedef enum nezha_team_state {
     NEZHA_TEAM_WIRING,  /* calls go to the incumbent; vote again later */
-    NEZHA_TEAM_READY,   /* nezha_allreduce may be called */
+    NEZHA_TEAM_READY,   /* nezha_carry may be called */
     NEZHA_TEAM_DECLINED /* for good: calls go to the incumbent */
 } nezha_team_state_t;
 
@@ -189,7 +192,7 @@ void nezha_team_error(nezha_team_t *team, char *text, size_t size);
  *  member, with the reason `why`. */
 void nezha_team_give_up(nezha_team_t *team, const char *why);
 
-/* ---- allreduce -------------------------------------------------------------------------------------------- */
+/* ---- collectives ------------------------------------------------------------------------------------------ */
 
 typedef enum nezha_type {
     NEZHA_TYPE_OTHER, /* reduced by the host */
@@ -208,15 +211,40 @@ typedef enum nezha_op {
     NEZHA_OP_COUNT
 } nezha_op_t;
 
-typedef struct nezha_allreduce {
-    const void *send; /* equal to recv: in place */
+typedef enum nezha_collective {
+    NEZHA_ALLREDUCE,
+    NEZHA_REDUCE_SCATTER,
+    NEZHA_ALLGATHER,
+    NEZHA_BROADCAST,
+    NEZHA_REDUCE,
+    NEZHA_BARRIER
+} nezha_collective_t;
+
+/**
+ * One call of any collective. Its vector consists of one block for each rank, in the order of ranks; the memory is:
+ *
+ *                           send                          recv
+ *   NEZHA_ALLREDUCE         the vector                    the vector; equal to send: in place
+ *   NEZHA_REDUCE_SCATTER    the vector                    the own block; equal to send: in place, at its beginning
+ *   NEZHA_ALLGATHER         the own block                 the vector; in place: send is its block in recv
+ *   NEZHA_BROADCAST         equal to recv                 the vector
+ *   NEZHA_REDUCE            the vector                    the vector, at the root only; equal to send: in place
+ *   NEZHA_BARRIER           -                             -; count and element are 1
+ *
+ * Alike on all ranks: collective, count, element, type, op, counts and root.
+ */
+typedef struct nezha_call {
+    nezha_collective_t collective;
+    const void *send;
     void *recv;
-    size_t count;   /* elements */
+    size_t count;   /* elements of the vector; of 0 there is nothing to do */
     size_t element; /* bytes of one element, > 0 */
     nezha_type_t type;
     nezha_op_t op;
-    void *reduce_ctx; /* for host->reduce when type and op have no kernel */
-} nezha_allreduce_t;
+    void *reduce_ctx;     /* for host->reduce when type and op have no kernel */
+    const size_t *counts; /* reduce_scatter, allgather: elements of each rank's block, as long as the call lasts */
+    int root;             /* broadcast, reduce: a rank of the team */
+} nezha_call_t;
 
 /**
  * The engine's own reduction, inout[i] = in[i] op inout[i], for a host that compares it with its own. NEZHA_ERR_PARAM,
@@ -225,12 +253,12 @@ typedef struct nezha_allreduce {
 int nezha_reduce(nezha_type_t type, nezha_op_t op, const void *in, void *inout, size_t count);
 
 /**
- * One allreduce of a READY team. Blocks until the result is in `recv` and `send` and `recv` are the caller's again.
+ * One call of a READY team. Blocks until the result is in `recv` and `send` and `recv` are the caller's again.
  * NEZHA_USE_INCUMBENT (before anything of the call is read or sent) when the agreed table leaves it to the incumbent:
- * the host then calls nezha_incumbent_done() as soon as that has carried it, or nothing when it failed.
+ * the host then calls nezha_incumbent_done() as soon as that has carried an allreduce, or nothing when it failed.
  * One call at a time per team; calls on different teams may run in different threads.
  */
-int nezha_allreduce(nezha_team_t *team, const nezha_allreduce_t *call);
+int nezha_carry(nezha_team_t *team, const nezha_call_t *call);
 void nezha_incumbent_done(nezha_team_t *team);
 
 typedef struct nezha_request nezha_request_t;
@@ -240,7 +268,7 @@ typedef struct nezha_request nezha_request_t;
  * engine's until it is over; with NEZHA_USE_INCUMBENT, of which nezha_incumbent_done() need not be told; or with an error.
  * The order of all calls on a team, blocking or not, is the same on all members. Any number may be under way.
  */
-int nezha_iallreduce(nezha_team_t *team, const nezha_allreduce_t *call, nezha_request_t **request);
+int nezha_start(nezha_team_t *team, const nezha_call_t *call, nezha_request_t **request);
 
 /**
  * Goes on with what was begun, without waiting for anything, be it another thread: to be called by threads of the host

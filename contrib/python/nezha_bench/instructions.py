@@ -21,7 +21,7 @@ _CALLS = {SMALL: (20, 520), LARGE: (3, 13)}
 REPETITIONS = 3
 
 _COUNTED = re.compile(r"Collected : (\d+)")
-_ENTRY = "nezha_allreduce"  # of the engine, see components/include/nezha
+_ENTRY = "nezha_carry"  # of the engine, see components/include/nezha
 _RANK_0_ONLY = ('[ "$OMPI_COMM_WORLD_RANK" = 0 ] || exec "$@"; '
                 f'exec valgrind --tool=callgrind --callgrind-out-file=/dev/null --toggle-collect={_ENTRY} "$@"')
 

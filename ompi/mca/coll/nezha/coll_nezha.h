@@ -32,6 +32,27 @@ typedef enum coll_nezha_state {
     COLL_NEZHA_DECLINED, /* calls go to the incumbent, for good */
 } coll_nezha_state_t;
 
+/** Calls that are replaced where the parameter `collectives` says so: each with the engine's word for it, and our
+ * function. */
+#define COLL_NEZHA_SIBLINGS(EACH)                                                                  \
+    EACH(reduce_scatter_block, NEZHA_REDUCE_SCATTER, coll_nezha_reduce_scatter_block)              \
+    EACH(reduce_scatter, NEZHA_REDUCE_SCATTER, coll_nezha_reduce_scatter)                          \
+    EACH(allgather, NEZHA_ALLGATHER, coll_nezha_allgather)                                         \
+    EACH(allgatherv, NEZHA_ALLGATHER, coll_nezha_allgatherv)                                       \
+    EACH(bcast, NEZHA_BROADCAST, coll_nezha_bcast)                                                 \
+    EACH(reduce, NEZHA_REDUCE, coll_nezha_reduce_to_root)                                          \
+    EACH(ireduce_scatter_block, NEZHA_REDUCE_SCATTER, coll_nezha_ireduce_scatter_block)            \
+    EACH(ireduce_scatter, NEZHA_REDUCE_SCATTER, coll_nezha_ireduce_scatter)                        \
+    EACH(iallgather, NEZHA_ALLGATHER, coll_nezha_iallgather)                                       \
+    EACH(iallgatherv, NEZHA_ALLGATHER, coll_nezha_iallgatherv)                                     \
+    EACH(ibcast, NEZHA_BROADCAST, coll_nezha_ibcast)                                               \
+    EACH(ireduce, NEZHA_REDUCE, coll_nezha_ireduce_to_root)                                        \
+    EACH(ibarrier, NEZHA_BARRIER, coll_nezha_ibarrier)
+
+#define COLL_NEZHA_INCUMBENT_OF(call, collective, ours) \
+    mca_coll_base_module_##call##_fn_t call;            \
+    mca_coll_base_module_t *call##_module;
+
 /** What a communicator's calls would have used. Each module is retained; a call whose function is NULL is not replaced. */
 typedef struct coll_nezha_incumbent {
     mca_coll_base_module_allreduce_fn_t allreduce;
@@ -42,6 +63,7 @@ typedef struct coll_nezha_incumbent {
     mca_coll_base_module_t *allreduce_init_module;
     mca_coll_base_module_barrier_fn_t barrier;
     mca_coll_base_module_t *barrier_module;
+    COLL_NEZHA_SIBLINGS(COLL_NEZHA_INCUMBENT_OF)
 } coll_nezha_incumbent_t;
 
 /** One communicator's part of the component. Used by one thread at a time, as MPI demands of collective calls. */
@@ -49,6 +71,8 @@ typedef struct coll_nezha_module {
     mca_coll_base_module_t super;
     coll_nezha_incumbent_t incumbent; /* empty until enabled */
     coll_nezha_state_t state;
+    unsigned collectives; /* that rails are to carry: bit 1 << nezha_collective_t for each */
+    bool agreeing;        /* the incumbent of an agreement may call others of this communicator */
     bool wants_team; /* there was a call that a team would carry and that cannot wait for one */
     nezha_team_t *team; /* NULL: none yet, or this rank has to vote no */
     opal_list_item_t live;
@@ -75,7 +99,11 @@ int coll_nezha_team_failed(coll_nezha_module_t *module, struct ompi_communicator
 /* coll_nezha_allreduce.c */
 int coll_nezha_allreduce(const void *send, void *recv, int count, struct ompi_datatype_t *type, struct ompi_op_t *op,
                          struct ompi_communicator_t *comm, mca_coll_base_module_t *module);
+
+/* coll_nezha_siblings.c */
 int coll_nezha_barrier(struct ompi_communicator_t *comm, mca_coll_base_module_t *module);
+#define COLL_NEZHA_DECLARED(call, collective, ours) extern __typeof__(*(mca_coll_base_module_##call##_fn_t)NULL) ours;
+COLL_NEZHA_SIBLINGS(COLL_NEZHA_DECLARED)
 
 /* coll_nezha_iallreduce.c */
 int coll_nezha_iallreduce(const void *send, void *recv, int count, struct ompi_datatype_t *type, struct ompi_op_t *op,

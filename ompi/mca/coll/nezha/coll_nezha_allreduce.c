@@ -13,7 +13,7 @@ static int carry(nezha_team_t *team, coll_nezha_call_t *call)
     if (NEZHA_OK != status) {
         return status;
     }
-    return coll_nezha_call_stage_out(call, team, nezha_allreduce(team, &call->words));
+    return coll_nezha_call_stage_out(call, team, nezha_carry(team, &call->words));
 }
 
 int coll_nezha_allreduce(const void *send, void *recv, int count, struct ompi_datatype_t *type, struct ompi_op_t *op,
@@ -48,15 +48,4 @@ int coll_nezha_allreduce(const void *send, void *recv, int count, struct ompi_da
         return rc;
     }
     return incumbent->allreduce(send, recv, count, type, op, comm, incumbent->allreduce_module);
-}
-
-/* Open MPI's own, but a program that has no other blocking call may come to a team here: all of them meet anyway. */
-int coll_nezha_barrier(struct ompi_communicator_t *comm, mca_coll_base_module_t *base)
-{
-    coll_nezha_module_t *module = (coll_nezha_module_t *)base;
-    int rc = module->wants_team ? coll_nezha_team_settle(module, comm, 0) : OMPI_SUCCESS;
-    if (OMPI_SUCCESS != rc) {
-        return rc;
-    }
-    return module->incumbent.barrier(comm, module->incumbent.barrier_module);
 }

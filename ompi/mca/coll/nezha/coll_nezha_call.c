@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "coll_nezha_sibling.h"
 #include "coll_nezha_types.h"
 #include "opal/compat.h"
 
@@ -32,15 +33,19 @@ static bool copy(void *to, const void *from, size_t bytes, bool device)
 
 static int cannot_copy(coll_nezha_call_t *call, nezha_team_t *team)
 {
-    nezha_team_give_up(team, NULL == call->host ? "no memory to copy a device's vectors to"
-                                                : "vectors could not be copied from or to a device");
+    nezha_team_give_up(team, NULL == call->host ? "no memory to copy vectors to" : "vectors could not be copied");
     free(call->host);
+    free(call->sizes);
     call->host = NULL;
+    call->sizes = NULL;
     return NEZHA_ERR_FAILED;
 }
 
 int coll_nezha_call_stage_in(coll_nezha_call_t *call, nezha_team_t *team)
 {
+    if (NEZHA_ALLREDUCE != call->words.collective) {
+        return coll_nezha_sibling_stage_in(call) ? NEZHA_OK : cannot_copy(call, team);
+    }
     const bool from_device = nezha_compat_is_device(call->words.send);
     call->to_device = nezha_compat_is_device(call->words.recv);
     if (!from_device && !call->to_device) {
@@ -58,6 +63,9 @@ int coll_nezha_call_stage_in(coll_nezha_call_t *call, nezha_team_t *team)
 
 int coll_nezha_call_stage_out(coll_nezha_call_t *call, nezha_team_t *team, int status)
 {
+    if (NEZHA_ALLREDUCE != call->words.collective) {
+        return coll_nezha_sibling_stage_out(call, status) ? status : cannot_copy(call, team);
+    }
     if (NULL == call->host) {
         return status;
     }

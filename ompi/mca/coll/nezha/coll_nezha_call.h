@@ -15,13 +15,25 @@
 
 #include "coll_nezha_reduce.h"
 
+/** Memory in MPI's words. */
+typedef struct coll_nezha_part {
+    void *buffer;
+    int count;
+    struct ompi_datatype_t *type;
+} coll_nezha_part_t;
+
 /** Stays where it is until the call is over: the engine is given its address. */
 typedef struct coll_nezha_call {
-    nezha_allreduce_t words;
+    nezha_call_t words;
     coll_nezha_reduction_t reduction;
     void *host;   /* NULL: the vectors are used as they are */
     void *result; /* where the result goes from `host` */
     bool to_device;
+    /* Of other collectives than allreduce, see coll_nezha_sibling.h: */
+    coll_nezha_part_t source, sink;
+    int count;                        /* elements of each rank's block, unless `counts` says so */
+    const int *counts, *displacements; /* by rank; NULL: alike */
+    size_t *sizes;                    /* what words.counts points to */
 } coll_nezha_call_t;
 
 /** Puts an allreduce into the engine's words; reads no data. False where the engine cannot take it, on all ranks alike.

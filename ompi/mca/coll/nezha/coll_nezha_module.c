@@ -17,6 +17,8 @@ static void module_construct(coll_nezha_module_t *module)
 {
     module->incumbent = (coll_nezha_incumbent_t){0};
     module->state = COLL_NEZHA_NEW;
+    module->collectives = 0;
+    module->agreeing = false;
     module->wants_team = false;
     module->team = NULL;
     OBJ_CONSTRUCT(&module->live, opal_list_item_t);
@@ -34,7 +36,9 @@ static void release_team(coll_nezha_module_t *module)
 static void release_incumbent(coll_nezha_incumbent_t *incumbent)
 {
     mca_coll_base_module_t *modules_of_it[] = {incumbent->allreduce_module, incumbent->iallreduce_module,
-                                               incumbent->allreduce_init_module, incumbent->barrier_module};
+                                               incumbent->allreduce_init_module, incumbent->barrier_module,
+#define MODULE_OF(call, collective, ours) incumbent->call##_module,
+                                               COLL_NEZHA_SIBLINGS(MODULE_OF)};
     for (size_t i = 0; i < sizeof modules_of_it / sizeof modules_of_it[0]; i++) {
         if (NULL != modules_of_it[i]) {
             OBJ_RELEASE(modules_of_it[i]);
@@ -99,6 +103,11 @@ int coll_nezha_module_enable(mca_coll_base_module_t *base, struct ompi_communica
     KEEP(module, comm, iallreduce);
     KEEP(module, comm, allreduce_init);
     KEEP(module, comm, barrier);
+#define KEEP_IF_REPLACED(call, collective, ours)  \
+    if (NULL != module->super.coll_##call) {      \
+        KEEP(module, comm, call);                 \
+    }
+    COLL_NEZHA_SIBLINGS(KEEP_IF_REPLACED)
     if (MPI_COMM_WORLD == comm) {
         coll_nezha_finalize_prepare(comm);
     }

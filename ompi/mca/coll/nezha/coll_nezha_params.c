@@ -145,3 +145,15 @@ bool coll_nezha_params_bool(const char *name)
     }
     return true;
 }
+
+unsigned coll_nezha_params_collectives(void)
+{
+    nezha_config_t *config = nezha_config_create();
+    if (NULL == config) {
+        return 1u << NEZHA_ALLREDUCE;
+    }
+    nezha_config_set(config, "collectives", in_force("collectives"), NULL, 0);
+    const unsigned collectives = nezha_config_collectives(config);
+    nezha_config_destroy(config);
+    return collectives;
+}

@@ -18,10 +18,10 @@ static const char modex_key[] = "coll.nezha";
 /** What is published: this, and then the engine's address, if there is an engine. */
 typedef struct published {
     uint8_t format;
-    uint8_t enabled, single_node, report, priority;
+    uint8_t enabled, single_node, report, priority, collectives;
 } published_t;
 
-enum { PUBLISHED_FORMAT = 2 };
+enum { PUBLISHED_FORMAT = 3 };
 
 typedef struct entry {
     coll_nezha_peer_t known;
@@ -39,7 +39,8 @@ static published_t own(void)
                          .enabled = 1,
                          .single_node = coll_nezha_params_int("single_node") > 0,
                          .report = coll_nezha_params_bool("report"),
-                         .priority = (uint8_t)coll_nezha_params_int("priority")};
+                         .priority = (uint8_t)coll_nezha_params_int("priority"),
+                         .collectives = (uint8_t)coll_nezha_params_collectives()};
 }
 
 int coll_nezha_peers_publish(nezha_engine_t *engine)
@@ -91,6 +92,7 @@ static void understand(entry_t *entry, const ompi_proc_t *proc, bool self, const
     entry->known.single_node = head.single_node;
     entry->known.report = head.report;
     entry->known.priority = head.priority;
+    entry->known.collectives = head.collectives;
     if (!self && size > sizeof head && NULL != coll_nezha_engine()) {
         entry->known.peer = nezha_engine_peer(coll_nezha_engine(), data + sizeof head, size - sizeof head,
                                               nezha_topology_same_node(&proc->super), why, sizeof why);

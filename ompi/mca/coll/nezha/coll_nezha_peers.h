@@ -17,6 +17,7 @@ typedef struct coll_nezha_peer {
     bool single_node; /* takes communicators of one node too */
     bool report;      /* was asked for a report */
     int priority;
+    unsigned collectives; /* that rails are to carry: bit 1 << nezha_collective_t for each */
     nezha_peer_t *peer; /* NULL: this process itself, or one whose engine failed or cannot be understood */
 } coll_nezha_peer_t;
 

@@ -27,8 +27,9 @@ static bool within_job(struct ompi_communicator_t *comm, bool *one_node)
 }
 
 /** NULL if all members have the component and, where that matters, take communicators of one node; else why the communicator is
- * left to Open MPI. Stops at the first that does not, since each absent one costs a long wait. `*priority` is that of rank 0. */
-static const char *unwilling(struct ompi_communicator_t *comm, bool one_node, int *priority)
+ * left to Open MPI. Stops at the first that does not, since each absent one costs a long wait. `*priority` and
+ * `*collectives` are those of rank 0. */
+static const char *unwilling(struct ompi_communicator_t *comm, bool one_node, int *priority, unsigned *collectives)
 {
     for (int rank = 0; rank < ompi_comm_size(comm); rank++) {
         const coll_nezha_peer_t *peer = coll_nezha_peers_find(ompi_comm_peer_lookup(comm, rank));
@@ -41,6 +42,7 @@ static const char *unwilling(struct ompi_communicator_t *comm, bool one_node, in
         }
         if (0 == rank) {
             *priority = peer->priority;
+            *collectives = peer->collectives;
         }
     }
     return NULL;
@@ -58,10 +60,11 @@ static mca_coll_base_module_t *leave(const struct ompi_communicator_t *comm, con
 mca_coll_base_module_t *coll_nezha_comm_query(struct ompi_communicator_t *comm, int *priority)
 {
     bool one_node = false;
+    unsigned collectives = 0;
     if (OMPI_COMM_IS_INTER(comm) || ompi_comm_size(comm) < 2 || !within_job(comm, &one_node)) {
         return leave(comm, "the job has one rank only");
     }
-    const char *reason = unwilling(comm, one_node, priority);
+    const char *reason = unwilling(comm, one_node, priority, &collectives);
     if (NULL != reason) {
         return leave(comm, reason);
     }
@@ -74,5 +77,11 @@ mca_coll_base_module_t *coll_nezha_comm_query(struct ompi_communicator_t *comm, 
     module->super.coll_iallreduce = coll_nezha_iallreduce;
     module->super.coll_allreduce_init = coll_nezha_allreduce_init;
     module->super.coll_barrier = coll_nezha_barrier;
+    module->collectives = collectives;
+#define REPLACE_IF_ASKED(call, collective, ours)    \
+    if (0 != (collectives & 1u << (collective))) {  \
+        module->super.coll_##call = ours;           \
+    }
+    COLL_NEZHA_SIBLINGS(REPLACE_IF_ASKED)
     return &module->super;
 }

@@ -20,7 +20,7 @@
 
 #include "nezha/nezha.h"
 
-/** A call's reduction. `reduce_ctx` of its nezha_allreduce_t points to it. */
+/** A call's reduction. `reduce_ctx` of its nezha_call_t points to it. */
 typedef struct coll_nezha_reduction {
     struct ompi_datatype_t *type;
     struct ompi_op_t *op;

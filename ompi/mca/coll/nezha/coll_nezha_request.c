@@ -189,7 +189,7 @@ int coll_nezha_request_start(coll_nezha_request_t *request)
     if (NEZHA_OK != status) {
         return status;
     }
-    status = nezha_iallreduce(team, &request->call.words, &request->engine);
+    status = nezha_start(team, &request->call.words, &request->engine);
     if (NEZHA_OK != status) {
         return coll_nezha_call_stage_out(&request->call, team, status);
     }

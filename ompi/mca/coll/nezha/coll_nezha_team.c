@@ -76,8 +76,10 @@ static int agree_once(coll_nezha_module_t *module, struct ompi_communicator_t *c
     } else {
         nezha_vote_no(words);
     }
+    module->agreeing = true;
     int rc = module->incumbent.allreduce(MPI_IN_PLACE, words, NEZHA_VOTE_WORDS, MPI_UINT64_T, MPI_BOR, comm,
                                          module->incumbent.allreduce_module);
+    module->agreeing = false;
     if (OMPI_SUCCESS != rc) {
         return rc;
     }
@@ -96,7 +98,7 @@ static int agree(coll_nezha_module_t *module, struct ompi_communicator_t *comm)
 
 int coll_nezha_team_settle(coll_nezha_module_t *module, struct ompi_communicator_t *comm, size_t bytes)
 {
-    if (COLL_NEZHA_READY == module->state || COLL_NEZHA_DECLINED == module->state) {
+    if (COLL_NEZHA_READY == module->state || COLL_NEZHA_DECLINED == module->state || module->agreeing) {
         return OMPI_SUCCESS;
     }
     if (COLL_NEZHA_NEW == module->state) {

@@ -107,7 +107,7 @@ static nezha_type_t reduced_as(const coll_nezha_reduction_t *reduction, nezha_op
     return OURS == atomic_load_explicit(verdict, memory_order_relaxed) ? type : NEZHA_TYPE_OTHER;
 }
 
-bool coll_nezha_types_translate(const coll_nezha_reduction_t *reduction, nezha_allreduce_t *call)
+bool coll_nezha_types_translate(const coll_nezha_reduction_t *reduction, nezha_call_t *call)
 {
     const ompi_datatype_t *type = reduction->type;
     if (!ompi_datatype_is_predefined(type)) {

@@ -30,6 +30,6 @@ bool coll_nezha_types_carries(MPI_Op op);
  * A type becomes NEZHA_TYPE_OTHER, to be reduced by Open MPI, where the engine has no kernel that gives the same bits.
  * False where `type` is not predefined, which is an error of the program's for Open MPI to tell.
  */
-bool coll_nezha_types_translate(const coll_nezha_reduction_t *reduction, nezha_allreduce_t *call);
+bool coll_nezha_types_translate(const coll_nezha_reduction_t *reduction, nezha_call_t *call);
 
 #endif

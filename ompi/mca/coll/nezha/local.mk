@@ -17,6 +17,8 @@ glue_sources += \
 	%D%/coll_nezha_query.c \
 	%D%/coll_nezha_reduce.c %D%/coll_nezha_reduce.h \
 	%D%/coll_nezha_request.c %D%/coll_nezha_request.h \
+	%D%/coll_nezha_sibling.c %D%/coll_nezha_sibling.h \
+	%D%/coll_nezha_siblings.c \
 	%D%/coll_nezha_report.c %D%/coll_nezha_report.h \
 	%D%/coll_nezha_team.c \
 	%D%/coll_nezha_types.c %D%/coll_nezha_types.h \

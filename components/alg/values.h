@@ -1,0 +1,64 @@
+// SPDX-License-Identifier: BSD-3-Clause
+/// Where the values of an operation lie on this rank: what it hands in, the sums that it works on, and the result. For an
+/// algorithm that adds up block by block and then hands the sums round, or does one of the two.
+#pragma once
+
+#include <cstring>
+
+#include "alg/call.h"
+#include "alg/layout.h"
+
+namespace nezha {
+
+/// As the algorithms see a call: blocks by position. `owner`: the position that owns a block, less its number.
+inline void cut(Layout& layout, const Call& call, const TeamView& team, int owner) {
+  if (call.collective == Collective::allreduce) return layout.cut(call.count, call.element, team.size, call.chunk);
+  layout.cut([&](int rank) { return call.count_of(rank); },
+             [&](int block) { return team.rank_at[static_cast<std::size_t>(team.next(block, owner))]; }, call.element,
+             team.size, call.chunk);
+}
+
+class Values {
+ public:
+  /// `own`: the block whose sum this position gets. `adds_others`: it adds to other blocks too.
+  void begin(const Call& call, const Layout& layout, int own, bool adds_others, BufferPool& buffers) {
+    in_ = call.send;
+    sums_ = out_ = call.recv;
+    own_ = own;
+    own_begin_ = layout.begin(own);
+    own_size_ = layout.size(own);
+    if (call.collective == Collective::allreduce) out_ += own_begin_;
+    if (call.gathers() || !call.reduces()) return;
+    const bool shifted = call.send == call.recv && own_begin_ != 0 && own_size_ != 0;
+    if (!shifted && (!adds_others || own_size_ == call.bytes())) return;
+    room_ = buffers.take(call.bytes());
+    sums_ = room_.data();
+    if (!shifted) return;
+    std::memcpy(room_.data(), call.send, call.bytes());  // the result is written over what others still need
+    in_ = room_.data();
+  }
+  void end() { room_.give_back(); }
+
+  /// What this rank adds to a sum, at that offset of the vector.
+  const std::byte* contribution(std::uint64_t offset) const { return in_ + offset; }
+  std::byte* sum(int block, std::uint64_t offset) const {
+    return block == own_ ? out_ + (offset - own_begin_) : sums_ + offset;
+  }
+  /// Only where sums, or blocks, go to all.
+  std::byte* result(std::uint64_t offset) const { return sums_ + offset; }
+  /// Where nothing is added up: the own block as it was handed in.
+  const std::byte* block(std::uint64_t offset) const { return in_ + (offset - own_begin_); }
+  void copy_own_block() const {
+    if (own_size_ != 0 && in_ != sums_ + own_begin_) std::memcpy(sums_ + own_begin_, in_, own_size_);
+  }
+
+ private:
+  const std::byte* in_ = nullptr;
+  std::byte* sums_ = nullptr;
+  std::byte* out_ = nullptr;  ///< of the own block
+  int own_ = 0;
+  std::size_t own_begin_ = 0, own_size_ = 0;
+  BufferPool::Buffer room_;
+};
+
+}  // namespace nezha

@@ -1,0 +1,22 @@
+// SPDX-License-Identifier: BSD-3-Clause
+/// The collectives that operations carry, and sets of them.
+#pragma once
+
+#include <cstdint>
+#include <string_view>
+
+#include "util/status.h"
+
+namespace nezha {
+
+enum class Collective : std::uint8_t { allreduce, reduce_scatter, allgather, broadcast, reduce, barrier };
+
+struct CollectiveSet {
+  unsigned bits = 0;  ///< 1 << Collective for each
+};
+
+/// MPI's names of them, separated by commas, or "all". The names also stand for the forms with blocks of any sizes and for
+/// those that do not block.
+Status parse(std::string_view text, CollectiveSet& set);
+
+}  // namespace nezha

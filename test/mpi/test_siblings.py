@@ -1,0 +1,55 @@
+#!/usr/bin/python3
+# SPDX-License-Identifier: BSD-3-Clause
+# both series
+# sanitizers: address undefined
+"""The collectives beside allreduce, carried by rails."""
+
+import time
+import unittest
+
+from fault_case import FaultCase
+from mpi_case import RAILS, MpiCase, mpirun, program
+from nezha_lab import openmpi
+
+ALL = {**RAILS, "coll_nezha_collectives": "all"}
+
+
+class Siblings(MpiCase):
+    def test_ranks(self):
+        for np in (2, 3, 5):
+            with self.subTest(np):
+                self.passes("siblings", np, params=ALL)
+
+    def test_each_algorithm(self):
+        for algorithm in ("ring", "mesh", "halving"):
+            with self.subTest(algorithm):
+                self.passes("siblings", 4, params={**ALL, "coll_nezha_algorithm": algorithm})
+
+    def test_over_open_mpis_basic_ones(self):
+        """Which call one another on the same communicator, also while the ranks agree."""
+        self.passes("siblings", 3, params={**ALL, "coll": "basic,libnbc,self,inter,nezha"})
+
+    def test_only_what_rank_0_asks_for(self):
+        """The others have another list."""
+        others = self.wrapper('[ "$OMPI_COMM_WORLD_RANK" = 0 ] || export OMPI_MCA_coll_nezha_collectives=all')
+        for names, calls in (("allreduce", "0"), ("bcast,reduce", "10"), ("all", "20")):
+            with self.subTest(names):
+                done = mpirun([others, program("siblings"), "carried", calls], 3,
+                              params={**RAILS, "coll_nezha_collectives": names})
+                self.assertTrue(done.returncode == 0 and "passed" in done.stdout.splitlines(), done.stderr[-2000:])
+
+
+class Faults(FaultCase):
+    def test_a_rail_is_unplugged_and_comes_back(self):
+        job = self.start(program("siblings"), 5, coll_nezha_collectives="all")
+        self.await_line(job, "rails carry")
+        for pause, fault in ((0.5, self.lab.cut), (1.5, self.lab.heal)):
+            time.sleep(pause)
+            fault(1, 2)
+        output = openmpi.output(job.communicate(timeout=90)[0])
+        self.assertTrue(job.returncode == 0 and "passed" in output.splitlines(), output[-3000:])
+        self.assertIn("rail tcp/eth1 is lost", output)
+
+
+if __name__ == "__main__":
+    unittest.main()
