@@ -6,6 +6,7 @@
 #include <cstring>
 #include <string>
 
+#include "node/copy.h"
 #include "node/peer_memory.h"
 
 namespace nezha {
@@ -35,7 +36,7 @@ void ChunkedOperation::begin(const NodeCall& call) {
   reduced_up_to_ = supplied_up_to_ = carries ? cut_.part(own).begin : 0;
   begun_ = 0;
   const std::size_t fold = std::max(kFold, call.reducer.element);
-  if (scratch_.size() < 2 * fold) scratch_.resize(2 * fold);
+  if (scratch_.size() < 2 * (fold + kCopyPage)) scratch_.resize(2 * (fold + kCopyPage));
 
   ++operations_;
   NodeCallLine& line = memory_.member(self()).call;
@@ -106,8 +107,8 @@ bool ChunkedOperation::contribute() {
   if (copies()) {
     const NodeRange chunk = cut_.chunk(contributed_), own = cut_.slice(chunk, self());
     std::byte* slot = memory_.in(self(), base_ + contributed_);
-    std::memcpy(slot, call_.send + chunk.begin, own.begin - chunk.begin);
-    std::memcpy(slot + (own.end - chunk.begin), call_.send + own.end, chunk.end - own.end);
+    copy_bytes(slot, call_.send + chunk.begin, own.begin - chunk.begin);
+    copy_bytes(slot + (own.end - chunk.begin), call_.send + own.end, chunk.end - own.end);
     say(&NodeFlags::contributed, ++contributed_);
     return true;
   }
@@ -125,7 +126,7 @@ bool ChunkedOperation::reduce() {
   if (slice.size() != 0) {
     std::byte* out = place_of_result(chunk, slice);
     if (!fold(chunk, slice, out)) return false;
-    if (alone() && copies()) std::memcpy(call_.recv + slice.begin, out, slice.size());
+    if (alone() && copies()) copy_bytes(call_.recv + slice.begin, out, slice.size());
   }
   say(&NodeFlags::reduced, ++reduced_);
   return true;
@@ -153,7 +154,6 @@ std::byte* ChunkedOperation::place_of_result(const NodeRange& chunk, const NodeR
 /// the right operand lay.
 bool ChunkedOperation::fold(const NodeRange& chunk, const NodeRange& slice, std::byte* out) {
   const std::size_t element = call_.reducer.element, step = std::max(element, kFold / element * element);
-  std::byte* const other = scratch_.data() + scratch_.size() / 2;
   const bool overwrites = out == call_.send + slice.begin;
   for (NodeRange at{slice.begin, slice.begin}; at.begin != slice.end; at.begin = at.end) {
     at.end = std::min(slice.end, at.begin + step);
@@ -162,31 +162,54 @@ bool ChunkedOperation::fold(const NodeRange& chunk, const NodeRange& slice, std:
     const std::byte* sum = contribution(memory_.members() - 1, chunk, at, room);
     if (sum == nullptr) return false;
     for (std::uint32_t member = memory_.members() - 1; member-- > 0;) {
-      const std::byte* value = contribution(member, chunk, at, other);
+      const std::byte* value = contribution(member, chunk, at, nullptr);
       if (value == nullptr) return false;
       call_.reducer.fold(value, sum, room, at.size(), at.begin);
       sum = room;
     }
-    if (sum != here) std::memcpy(here, sum, at.size());
+    if (sum != here) copy_bytes(here, sum, at.size());
   }
   return true;
 }
 
-/// Where a member's part of the vector can be read; nullptr when it cannot.
+/// Where a member's part of the vector can be read: in `room`, or, without one, wherever it lies or in the scratch.
+/// nullptr when it cannot be read.
 const std::byte* ChunkedOperation::contribution(std::uint32_t member, const NodeRange& chunk, const NodeRange& range,
-                                                std::byte* scratch) {
+                                                std::byte* room) {
   if (member == self()) return call_.send + range.begin;
   if (copies()) return memory_.in(member, base_ + reduced_) + (range.begin - chunk.begin);
   const std::uint64_t vector = NodeMemory::peek(memory_.member(member).call.last[operations_ % 2].send);
-  return read(member, vector, range, scratch) ? scratch : nullptr;
+  if (room == nullptr) room = apart_from(vector + range.begin);
+  return read(member, vector, range, room) ? room : nullptr;
 }
 
 bool ChunkedOperation::read(std::uint32_t member, std::uint64_t vector, const NodeRange& range, std::byte* to) {
+  const std::uint64_t from = vector + range.begin;
+  if (!copies_slowly(address_of(to), from)) return read_peer(member, from, to, range.size());
+  std::byte* const between = apart_from(from);
+  for (std::size_t at = 0; at < range.size(); at += kFold) {
+    const std::size_t bytes = std::min(kFold, range.size() - at);
+    if (!read_peer(member, from + at, between, bytes)) return false;
+    copy_bytes(to + at, between, bytes);
+  }
+  return true;
+}
+
+/// The second half of the scratch, less than a page into it: half a page away from `address`, modulo a page.
+std::byte* ChunkedOperation::apart_from(std::uint64_t address) {
+  std::byte* const half = scratch_.data() + scratch_.size() / 2;
+  return half + (address + kCopyPage / 2 - address_of(half)) % kCopyPage;
+}
+
+bool ChunkedOperation::read_peer(std::uint32_t member, std::uint64_t from, std::byte* to, std::size_t bytes) {
   const auto pid = static_cast<pid_t>(NodeMemory::peek(memory_.member(member).trial.pid));
-  const int error = read_peer_memory(pid, vector + range.begin, to, range.size());
+  const int error = read_peer_memory(pid, from, to, bytes);
   if (error == 0) return true;
   if (error == ESRCH) {
-    memory_.mark_gone(member, NodeEnd::died);  // for the others, so that all name the same member
+    // Known to the others at once, so that all name the same member. It may have taken its result before it ended: then
+    // nothing else is awaited of it, and only who wants to read its vector knows.
+    memory_.mark_gone(member, NodeEnd::died);
+    fail(member, {Code::closed, text_of(NodeEnd::died)});
     return false;
   }
   fail(member, {Code::bad_peer, std::string("its vector cannot be read: ") + std::strerror(error)});
@@ -200,7 +223,7 @@ bool ChunkedOperation::gather() {
     const NodeRange slice = cut_.slice(chunk, member);
     if (member == self() || slice.size() == 0) continue;
     const std::byte* out = memory_.out(member, base_ + next_carried_) + (slice.begin - chunk.begin);
-    std::memcpy(call_.recv + slice.begin, out, slice.size());
+    copy_bytes(call_.recv + slice.begin, out, slice.size());
   }
   reduced_up_to_ = chunk.end;
   say(&NodeFlags::gathered, next_carried_ + 1);
@@ -224,7 +247,7 @@ bool ChunkedOperation::share() {
 bool ChunkedOperation::share_own(const NodeRange& range) {
   if (copies()) {
     if (!slot_is_free(seen_taken_, next_supplied_)) return false;
-    std::memcpy(memory_.share(self(), base_ + next_supplied_), call_.recv + range.begin, range.size());
+    copy_bytes(memory_.share(self(), base_ + next_supplied_), call_.recv + range.begin, range.size());
   }
   say(&NodeFlags::supplied, next_supplied_ + 1);
   next_supplied_ += call_.carriers.size();
@@ -240,7 +263,7 @@ bool ChunkedOperation::share_slices(const NodeRange& range) {
     if (slice.size() == 0) continue;
     std::byte* to = call_.recv + slice.begin;
     if (copies()) {
-      std::memcpy(to, memory_.share(member, base_ + taken_) + (slice.begin - range.begin), slice.size());
+      copy_bytes(to, memory_.share(member, base_ + taken_) + (slice.begin - range.begin), slice.size());
     } else if (!read(member, NodeMemory::peek(memory_.member(member).call.last[operations_ % 2].recv), slice, to)) {
       return false;
     }
@@ -254,7 +277,7 @@ bool ChunkedOperation::share_carried(const NodeRange& range) {
   if (!reached(carrier, &NodeFlags::supplied, taken_)) return false;
   std::byte* to = call_.recv + range.begin;
   if (copies()) {
-    std::memcpy(to, memory_.share(carrier, base_ + taken_), range.size());
+    copy_bytes(to, memory_.share(carrier, base_ + taken_), range.size());
     return true;
   }
   return read(carrier, NodeMemory::peek(memory_.member(carrier).call.last[operations_ % 2].recv), range, to);

@@ -68,9 +68,10 @@ class ChunkedOperation final : public NodeOperation {
   bool result_has_room();
   std::byte* place_of_result(const NodeRange& chunk, const NodeRange& slice);
   bool fold(const NodeRange& chunk, const NodeRange& slice, std::byte* out);
+  bool read_peer(std::uint32_t member, std::uint64_t from, std::byte* to, std::size_t bytes);
+  std::byte* apart_from(std::uint64_t address);
   bool read(std::uint32_t member, std::uint64_t vector, const NodeRange& range, std::byte* to);
-  const std::byte* contribution(std::uint32_t member, const NodeRange& chunk, const NodeRange& range,
-                                std::byte* scratch);
+  const std::byte* contribution(std::uint32_t member, const NodeRange& chunk, const NodeRange& range, std::byte* room);
 
   NodeAccess access_ = NodeAccess::copies;
   const std::size_t single_chunk_;

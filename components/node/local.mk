@@ -2,6 +2,7 @@
 # The ranks of one node over shared memory.
 engine_sources += \
 	%D%/chunked_operation.cc %D%/chunked_operation.h \
+	%D%/copy.h \
 	%D%/node_acceptor.cc %D%/node_acceptor.h \
 	%D%/node_call.h \
 	%D%/node_connector.cc %D%/node_connector.h \

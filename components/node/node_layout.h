@@ -103,10 +103,11 @@ class NodeLayout {
   static constexpr std::size_t kLeastSmall = 2 * 1024;
   static constexpr std::size_t kPage = 4096, kHeader = kPage, kLines = kPage;
   static constexpr std::size_t kSlots = (kLines + 4 * sizeof(NodeSmallSlot) + kPage - 1) / kPage * kPage;
+  static constexpr std::size_t kApart = kPage / 2;  ///< from where in a page most vectors begin (copy.h)
   static_assert(sizeof(NodeHeader) <= kHeader && sizeof(NodeMember) <= kLines);
 
   std::size_t slot(std::uint32_t index, std::uint64_t chunk) const {
-    return member(index) + kSlots + static_cast<std::size_t>(chunk % kNodeDepth) * chunk_;
+    return member(index) + kSlots + kApart + static_cast<std::size_t>(chunk % kNodeDepth) * chunk_;
   }
 
   std::uint32_t members_;

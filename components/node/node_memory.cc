@@ -24,6 +24,17 @@ void futex(std::uint32_t& word, int operation, std::uint32_t value, const timesp
 
 }  // namespace
 
+const char* text_of(NodeEnd end) {
+  switch (end) {
+    case NodeEnd::died:
+      return "its process has ended";
+    case NodeEnd::left:
+      return "it has left the team";
+    default:
+      return "it has given up";
+  }
+}
+
 NodeMemory::NodeMemory(const NodeLayout& layout, std::byte* base, std::uint32_t self)
     : layout_(layout), base_(base), self_(self) {}
 

@@ -27,6 +27,9 @@ enum class NodeAccess { copies, single_copy };
 /// Why a member takes part no longer.
 enum class NodeEnd : std::uint32_t { none, died, gave_up, left };
 
+/// For messages, after the name of a member.
+const char* text_of(NodeEnd end);
+
 class NodeMemory {
  public:
   /// The memory begins at `base`, has layout.size() bytes, and outlives this.

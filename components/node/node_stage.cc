@@ -5,20 +5,6 @@
 #include <string>
 
 namespace nezha {
-namespace {
-
-const char* text_of(NodeEnd end) {
-  switch (end) {
-    case NodeEnd::died:
-      return "its process has ended";
-    case NodeEnd::left:
-      return "it has left the team";
-    default:
-      return "it has given up";
-  }
-}
-
-}  // namespace
 
 NodeStage::NodeStage(NodeMemory& memory, const NodeStageOptions& options)
     : memory_(memory), options_(options), small_(memory), chunked_(memory, options.single_copy_chunk) {}
@@ -70,18 +56,22 @@ void NodeStage::look_for_trouble() {
   }
 }
 
-/// Who has died first: others that gave up for that reason did so after it was known.
+/// Names who has died rather than who gave up for that reason.
 void NodeStage::look_for_gone() {
-  for (const bool died : {true, false}) {
-    for (std::uint32_t member = 0; member < memory_.members(); ++member) {
-      const NodeEnd end = memory_.gone(member);
-      if (end == NodeEnd::none || (end == NodeEnd::died) != died) continue;
-      // Without the process that made the memory nobody may hear that another one ends (segment.h).
-      const bool may_be_missed = died && member == 0;
-      if (operation_->has_done(member) && !may_be_missed) continue;
-      return fail(member, {Code::closed, text_of(end)});
-    }
-  }
+  const auto first = [&](const auto& is_it) {
+    std::uint32_t member = 0;
+    while (member < memory_.members() && !is_it(member)) ++member;
+    return member;
+  };
+  const auto has_died = [&](std::uint32_t member) { return memory_.gone(member) == NodeEnd::died; };
+  const std::uint32_t missed = first([&](std::uint32_t member) {
+    // Without the process that made the memory nobody may hear that another one ends (segment.h).
+    if (member == 0 && has_died(member)) return true;
+    return memory_.gone(member) != NodeEnd::none && !operation_->has_done(member);
+  });
+  if (missed == memory_.members()) return;
+  const std::uint32_t dead = first(has_died), named = dead == memory_.members() ? missed : dead;
+  fail(named, {Code::closed, text_of(memory_.gone(named))});
 }
 
 /// All members begin the same operations, so that who lacks one of a kind cannot be ahead in the other kind.

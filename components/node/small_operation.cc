@@ -2,8 +2,9 @@
 #include "node/small_operation.h"
 
 #include <algorithm>
-#include <cstring>
 #include <string>
+
+#include "node/copy.h"
 
 namespace nezha {
 
@@ -31,7 +32,7 @@ void SmallOperation::begin(const NodeCall& call) {
     part_ = own < call.carriers.size() ? cut_of(call, memory_.members()).part(own) : NodeRange{};
   }
   NodeSmallSlot& slot = memory_.small(memory_.self(), operations_);
-  std::memcpy(slot.data, call.send, call.bytes);
+  copy_bytes(slot.data, call.send, call.bytes);
   NodeMemory::put(slot.bytes, call.bytes);
   memory_.advance(slot.flag, operations_);
 }
@@ -74,14 +75,14 @@ void SmallOperation::fold(const NodeRange& range) {
     call_.reducer.fold(vector(member), sum, out, range.size(), range.begin);
     sum = out;
   }
-  if (sum != out) std::memcpy(out, sum, range.size());
+  if (sum != out) copy_bytes(out, sum, range.size());
 }
 
 void SmallOperation::supply(std::size_t up_to) {
   if (supplied_ || !reduced_ || up_to < part_.end) return;
   supplied_ = true;
   NodeSmallSlot& slot = memory_.result(memory_.self(), operations_);
-  std::memcpy(slot.data, call_.recv + part_.begin, part_.size());
+  copy_bytes(slot.data, call_.recv + part_.begin, part_.size());
   NodeMemory::put(slot.bytes, call_.bytes);
   memory_.advance(slot.flag, operations_);
 }
@@ -100,7 +101,7 @@ bool SmallOperation::take_results() {
     NodeSmallSlot& slot = memory_.result(carrier, operations_);
     if (NodeMemory::load(slot.flag) < operations_) return moved;
     if (!right_size(carrier, NodeMemory::peek(slot.bytes))) return moved;
-    std::memcpy(call_.recv + part.begin, slot.data, part.size());
+    copy_bytes(call_.recv + part.begin, slot.data, part.size());
     moved = true;
   }
   final_ = true;

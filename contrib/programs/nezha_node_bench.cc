@@ -73,7 +73,7 @@ class Member {
 };
 
 double median_microseconds(Member& member, std::size_t bytes) {
-  const std::size_t calls = std::clamp<std::size_t>(std::size_t{64} * 1024 * 1024 / (bytes + 4096), 20, 5000);
+  const std::size_t calls = std::clamp<std::size_t>(std::size_t{32} * 1024 * 1024 / (bytes + 4096), 10, 2000);
   std::vector<double> times;
   for (std::size_t i = 0; i < calls + calls / 10; ++i) {
     const auto start = std::chrono::steady_clock::now();

@@ -4,6 +4,8 @@
 #include "node/node_stage.h"
 
 #include <gtest/gtest.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include <chrono>
 
@@ -250,6 +252,27 @@ TEST_P(NodeStageTest, CallsThatDifferFail) {
       rank.finish();
       EXPECT_FALSE(rank.stage().failed().ok());
     });
+  }
+}
+
+/// A member that has its result and then ends takes its vector with it, which another one still wants to read.
+TEST(NodeStage, MemberThatDiedAfterItsPartIsMissedByReaders) {
+  const NodeGround ground(3, 16 * 1024);
+  NodeMemory memories[] = {ground.memory(0), ground.memory(1), ground.memory(2)};
+  const pid_t ended = fork();
+  if (ended == 0) _exit(0);
+  ASSERT_EQ(waitpid(ended, nullptr, 0), ended);
+  NodeMember& dead = memories[1].member(1);
+  dead.trial.pid = static_cast<std::uint64_t>(ended);
+  dead.call = {.begun = 1, .last = {{}, {.bytes = 400000, .send = 4096, .recv = 4096}}};
+  dead.flags = {.contributed = 100, .reduced = 100, .gathered = 0, .supplied = 0, .taken = 100};
+  memories[1].mark_gone(1, NodeEnd::died);
+  NodeRank ranks[] = {NodeRank(memories[0], kSingleCopy), NodeRank(memories[2], kSingleCopy)};
+  for (NodeRank& rank : ranks) rank.begin({.count = 100000, .carriers = {}});
+  for (NodeRank& rank : ranks) {
+    rank.finish();
+    EXPECT_EQ(rank.stage().failed().code(), Code::closed);
+    EXPECT_EQ(rank.stage().failed_member(), 1u);
   }
 }
 
