@@ -40,3 +40,11 @@ AC_DEFUN([NEZHA_GLOO], [
   AM_CONDITIONAL([HAVE_GLOO], [test "$nezha_have_gloo" = yes])
   AC_SUBST([GLOO_LIBS])
 ])
+
+# NEZHA_SIMGRID
+# Only a test of nezha simulate uses it, with what SimGrid 3.35 has made otherwise.
+AC_DEFUN([NEZHA_SIMGRID], [
+  PKG_CHECK_MODULES([SIMGRID], [simgrid >= 3.30 simgrid < 3.35], [nezha_have_simgrid=yes],
+    [nezha_have_simgrid="no, install libsimgrid-dev to have it"])
+  AM_CONDITIONAL([HAVE_SIMGRID], [test "$nezha_have_simgrid" = yes])
+])

@@ -28,6 +28,14 @@ pkglibexec_PROGRAMS += %D%/nezha_traffic
 contrib_simulate_nezha_traffic_SOURCES = %D%/traffic_main.cc %D%/recorder.cc %D%/recorder.h
 contrib_simulate_nezha_traffic_LDADD = libnezha_sim.la libnezha_engine.la
 
+# What SimGrid makes of the same traffic.
+if HAVE_SIMGRID
+noinst_PROGRAMS += %D%/nezha_simgrid
+contrib_simulate_nezha_simgrid_SOURCES = %D%/simgrid_main.cc
+contrib_simulate_nezha_simgrid_CPPFLAGS = $(AM_CPPFLAGS) $(SIMGRID_CFLAGS)
+contrib_simulate_nezha_simgrid_LDADD = libnezha_simulate.la $(SIMGRID_LIBS)
+endif
+
 gtest_programs += test/unit/test_simulate_models test/unit/test_simulate_cluster test/unit/test_simulate_traffic
 test_unit_test_simulate_models_SOURCES = test/unit/test_simulate_models.cc
 test_unit_test_simulate_models_CPPFLAGS = $(AM_CPPFLAGS) -I$(top_srcdir)
