@@ -46,8 +46,9 @@ TEST(Plan, TravelsAsWords) {
 TEST(Plan, EveryParameterThatDecidesIsNamedWhereItDiffers) {
   std::size_t count = 0;
   const nezha_param_t* const rows = nezha_params(&count);
-  const std::map<std::string, std::string> others = {{"algorithm", "ring"}, {"threshold", "3"}, {"small_max", "1k"}, {"mesh_block", "1k"},
-                                                     {"chunk", "1k"}, {"reproducible", "1"}, {"learn", "0"}, {"incumbent_margin", "30"}};
+  const std::map<std::string, std::string> others = {
+      {"algorithm", "ring"}, {"threshold", "3"}, {"small_max", "1k"},    {"mesh_block", "1k"},      {"chunk", "1k"},
+      {"reproducible", "1"}, {"learn", "0"},     {"shared_memory", "0"}, {"incumbent_margin", "30"}};
   const Plan first = Plan::from(Config());
   EXPECT_EQ(differences(first, first), "");
   for (std::size_t i = 0; i < count; ++i) {
@@ -69,7 +70,8 @@ TEST(Plan, ChunksAreWholeElements) {
       const Plan plan = Plan::from(config);
       for (std::size_t count : {1u, 100u, 100000u})
         for (int size : {2, 3, 16})
-          for (const AlgorithmChoice choice : {AlgorithmChoice::ring, AlgorithmChoice::mesh, AlgorithmChoice::halving}) {
+          for (const AlgorithmChoice choice :
+               {AlgorithmChoice::ring, AlgorithmChoice::mesh, AlgorithmChoice::halving}) {
             const std::size_t bytes = plan.chunk_for({choice}, count * element, element, size);
             ASSERT_NE(bytes, 0u);
             ASSERT_EQ(bytes % element, 0u);
@@ -190,7 +192,8 @@ TEST_F(Agreement, OtherParametersAreNamedWhereTheyAre) {
   EXPECT_TRUE(notices[0].empty());
   ASSERT_EQ(notices[2].size(), 1u);
   EXPECT_EQ(notices[2][0].topic, "parameters differ");
-  EXPECT_EQ(notices[2][0].arguments, (std::vector<std::string>{"team", "2", "c", "a", "  coll_nezha_chunk: 4k, rank 0 has 0"}));
+  EXPECT_EQ(notices[2][0].arguments,
+            (std::vector<std::string>{"team", "2", "c", "a", "  coll_nezha_chunk: 4k, rank 0 has 0"}));
 }
 
 TEST_F(Agreement, WaitsForEverybody) {
