@@ -21,8 +21,9 @@ namespace nezha {
 /// Alike on all members.
 struct NodeStageOptions {
   NodeAccess access = NodeAccess::copies;  ///< what all members can do (node_trial.h)
-  std::size_t single_copy_from =
-      64 * 1024;  ///< bytes: smaller vectors are cheaper to copy twice than to ask the kernel for
+  /// Bytes from which vectors are read by single copy. Never, unless a team has found it faster than two copies through
+  /// caches: where it was measured (Zen 3, virtual machine) the kernel took twice as long at all sizes.
+  std::size_t single_copy_from = SIZE_MAX;
   std::size_t single_copy_chunk = 1024 * 1024;  ///< bytes of a chunk with single copy
 };
 

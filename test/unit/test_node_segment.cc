@@ -12,6 +12,7 @@
 #include <memory>
 #include <random>
 
+#include "node/copy.h"
 #include "node/node_socket.h"
 #include "node_team.h"
 #include "open_descriptors.h"
@@ -255,6 +256,21 @@ TEST(NodeGreeting, HelloComesBackAndRubbishDoesNot) {
     EXPECT_FALSE(read_node_hello(bytes, read).ok());
   }
   EXPECT_FALSE(read_node_hello(write_node_hello({.member = 3, .members = 3}), read).ok());
+}
+
+TEST(Copy, EveryDistanceModuloAPage) {
+  std::vector<std::byte> from(6000);
+  for (std::size_t i = 0; i < from.size(); ++i) from[i] = static_cast<std::byte>(i * 7 + i / 256);
+  std::vector<std::byte> to(6000 + 2 * kCopyPage);
+  const auto source = reinterpret_cast<std::uintptr_t>(from.data());
+  for (std::size_t apart = 0; apart < 70; ++apart) {
+    std::byte* at = to.data() + (source + apart - reinterpret_cast<std::uintptr_t>(to.data())) % kCopyPage;
+    EXPECT_EQ(copies_slowly(reinterpret_cast<std::uintptr_t>(at), source), apart >= 1 && apart <= 31) << apart;
+    std::fill(to.begin(), to.end(), std::byte{0});
+    copy_bytes(at, from.data(), from.size());
+    ASSERT_TRUE(std::equal(from.begin(), from.end(), at)) << apart;
+    EXPECT_EQ(at[from.size()], std::byte{0}) << apart;
+  }
 }
 
 TEST(SharedMemory, OnlySealedMemoryOfTheRightSizeIsMapped) {
