@@ -3,6 +3,7 @@
 /// step through slots, and chunked_operation.h.
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 
@@ -48,8 +49,9 @@ class NodeOperation {
   std::uint32_t troubled_by_ = 0;
 };
 
-/// The carried part of member `self`: its place among the carriers, or carriers.size() for a member that carries
-/// nothing.
-std::size_t node_part(std::span<const std::uint32_t> carriers, std::uint32_t self);
+/// The place of member `self` among the carriers, carriers.size() for a member that carries nothing.
+inline std::size_t node_part(std::span<const std::uint32_t> carriers, std::uint32_t self) {
+  return static_cast<std::size_t>(std::find(carriers.begin(), carriers.end(), self) - carriers.begin());
+}
 
 }  // namespace nezha

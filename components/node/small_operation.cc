@@ -7,11 +7,6 @@
 #include "node/copy.h"
 
 namespace nezha {
-
-std::size_t node_part(std::span<const std::uint32_t> carriers, std::uint32_t self) {
-  return static_cast<std::size_t>(std::find(carriers.begin(), carriers.end(), self) - carriers.begin());
-}
-
 namespace {
 
 NodeCut cut_of(const NodeCall& call, std::uint32_t members) {
