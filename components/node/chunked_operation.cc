@@ -204,14 +204,15 @@ std::byte* ChunkedOperation::apart_from(std::uint64_t address) {
 bool ChunkedOperation::read_peer(std::uint32_t member, std::uint64_t from, std::byte* to, std::size_t bytes) {
   const auto pid = static_cast<pid_t>(NodeMemory::peek(memory_.member(member).trial.pid));
   const int error = read_peer_memory(pid, from, to, bytes);
-  if (error == 0) return true;
-  if (error == ESRCH) {
-    // Known to the others at once, so that all name the same member. It may have taken its result before it ended: then
-    // nothing else is awaited of it, and only who wants to read its vector knows.
-    memory_.mark_gone(member, NodeEnd::died);
-    fail(member, {Code::closed, text_of(NodeEnd::died)});
+  // Known to the others at once, so that all name the same member.
+  if (error == ESRCH) memory_.mark_gone(member, NodeEnd::died);
+  // A member that has given up may have let go of its vector, or changed it, before it was read. One that has ended may
+  // have taken its result: then nothing else is awaited of it, and only who wants to read its vector knows.
+  if (memory_.anybody_gone() && memory_.gone(member) != NodeEnd::none) {
+    fail(member, {Code::closed, text_of(memory_.gone(member))});
     return false;
   }
+  if (error == 0) return true;
   fail(member, {Code::bad_peer, std::string("its vector cannot be read: ") + std::strerror(error)});
   return false;
 }

@@ -46,7 +46,9 @@ void NodeStage::supply(std::size_t up_to) {
 
 void NodeStage::look_for_trouble() {
   constexpr unsigned kLookAtCalls = 64;
-  if (!operation_->trouble().ok()) return fail(operation_->troubled_by(), operation_->trouble());
+  const Status& trouble = operation_->trouble();
+  if (trouble.code() == Code::closed) return fail_without(operation_->troubled_by());
+  if (!trouble.ok()) return fail(operation_->troubled_by(), trouble);
   if (memory_.anybody_gone()) look_for_gone();
   if (++idle_ % kLookAtCalls != 0) return;
   for (std::uint32_t member = 0; member < memory_.members() && failed_.ok(); ++member) {
@@ -56,21 +58,20 @@ void NodeStage::look_for_trouble() {
   }
 }
 
-/// Names who has died rather than who gave up for that reason.
 void NodeStage::look_for_gone() {
-  const auto first = [&](const auto& is_it) {
-    std::uint32_t member = 0;
-    while (member < memory_.members() && !is_it(member)) ++member;
-    return member;
-  };
-  const auto has_died = [&](std::uint32_t member) { return memory_.gone(member) == NodeEnd::died; };
-  const std::uint32_t missed = first([&](std::uint32_t member) {
+  for (std::uint32_t member = 0; member < memory_.members(); ++member) {
+    const NodeEnd end = memory_.gone(member);
     // Without the process that made the memory nobody may hear that another one ends (segment.h).
-    if (member == 0 && has_died(member)) return true;
-    return memory_.gone(member) != NodeEnd::none && !operation_->has_done(member);
-  });
-  if (missed == memory_.members()) return;
-  const std::uint32_t dead = first(has_died), named = dead == memory_.members() ? missed : dead;
+    const bool may_hide_others = member == 0 && end == NodeEnd::died;
+    if (may_hide_others || (end != NodeEnd::none && !operation_->has_done(member))) return fail_without(member);
+  }
+}
+
+/// Names who has died rather than who gave up for that reason, and perhaps has ended since.
+void NodeStage::fail_without(std::uint32_t missed) {
+  std::uint32_t named = 0;
+  while (named < memory_.members() && memory_.gone(named) != NodeEnd::died) ++named;
+  if (named == memory_.members()) named = missed;
   fail(named, {Code::closed, text_of(memory_.gone(named))});
 }
 

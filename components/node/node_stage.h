@@ -63,6 +63,7 @@ class NodeStage {
  private:
   void look_for_trouble();
   void look_for_gone();
+  void fail_without(std::uint32_t missed);
   void fail(std::uint32_t member, Status why);
   bool began_another_kind(std::uint32_t member) const;
 

@@ -255,6 +255,41 @@ TEST_P(NodeStageTest, CallsThatDifferFail) {
   }
 }
 
+/// Its caller may have written over its vector by then, and a sum of that would be wrong.
+TEST(NodeStage, VectorOfMemberThatGaveUpIsNotUsed) {
+  const NodeGround ground(2, 16 * 1024);
+  NodeMemory memories[] = {ground.memory(0), ground.memory(1)};
+  NodeRank ranks[] = {NodeRank(memories[0], kSingleCopy), NodeRank(memories[1], kSingleCopy)};
+  for (NodeRank& rank : ranks) rank.begin({.count = 16 * 1024, .carriers = {}});
+  while (NodeMemory::load(memories[1].member(1).flags.reduced) == 0) ranks[1].poll();
+  ranks[1].stage().give_up();
+  ranks[0].poll();
+  EXPECT_EQ(ranks[0].stage().final_up_to(), 0u);
+  ranks[0].finish();
+  EXPECT_EQ(ranks[0].stage().failed_member(), 1u);
+}
+
+/// Who has given up because of a death, and ended itself, is not named for it.
+TEST(NodeStage, FirstDeathIsNamedNotThoseThatFollow) {
+  const NodeGround ground(3, 16 * 1024);
+  NodeMemory memories[] = {ground.memory(0), ground.memory(1)};
+  const pid_t ended = fork();
+  if (ended == 0) _exit(0);
+  ASSERT_EQ(waitpid(ended, nullptr, 0), ended);
+  for (const std::uint32_t member : {1, 2}) {
+    NodeMember& gone = memories[1].member(member);
+    gone.trial.pid = static_cast<std::uint64_t>(ended);
+    gone.call = {.begun = 1, .last = {{}, {.bytes = 400000, .send = 4096, .recv = 4096}}};
+    gone.flags = {.contributed = 100, .reduced = 100, .gathered = 0, .supplied = 0, .taken = 100};
+  }
+  memories[1].mark_gone(1, NodeEnd::died);
+  memories[1].mark_gone(2, NodeEnd::gave_up);
+  NodeRank rank(memories[0], kSingleCopy);  // it reads the vector of member 2 first
+  rank.begin({.count = 100000, .carriers = {}});
+  rank.finish();
+  EXPECT_EQ(rank.stage().failed_member(), 1u);
+}
+
 /// A member that has its result and then ends takes its vector with it, which another one still wants to read.
 TEST(NodeStage, MemberThatDiedAfterItsPartIsMissedByReaders) {
   const NodeGround ground(3, 16 * 1024);
