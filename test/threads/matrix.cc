@@ -13,27 +13,42 @@ constexpr std::size_t kMostBytes = 2 * 1024 * 1024;
 constexpr std::size_t kMostBytesSlow = 100 * 1024;  // under a sanitizer
 
 struct Count {
-  std::size_t elements;   ///< or 0 and
-  std::size_t bytes;      ///< so many whole elements,
-  std::size_t more = 0;   ///< and this many more;
-  bool each = false;      ///< so many for each rank
+  std::size_t elements;  ///< or 0 and
+  std::size_t bytes;     ///< so many whole elements,
+  std::size_t more = 0;  ///< and this many more;
+  bool each = false;     ///< so many for each rank
 };
 constexpr std::array<Count, kCountChoices> kCounts = {{
-    {0, 0}, {1, 0}, {2, 0}, {7, 0}, {1023, 0}, {65537, 0},
-    {0, kSmallMax}, {0, kSmallMax, 1}, {0, kMostCopied}, {0, kMostCopied, 1},
-    {0, kMeshBlock, 0, true}, {0, kMeshBlock, 1, true},
+    {0, 0},
+    {1, 0},
+    {2, 0},
+    {7, 0},
+    {1023, 0},
+    {65537, 0},
+    {0, kSmallMax},
+    {0, kSmallMax, 1},
+    {0, kMostCopied},
+    {0, kMostCopied, 1},
+    {0, kMeshBlock, 0, true},
+    {0, kMeshBlock, 1, true},
     {0, 840 * 1024},  // whole chunks and blocks for every number of ranks here
-    {0, 840 * 1024, 1}, {0, kMostBytes - 4096, 1},
+    {0, 840 * 1024, 1},
+    {0, kMostBytes - 4096, 1},
 }};
 constexpr std::array kChunks = {"0", "4096", "1000"};
 
 }  // namespace
 
-/// The number of rails, the chunk and the nodes turn in such a way that each algorithm and each number of ranks meets all.
+/// The number of rails, the chunk and the nodes turn in such a way that each algorithm and each number of ranks meets
+/// all.
 Settings World::settings() const {
   const std::size_t column = index % kAlgorithms.size(), row = index / kAlgorithms.size();
-  return {{"single_node", std::to_string(1 + (row + column) % 3)}, {"algorithm", algorithm},
-          {"chunk", kChunks[(2 * row + column) % 3]}, {"small_max", std::to_string(kSmallMax)}, {"mesh_block", std::to_string(kMeshBlock)}};
+  return {{"single_node", std::to_string(1 + (row + column) % 3)},
+          {"algorithm", algorithm},
+          {"shared_memory", "0"},
+          {"chunk", kChunks[(2 * row + column) % 3]},
+          {"small_max", std::to_string(kSmallMax)},
+          {"mesh_block", std::to_string(kMeshBlock)}};
 }
 
 std::vector<std::string> World::nodes() const {

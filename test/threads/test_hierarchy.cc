@@ -18,7 +18,9 @@ const Settings kSettings{{"single_node", "2"}, {"verbose", "1"}};
 
 bool shares(const Rank& rank) {
   const std::vector<std::string> lines = rank.lines();
-  return std::any_of(lines.begin(), lines.end(), [](const std::string& line) { return line.find("adds up on its nodes first") != std::string::npos; });
+  return std::any_of(lines.begin(), lines.end(), [](const std::string& line) {
+    return line.find("adds up on its nodes first") != std::string::npos;
+  });
 }
 
 std::uint64_t sent(const Rank& rank) {
@@ -54,12 +56,36 @@ TEST_P(Hierarchies, AddUp) {
   Team team(ranks, "everybody");
   ASSERT_TRUE(team.start());
   for (int rank = 0; rank < ranks.size(); ++rank) ASSERT_TRUE(shares(ranks.at(rank))) << "rank " << rank;
-  for (const std::size_t count : {1, 2, 7, 100, 3000, 20000, 300000, 1500000}) sum_up(ranks, team, count, count < 10000 ? 30 : 4);
+  for (const std::size_t count : {1, 2, 7, 100, 3000, 20000, 300000, 1500000})
+    sum_up(ranks, team, count, count < 10000 ? 30 : 4);
+}
+
+/// Sums of floats, whose bits depend on their order: the same on all ranks, and in every call.
+TEST_P(Hierarchies, GiveTheSameBits) {
+  Ranks ranks(static_cast<int>(GetParam().size()), kSettings, GetParam());
+  Team team(ranks, "everybody");
+  ASSERT_TRUE(team.start());
+  const Kind& sum = kind("float_sum");
+  for (const std::size_t count : {10, 5000, 400000}) {
+    std::vector<std::vector<std::byte>> first(GetParam().size());
+    ranks.run([&](int rank) {
+      const std::vector<std::byte> send = make_vector(sum, count, static_cast<std::size_t>(rank));
+      for (int call = 0; call < 5; ++call) {
+        std::vector<std::byte> recv(send.size());
+        ASSERT_EQ(team.allreduce(rank, make_call(sum, count, send.data(), recv.data())), NEZHA_OK);
+        std::vector<std::byte>& before = first[static_cast<std::size_t>(rank)];
+        if (call == 0) before = recv;
+        ASSERT_TRUE(recv == before) << "on rank " << rank << ", call " << call << " of " << count;
+      }
+    });
+    for (const std::vector<std::byte>& other : first) EXPECT_TRUE(other == first[0]) << count;
+  }
 }
 
 INSTANTIATE_TEST_SUITE_P(Nodes, Hierarchies,
-                         testing::Values(Nodes{"a", "a", "b", "b"}, Nodes{"a", "b", "a", "b"}, Nodes{"a", "a", "a", "b"},
-                                         Nodes{"a", "b", "b", "c", "c", "c"}, Nodes{"a", "a", "b", "b", "c", "c"}));
+                         testing::Values(Nodes{"a", "a", "b", "b"}, Nodes{"a", "b", "a", "b"},
+                                         Nodes{"a", "a", "a", "b"}, Nodes{"a", "b", "b", "c", "c", "c"},
+                                         Nodes{"a", "a", "b", "b", "c", "c"}));
 
 /// Each rank of a node carries a part: together they send what one rank alone on its node would.
 TEST(Hierarchy, SumsAloneGoOverTheRails) {
