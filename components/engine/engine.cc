@@ -312,8 +312,9 @@ Call Engine::call_of(const Team& team, const nezha_call_t& what, const Candidate
   call.rails = core_.rails_here(team, way.rails);
   const bool learned = call.collective == Collective::allreduce;
   const bool shares = learned && team.shares(what.element);
-  const std::size_t piece = shares ? Hierarchy::segment_of(call.bytes(), what.element, team.hierarchy()->carriers()) : call.bytes();
-  call.chunk = learned ? team.plan().chunk_for(way, piece, what.element, shares ? team.between() : team.size()) : way.chunk;
+  const std::size_t piece = shares ? team.hierarchy()->segment(call.bytes(), what.element) : call.bytes();
+  call.chunk =
+      learned ? team.plan().chunk_for(way, piece, what.element, shares ? team.between() : team.size()) : way.chunk;
   call.reducer = {find_kernel(what.type, what.op), host_.reduce, host_.ctx, what.reduce_ctx, what.element};
   return call;
 }

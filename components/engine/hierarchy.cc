@@ -13,11 +13,14 @@ constexpr std::size_t kNodeChunk = 256 * 1024;
 constexpr std::size_t kSegments = 8;
 constexpr std::size_t kLeastSegment = 256 * 1024;
 constexpr std::size_t kMostSegment = 2 * 1024 * 1024;
+/// A part that is smaller costs another rank more than it relieves the others of.
+constexpr std::size_t kLeastPart = 32 * 1024;
 /// What the ids of the operations between nodes differ by from the team's.
 constexpr TeamId kBetween = 0x9e3779b97f4a7c15;
 
 std::size_t smallest(const RanksByNode& nodes) {
-  return std::min_element(nodes.begin(), nodes.end(), [](const auto& a, const auto& b) { return a.size() < b.size(); })->size();
+  return std::min_element(nodes.begin(), nodes.end(), [](const auto& a, const auto& b) { return a.size() < b.size(); })
+      ->size();
 }
 
 }  // namespace
@@ -50,16 +53,22 @@ Hierarchy::Hierarchy(Spec spec, NodeAcceptor* door) : spec_(std::move(spec)), id
   } else if (self_ != 0) {
     segment_ = std::make_unique<Segment>(memory, peer(mates_[0])->address.door, peer(mates_[0])->secret);
   } else {
-    segment_ = std::make_unique<Segment>(memory, *door, [mates = mates_, peers = spec_.peers](std::uint32_t member, Secret& secret) {
-      if (member == 0 || member >= mates.size()) return false;
-      secret = peers[static_cast<std::size_t>(mates[member])]->secret;
-      return true;
-    });
+    segment_ = std::make_unique<Segment>(memory, *door,
+                                         [mates = mates_, peers = spec_.peers](std::uint32_t member, Secret& secret) {
+                                           if (member == 0 || member >= mates.size()) return false;
+                                           secret = peers[static_cast<std::size_t>(mates[member])]->secret;
+                                           return true;
+                                         });
   }
 }
 
-std::size_t Hierarchy::segment_of(std::size_t bytes, std::size_t element, std::size_t carriers) {
-  const std::size_t part = (bytes / element + carriers - 1) / carriers * element;
+std::size_t Hierarchy::carriers(std::size_t bytes) const {
+  return std::clamp<std::size_t>(bytes / kLeastPart, 1, carriers_.size());
+}
+
+std::size_t Hierarchy::segment(std::size_t bytes, std::size_t element) const {
+  const std::size_t parts = carriers(bytes);
+  const std::size_t part = (bytes / element + parts - 1) / parts * element;
   const std::size_t segment = std::clamp(part / kSegments, kLeastSegment, kMostSegment);
   return std::max<std::size_t>(std::min(segment, part) / element, 1) * element;
 }
@@ -94,9 +103,10 @@ std::string Hierarchy::access() const {
 void Hierarchy::begin(const Call& call, AlgorithmChoice choice) {
   call_ = call;
   choice_ = choice;
-  segment_bytes_ = segment_of(call.bytes(), call.element, carriers_.size());
+  segment_bytes_ = segment(call.bytes(), call.element);
   if (stage_) {
-    stage_->begin({call.send, call.recv, call.bytes(), call.reducer, carriers_});
+    stage_->begin(
+        {call.send, call.recv, call.bytes(), call.reducer, std::span(carriers_).first(carriers(call.bytes()))});
     part_ = stage_->part();
   } else {
     part_ = {0, call.bytes()};

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
-/// The allreduce of a team whose nodes have several members: added up on each node in shared memory, between nodes by as
-/// many members of each as the smallest node has, each for its part of the vector, and shared on the node. A part goes
-/// in segments, each an operation of its own between the counterparts, so that the three overlap. One call at a time.
-/// The order of sums depends on position alone: members of a node in the order of their ranks, then nodes as an
-/// algorithm of as many ranks does it. Guarded by the engine's lock.
+/// The allreduce of a team whose nodes have several members: added up on each node in shared memory, between nodes by
+/// as many members of each as the smallest node has, or by one for small vectors, each for its part, and shared on the
+/// node. A part goes in segments, each an operation of its own between the counterparts, so that the three overlap. One
+/// call at a time. The order of sums depends on position alone: members of a node in the order of their ranks, then
+/// nodes as an algorithm of as many ranks does it. Guarded by the engine's lock.
 #pragma once
 
 #include <array>
@@ -30,18 +30,18 @@ class Hierarchy {
   struct Spec {
     TeamId team = 0;
     int rank = 0;
-    RanksByNode nodes;                  ///< at least two
-    std::vector<Peer*> peers;           ///< by rank, null at the own
+    RanksByNode nodes;         ///< at least two
+    std::vector<Peer*> peers;  ///< by rank, null at the own
     BufferPool* buffers = nullptr;
-    Nanoseconds deadline = 0;           ///< for the shared memory
+    Nanoseconds deadline = 0;  ///< for the shared memory
   };
 
   /// `door`: where this process hands out shared memory; outlives this. Null: it has none, and then no node has any.
   Hierarchy(Spec spec, NodeAcceptor* door);
 
-  /// Bytes of a segment of a vector: the same on all ranks.
-  static std::size_t segment_of(std::size_t bytes, std::size_t element, std::size_t carriers);
-  std::size_t carriers() const { return carriers_.size(); }
+  /// How many ranks of each node carry a vector, and bytes of a segment of it: the same on all ranks.
+  std::size_t carriers(std::size_t bytes) const;
+  std::size_t segment(std::size_t bytes, std::size_t element) const;
   int nodes() const { return static_cast<int>(spec_.nodes.size()); }
   /// What parts go over between nodes. Of this process, for a carrier; else of nobody.
   TeamId id() const { return id_; }
@@ -88,13 +88,13 @@ class Hierarchy {
 
   Spec spec_;
   TeamId id_;
-  std::vector<int> mates_;              ///< ranks on this node, the own one included
-  std::uint32_t self_ = 0;              ///< among them
-  std::vector<std::uint32_t> carriers_; ///< 0, 1, ...
-  std::unique_ptr<Segment> segment_;    ///< null: this rank is alone on its node
-  std::optional<NodeStage> stage_;      ///< once the segment is ready
-  Status without_;                      ///< not ok: there will be no segment
-  std::vector<Trunk*> trunks_;          ///< of the counterparts, by node; null at the own
+  std::vector<int> mates_;               ///< ranks on this node, the own one included
+  std::uint32_t self_ = 0;               ///< among them
+  std::vector<std::uint32_t> carriers_;  ///< 0, 1, ...
+  std::unique_ptr<Segment> segment_;     ///< null: this rank is alone on its node
+  std::optional<NodeStage> stage_;       ///< once the segment is ready
+  Status without_;                       ///< not ok: there will be no segment
+  std::vector<Trunk*> trunks_;           ///< of the counterparts, by node; null at the own
   TeamView view_;
   std::optional<Operations> operations_;
 
