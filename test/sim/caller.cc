@@ -311,7 +311,8 @@ void Caller::keep_watch(Bytes memory) {
 }
 
 void Caller::check(const Bytes& got, const Bytes& wanted, const char* what) {
-  if (got.size() == wanted.size() && std::memcmp(got.data(), wanted.data(), got.size()) == 0) return;
+  const auto same = [&] { return got.empty() || std::memcmp(got.data(), wanted.data(), got.size()) == 0; };
+  if (got.size() == wanted.size() && same()) return;
   const auto differs = std::mismatch(got.begin(), got.end(), wanted.begin());
   world_.fail(std::string(what) + " is wrong from byte " + std::to_string(differs.first - got.begin()) + " on; " +
               text());
