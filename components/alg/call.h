@@ -35,7 +35,11 @@ struct Call {
   RailSet rails = 0;                    ///< or to these of this process, as long as any of them is up
   Reducer reducer;
 
+  std::size_t whole = 0;                ///< bytes of the vector that this one is a part of; 0 = it is no part
+
   std::size_t bytes() const { return count * element; }
+  /// What the members compare (PieceHeader).
+  std::size_t compared() const { return whole != 0 ? whole : bytes(); }
   bool rooted() const { return collective == Collective::broadcast || collective == Collective::reduce; }
   /// Elements of that rank's block; not of allreduce.
   std::size_t count_of(int rank) const {

@@ -185,13 +185,18 @@ void Core::vote(Team& team, std::array<std::uint64_t, NEZHA_VOTE_WORDS>& words) 
 
 nezha_team_state_t Core::decide(Team& team, const std::array<std::uint64_t, NEZHA_VOTE_WORDS>& words) {
   const nezha_team_state_t before = team.state();
+  const bool was_to_share = team.hierarchy() != nullptr;
+  const Status trouble = was_to_share ? team.hierarchy()->trouble() : Status{};
   const nezha_team_state_t after = team.decide(words, Plan::from(config_), notices_);
   all_are_there(team);
-  if (team.wants_hierarchy()) team.make_hierarchy(door_ ? &*door_ : nullptr, clock_.now() + wiring_patience());
+  if (team.wants_hierarchy()) team.make_hierarchy(door_ ? &*door_ : nullptr, team.wiring_until() - kSecond);
   if (after == NEZHA_TEAM_WIRING) ask_for_life(team);
   if (before == after) return after;
   log_.line(1, "team %s of %d ranks: %s", team.name().c_str(), team.size(),
             after == NEZHA_TEAM_READY ? "ready" : "declined");
+  if (after == NEZHA_TEAM_READY && was_to_share && team.hierarchy() == nullptr)
+    log_.line(1, "team %s does not add up on its nodes first: %s", team.name().c_str(),
+              trouble.ok() ? "ranks of another node share no memory" : trouble.text().c_str());
   if (after == NEZHA_TEAM_READY) {
     ready_[team.id()] = &team;
     if (const Hierarchy* hierarchy = team.hierarchy()) {
@@ -245,7 +250,8 @@ bool Core::climb() {
     Hierarchy& hierarchy = *team.hierarchy();
     if (hierarchy.under_way()) moved = hierarchy.poll() || moved;
     if (const int lost = hierarchy.lost_member(); lost >= 0 && team.error().empty())
-      fail(team, failure_of(team, Failure::Why::silent, lost), label(team, static_cast<std::size_t>(lost)) + ": " + hierarchy.lost_why());
+      fail(team, failure_of(team, Failure::Why::silent, lost),
+           label(team, static_cast<std::size_t>(lost)) + ": " + hierarchy.lost_why());
     if (hierarchy.under_way()) {
       ++i;
       continue;
@@ -265,7 +271,9 @@ NodeMemory* Core::only_node() const {
 
 /// Hands out shared memory, and gets it; afterwards looks which ranks of this node have ended.
 void Core::share_memory(Nanoseconds now) {
-  const auto joining = [](const auto& team) { return team->state() == NEZHA_TEAM_WIRING && team->hierarchy() != nullptr; };
+  const auto joining = [](const auto& team) {
+    return team->state() == NEZHA_TEAM_WIRING && team->hierarchy() != nullptr;
+  };
   const bool often = std::any_of(teams_.begin(), teams_.end(), joining) || !climbing_.empty();
   if (!door_ || now - shared_ < (often ? kJoinEvery : kLookEvery)) return;
   shared_ = now;
@@ -284,11 +292,11 @@ bool Core::progress(Watch watch) {
   hold_.begin();
   try {
     for (const auto& transport : transports_) moved = transport->progress(watch) || moved;
+    if (!climbing_.empty()) moved = climb() || moved;
   } catch (...) {
     hold_.end(true);
     throw;
   }
-  if (!climbing_.empty()) moved = climb() || moved;
   hold_.end();
   for (const auto& [lane, transport] : dead_) transport->forget(*lane);
   dead_.clear();
@@ -340,6 +348,11 @@ bool Core::settle() {
     outstanding = outstanding || peer->trunk->outstanding();
   }
   return outstanding;
+}
+
+void Core::show_life() {
+  for (const auto& [id, peer] : peers_)
+    if (peer->trunk->lanes_up() != 0) peer->trunk->show_life();
 }
 
 void Core::doze() {

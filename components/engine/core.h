@@ -92,6 +92,8 @@ class Core final : public PieceReceiver, public OperationNews, public LaneNews, 
   void step(Nanoseconds now);
   /// Sends owed acks; true while anything is outstanding.
   bool settle();
+  /// Sends every peer something to hear, where nobody may look at what comes.
+  void show_life();
   /// See Transport::doze().
   void doze();
   /// A team is being wired: lanes come up and are sampled, also by peers whose bytes must be taken.
@@ -201,7 +203,7 @@ class Core final : public PieceReceiver, public OperationNews, public LaneNews, 
   std::optional<NodeAcceptor> door_;  ///< outlives the teams
   Nanoseconds shared_ = 0;            ///< when shared memory was last looked after
   std::vector<std::unique_ptr<Team>> teams_;
-  std::vector<Team*> climbing_;       ///< with a call under way by way of shared memory
+  std::vector<Team*> climbing_;  ///< with a call under way by way of shared memory
   std::unordered_map<TeamId, Team*> ready_;
   std::size_t most_lanes_ = 1;  ///< to one peer
   bool wanted_only_ = false;

@@ -143,6 +143,7 @@ class Engine {
   Nanoseconds settled_ = 0;      ///< when it did, or acks were last sent on their own
   unsigned spins_ = 0;           ///< looks at once after one another that brought nothing
   unsigned beside_ = 0;          ///< naps of the service thread in a row beside a caller that looks
+  Nanoseconds shown_ = 0;        ///< when peers were last given a sign of life
   Nanoseconds overlapped_ = 0;   ///< when the service thread last saw that there are requests
   bool asleep_ = false;          ///< the service thread, for longer than requests can wait
   bool ticking_ = false;         ///< the service thread looks in every few milliseconds

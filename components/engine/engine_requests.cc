@@ -8,6 +8,7 @@ namespace nezha {
 namespace {
 
 constexpr Nanoseconds kPatience = 2 * kMillisecond;  ///< idle time after which acks are sent on their own
+constexpr Nanoseconds kShowLife = kSecond;           ///< of a process that computes, to peers that wait for it
 constexpr Nanoseconds kStep = kMillisecond;          ///< between two looks at what is due by time
 /// A caller that has looked so recently will look again: it sees what comes sooner than a thread that has to be woken.
 constexpr Nanoseconds kPolled = 100 * kMicrosecond;
@@ -27,8 +28,8 @@ int Engine::start(Team& team, const nezha_call_t& what, Request*& request) {
                             ? team.table().next_untimed(what.count * what.element, what.element)
                             : sibling(team, what);
   if (way.algorithm == AlgorithmChoice::incumbent) return NEZHA_USE_INCUMBENT;
-  request = &requests_.take();
   try {
+    request = &requests_.take();
     request->team = &team;
     request->call = call_of(team, what, way);
     request->algorithm = way.algorithm;
@@ -95,12 +96,18 @@ bool Engine::go_on(Nanoseconds now) {
 
 bool Engine::callers_look(Nanoseconds now) const { return now - polled_ < kPolled || requests_.call_host(); }
 
-/// The service thread's look while there are requests and nobody is in a call.
+/// The service thread's look while there are requests and nobody is in a call. Where it may not look, because one of
+/// them may have to be reduced by the host, peers hear at least that this process lives.
 void Engine::overlap() {
   const Nanoseconds now = clock_.now();
   overlapped_ = now;
   ticking_ = true;  // what is left to be said when they are over
-  if (!callers_look(now)) go_on(now);
+  if (!callers_look(now)) {
+    go_on(now);
+  } else if (now - polled_ >= kShowLife && now - shown_ >= kShowLife) {
+    shown_ = now;
+    core_.show_life();
+  }
 }
 
 }  // namespace nezha

@@ -48,7 +48,10 @@ Hierarchy::Hierarchy(Spec spec, NodeAcceptor* door) : spec_(std::move(spec)), id
                            .self = self_,
                            .chunk = kNodeChunk,
                            .deadline = spec_.deadline};
-  if (door == nullptr || peer(self_ == 0 ? mates_[1] : mates_[0])->address.door == NodeName{}) {
+  const auto has_door = [&](int rank) {
+    return rank == spec_.rank ? door != nullptr : peer(rank)->address.door != NodeName{};
+  };
+  if (!std::all_of(mates_.begin(), mates_.end(), has_door)) {
     without_ = {Code::absent, "a process has no door for it"};
   } else if (self_ != 0) {
     segment_ = std::make_unique<Segment>(memory, peer(mates_[0])->address.door, peer(mates_[0])->secret);
@@ -134,6 +137,7 @@ bool Hierarchy::begin_segments() {
     segment.send = (stage_ ? call_.recv : call_.send) + begun_;
     segment.recv = call_.recv + begun_;
     segment.count = (end - begun_) / call_.element;
+    segment.whole = call_.bytes();
     segment.reducer.begin = call_.reducer.begin + begun_;
     sent_[(first_ + count_++) % sent_.size()] = {operations_->start(segment, choice_), end};
     begun_ = end;

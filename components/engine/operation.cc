@@ -48,7 +48,7 @@ void Operation::prepare(TeamId team, OpNumber number, const Call& call, Algorith
   needs_all_ = needs_all(call, view_);
   for (int to = 0; to < view_.size; ++to)
     if (to != view_.position)
-      flow(to).open(team, number, call.element, call.one_rail, call.rails, static_cast<std::uint32_t>(call.bytes()));
+      flow(to).open(team, number, call.element, call.one_rail, call.rails, static_cast<std::uint32_t>(call.compared()));
 }
 
 bool Operation::ended() {

@@ -27,7 +27,7 @@ OpNumber Operations::start(const Call& call, AlgorithmChoice choice) {
   Operation& operation = idle_one();
   operation.prepare(team_, begun_ + 1, call, choice);
   idle_.pop_back();
-  begun(call.bytes(), &operation);
+  begun(call.compared(), &operation);
   ++under_way_;
   if (operation.calls_host()) ++call_host_;
   const OpNumber number = begun_;

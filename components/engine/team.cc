@@ -80,7 +80,7 @@ bool Team::agreement_due(std::size_t bytes) {
 void Team::vote(std::array<std::uint64_t, NEZHA_VOTE_WORDS>& words, const Plan& own, TeamId fresh_id, bool ready,
                 bool failed) const {
   words.fill(0);
-  const bool shared = hierarchy_ == nullptr || hierarchy_->trouble().ok();
+  const bool shared = !hierarchy_wanted_ || (hierarchy_ != nullptr && hierarchy_->trouble().ok());
   words[kFlags] = (ready ? 0 : kNotReady) | (failed ? kFailed : 0) | (shared ? 0 : kNotShared);
   words[kVersion] = kWireVersion;
   words[kNotVersion] = ~words[kVersion];
@@ -109,7 +109,8 @@ nezha_team_state_t Team::decide(const std::array<std::uint64_t, NEZHA_VOTE_WORDS
   votes_again_ = (words[kFlags] & kAwaitLanes) != 0 && !awaits_lanes_;
   awaits_lanes_ = awaits_lanes_ || votes_again_;
   plan_ = Plan::decode(std::span(words).subspan<kPlan, Plan::kWords>());
-  if (shares_nodes() && plan_.shared_memory && !hierarchy_wanted_) {  // an agreement more, since memory is shared by the id
+  if (shares_nodes() && plan_.shared_memory &&
+      !hierarchy_wanted_) {  // an agreement more, since memory is shared by the id
     id_ = words[kTeamId];
     hierarchy_wanted_ = id_ != 0;
     return state_;
@@ -163,7 +164,8 @@ void Team::make_hierarchy(NodeAcceptor* door, Nanoseconds deadline) {
     nodes.back().push_back(rank);
     last = &node;
   }
-  hierarchy_ = std::make_unique<Hierarchy>(Hierarchy::Spec{id_, rank_, std::move(nodes), peers_, view_.buffers, deadline}, door);
+  hierarchy_ =
+      std::make_unique<Hierarchy>(Hierarchy::Spec{id_, rank_, std::move(nodes), peers_, view_.buffers, deadline}, door);
 }
 
 bool Team::awaits(int rank) const {
@@ -214,7 +216,8 @@ bool Team::has_begun(TeamId id, OpNumber op) const {
 }
 
 void Team::peer_at(const Trunk& trunk, TeamId id, OpNumber begun, OpNumber ended) {
-  if (const Place place = place_of(trunk, id); place.position >= 0) place.operations->peer_at(place.position, begun, ended);
+  if (const Place place = place_of(trunk, id); place.position >= 0)
+    place.operations->peer_at(place.position, begun, ended);
 }
 
 Placement Team::place(const Trunk& trunk, const PieceHeader& piece) {
@@ -239,7 +242,8 @@ void Team::differs(const Trunk& trunk, const PieceHeader& piece) {
   const int from = rank_at_[static_cast<std::size_t>(position_of(trunk))];
   const Place place = place_of(trunk, piece.team);
   const std::uint64_t expected = place.operations == nullptr ? 0 : place.operations->bytes_of(piece.op);
-  const Failure failure{Failure::Why::differs, static_cast<std::uint32_t>(rank_), static_cast<std::uint32_t>(from), expected, piece.whole};
+  const Failure failure{Failure::Why::differs, static_cast<std::uint32_t>(rank_), static_cast<std::uint32_t>(from),
+                        expected, piece.whole};
   if (!doubt_) doubt_.emplace(Doubt{failure, piece, {}});
 }
 

@@ -76,7 +76,7 @@ class Team {
 
   // ---- ranks of one node
   /// The team is to have a hierarchy, and has an id to make it by. Alike on all members.
-  bool wants_hierarchy() const { return hierarchy_wanted_ && !hierarchy_; }
+  bool wants_hierarchy() const { return hierarchy_wanted_ && !hierarchy_ && state_ == NEZHA_TEAM_WIRING; }
   /// `door`: see Hierarchy.
   void make_hierarchy(NodeAcceptor* door, Nanoseconds deadline);
   /// Null: every rank sends to every other.
@@ -84,7 +84,9 @@ class Team {
   /// How many ranks send to each other in a call.
   int between() const { return hierarchy_ ? hierarchy_->nodes() : view_.size; }
   /// Calls with such elements go by way of the nodes' shared memory.
-  bool shares(std::size_t element) const { return hierarchy_ && state_ == NEZHA_TEAM_READY && element <= hierarchy_->largest_element(); }
+  bool shares(std::size_t element) const {
+    return hierarchy_ && state_ == NEZHA_TEAM_READY && element <= hierarchy_->largest_element();
+  }
 
   // ---- operations
   /// While there is room. What tells when it has ended: finished().

@@ -16,7 +16,7 @@ class GoneTeams {
   bool contains(TeamId team) const { return std::find(teams_.begin(), teams_.end(), team) != teams_.end(); }
 
  private:
-  std::array<TeamId, 64> teams_{};
+  std::array<TeamId, 128> teams_{};
   std::size_t next_ = 0;
 };
 

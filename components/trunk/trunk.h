@@ -133,6 +133,8 @@ class Trunk final : public LaneEvents {
   /// when nothing has come for `ask_after`, and ever more rarely again; the call has to come several times a second as
   /// long as anybody cares.
   Nanoseconds quiet(Nanoseconds now, Nanoseconds ask_after);
+  /// Gives the peer a sign of life that it has not asked for.
+  void show_life();
   /// Tells the peer that the team has failed. `charged`: what abort_flow() returned of its flows, which counts against
   /// the peer's window until it has heard this, as does what is charged for operations that have ended.
   void tell_failed(TeamId team, std::size_t charged, const Failure& failure);

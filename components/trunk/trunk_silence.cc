@@ -110,6 +110,12 @@ Nanoseconds Trunk::quiet(Nanoseconds now, Nanoseconds ask_after) {
   return now - alive_;
 }
 
+void Trunk::show_life() {
+  if (outstanding() && !has_queued() && !log_.room()) return;
+  send_control(Control::alive, 0, 0);
+  pump();
+}
+
 void Trunk::tell_failed(TeamId team, std::size_t charged, const Failure& failure) {
   SentPiece& record = send_control(Control::failed, team, 0);
   encode_failure(failure, record.header);

@@ -100,6 +100,24 @@ TEST(Hierarchy, SumsAloneGoOverTheRails) {
   EXPECT_LE(bytes, kCount * 4 + 100000);
 }
 
+/// One process has no door: nobody shares, and nobody's contribution is missing.
+TEST(Hierarchy, IsForAllNodesOrForNone) {
+  for (const int without : {0, 1, 3}) {
+    Ranks ranks(5,
+                [&](int rank) {
+                  Settings settings = kSettings;
+                  if (rank == without) settings.emplace_back("shared_memory", "0");
+                  return settings;
+                },
+                {"a", "a", "a", "b", "b"});
+    Team team(ranks, "everybody");
+    ASSERT_TRUE(team.start());
+    for (int rank = 0; rank < ranks.size(); ++rank)
+      EXPECT_FALSE(shares(ranks.at(rank))) << rank << " without " << without;
+    for (const std::size_t count : {1, 1000, 200000}) sum_up(ranks, team, count, 3);
+  }
+}
+
 TEST(Hierarchy, IsLeftAloneOnRequest) {
   Settings settings = kSettings;
   settings.emplace_back("shared_memory", "0");

@@ -86,8 +86,8 @@ TEST(Requests, AreReducedByTheHostOnItsOwnThreadsOnly) {
   folds = folds_elsewhere = 0;
   ranks.run([&](int rank) {
     std::vector<std::int32_t> vector(50000, rank + 1);
-    nezha_call_t call{NEZHA_ALLREDUCE, vector.data(),    vector.data(),  vector.size(), sizeof vector[0],
-                           NEZHA_TYPE_OTHER, NEZHA_OP_OTHER, &operation, nullptr, 0};
+    nezha_call_t call{NEZHA_ALLREDUCE,  vector.data(),  vector.data(), vector.size(), sizeof vector[0],
+                      NEZHA_TYPE_OTHER, NEZHA_OP_OTHER, &operation,    nullptr,       0};
     nezha_request_t* request = nullptr;
     calls = true;
     ASSERT_EQ(nezha_start(team.handle(rank), &call, &request), NEZHA_OK);
@@ -99,6 +99,32 @@ TEST(Requests, AreReducedByTheHostOnItsOwnThreadsOnly) {
   });
   EXPECT_GT(folds, 0);
   EXPECT_EQ(folds_elsewhere, 0);
+}
+
+/// Nobody may look at what comes to a rank that computes, and the others wait longer than they would for one that is
+/// gone.
+TEST(Requests, OfARankThatComputesAreWaitedFor) {
+  Settings settings = kSettings;
+  settings.emplace_back("timeout", "2");
+  Ranks ranks(2, settings);
+  Team team(ranks, "everybody");
+  ASSERT_TRUE(team.start());
+  HostOperation operation{fold_int, alignof(std::int32_t)};
+  ranks.run([&](int rank) {
+    std::vector<std::int32_t> vector(1000, rank + 1);
+    nezha_call_t call{};
+    call.send = call.recv = vector.data();
+    call.count = vector.size();
+    call.element = sizeof vector[0];
+    call.reduce_ctx = &operation;
+    nezha_request_t* request = nullptr;
+    ASSERT_EQ(nezha_start(team.handle(rank), &call, &request), NEZHA_OK);
+    if (rank == 0) std::this_thread::sleep_for(milliseconds(4500));
+    while (nezha_request_state(request) == NEZHA_PENDING) nezha_engine_progress(ranks.at(rank).engine());
+    EXPECT_EQ(nezha_request_state(request), NEZHA_OK);
+    EXPECT_EQ(vector, std::vector<std::int32_t>(vector.size(), 3));
+    nezha_request_free(request);
+  });
 }
 
 /// More than may be under way, begun by one thread and looked after by others, with blocking calls in between.

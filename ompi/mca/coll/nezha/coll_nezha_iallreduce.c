@@ -23,6 +23,7 @@ int coll_nezha_iallreduce(const void *send, void *recv, int count, struct ompi_d
         coll_nezha_call_translate(&call, send, recv, count, type, op, comm)) {
         coll_nezha_request_t *mine = coll_nezha_request_take(module, comm, false);
         if (NULL == mine) {
+            nezha_team_give_up(module->team, "no memory for a request");
             return OMPI_ERR_OUT_OF_RESOURCE;
         }
         mine->call = call;
@@ -103,6 +104,7 @@ int coll_nezha_allreduce_init(const void *send, void *recv, int count, struct om
     mine->prepared = call;
     mine->incumbent = theirs;
     mine->super.super.req_start = start_all;
+    OBJ_RETAIN(comm); /* it may be freed before the request */
     *request = &mine->super.super;
     return OMPI_SUCCESS;
 }

@@ -24,11 +24,17 @@ static int free_request(ompi_request_t **handle)
     if (!REQUEST_COMPLETE(*handle)) {
         return MPI_ERR_REQUEST;
     }
+    struct ompi_communicator_t *comm = NULL; /* of a persistent one, which keeps it */
     if (NULL != request->incumbent) {
+        comm = request->super.super.req_mpi_object.comm;
         ompi_request_free(&request->incumbent);
+        request->incumbent = NULL;
     }
     coll_nezha_request_give_back(request);
     *handle = MPI_REQUEST_NULL;
+    if (NULL != comm) {
+        OBJ_RELEASE(comm);
+    }
     return OMPI_SUCCESS;
 }
 

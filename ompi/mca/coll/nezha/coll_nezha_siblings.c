@@ -41,6 +41,7 @@ static bool started(coll_nezha_module_t *module, const coll_nezha_call_t *call, 
     }
     coll_nezha_request_t *mine = coll_nezha_request_take(module, comm, false);
     if (NULL == mine) {
+        nezha_team_give_up(module->team, "no memory for a request");
         *rc = OMPI_ERR_OUT_OF_RESOURCE;
         return true;
     }
