@@ -141,7 +141,8 @@ class Programs(OnTheLab):
         if shutil.which("pw.x") is None or not os.path.exists(PSEUDOPOTENTIAL):
             self.skipTest(f"pw.x or {PSEUDOPOTENTIAL} is not installed")
         place = self.place()  # it writes beside its input
-        shutil.copy(os.path.join(TOP, "test", "programs", "si.in"), place)
+        os.makedirs(os.path.join(place, "test", "programs"))
+        shutil.copy(os.path.join(TOP, "test", "programs", "si.in"), os.path.join(place, "test", "programs"))
         done, found = self.bench(*options("contrib/bench --program 'pw.x"), "--rounds", "1", "--competitors", "nezha",
                                  "--component-dir", self.component_dir(), "--nodes", "2", cwd=place)
         self.assertIn(done.returncode, (0, 3), done.stderr)
