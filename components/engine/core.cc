@@ -14,8 +14,6 @@ namespace {
 
 constexpr Nanoseconds kSampleTick = 500 * kMicrosecond;
 constexpr Nanoseconds kListenEvery = 4 * kMillisecond;
-constexpr Nanoseconds kJoinEvery = 500 * kMicrosecond;  ///< between looks at shared memory that is not there yet
-constexpr Nanoseconds kLookEvery = 50 * kMillisecond;   ///< and at that which is
 constexpr Nanoseconds kBuffersIdle = kSecond;  ///< unused for so long, at most twice that, buffers are released
 constexpr double kMbps = 1e6 / 8 / 1e9;        ///< in bytes per nanosecond
 
@@ -67,16 +65,6 @@ void Core::employ(std::size_t rail, RailWorker& worker) { places_[rail].transpor
 
 void Core::employ_service(RailWorker& service) {
   for (const auto& transport : transports_) transport->employ_service(service);
-}
-
-Status Core::open_door() {
-  door_.emplace();
-  const Status status = door_->open();
-  if (status.ok())
-    self_.door = door_->name();
-  else
-    door_.reset();
-  return status;
 }
 
 std::vector<std::string> Core::unknown_shares() const {
@@ -234,52 +222,6 @@ OpNumber Core::start(Team& team, const Call& call, AlgorithmChoice choice, bool 
   }
   hold_.end(more);
   return number;
-}
-
-void Core::start_shared(Team& team, const Call& call, AlgorithmChoice choice) {
-  wiring_.used(clock_.now());
-  team.hierarchy()->begin(call, choice);
-  climbing_.push_back(&team);
-}
-
-/// Goes on with what is under way by way of shared memory. True when anything moved.
-bool Core::climb() {
-  bool moved = false;
-  for (std::size_t i = 0; i < climbing_.size();) {
-    Team& team = *climbing_[i];
-    Hierarchy& hierarchy = *team.hierarchy();
-    if (hierarchy.under_way()) moved = hierarchy.poll() || moved;
-    if (const int lost = hierarchy.lost_member(); lost >= 0 && team.error().empty())
-      fail(team, failure_of(team, Failure::Why::silent, lost),
-           label(team, static_cast<std::size_t>(lost)) + ": " + hierarchy.lost_why());
-    if (hierarchy.under_way()) {
-      ++i;
-      continue;
-    }
-    climbing_.erase(climbing_.begin() + static_cast<std::ptrdiff_t>(i));
-    moved = true;
-  }
-  return moved;
-}
-
-NodeMemory* Core::only_node() const {
-  if (climbing_.size() != 1) return nullptr;
-  const Team* team = climbing_.front();
-  const auto others = [&](const auto& other) { return other->operations().active(); };
-  return std::none_of(teams_.begin(), teams_.end(), others) ? team->hierarchy()->only_node() : nullptr;
-}
-
-/// Hands out shared memory, and gets it; afterwards looks which ranks of this node have ended.
-void Core::share_memory(Nanoseconds now) {
-  const auto joining = [](const auto& team) {
-    return team->state() == NEZHA_TEAM_WIRING && team->hierarchy() != nullptr;
-  };
-  const bool often = std::any_of(teams_.begin(), teams_.end(), joining) || !climbing_.empty();
-  if (!door_ || now - shared_ < (often ? kJoinEvery : kLookEvery)) return;
-  shared_ = now;
-  door_->progress(now);
-  for (const auto& team : teams_)
-    if (team->hierarchy() != nullptr) team->hierarchy()->progress(now);
 }
 
 void Core::leave_to_incumbent(Team& team, std::size_t bytes) {

@@ -3,7 +3,7 @@ engine_sources += \
 	%D%/abi.cc \
 	%D%/address.cc %D%/address.h \
 	%D%/core.cc %D%/core.h %D%/core_life.cc %D%/core_rails.cc \
-	%D%/core_tables.cc \
+	%D%/core_shared.cc %D%/core_tables.cc \
 	%D%/descriptors.cc %D%/descriptors.h \
 	%D%/engine.cc %D%/engine.h %D%/engine_operate.cc %D%/engine_requests.cc \
 	%D%/engine_stats.cc \

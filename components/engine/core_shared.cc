@@ -1,0 +1,72 @@
+// SPDX-License-Identifier: BSD-3-Clause
+/// The part of the core that is about memory which ranks of a node share: how they get it, and calls that go by way of
+/// it.
+#include <algorithm>
+
+#include "engine/core.h"
+
+namespace nezha {
+namespace {
+
+constexpr Nanoseconds kJoinEvery = 500 * kMicrosecond;  ///< between looks at shared memory that is not there yet
+constexpr Nanoseconds kLookEvery = 50 * kMillisecond;   ///< and at that which is
+
+}  // namespace
+
+Status Core::open_door() {
+  door_.emplace();
+  const Status status = door_->open();
+  if (status.ok())
+    self_.door = door_->name();
+  else
+    door_.reset();
+  return status;
+}
+
+void Core::start_shared(Team& team, const Call& call, AlgorithmChoice choice) {
+  wiring_.used(clock_.now());
+  team.hierarchy()->begin(call, choice);
+  climbing_.push_back(&team);
+}
+
+/// Goes on with what is under way by way of shared memory. True when anything moved.
+bool Core::climb() {
+  bool moved = false;
+  for (std::size_t i = 0; i < climbing_.size();) {
+    Team& team = *climbing_[i];
+    Hierarchy& hierarchy = *team.hierarchy();
+    if (hierarchy.under_way()) moved = hierarchy.poll() || moved;
+    if (const int lost = hierarchy.lost_member(); lost >= 0 && team.error().empty())
+      fail(team, failure_of(team, Failure::Why::silent, lost),
+           label(team, static_cast<std::size_t>(lost)) + ": " + hierarchy.lost_why());
+    if (hierarchy.under_way()) {
+      ++i;
+      continue;
+    }
+    climbing_.erase(climbing_.begin() + static_cast<std::ptrdiff_t>(i));
+    moved = true;
+  }
+  return moved;
+}
+
+NodeMemory* Core::only_node() const {
+  if (climbing_.size() != 1) return nullptr;
+  const Team* team = climbing_.front();
+  const auto others = [&](const auto& other) { return other->operations().active(); };
+  return std::none_of(teams_.begin(), teams_.end(), others) ? team->hierarchy()->only_node() : nullptr;
+}
+
+/// Hands out shared memory, and gets it; afterwards looks which ranks of this node have ended.
+void Core::share_memory(Nanoseconds now) {
+  const auto joining = [](const auto& team) {
+    return team->state() == NEZHA_TEAM_WIRING && team->hierarchy() != nullptr;
+  };
+  const bool often = std::any_of(teams_.begin(), teams_.end(), joining) || !climbing_.empty();
+  if (!door_ || now - shared_ < (often ? kJoinEvery : kLookEvery)) return;
+  shared_ = now;
+  door_->progress(now);
+  for (const auto& team : teams_)
+    if (team->hierarchy() != nullptr) team->hierarchy()->progress(now);
+}
+
+}  // namespace nezha
