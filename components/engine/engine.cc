@@ -310,11 +310,12 @@ Call Engine::call_of(const Team& team, const nezha_call_t& what, const Candidate
   call.element = what.element;
   call.one_rail = way.one_rail;
   call.rails = core_.rails_here(team, way.rails);
-  const bool learned = call.collective == Collective::allreduce;
-  const bool shares = learned && team.shares(what.element);
-  const std::size_t piece = shares ? team.hierarchy()->segment(call.bytes(), what.element) : call.bytes();
-  call.chunk =
-      learned ? team.plan().chunk_for(way, piece, what.element, shares ? team.between() : team.size()) : way.chunk;
+  if (call.collective != Collective::allreduce)
+    call.chunk = way.chunk;
+  else if (const Hierarchy* shared = team.shares(what.element) ? team.hierarchy() : nullptr)
+    call.chunk = team.plan().chunk_for(way, shared->segment(call.bytes(), what.element), what.element, shared->nodes());
+  else
+    call.chunk = team.plan().chunk_for(way, call.bytes(), what.element, team.size());
   call.reducer = {find_kernel(what.type, what.op), host_.reduce, host_.ctx, what.reduce_ctx, what.element};
   return call;
 }

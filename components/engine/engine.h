@@ -66,6 +66,7 @@ class Engine {
   bool abandoned() const { return abandoned_; }
 
  private:
+  static constexpr Nanoseconds kPatience = 2 * kMillisecond;  ///< idle time after which acks are sent on their own
   using Lock = std::unique_lock<std::mutex>;
   /// The lock is free in its scope, and held again behind it, also when an exception leaves it.
   class Unlocked {

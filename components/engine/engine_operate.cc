@@ -21,7 +21,6 @@ constexpr unsigned kSpinsYoung = 40;
 constexpr unsigned kSpins = 3;
 constexpr Nanoseconds kYoung = 300 * kMicrosecond;
 constexpr unsigned kYields = 20;                     ///< for callers that are about to begin an operation
-constexpr Nanoseconds kPatience = 2 * kMillisecond;  ///< idle time after which acks are sent on their own
 /// Between two looks at the host's own communication: an eighth of the time that the wait has taken so far, within
 /// these bounds. Each look costs as much as receiving some ten KiB, and what waits for one has waited as long as we
 /// have.

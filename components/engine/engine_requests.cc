@@ -7,7 +7,6 @@
 namespace nezha {
 namespace {
 
-constexpr Nanoseconds kPatience = 2 * kMillisecond;  ///< idle time after which acks are sent on their own
 constexpr Nanoseconds kShowLife = kSecond;           ///< of a process that computes, to peers that wait for it
 constexpr Nanoseconds kStep = kMillisecond;          ///< between two looks at what is due by time
 /// A caller that has looked so recently will look again: it sees what comes sooner than a thread that has to be woken.

@@ -35,8 +35,6 @@ class Operation {
 
   OpNumber number() const { return number_; }
   std::size_t bytes() const { return call_.bytes(); }
-  /// Its reductions may call the host.
-  bool calls_host() const { return call_.calls_host(); }
   Algorithm& algorithm() const { return *algorithm_; }
 
   void peer_began(int position) { trunk(position).began(flow(position)); }

@@ -29,7 +29,6 @@ OpNumber Operations::start(const Call& call, AlgorithmChoice choice) {
   idle_.pop_back();
   begun(call.compared(), &operation);
   ++under_way_;
-  if (operation.calls_host()) ++call_host_;
   const OpNumber number = begun_;
   operation.begin([&](int position) { return peers_[static_cast<std::size_t>(position)].begun >= number; });
   for (Trunk* trunk : view_.trunks)
@@ -49,7 +48,6 @@ void Operations::note_ended() {
 }
 
 void Operations::release(Slot& slot) {
-  if (slot.operation->calls_host()) --call_host_;
   --under_way_;
   idle_.push_back(std::exchange(slot.operation, nullptr));
 }

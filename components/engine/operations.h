@@ -31,8 +31,6 @@ class Operations {
   bool finished(OpNumber number);
   bool finished();
   bool active() const { return under_way_ != 0; }
-  /// One that is under way may call the host.
-  bool call_host() const { return call_host_ != 0; }
   /// One that is under way needs something of that member which has not come: bytes, or acknowledgements.
   bool awaits(int position) const;
   /// All that are under way end without a result; the members are told who gave up.
@@ -71,7 +69,6 @@ class Operations {
   OpNumber ended_;  ///< this one and all before it have ended here
   std::array<Slot, kMostUnderWay> slots_;  ///< by number
   std::size_t under_way_ = 0;
-  std::size_t call_host_ = 0;
   std::vector<Progress> peers_;  ///< by position, as far as is known
   std::vector<std::unique_ptr<Operation>> all_;
   std::vector<Operation*> idle_;  ///< has room for all; the last one ended is the next one used

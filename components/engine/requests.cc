@@ -44,14 +44,15 @@ void Requests::finish(Request& request) {
   request.state.store(request.team->error().empty() ? NEZHA_OK : NEZHA_ERR_FAILED, std::memory_order_release);
 }
 
+/// They begin in their order: where any of the team's waits, the last one does.
 bool Requests::queued(const Team& team) const {
-  return std::any_of(pending_.begin(), pending_.end(),
-                     [&](const Request* each) { return each->team == &team && each->number == 0; });
+  const auto last =
+      std::find_if(pending_.rbegin(), pending_.rend(), [&](const Request* each) { return each->team == &team; });
+  return last != pending_.rend() && (*last)->number == 0;
 }
 
 bool Requests::call_host() const {
-  return std::any_of(pending_.begin(), pending_.end(),
-                     [](const Request* each) { return each->call.calls_host(); });
+  return std::any_of(pending_.begin(), pending_.end(), [](const Request* each) { return each->call.calls_host(); });
 }
 
 void Requests::forget(const Team& team) {

@@ -48,7 +48,7 @@ class Requests {
 
   /// How many are not over.
   std::size_t waiting() const { return pending_count_.load(std::memory_order_acquire); }
-  /// Operations of the team that are to begin before any other of it.
+  /// There are operations of the team that are to begin before any other of it.
   bool queued(const Team& team) const;
   /// Any that is under way may call the host.
   bool call_host() const;

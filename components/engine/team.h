@@ -81,8 +81,6 @@ class Team {
   void make_hierarchy(NodeAcceptor* door, Nanoseconds deadline);
   /// Null: every rank sends to every other.
   Hierarchy* hierarchy() const { return hierarchy_.get(); }
-  /// How many ranks send to each other in a call.
-  int between() const { return hierarchy_ ? hierarchy_->nodes() : view_.size; }
   /// Calls with such elements go by way of the nodes' shared memory.
   bool shares(std::size_t element) const {
     return hierarchy_ && state_ == NEZHA_TEAM_READY && element <= hierarchy_->largest_element();

@@ -111,7 +111,7 @@ Nanoseconds Trunk::quiet(Nanoseconds now, Nanoseconds ask_after) {
 }
 
 void Trunk::show_life() {
-  if (outstanding() && !has_queued() && !log_.room()) return;
+  if (!has_queued() && !log_.room()) return;
   send_control(Control::alive, 0, 0);
   pump();
 }
