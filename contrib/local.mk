@@ -52,6 +52,12 @@ noinst_PROGRAMS += %D%/programs/nezha_node_bench
 contrib_programs_nezha_node_bench_SOURCES = %D%/programs/nezha_node_bench.cc
 contrib_programs_nezha_node_bench_LDADD = libnezha_engine.la
 
+# What calls that do not block are worth.
+noinst_PROGRAMS += %D%/programs/nezha_overlap_bench
+contrib_programs_nezha_overlap_bench_SOURCES = %D%/programs/nezha_overlap_bench.c
+contrib_programs_nezha_overlap_bench_CPPFLAGS = $(AM_CPPFLAGS) $(MPI_CFLAGS)
+contrib_programs_nezha_overlap_bench_LDADD = $(MPI_LIBS)
+
 # The manual of the parameters, from the table that Open MPI and its ompi_info get them from.
 noinst_PROGRAMS += %D%/programs/parameters_page
 contrib_programs_parameters_page_SOURCES = %D%/programs/parameters_page.cc
