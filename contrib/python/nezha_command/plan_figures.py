@@ -29,9 +29,7 @@ def times(plan):
     panel.yaxis.set_major_formatter(ticker.FuncFormatter(_seconds))
     panel.set_ylabel("time of a call")
     _by_size(panel, sizes)
-    panel.legend(frameon=False, fontsize=9, loc="upper left", bbox_to_anchor=(1.01, 1.0))
-    figure.tight_layout()
-    return figure
+    return _with_legend(figure, panel)
 
 
 def resources(plan):
@@ -44,9 +42,7 @@ def resources(plan):
     panel.set_ylim(0, 104)
     panel.set_ylabel("% of the fastest way's time")
     _by_size(panel, sizes)
-    panel.legend(frameon=False, fontsize=9, loc="upper left", bbox_to_anchor=(1.01, 1.0))
-    figure.tight_layout()
-    return figure
+    return _with_legend(figure, panel)
 
 
 def changes(plan):
@@ -60,9 +56,7 @@ def changes(plan):
     panel.set_ylim(bottom=0)
     panel.set_ylabel("times as fast")
     _by_size(panel, sizes)
-    panel.legend(frameon=False, fontsize=9, loc="upper left", bbox_to_anchor=(1.01, 1.0))
-    figure.tight_layout()
-    return figure
+    return _with_legend(figure, panel)
 
 
 def nodes(plans):
@@ -81,7 +75,11 @@ def nodes(plans):
     panel.set_xlabel("nodes")
     panel.set_ylabel("time of a call")
     panel.grid(True, which="major", alpha=0.3)
-    panel.legend(title="bytes", frameon=False, fontsize=9, loc="upper left", bbox_to_anchor=(1.01, 1.0))
+    return _with_legend(figure, panel, title="bytes")
+
+
+def _with_legend(figure, panel, title=None):
+    panel.legend(title=title, frameon=False, fontsize=9, loc="upper left", bbox_to_anchor=(1.01, 1.0))
     figure.tight_layout()
     return figure
 
