@@ -7,15 +7,6 @@
 #include "coll_nezha_call.h"
 #include "coll_nezha_types.h"
 
-static int carry(nezha_team_t *team, coll_nezha_call_t *call)
-{
-    int status = coll_nezha_call_stage_in(call, team);
-    if (NEZHA_OK != status) {
-        return status;
-    }
-    return coll_nezha_call_stage_out(call, team, nezha_carry(team, &call->words));
-}
-
 int coll_nezha_allreduce(const void *send, void *recv, int count, struct ompi_datatype_t *type, struct ompi_op_t *op,
                          struct ompi_communicator_t *comm, mca_coll_base_module_t *base)
 {
@@ -34,7 +25,7 @@ int coll_nezha_allreduce(const void *send, void *recv, int count, struct ompi_da
         return rc;
     }
     if (COLL_NEZHA_READY == module->state && coll_nezha_call_translate(&call, send, recv, count, type, op, comm)) {
-        int status = carry(module->team, &call);
+        int status = coll_nezha_call_carry(&call, module->team);
         if (NEZHA_OK == status) {
             return OMPI_SUCCESS;
         }

@@ -2,11 +2,9 @@
 #include "coll_nezha_call.h"
 
 #include <stdlib.h>
-#include <string.h>
 
-#include "coll_nezha_sibling.h"
+#include "coll_nezha_stage.h"
 #include "coll_nezha_types.h"
-#include "opal/compat.h"
 
 bool coll_nezha_call_translate(coll_nezha_call_t *call, const void *send, void *recv, int count,
                                struct ompi_datatype_t *type, struct ompi_op_t *op, struct ompi_communicator_t *comm)
@@ -22,15 +20,6 @@ bool coll_nezha_call_translate(coll_nezha_call_t *call, const void *send, void *
     return true;
 }
 
-static bool copy(void *to, const void *from, size_t bytes, bool device)
-{
-    if (device) {
-        return nezha_compat_copy_device(to, from, bytes);
-    }
-    memcpy(to, from, bytes);
-    return true;
-}
-
 static int cannot_copy(coll_nezha_call_t *call, nezha_team_t *team)
 {
     nezha_team_give_up(team, NULL == call->host ? "no memory to copy vectors to" : "vectors could not be copied");
@@ -43,37 +32,19 @@ static int cannot_copy(coll_nezha_call_t *call, nezha_team_t *team)
 
 int coll_nezha_call_stage_in(coll_nezha_call_t *call, nezha_team_t *team)
 {
-    if (NEZHA_ALLREDUCE != call->words.collective) {
-        return coll_nezha_sibling_stage_in(call) ? NEZHA_OK : cannot_copy(call, team);
-    }
-    const bool from_device = nezha_compat_is_device(call->words.send);
-    call->to_device = nezha_compat_is_device(call->words.recv);
-    if (!from_device && !call->to_device) {
-        return NEZHA_OK;
-    }
-    const size_t bytes = call->words.count * call->words.element;
-    call->host = malloc(bytes);
-    if (NULL == call->host || !copy(call->host, call->words.send, bytes, from_device)) {
-        return cannot_copy(call, team);
-    }
-    call->result = call->words.recv;
-    call->words.send = call->words.recv = call->host;
-    return NEZHA_OK;
+    return coll_nezha_stage_in(call) ? NEZHA_OK : cannot_copy(call, team);
 }
 
 int coll_nezha_call_stage_out(coll_nezha_call_t *call, nezha_team_t *team, int status)
 {
-    if (NEZHA_ALLREDUCE != call->words.collective) {
-        return coll_nezha_sibling_stage_out(call, status) ? status : cannot_copy(call, team);
-    }
-    if (NULL == call->host) {
+    return coll_nezha_stage_out(call, status) ? status : cannot_copy(call, team);
+}
+
+int coll_nezha_call_carry(coll_nezha_call_t *call, nezha_team_t *team)
+{
+    int status = coll_nezha_call_stage_in(call, team);
+    if (NEZHA_OK != status) {
         return status;
     }
-    const size_t bytes = call->words.count * call->words.element;
-    if (NEZHA_OK == status && !copy(call->result, call->host, bytes, call->to_device)) {
-        return cannot_copy(call, team);
-    }
-    free(call->host);
-    call->host = NULL;
-    return status;
+    return coll_nezha_call_stage_out(call, team, nezha_carry(team, &call->words));
 }

@@ -21,19 +21,10 @@ int coll_nezha_iallreduce(const void *send, void *recv, int count, struct ompi_d
     int status = NEZHA_USE_INCUMBENT;
     if (count > 0 && COLL_NEZHA_READY == module->state && coll_nezha_types_carries(op) &&
         coll_nezha_call_translate(&call, send, recv, count, type, op, comm)) {
-        coll_nezha_request_t *mine = coll_nezha_request_take(module, comm, false);
-        if (NULL == mine) {
-            nezha_team_give_up(module->team, "no memory for a request");
-            return OMPI_ERR_OUT_OF_RESOURCE;
-        }
-        mine->call = call;
-        mine->call.words.reduce_ctx = &mine->call.reduction;
-        status = coll_nezha_request_start(mine);
-        if (NEZHA_OK == status) {
-            *request = &mine->super.super;
-            return OMPI_SUCCESS;
-        }
-        coll_nezha_request_give_back(mine);
+        status = coll_nezha_request_begin(module, &call, request);
+    }
+    if (NEZHA_OK == status) {
+        return OMPI_SUCCESS;
     }
     if (NEZHA_USE_INCUMBENT != status) {
         return coll_nezha_team_failed(module, comm, status);

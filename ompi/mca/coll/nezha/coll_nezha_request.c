@@ -202,3 +202,21 @@ int coll_nezha_request_start(coll_nezha_request_t *request)
     coll_nezha_request_follow(request);
     return NEZHA_OK;
 }
+
+int coll_nezha_request_begin(coll_nezha_module_t *module, const coll_nezha_call_t *call, ompi_request_t **request)
+{
+    coll_nezha_request_t *mine = coll_nezha_request_take(module, call->reduction.comm, false);
+    if (NULL == mine) {
+        nezha_team_give_up(module->team, "no memory for a request");
+        return NEZHA_ERR_MEMORY;
+    }
+    mine->call = *call;
+    mine->call.words.reduce_ctx = &mine->call.reduction;
+    int status = coll_nezha_request_start(mine);
+    if (NEZHA_OK == status) {
+        *request = &mine->super.super;
+    } else {
+        coll_nezha_request_give_back(mine);
+    }
+    return status;
+}

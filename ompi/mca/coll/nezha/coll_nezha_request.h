@@ -33,6 +33,10 @@ coll_nezha_request_t *coll_nezha_request_take(coll_nezha_module_t *module, struc
 /** Of one that is not under way. */
 void coll_nezha_request_give_back(coll_nezha_request_t *request);
 
+/** Begins a call that does not block: `*request` is the user's then. Where there is no memory for one the team is given up,
+ * since the others begin theirs. Returns a NEZHA code. */
+int coll_nezha_request_begin(coll_nezha_module_t *module, const coll_nezha_call_t *call, ompi_request_t **request);
+
 /** Starts what `call` says in the engine; the communicator stays until it is over. Returns a NEZHA code. */
 int coll_nezha_request_start(coll_nezha_request_t *request);
 /** The incumbent's request of a persistent one has been started: that counts. */

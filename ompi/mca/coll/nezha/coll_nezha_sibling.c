@@ -2,27 +2,15 @@
 #include "coll_nezha_sibling.h"
 
 #include <limits.h>
-#include <stdlib.h>
-#include <string.h>
-
-#include "ompi/constants.h"
 
 #include "coll_nezha_types.h"
-#include "opal/compat.h"
-
-/* ---- translation --------------------------------------------------------------------------------------------- */
-
-static int count_of(const coll_nezha_call_t *call, int rank)
-{
-    return NULL != call->counts ? call->counts[rank] : call->count;
-}
 
 /** Elements of all ranks' blocks. */
 static size_t total(const coll_nezha_call_t *call)
 {
     size_t sum = 0;
     for (int rank = 0; rank < ompi_comm_size(call->reduction.comm); rank++) {
-        sum += (size_t)count_of(call, rank);
+        sum += (size_t)coll_nezha_call_count_of(call, rank);
     }
     return sum;
 }
@@ -79,8 +67,7 @@ bool coll_nezha_sibling_reduce_scatter(coll_nezha_call_t *call, const void *send
                                        const int *counts, struct ompi_datatype_t *type, struct ompi_op_t *op,
                                        struct ompi_communicator_t *comm)
 {
-    *call = (coll_nezha_call_t){
-        .reduction = {.type = type, .op = op, .comm = comm}, .count = count, .counts = counts};
+    *call = (coll_nezha_call_t){.reduction = {.type = type, .op = op, .comm = comm}, .count = count, .counts = counts};
     call->reduction.count = total(call);
     return reduces(call, NEZHA_REDUCE_SCATTER, send, recv);
 }
@@ -90,200 +77,4 @@ bool coll_nezha_sibling_barrier(coll_nezha_call_t *call, struct ompi_communicato
     *call = (coll_nezha_call_t){.words = {.collective = NEZHA_BARRIER, .count = 1, .element = 1},
                                 .reduction = {.comm = comm}};
     return true;
-}
-
-/* ---- memory -------------------------------------------------------------------------------------------------- */
-
-/** Elements of vectors lie one behind the other, where the host can read them. */
-static bool usable(const coll_nezha_part_t *part)
-{
-    return !nezha_compat_is_device(part->buffer) && ompi_datatype_is_contiguous_memory_layout(part->type, 2);
-}
-
-static char *first_byte(const coll_nezha_part_t *part)
-{
-    return (char *)part->buffer + part->type->super.true_lb;
-}
-
-/** Where elements from that one on lie. */
-static char *at(const coll_nezha_part_t *part, ptrdiff_t element)
-{
-    return (char *)part->buffer + element * (part->type->super.ub - part->type->super.lb);
-}
-
-static bool pack(char *to, size_t bytes, const void *from, int count, struct ompi_datatype_t *type)
-{
-    return 0 == bytes || OMPI_SUCCESS == ompi_datatype_sndrcv(from, count, type, to, (int)bytes, MPI_PACKED);
-}
-
-static bool unpack(void *to, int count, struct ompi_datatype_t *type, const char *from, size_t bytes)
-{
-    return 0 == bytes || OMPI_SUCCESS == ompi_datatype_sndrcv(from, (int)bytes, MPI_PACKED, to, count, type);
-}
-
-static ptrdiff_t displacement(const coll_nezha_call_t *call, int rank)
-{
-    return NULL != call->displacements ? call->displacements[rank] : (ptrdiff_t)rank * call->count;
-}
-
-static bool blocks_in_a_row(const coll_nezha_call_t *call)
-{
-    ptrdiff_t before = 0;
-    for (int rank = 0; rank < ompi_comm_size(call->reduction.comm); before += count_of(call, rank++)) {
-        if (0 != count_of(call, rank) && displacement(call, rank) != before) {
-            return false;
-        }
-    }
-    return true;
-}
-
-/** The sizes of the blocks in the engine's elements; `unit` of them make up one of MPI's. Returns the own block's
- * beginning, in bytes. */
-static bool set_sizes(coll_nezha_call_t *call, size_t unit, size_t *begin)
-{
-    const int size = ompi_comm_size(call->reduction.comm), own = ompi_comm_rank(call->reduction.comm);
-    call->sizes = malloc((size_t)size * sizeof *call->sizes);
-    call->words.counts = call->sizes;
-    *begin = 0;
-    for (int rank = 0; NULL != call->sizes && rank < size; rank++) {
-        call->sizes[rank] = (size_t)count_of(call, rank) * unit;
-        *begin += rank < own ? call->sizes[rank] * call->words.element : 0;
-    }
-    return NULL != call->sizes;
-}
-
-static bool stage_allgather(coll_nezha_call_t *call)
-{
-    const int own = ompi_comm_rank(call->reduction.comm);
-    const bool in_place = MPI_IN_PLACE == call->source.buffer;
-    size_t begin;
-    if (!set_sizes(call, call->sink.type->super.size, &begin)) {
-        return false;
-    }
-    char *vector = first_byte(&call->sink);
-    if (!usable(&call->sink) || !blocks_in_a_row(call)) {
-        vector = call->host = malloc(call->words.count);
-        if (NULL == vector) {
-            return false;
-        }
-    }
-    call->words.recv = vector;
-    call->words.send = vector + begin;
-    if (!in_place && usable(&call->source)) {
-        call->words.send = first_byte(&call->source);
-        return true;
-    }
-    if (!in_place) {
-        return pack(vector + begin, call->sizes[own], call->source.buffer, call->source.count, call->source.type);
-    }
-    return NULL == call->host || pack(vector + begin, call->sizes[own], at(&call->sink, displacement(call, own)),
-                                      count_of(call, own), call->sink.type);
-}
-
-static bool unstage_allgather(const coll_nezha_call_t *call)
-{
-    const char *from = call->host;
-    bool good = true;
-    for (int rank = 0; good && rank < ompi_comm_size(call->reduction.comm); from += call->sizes[rank++]) {
-        good = unpack(at(&call->sink, displacement(call, rank)), count_of(call, rank), call->sink.type, from,
-                      call->sizes[rank]);
-    }
-    return good;
-}
-
-static bool is_root(const coll_nezha_call_t *call)
-{
-    return ompi_comm_rank(call->reduction.comm) == call->words.root;
-}
-
-static bool stage_bcast(coll_nezha_call_t *call)
-{
-    char *vector = first_byte(&call->sink);
-    if (!usable(&call->sink)) {
-        vector = call->host = malloc(call->words.count);
-        if (NULL == vector || (is_root(call) && !pack(vector, call->words.count, call->sink.buffer, call->sink.count,
-                                                      call->sink.type))) {
-            return false;
-        }
-    }
-    call->words.send = call->words.recv = vector;
-    return true;
-}
-
-static bool copy(void *to, const void *from, size_t bytes)
-{
-    if (nezha_compat_is_device(to) || nezha_compat_is_device(from)) {
-        return nezha_compat_copy_device(to, from, bytes);
-    }
-    memcpy(to, from, bytes);
-    return true;
-}
-
-/** Of a reduction only the device's memory needs a copy: predefined types have no gaps in it. It is then in place. */
-static bool stage_reduction(coll_nezha_call_t *call)
-{
-    const bool scatters = NEZHA_REDUCE_SCATTER == call->words.collective;
-    size_t begin = 0;
-    if (scatters && !set_sizes(call, 1, &begin)) {
-        return false;
-    }
-    void *result = call->words.recv;
-    if (!nezha_compat_is_device(call->words.send) && (NULL == result || !nezha_compat_is_device(result))) {
-        return true;
-    }
-    const size_t bytes = call->words.count * call->words.element;
-    call->host = malloc(bytes);
-    if (NULL == call->host || !copy(call->host, call->words.send, bytes)) {
-        return false;
-    }
-    call->result = result;
-    call->words.send = call->words.recv = call->host;
-    return true;
-}
-
-static bool unstage_reduction(const coll_nezha_call_t *call)
-{
-    size_t elements = is_root(call) ? call->words.count : 0;
-    if (NEZHA_REDUCE_SCATTER == call->words.collective) {
-        elements = call->sizes[ompi_comm_rank(call->reduction.comm)];
-    }
-    return 0 == elements || copy(call->result, call->host, elements * call->words.element);
-}
-
-bool coll_nezha_sibling_stage_in(coll_nezha_call_t *call)
-{
-    switch (call->words.collective) {
-        case NEZHA_ALLGATHER:
-            return stage_allgather(call);
-        case NEZHA_BROADCAST:
-            return stage_bcast(call);
-        case NEZHA_REDUCE:
-        case NEZHA_REDUCE_SCATTER:
-            return stage_reduction(call);
-        default:
-            return true;
-    }
-}
-
-bool coll_nezha_sibling_stage_out(coll_nezha_call_t *call, int status)
-{
-    bool good = true;
-    if (NEZHA_OK == status && NULL != call->host) {
-        switch (call->words.collective) {
-            case NEZHA_ALLGATHER:
-                good = unstage_allgather(call);
-                break;
-            case NEZHA_BROADCAST:
-                good = is_root(call) || unpack(call->sink.buffer, call->sink.count, call->sink.type, call->host,
-                                               call->words.count);
-                break;
-            default:
-                good = unstage_reduction(call);
-        }
-    }
-    free(call->host);
-    free(call->sizes);
-    call->host = NULL;
-    call->sizes = NULL;
-    return good;
 }

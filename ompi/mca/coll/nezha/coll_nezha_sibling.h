@@ -12,7 +12,7 @@
 #include "coll_nezha_call.h"
 
 /** All: whether rails may carry it; then `call` says what. Nothing is allocated, no data read. Counts and displacements
- * stay until coll_nezha_sibling_stage_in(), or, of displacements, coll_nezha_sibling_stage_out(). */
+ * stay until coll_nezha_call_stage_in(), or, of displacements, coll_nezha_call_stage_out(). */
 bool coll_nezha_sibling_allgather(coll_nezha_call_t *call, const void *send, int send_count,
                                   struct ompi_datatype_t *send_type, void *recv, int recv_count, const int *recv_counts,
                                   const int *displacements, struct ompi_datatype_t *recv_type,
@@ -27,10 +27,5 @@ bool coll_nezha_sibling_reduce_scatter(coll_nezha_call_t *call, const void *send
                                        const int *counts, struct ompi_datatype_t *type, struct ompi_op_t *op,
                                        struct ompi_communicator_t *comm);
 bool coll_nezha_sibling_barrier(coll_nezha_call_t *call, struct ompi_communicator_t *comm);
-
-/** As coll_nezha_call_stage_in() and coll_nezha_call_stage_out(), which call these. False: it cannot be done. */
-bool coll_nezha_sibling_stage_in(coll_nezha_call_t *call);
-/** Frees what stage_in() allocated. */
-bool coll_nezha_sibling_stage_out(coll_nezha_call_t *call, int status);
 
 #endif

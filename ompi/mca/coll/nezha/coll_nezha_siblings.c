@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * MPI's collectives beside allreduce, each in a form that blocks and one that does not. What the engine does not take, and
- * everything until there is a team, goes to the incumbent of the call.
+ * MPI's collectives beside allreduce, each in a form that blocks and one that does not. What the engine does not take,
+ * and everything until there is a team, goes to the incumbent of the call.
  */
 #include "coll_nezha.h"
 
@@ -9,6 +9,17 @@
 
 #include "coll_nezha_request.h"
 #include "coll_nezha_sibling.h"
+
+/** Whether that is the call's end; `*rc` is then what it returns. */
+static bool is_end(coll_nezha_module_t *module, struct ompi_communicator_t *comm, int status, int *rc)
+{
+    if (NEZHA_OK != status && NEZHA_USE_INCUMBENT != status) {
+        *rc = coll_nezha_team_failed(module, comm, status);
+    } else {
+        *rc = OMPI_SUCCESS;
+    }
+    return NEZHA_USE_INCUMBENT != status;
+}
 
 /** Whether rails have carried it, or it has failed; `*rc` is then what it returns. */
 static bool carried(coll_nezha_module_t *module, coll_nezha_call_t *call, int *rc)
@@ -21,43 +32,17 @@ static bool carried(coll_nezha_module_t *module, coll_nezha_call_t *call, int *r
     if (0 == call->words.count || COLL_NEZHA_READY != module->state) {
         return false;
     }
-    int status = coll_nezha_call_stage_in(call, module->team);
-    if (NEZHA_OK == status) {
-        status = coll_nezha_call_stage_out(call, module->team, nezha_carry(module->team, &call->words));
-    }
-    if (NEZHA_OK != status && NEZHA_USE_INCUMBENT != status) {
-        *rc = coll_nezha_team_failed(module, comm, status);
-    }
-    return NEZHA_USE_INCUMBENT != status;
+    return is_end(module, comm, coll_nezha_call_carry(call, module->team), rc);
 }
 
 /** The same of one that does not block: agreements are left to those that do. */
 static bool started(coll_nezha_module_t *module, const coll_nezha_call_t *call, ompi_request_t **request, int *rc)
 {
-    struct ompi_communicator_t *comm = call->reduction.comm;
     module->wants_team = true;
     if (0 == call->words.count || COLL_NEZHA_READY != module->state) {
         return false;
     }
-    coll_nezha_request_t *mine = coll_nezha_request_take(module, comm, false);
-    if (NULL == mine) {
-        nezha_team_give_up(module->team, "no memory for a request");
-        *rc = OMPI_ERR_OUT_OF_RESOURCE;
-        return true;
-    }
-    mine->call = *call;
-    mine->call.words.reduce_ctx = &mine->call.reduction;
-    int status = coll_nezha_request_start(mine);
-    if (NEZHA_OK == status) {
-        *request = &mine->super.super;
-        *rc = OMPI_SUCCESS;
-        return true;
-    }
-    coll_nezha_request_give_back(mine);
-    if (NEZHA_USE_INCUMBENT != status) {
-        *rc = coll_nezha_team_failed(module, comm, status);
-    }
-    return NEZHA_USE_INCUMBENT != status;
+    return is_end(module, call->reduction.comm, coll_nezha_request_begin(module, call, request), rc);
 }
 
 int coll_nezha_reduce_scatter_block(const void *send, void *recv, int count, struct ompi_datatype_t *type,
@@ -239,8 +224,8 @@ int coll_nezha_ireduce_to_root(const void *send, void *recv, int count, struct o
                                      module->incumbent.ireduce_module);
 }
 
-/* Where it is left to Open MPI, a program that has no other blocking call may still come to a team here: all of them meet
- * anyway. */
+/* Where it is left to Open MPI, a program that has no other blocking call may still come to a team here: all of them
+ * meet anyway. */
 int coll_nezha_barrier(struct ompi_communicator_t *comm, mca_coll_base_module_t *base)
 {
     coll_nezha_module_t *module = (coll_nezha_module_t *)base;
