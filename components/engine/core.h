@@ -35,6 +35,8 @@ class Core final : public PieceReceiver, public OperationNews, public LaneNews, 
   /// Adds a transport; its rails get the next indices. Before the first peer.
   void add_transport(std::unique_ptr<Transport> transport);
   std::size_t rails() const { return self_.rails.size(); }
+  /// Where a rail is, for people; a peer's too.
+  std::string where(const RailAddress& address) const;
   /// See Transport::employ(); by the process's number of the rail.
   void employ(std::size_t rail, RailWorker& worker);
   /// See Transport::employ_service(). Once all transports are there.
@@ -126,7 +128,7 @@ class Core final : public PieceReceiver, public OperationNews, public LaneNews, 
   void team_failed(TeamId team, const Failure& failure) override;
 
   // LaneNews
-  void peer_rail(Trunk& trunk, const RailNotice& notice, std::uint64_t order) override;
+  void peer_rail(Trunk& trunk, const RailNotice& notice) override;
   void lane_suspected(Trunk& trunk, const Lane& lane, Nanoseconds silent) override;
   void lane_forgiven(Trunk& trunk, const Lane& lane) override;
   void lane_lost(Trunk& trunk, Lane& lane, const Status& why) override;

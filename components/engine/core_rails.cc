@@ -5,7 +5,6 @@
 
 #include "engine/core.h"
 #include "engine/memory.h"
-#include "rail/tcp/interface.h"
 
 namespace nezha {
 namespace {
@@ -15,14 +14,17 @@ constexpr std::size_t kMostWires = 4 * kMaxRails;
 /// With more peers than this so many would answer a rail that is back, by broadcasts, that it may rather wait a second.
 constexpr std::size_t kMostAnswers = 64;
 
-std::string where(const RailNotice& notice) {
-  return address_text(notice.family, notice.address) + ", port " + std::to_string(notice.port);
-}
-
 }  // namespace
 
 Core::Place Core::place_of(std::uint8_t rail) const {
   return rail == kLoopbackRail ? Place{loopback_, kLoopbackRail} : places_[rail];
+}
+
+/// In the words of its transport, which this process may not have.
+std::string Core::where(const RailAddress& address) const {
+  for (std::size_t i = 0; i < rails(); ++i)
+    if (self_.rails[i].transport == address.transport) return places_[i].transport->where(address);
+  return "a place of another kind";
 }
 
 void Core::add_wire(Peer& peer, RailPair rails, bool spare, bool promising) {
@@ -58,10 +60,8 @@ void Core::rail_back(std::uint8_t local_rail, const RailAddress& address) {
 /// Peers cannot see that it is back: the link was lost at this end only. Those of lower rank connect to it, and all announce
 /// theirs, for which this node may have asked in vain.
 void Core::tell_back(std::uint8_t local_rail) {
-  const RailAddress& rail = self_.rails[local_rail];
-  if (rail.family == 0) return;
   for (const auto& [id, peer] : peers_)
-    if (peer->trunk->lanes_up() != 0) peer->trunk->tell_rail(notice_of(local_rail, rail));
+    if (peer->trunk->lanes_up() != 0) peer->trunk->tell_rail({local_rail, self_.rails[local_rail]});
 }
 
 /// One process of a node is enough: the others have the same address.
@@ -80,7 +80,7 @@ std::optional<std::uint8_t> Core::rail_added(Transport& transport, const RailAdd
   add_rail(transport, address);
   rail_moved(local_rail, address);
   wiring_.rail_back(local_rail, true, clock_.now());
-  log_.line(1, "rail %s is new, at %s", address.label().c_str(), where(notice_of(local_rail, address)).c_str());
+  log_.line(1, "rail %s is new, at %s", address.label().c_str(), where(address).c_str());
   return local_rail;
 }
 
@@ -98,17 +98,12 @@ void Core::rail_moved(std::uint8_t local_rail, const RailAddress& address) {
 void Core::tell_rails(Peer& peer) {
   if (peer.trunk->lanes_up() == 0) return;
   for (std::size_t rail = 0; peer.untold.any() && rail < rails(); ++rail)
-    if (peer.untold[rail]) peer.trunk->tell_rail(notice_of(static_cast<std::uint8_t>(rail), self_.rails[rail]));
+    if (peer.untold[rail]) peer.trunk->tell_rail({static_cast<std::uint8_t>(rail), self_.rails[rail]});
   peer.untold.reset();
 }
 
 /// The trunk is in the middle of a frame: it cannot be given lanes now.
-void Core::peer_rail(Trunk& trunk, const RailNotice& notice, std::uint64_t order) {
-  Peer& peer = *peers_.at(trunk.peer());
-  if (order < peer.told[notice.rail]) return;
-  peer.told[notice.rail] = order;
-  news_.emplace_back(&peer, notice);
-}
+void Core::peer_rail(Trunk& trunk, const RailNotice& notice) { news_.emplace_back(peers_.at(trunk.peer()).get(), notice); }
 
 void Core::take_news() {
   const bool answers = peers_.size() <= kMostAnswers;
@@ -116,13 +111,10 @@ void Core::take_news() {
     std::vector<RailAddress>& rails = peer->address.rails;
     if (notice.rail >= rails.size()) rails.resize(notice.rail + 1U);
     RailAddress& rail = rails[notice.rail];
-    const bool moved = notice != notice_of(notice.rail, rail);
-    if (rail.name.empty()) rail = {.transport = "tcp", .name = address_text(notice.family, notice.address)};
-    rail.family = notice.family;
-    rail.address = notice.address;
-    rail.prefix = notice.prefix;
-    rail.port = notice.port;
-    if (moved) log_.line(1, "%s has rail %s at %s now", peer->label().c_str(), rail.label().c_str(), where(notice).c_str());
+    if (!rail.transport.empty() && rail.transport != notice.address.transport) continue;  // its wires would lead elsewhere
+    const bool moved = rail != notice.address;
+    rail = notice.address;
+    if (moved) log_.line(1, "%s has rail %s at %s now", peer->label().c_str(), rail.label().c_str(), where(rail).c_str());
     wire_up(*peer, true);
     for (const Wire& wire : peer->wires)
       if (answers && wire.rails.remote == notice.rail) announce(wire.rails.local);

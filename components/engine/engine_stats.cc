@@ -4,7 +4,6 @@
 #include <cstdio>
 
 #include "engine/engine.h"
-#include "rail/tcp/interface.h"
 #include "tuning/candidates.h"
 
 namespace nezha {
@@ -34,7 +33,7 @@ bool Engine::rail_stats(std::size_t index, nezha_rail_stats_t& stats) {
   std::uint64_t total = 0;
   for (const RailLoad& other : core_.loads()) total += other.bytes_sent;
   std::snprintf(stats.name, sizeof stats.name, "%s", rail.label().c_str());
-  std::snprintf(stats.address, sizeof stats.address, "%s", address_text(rail.family, rail.address).c_str());
+  std::snprintf(stats.address, sizeof stats.address, "%s", core_.where(rail).c_str());
   stats.bytes_sent = load.bytes_sent;
   stats.bytes_received = load.bytes_received;
   stats.frames_sent = load.frames_sent;

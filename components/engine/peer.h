@@ -3,7 +3,6 @@
 #pragma once
 
 #include <algorithm>
-#include <array>
 #include <bitset>
 #include <memory>
 #include <string>
@@ -58,7 +57,6 @@ struct Peer {
   std::vector<Wire> wires;  ///< the loopback's first, if there is one
   std::unique_ptr<Trunk> trunk;
   std::bitset<kMaxRails> untold;  ///< rails of this process that have moved, which the peer is still to be told
-  std::array<std::uint64_t, kMaxRails> told{};  ///< by rail of the peer: the order of what it said of it last
   bool wanted = false;             ///< some team needs it
   Nanoseconds wiring_deadline = 0; ///< until when wires that are not up are waited for; 0 = it may not want them yet
   bool settled = false;            ///< every wire is up, or has been waited for long enough

@@ -1,8 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "engine/transports.h"
 
+#include <algorithm>
+
 #include "rail/tcp/discover.h"
 #include "rail/tcp/tcp.h"
+#include "rail/tcp/tcp_place.h"
 
 namespace nezha {
 namespace {
@@ -12,6 +15,16 @@ std::string joined(const std::vector<std::string>& words, const char* none) {
   for (const std::string& word : words) text += (text.empty() ? "" : ", ") + word;
   return text.empty() ? none : text;
 }
+
+/// One transport looks for its rails.
+struct RailSearch {
+  Core& core;
+  std::uint32_t local_ranks;
+  bool shares_devices;  ///< its rails publish their devices: the user has not named any by this kind
+  std::vector<std::string> unknown;    ///< words of rail_include, as written, that nothing here answers to
+  std::vector<std::string> available;  ///< what there is, for people
+  std::unique_ptr<Transport> transport;  ///< null: it has no rail
+};
 
 /// Changes are heard of before the list is asked for, so that none is missed in between. Null `links`: none matter, or the
 /// kernel does not tell of them.
@@ -43,48 +56,94 @@ Status none_chosen(const DiscoverOptions& options, const Discovery& found) {
   return {Code::no_rail, reason + "; " + there};
 }
 
-Status open_tcp(Core& core, std::uint32_t local_ranks, Notices& notices, std::unique_ptr<Transport>& transport) {
-  DiscoverOptions options;
-  options.include = core.config().rail_include;
-  options.exclude = core.config().rail_exclude;
-  options.ip_version = core.config().ip_version;
-  options.single_node = static_cast<std::size_t>(core.config().single_node);
+Status open_tcp(RailSearch& search) {
+  Core& core = search.core;
+  const DiscoverOptions options = tcp_rules(core.config());
+  if (options.include.empty() && !core.config().rail_include.empty()) return {Code::no_rail, "coll_nezha_rail_include names none"};
   Discovery found;
   std::unique_ptr<LinkWatch> links;
   if (Status status = find_rails(core, options, links, found); !status.ok()) return status;
-  if (!found.unknown.empty() && !found.chosen.empty())
-    notices.push_back({"no such rail", {joined(found.unknown, ""), core.self().node, joined(found.available, "none")}});
+  search.unknown = found.unknown;
+  search.available = found.available;
   for (const std::string& reason : found.left_out) core.log().line(2, "not a rail: %s", reason.c_str());
   if (found.chosen.empty()) return none_chosen(options, found);
   TcpOptions tcp;
   tcp.ports = core.config().port_range;
-  tcp.local_ranks = local_ranks;
+  tcp.local_ranks = search.local_ranks;
   tcp.first_rail = core.rails();
+  tcp.share_devices = search.shares_devices;
   tcp.loopback = options.single_node == 0;
   tcp.rules = options;
   Status why;
-  transport = make_tcp_transport(tcp, found.chosen, core.clock(), core.log(), core, core.self().id, &why, std::move(links));
+  search.transport =
+      make_tcp_transport(tcp, found.chosen, core.clock(), core.log(), core, core.self().id, &why, std::move(links));
   return why;
 }
 
 struct Row {
   const char* name;
-  Status (*open)(Core&, std::uint32_t local_ranks, Notices&, std::unique_ptr<Transport>&);
+  Status (*open)(RailSearch&);
 };
 constexpr Row kTransports[] = {{"tcp", open_tcp}};
 
+bool speaks_of(const InterfaceList::Pattern& word, const char* transport) { return word.kind.empty() || word.kind == transport; }
+
+/// The words of rail_include that no transport knows anything for. `searches`: one for each row of kTransports.
+std::vector<std::string> unknown_words(const InterfaceList& include, const std::vector<RailSearch>& searches) {
+  std::vector<std::string> unknown;
+  for (const InterfaceList::Pattern& word : include.patterns()) {
+    bool known = false;
+    for (std::size_t i = 0; i < searches.size(); ++i) {
+      const std::vector<std::string>& not_here = searches[i].unknown;
+      known |= speaks_of(word, kTransports[i].name) &&
+               std::find(not_here.begin(), not_here.end(), word.written()) == not_here.end();
+    }
+    if (!known) unknown.push_back(word.written());
+  }
+  return unknown;
+}
+
+std::vector<std::string> available(const std::vector<RailSearch>& searches) {
+  std::vector<std::string> all;
+  for (const RailSearch& search : searches) all.insert(all.end(), search.available.begin(), search.available.end());
+  return all;
+}
+
+/// Why there is no rail at all. `reasons`: of each transport.
+Status no_rail(const InterfaceList& include, const std::vector<std::string>& reasons) {
+  std::vector<std::string> kinds, foreign;
+  for (const Row& row : kTransports) kinds.emplace_back(row.name);
+  for (const InterfaceList::Pattern& word : include.patterns())
+    if (!word.kind.empty() && std::find(kinds.begin(), kinds.end(), word.kind) == kinds.end()) foreign.push_back(word.written());
+  std::string text;
+  if (!foreign.empty())
+    text = "coll_nezha_rail_include names rails of a kind that there is not: " + joined(foreign, "") + " (the kinds are: " + joined(kinds, "") + "); ";
+  return {Code::no_rail, text + joined(reasons, "no transport has a rail")};
+}
+
 }  // namespace
 
+DiscoverOptions tcp_rules(const Config& config) {
+  DiscoverOptions options;
+  options.include = config.rail_include.of_kind(kTcp);
+  options.exclude = config.rail_exclude.of_kind(kTcp);
+  options.ip_version = config.ip_version;
+  options.single_node = static_cast<std::size_t>(config.single_node);
+  return options;
+}
+
 Status open_transports(Core& core, std::uint32_t local_ranks, Notices& notices) {
-  Status last;
+  const InterfaceList& include = core.config().rail_include;
+  std::vector<RailSearch> searches;
+  std::vector<std::string> reasons;
   for (const Row& row : kTransports) {
-    std::unique_ptr<Transport> transport;
-    const Status status = row.open(core, local_ranks, notices, transport);
-    if (transport) {
-      core.add_transport(std::move(transport));
+    RailSearch& search = searches.emplace_back(RailSearch{core, local_ranks, !include.names_kind(row.name), {}, {}, {}});
+    const Status status = row.open(search);
+    if (search.transport) {
+      core.add_transport(std::move(search.transport));
     } else {
       core.log().line(1, "no %s rails: %s", row.name, status.text().c_str());
-      last = status;
+      reasons.push_back(status.text());
     }
   }
   for (const std::string& name : core.unknown_shares()) {
@@ -93,8 +152,11 @@ Status open_transports(Core& core, std::uint32_t local_ranks, Notices& notices) 
     notices.push_back({"no such share", {name, core.self().node, joined(labels, "none")}});
   }
   for (const RailAddress& rail : core.self().rails) core.log().line(2, "rail %s", rail.label().c_str());
-  if (core.rails() != 0) return {};
-  return last.ok() ? Status{Code::no_rail, "no transport has a rail"} : last;
+  if (core.rails() == 0) return no_rail(include, reasons);
+  const std::vector<std::string> unknown = unknown_words(include, searches);
+  if (!unknown.empty())
+    notices.push_back({"no such rail", {joined(unknown, ""), core.self().node, joined(available(searches), "none")}});
+  return {};
 }
 
 }  // namespace nezha

@@ -6,6 +6,7 @@
 
 #include "engine/core.h"
 #include "engine/notices.h"
+#include "rail/tcp/discover.h"
 
 namespace nezha {
 
@@ -13,5 +14,8 @@ namespace nezha {
 /// rails that could not be opened) goes to `notices`. `local_ranks` of the job share this node's ports; 0: unknown. Not ok:
 /// there is no rail at all.
 Status open_transports(Core& core, std::uint32_t local_ranks, Notices& notices);
+
+/// Which interfaces the user wants as TCP rails.
+DiscoverOptions tcp_rules(const Config& config);
 
 }  // namespace nezha

@@ -3,9 +3,13 @@
 engine_sources += \
 	%D%/frame.cc %D%/frame.h \
 	%D%/frame_reader.cc %D%/frame_reader.h \
+	%D%/handshake.cc %D%/handshake.h \
 	%D%/pairing.cc %D%/pairing.h \
-	%D%/rail.h
+	%D%/proof.cc %D%/proof.h \
+	%D%/rail.h \
+	%D%/rail_address.cc %D%/rail_address.h
 
-gtest_programs += test/unit/test_frame test/unit/test_pairing
+gtest_programs += test/unit/test_frame test/unit/test_handshake test/unit/test_pairing
 test_unit_test_frame_SOURCES = test/unit/test_frame.cc test/unit/no_lane.h
+test_unit_test_handshake_SOURCES = test/unit/test_handshake.cc
 test_unit_test_pairing_SOURCES = test/unit/test_pairing.cc

@@ -2,10 +2,10 @@
 #include "rail/pairing.h"
 
 #include <algorithm>
-#include <array>
 #include <map>
 #include <string>
 #include <tuple>
+#include <utility>
 
 namespace nezha {
 namespace {
@@ -14,18 +14,11 @@ using Rails = std::span<const RailAddress>;
 using Indices = std::vector<std::uint8_t>;
 /// What two rails must share to be paired at all.
 using Kind = std::pair<std::string, std::uint8_t>;
-using Network = std::tuple<std::string, std::uint8_t, std::uint8_t, std::array<std::uint8_t, 16>>;
+using Network = std::tuple<std::string, std::uint8_t, std::vector<std::byte>>;
 
 Kind kind_of(const RailAddress& rail) { return {rail.transport, rail.family}; }
 
-Network network_of(const RailAddress& rail) {
-  std::array<std::uint8_t, 16> network{};
-  const std::size_t bits = std::min<std::size_t>(rail.prefix, rail.family == 4 ? 32 : 128);
-  for (std::size_t bit = 0; bit < bits; ++bit) {
-    network[bit / 8] = static_cast<std::uint8_t>(network[bit / 8] | (rail.address[bit / 8] & (0x80u >> (bit % 8))));
-  }
-  return {rail.transport, rail.family, static_cast<std::uint8_t>(bits), network};
-}
+Network network_of(const RailAddress& rail) { return {rail.transport, rail.family, rail.network}; }
 
 template <typename Key, typename KeyOf>
 std::map<Key, Indices> grouped(Rails rails, const KeyOf& key_of) {
@@ -51,6 +44,22 @@ std::map<Kind, Indices> left_over(Rails rails, const std::map<Network, Indices>&
   return rest;
 }
 
+/// Both use the same NICs on both sides, and the other one does so better.
+bool gives_way(const RailAddress& mine, const RailAddress& theirs, const RailAddress& my_other, const RailAddress& their_other) {
+  if (mine.device.empty() || theirs.device.empty() || mine.transport == my_other.transport) return false;
+  return mine.device == my_other.device && theirs.device == their_other.device && mine.precedence < my_other.precedence &&
+         theirs.precedence < their_other.precedence;
+}
+
+void drop_shared_devices(Rails mine, Rails theirs, std::vector<RailPair>& pairs) {
+  const std::vector<RailPair> all = pairs;
+  std::erase_if(pairs, [&](const RailPair& pair) {
+    return std::any_of(all.begin(), all.end(), [&](const RailPair& other) {
+      return gives_way(mine[pair.local], theirs[pair.remote], mine[other.local], theirs[other.remote]);
+    });
+  });
+}
+
 }  // namespace
 
 std::vector<RailPair> pair_rails(Rails mine, Rails theirs) {
@@ -69,6 +78,7 @@ std::vector<RailPair> pair_rails(Rails mine, Rails theirs) {
     if (other != their_rest.end()) zip(indices, other->second, pairs);
   }
   std::sort(pairs.begin(), pairs.end());
+  drop_shared_devices(mine, theirs, pairs);
   return pairs;
 }
 

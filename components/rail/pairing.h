@@ -20,8 +20,10 @@ struct RailPair {
 
 /// The lanes between two processes, sorted, without duplicates; pair_rails(b, a) is pair_rails(a, b) with the sides
 /// exchanged. Only rails of one transport and family are paired:
-/// - those of one network (same prefix length and network part) i-th with i-th, the shorter list repeats;
+/// - those of one network i-th with i-th, the shorter list repeats;
 /// - those whose network the other side does not have, i-th with i-th among themselves likewise (routed).
+/// Of lanes of several transports between the same two devices only those of the highest precedence are left: a NIC counts once.
+/// Where one side does not have that transport the others are still there.
 /// Beyond kMaxRails entries lists are not looked at.
 std::vector<RailPair> pair_rails(std::span<const RailAddress> mine, std::span<const RailAddress> theirs);
 

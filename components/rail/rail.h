@@ -15,6 +15,7 @@
 #include <string>
 #include <vector>
 
+#include "rail/rail_address.h"
 #include "util/clock.h"
 #include "util/status.h"
 
@@ -28,21 +29,6 @@ constexpr std::size_t kMaxRails = 16;                 ///< of one process
 
 /// A random 64-bit number that names one process for as long as it lives. Never 0.
 using ProcessId = std::uint64_t;
-
-/// What a process publishes of one rail.
-struct RailAddress {
-  std::string transport;  ///< "tcp"
-  std::string name;       ///< "eth0"; unique within the process and transport
-  std::uint8_t family = 0;  ///< 4 or 6, 0 where the transport has no such thing
-  std::array<std::uint8_t, 16> address{};  ///< network byte order, IPv4 in the first four
-  std::uint8_t prefix = 0;  ///< length of the network part, bits
-  std::uint16_t port = 0;   ///< where it listens
-  std::uint32_t speed_mbps = 0;  ///< what the link says of itself; 0 = unknown
-
-  /// "tcp/eth0"
-  std::string label() const { return transport + "/" + name; }
-  bool operator==(const RailAddress&) const = default;
-};
 
 /// Where processes of one node reach this one over the node's loopback, which stays whatever becomes of the rails. It is in no
 /// list of rails.
@@ -210,11 +196,13 @@ class Transport {
 
   /// The rails, in order. They become more, and their addresses others, only as Admission hears.
   virtual std::span<const RailAddress> rails() const = 0;
+  /// Where a rail of this kind is, for people: "10.1.0.7". `rail` may be a peer's, whose place is untrusted.
+  virtual std::string where(const RailAddress& rail) const = 0;
   /// Stays as it is.
   virtual Loopback loopback() const { return {}; }
   /// Starts to connect; the outcome is Admission::lane_up or lane_failed. By `deadline` the far end's kernel has answered, its
   /// process a while later. `spec`'s rail indices are those of the process; `local` is this transport's own rail, or
-  /// kLoopbackRail.
+  /// kLoopbackRail. `remote` is untrusted.
   virtual void connect(const LaneSpec& spec, std::size_t local, const RailAddress& remote, Nanoseconds deadline) = 0;
   /// Moves what can be moved now and reports it through the events; never blocks. True when anything happened.
   virtual bool progress(Watch watch) = 0;

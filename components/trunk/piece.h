@@ -28,7 +28,7 @@ enum class Control : std::uint16_t {
   alive,        ///< nothing but its acknowledgement is wanted, as a sign of life
   failed,       ///< an operation of the team cannot be completed; see failure.h for the other fields
   withdrawn,    ///< in place of a piece whose operation was given up: there is nothing to do
-  rail_at,      ///< a rail of the sender has this address from now on; see rail_notice.h for the other fields
+  rail_at,      ///< part of what a rail's address is from now on; see rail_notice.h for the other fields
 };
 
 struct PieceHeader {

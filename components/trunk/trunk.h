@@ -66,9 +66,8 @@ class OperationNews {
 /// What becomes of rails and lanes.
 class LaneNews {
  public:
-  /// A rail of the peer is back, has another address, or is new. Of two notices of a rail the one with the higher
-  /// `order` counts.
-  virtual void peer_rail(Trunk& trunk, const RailNotice& notice, std::uint64_t order) = 0;
+  /// A rail of the peer is back, has another address, or is new. What it says of a rail comes in the order in which it said so.
+  virtual void peer_rail(Trunk& trunk, const RailNotice& notice) = 0;
   /// Its far end has not answered for that long, while another lane's has: its pieces go again elsewhere.
   virtual void lane_suspected(Trunk& trunk, const Lane& lane, Nanoseconds silent) = 0;
   /// It answers again.
@@ -270,6 +269,7 @@ class Trunk final : public LaneEvents {
   std::size_t replays_ = 0;     ///< pieces in log_ without a lane: replays and control records
   bool pumping_ = false;
   bool held_ = false;  ///< is to be pumped at the end of the hold
+  std::uint32_t notices_ = 0;  ///< of rails, that were sent
 
   // Signs of life.
   bool heard_ = false;          ///< a frame has come since the last quiet()
@@ -284,6 +284,7 @@ class Trunk final : public LaneEvents {
   std::vector<Want> wants_;
   GoneTeams gone_;
   Owed owed_;
+  NoticeReader rail_news_;
 };
 
 }  // namespace nezha

@@ -87,7 +87,9 @@ void Trunk::lane_up(Lane& lane) {
   state.rail->lanes_up += 1;
 }
 
-void Trunk::tell_rail(const RailNotice& notice) { encode_notice(notice, add_control(Control::rail_at).header); }
+void Trunk::tell_rail(const RailNotice& notice) {
+  encode_notice(notice, ++notices_, [this]() -> PieceHeader& { return add_control(Control::rail_at).header; });
+}
 
 LaneState& Trunk::state_of(Lane& lane) {
   return *std::find_if(lanes_.begin(), lanes_.end(), [&](const LaneState& state) { return state.lane == &lane; });

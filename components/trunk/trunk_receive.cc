@@ -196,9 +196,9 @@ Status Trunk::control_arrived(const PieceHeader& piece) {
       return {};
     }
     case Control::rail_at: {
-      RailNotice notice;
-      if (Status status = decode_notice(piece, notice); !status.ok()) return status;
-      owner_.lanes.peer_rail(*this, notice, piece.id);
+      std::optional<RailNotice> notice;
+      if (Status status = rail_news_.take(piece, notice); !status.ok()) return status;
+      if (notice) owner_.lanes.peer_rail(*this, *notice);
       return {};
     }
     case Control::alive:

@@ -4,6 +4,7 @@
 #include <arpa/inet.h>
 
 #include <algorithm>
+#include <iterator>
 
 #include "util/text.h"
 
@@ -16,7 +17,8 @@ using Pattern = InterfaceList::Pattern;
 Status bad_word(std::string_view word, const char* reason) {
   return {Code::bad_parameter,
           in_quotes(word) + " " + reason +
-              "; allowed are names of interfaces (eth0), blocks of addresses (10.1.0.0/16, fd00::/64) and addresses"};
+              "; allowed are names of interfaces (eth0), blocks of addresses (10.1.0.0/16, fd00::/64) and addresses, "
+              "and a kind of rail in front of one (tcp/eth0)"};
 }
 
 std::uint8_t address_bits(std::uint8_t family) { return family == 4 ? 32 : 128; }
@@ -44,19 +46,30 @@ bool plausible_name(std::string_view word) {
   return std::all_of(word.begin(), word.end(), [](char c) { return c > ' ' && c <= '~' && c != '/'; });
 }
 
-Status parse_word(std::string_view word, Pattern& pattern) {
+/// Takes "tcp/" off the front.
+std::string take_kind(std::string_view& word) {
+  const std::size_t size = word.find_first_not_of("abcdefghijklmnopqrstuvwxyz");
+  if (size == 0 || size >= word.size() - 1 || word[size] != '/') return {};
+  const std::string kind(word.substr(0, size));
+  word.remove_prefix(size + 1);
+  return kind;
+}
+
+Status parse_word(std::string_view whole, Pattern& pattern) {
+  std::string_view word = whole;
+  pattern.kind = take_kind(word);
   const std::size_t slash = word.find('/');
   pattern.text = word;
   pattern.family = parse_address(std::string(word.substr(0, slash)), pattern.block);
   if (slash == std::string_view::npos) {
-    if (pattern.family == 0 && !plausible_name(word)) return bad_word(word, "cannot be the name of an interface");
+    if (pattern.family == 0 && !plausible_name(word)) return bad_word(whole, "cannot be the name of an interface");
     pattern.prefix = pattern.family == 0 ? 0 : address_bits(pattern.family);
     return {};
   }
-  if (pattern.family == 0) return bad_word(word, "has no IPv4 or IPv6 address in front of the '/'");
+  if (pattern.family == 0) return bad_word(whole, "has no IPv4 or IPv6 address in front of the '/'");
   const std::optional<long long> prefix = parse_integer(word.substr(slash + 1));
   if (!prefix || *prefix < 0 || *prefix > address_bits(pattern.family)) {
-    return bad_word(word, pattern.family == 4 ? "has no number from 0 to 32 behind the '/'"
+    return bad_word(whole, pattern.family == 4 ? "has no number from 0 to 32 behind the '/'"
                                               : "has no number from 0 to 128 behind the '/'");
   }
   pattern.prefix = static_cast<std::uint8_t>(*prefix);
@@ -76,13 +89,24 @@ std::optional<std::size_t> InterfaceList::match(std::string_view name, std::uint
   return std::nullopt;
 }
 
+InterfaceList InterfaceList::of_kind(std::string_view kind) const {
+  InterfaceList found;
+  std::copy_if(patterns_.begin(), patterns_.end(), std::back_inserter(found.patterns_),
+               [&](const Pattern& pattern) { return pattern.kind.empty() || pattern.kind == kind; });
+  return found;
+}
+
+bool InterfaceList::names_kind(std::string_view kind) const {
+  return std::any_of(patterns_.begin(), patterns_.end(), [&](const Pattern& pattern) { return pattern.kind == kind; });
+}
+
 Status parse(std::string_view text, InterfaceList& list) {
   InterfaceList parsed;
   for (const std::string_view word : words_of(text)) {
     Pattern pattern;
     Status status = parse_word(word, pattern);
     if (!status.ok()) return status;
-    const auto same = [&](const Pattern& other) { return other.text == pattern.text; };
+    const auto same = [&](const Pattern& other) { return other.kind == pattern.kind && other.text == pattern.text; };
     if (std::none_of(parsed.patterns_.begin(), parsed.patterns_.end(), same)) {
       parsed.patterns_.push_back(std::move(pattern));
     }

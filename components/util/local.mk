@@ -2,6 +2,7 @@
 engine_sources += \
 	%D%/at_exit.h \
 	%D%/buffer_pool.cc %D%/buffer_pool.h \
+	%D%/byte_stream.h \
 	%D%/bytes.h \
 	%D%/clock.h \
 	%D%/collective.cc %D%/collective.h \

@@ -130,11 +130,12 @@ constexpr std::array kRows = {
         "For tests: the number of rails over the loopback interface (lo0 = 127.0.0.1, lo1 = 127.0.0.2, ...) that "
         "connect ranks of one host, in place of real rails. 0: off, and communicators within one node are left to "
         "Open MPI's own allreduce."),
-    row<&Config::rail_include>("rail_include", "", {0, 0}, "NAME|ADDRESS/BITS,...", 1, 0,
+    row<&Config::rail_include>("rail_include", "", {0, 0}, "[KIND/]NAME|ADDRESS/BITS,...", 1, 0,
         "Interfaces to use as rails, by name (eth0), block of addresses (10.1.0.0/16, fd00::/64) or address, "
-        "separated by commas; their order is the order of the rails. Empty: what btl_tcp_if_include names, or else "
+        "separated by commas; their order is the order of the rails. With a kind of rail in front (tcp/eth0) a word is for "
+        "that kind alone. Empty: what btl_tcp_if_include names, or else "
         "every interface that looks like a network between nodes."),
-    row<&Config::rail_exclude>("rail_exclude", "", {0, 0}, "NAME|ADDRESS/BITS,...", 1, 0,
+    row<&Config::rail_exclude>("rail_exclude", "", {0, 0}, "[KIND/]NAME|ADDRESS/BITS,...", 1, 0,
         "Interfaces never to use as rails, in the form of rail_include. Empty: what btl_tcp_if_exclude names."),
     row<&Config::ip_version>("ip_version", "auto", {0, 0}, "auto|4|6", 4, 0,
         "Addresses to use: 4 or 6 only, or auto: IPv4 where the interface has such an address, IPv6 elsewhere."),

@@ -17,9 +17,11 @@
 #include <string_view>
 #include <vector>
 
+#include "engine/transports.h"
 #include "nezha/nezha.h"
 #include "rail/pairing.h"
 #include "rail/tcp/discover.h"
+#include "rail/tcp/tcp_place.h"
 #include "tuning/table_file.h"
 #include "util/params.h"
 
@@ -103,8 +105,7 @@ std::string reason_for(const std::string& name, const Lines& lines) {
 /// The rules' answer first, then whether each chosen interface can really be opened (a port of the range, for one).
 int rails(nezha_config_t& handle) {
   const nezha::Config& config = nezha::config_of(handle);
-  const nezha::DiscoverOptions options{config.rail_include, config.rail_exclude, config.ip_version,
-                                       static_cast<std::size_t>(config.single_node)};
+  const nezha::DiscoverOptions options = nezha::tcp_rules(config);
   nezha::Discovery found;
   if (const nezha::Status status = nezha::discover(options, found); !status.ok()) {
     std::fprintf(stderr, "nezha_ask: %s\n", status.text().c_str());
@@ -136,12 +137,7 @@ bool read_rails(std::string_view text, std::vector<nezha::RailAddress>& rails) {
   if (!nezha::parse(text, list).ok()) return false;
   for (const nezha::InterfaceList::Pattern& pattern : list.patterns()) {
     if (pattern.family == 0) return false;
-    nezha::RailAddress rail;
-    rail.transport = "tcp";
-    rail.family = pattern.family;
-    rail.address = pattern.block;
-    rail.prefix = static_cast<std::uint8_t>(pattern.prefix);
-    rails.push_back(rail);
+    rails.push_back(nezha::tcp_address({"", "", pattern.family, pattern.block, pattern.prefix, 0}, 0));
   }
   return true;
 }

@@ -6,7 +6,7 @@
 #include <algorithm>
 #include <cstdlib>
 
-#include "rail/tcp/handshake.h"
+#include "rail/tcp/tcp_handshake.h"
 
 namespace {
 
@@ -33,15 +33,15 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   const bool connecting = (data[0] & 1) != 0;
   const std::size_t step = data[1] + std::size_t{1};
   const LaneSpec spec{2, 0, 0, false};
-  Handshake handshake = connecting ? Handshake(Fd(ends[1]), spec, 0, "stranger", 0, 1)
-                                   : Handshake(Fd(ends[1]), 0, 0, "stranger", 0, 1);
+  TcpHandshake handshake = connecting ? TcpHandshake(Fd(ends[1]), spec, 0, "stranger", 0, 1)
+                                   : TcpHandshake(Fd(ends[1]), 0, 0, "stranger", 0, 1);
   const OnePeer admission;
-  auto outcome = Handshake::Outcome::pending;
+  auto outcome = TcpHandshake::Outcome::pending;
   if (connecting) outcome = handshake.proceed(admission);
-  for (std::size_t at = 2; at < size && outcome == Handshake::Outcome::pending; at += step) {
+  for (std::size_t at = 2; at < size && outcome == TcpHandshake::Outcome::pending; at += step) {
     if (send(stranger.get(), data + at, std::min(step, size - at), MSG_NOSIGNAL) < 0) break;
     outcome = handshake.proceed(admission);
   }
-  if (outcome == Handshake::Outcome::admitted) std::abort();
+  if (outcome == TcpHandshake::Outcome::admitted) std::abort();
   return 0;
 }

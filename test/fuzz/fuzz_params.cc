@@ -53,7 +53,8 @@ std::string written(const PortRange& range) {
 void check_meaning(const InterfaceList& list) {
   for (const InterfaceList::Pattern& pattern : list.patterns()) {
     REQUIRE(list.match(pattern.family == 0 ? pattern.text : "/", pattern.family, pattern.block).has_value());
-    REQUIRE(fit_for_log(pattern.text));
+    REQUIRE(fit_for_log(pattern.written()));
+    REQUIRE(pattern.kind.empty() || (list.names_kind(pattern.kind) && !list.of_kind(pattern.kind).empty()));
   }
 }
 

@@ -80,8 +80,8 @@ struct Receiver final : PieceReceiver, OperationNews, LaneNews {
     REQUIRE(ended <= begun && (ended == 0 || begun - ended <= kMostUnderWay));
   }
   void team_failed(TeamId, const Failure& failure) override { REQUIRE(failure.why <= Failure::Why::gone); }
-  void peer_rail(Trunk&, const RailNotice& notice, std::uint64_t) override {
-    REQUIRE(notice.rail < kMaxRails && notice.port != 0);
+  void peer_rail(Trunk&, const RailNotice& notice) override {
+    REQUIRE(notice.rail < kMaxRails && notice.address.place.size() <= kMaxRailPlace);
   }
   void lane_suspected(Trunk&, const Lane&, Nanoseconds) override {}
   void lane_forgiven(Trunk&, const Lane&) override {}

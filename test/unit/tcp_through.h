@@ -10,7 +10,9 @@ namespace nezha::test {
 class Stranger {
  public:
   explicit Stranger(const RailAddress& to) : fd_(socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0)) {
-    const SocketAddress address(to.family, to.address, to.port);
+    TcpPlace place;
+    EXPECT_TRUE(read_place(to, place));
+    const SocketAddress address(place);
     EXPECT_EQ(::connect(fd_.get(), address.get(), address.size), 0);
   }
   explicit Stranger(Fd fd) : fd_(std::move(fd)) {}
@@ -46,7 +48,7 @@ class Trap {
     EXPECT_EQ(bind(fd_.get(), at.get(), at.size), 0);
     EXPECT_EQ(listen(fd_.get(), 8), 0);
     EXPECT_EQ(getsockname(fd_.get(), at.get(), &at.size), 0);
-    address = {"tcp", "trap", 4, {127, 0, 0, 1}, 32, at.port(), 0};
+    address = tcp_address({"trap", "lo", 4, {127, 0, 0, 1}, 32, 0}, at.port());
   }
   Fd accept() { return Fd(::accept4(fd_.get(), nullptr, nullptr, SOCK_CLOEXEC)); }
 

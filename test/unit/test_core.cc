@@ -4,6 +4,7 @@
 
 #include "engine/core.h"
 #include "engine/memory.h"
+#include "rail/tcp/tcp_place.h"
 #include "trunk/wire.h"
 #include "trunk_pair.h"
 
@@ -20,11 +21,7 @@ class StoppedClock final : public Clock {
 std::vector<RailAddress> some_rails(std::size_t count) {
   std::vector<RailAddress> rails(count);
   for (std::size_t i = 0; i < count; ++i) {
-    rails[i].transport = "tcp";
-    rails[i].name = "eth" + std::to_string(i);
-    rails[i].family = 4;
-    rails[i].address = {10, static_cast<std::uint8_t>(i), 0, 1};
-    rails[i].prefix = 24;
+    rails[i] = tcp_address({"eth" + std::to_string(i), "", 4, {10, static_cast<std::uint8_t>(i), 0, 1}, 24, 0}, 1);
   }
   return rails;
 }
@@ -37,13 +34,14 @@ struct Words {
   Loopback loopback;                   ///< what it says of it
 };
 
-Loopback some_loopback(std::uint64_t network) { return {network, {"tcp", "lo", 4, {127, 0, 0, 1}, 8, 1, 0}}; }
+Loopback some_loopback(std::uint64_t network) { return {network, tcp_address({"lo", "lo", 4, {127, 0, 0, 1}, 8, 0}, 1)}; }
 
 /// Has rails and no lanes, and remembers what it was told.
 class Told final : public Transport {
  public:
   explicit Told(Words& words) : words_(words) {}
   std::span<const RailAddress> rails() const override { return rails_; }
+  std::string where(const RailAddress&) const override { return "nowhere"; }
   Loopback loopback() const override { return words_.loopback; }
   void connect(const LaneSpec&, std::size_t, const RailAddress&, Nanoseconds) override {}
   bool progress(Watch) override { return false; }
@@ -241,7 +239,7 @@ class Announced : public OneOfAJob {
   Announced() : OneOfAJob(2) {}
   void rail_is_back() { core.rail_back(1, core.self().rails[1]); }
   void rail_of_latest_is_back() {
-    core.peer_rail(*latest->trunk, notice_of(1, latest->address.rails[1]), 1);
+    core.peer_rail(*latest->trunk, {1, latest->address.rails[1]});
     core.progress(Watch::all);
   }
 };
@@ -264,16 +262,82 @@ TEST_F(Announced, InAnswerToAPeersRailThatIsBackUnlessTooManyWould) {
   EXPECT_EQ(words.announced.size(), 1u);
 }
 
-/// Lanes overtake one another.
-TEST_F(Announced, OfTwoNoticesOfARailTheLaterOne) {
-  add_peer(2);
-  const RailNotice before = notice_of(1, latest->address.rails[1]);
-  RailNotice now = before;
-  now.port = 77;
-  core.peer_rail(*latest->trunk, now, 2);
-  core.peer_rail(*latest->trunk, before, 1);
+/// Only remembers which of its rails it was to connect.
+class OneRail final : public Transport {
+ public:
+  explicit OneRail(const char* transport) { rail_.transport = rail_.name = transport; }
+  std::span<const RailAddress> rails() const override { return {&rail_, 1}; }
+  std::string where(const RailAddress& rail) const override { return "at " + rail.name; }
+  void connect(const LaneSpec& spec, std::size_t local, const RailAddress& remote, Nanoseconds) override {
+    connected.push_back({spec.local_rail, local, remote.transport});
+  }
+  bool progress(Watch) override { return false; }
+  int wait_fd(Watch) const override { return -1; }
+  Nanoseconds next_deadline() const override { return 0; }
+  void forget(Lane&) override {}
+
+  struct Connect {
+    std::size_t process_rail, local;
+    std::string remote;
+    bool operator==(const Connect&) const = default;
+  };
+  std::vector<Connect> connected;
+
+ private:
+  RailAddress rail_;
+};
+
+TEST(SeveralTransports, HaveRailsThatAreNumberedTogether) {
+  Config config;
+  StoppedClock clock;
+  Words words;
+  Core core(config, clock, {}, 0, "here", 1000, {});
+  std::vector<OneRail*> kinds;
+  core.add_transport(std::make_unique<Told>(words));  // two of TCP
+  for (const char* kind : {"verbs", "ofi"}) {
+    auto transport = std::make_unique<OneRail>(kind);
+    kinds.push_back(transport.get());
+    core.add_transport(std::move(transport));
+  }
+  ASSERT_EQ(core.rails(), 4u);
+  EXPECT_EQ(core.where(core.self().rails[0]), "nowhere");
+  EXPECT_EQ(core.where(core.self().rails[3]), "at ofi");
+  Address address = core.self();
+  address.id = 2;
+  address.job_rank = 1;
+  std::reverse(address.rails.begin(), address.rails.end());
+  Status why;
+  Peer* const peer = core.add_peer(encode_address(address), false, why);
+  ASSERT_NE(peer, nullptr) << why.text();
+  core.create_team("both", 0, {nullptr, peer});
+  core.step(clock.now());
+  EXPECT_EQ(kinds[0]->connected, (std::vector<OneRail::Connect>{{2, 0, "verbs"}}));
+  EXPECT_EQ(kinds[1]->connected, (std::vector<OneRail::Connect>{{3, 0, "ofi"}}));
+}
+
+TEST(MovedRails, ArePlacesOfTheirOwnTransportOnly) {
+  RailAddress verbs = some_rails(1)[0];
+  verbs.transport = "verbs";
+  Config config;
+  StoppedClock clock;
+  Words words;
+  Core core(config, clock, {}, 0, "here", 1000, {});
+  core.add_transport(std::make_unique<Told>(words));
+  Address address;
+  address.id = 2;
+  address.job_rank = 1;
+  address.rails = some_rails(2);
+  Status why;
+  Peer* const peer = core.add_peer(encode_address(address), false, why);
+  ASSERT_NE(peer, nullptr) << why.text();
+  core.peer_rail(*peer->trunk, {1, verbs});
   core.progress(Watch::all);
-  EXPECT_EQ(latest->address.rails[1].port, 77);
+  EXPECT_EQ(peer->address.rails[1], address.rails[1]);
+  RailAddress moved = address.rails[1];
+  moved.place[0] = std::byte{77};
+  core.peer_rail(*peer->trunk, {1, moved});
+  core.progress(Watch::all);
+  EXPECT_EQ(peer->address.rails[1], moved);
 }
 
 /// The link was lost at this end only.
@@ -286,8 +350,9 @@ TEST_F(Announced, ARailThatIsBackToWhoConnectsToIt) {
   ASSERT_EQ(lane.frames.size(), 1u);
   FrameRecords records;
   ASSERT_TRUE(parse_records(lane.frames[0].header, 0, records).ok());
-  ASSERT_EQ(records.count, 1u);
-  EXPECT_EQ(records.pieces[0].step, static_cast<std::uint16_t>(Control::rail_at));
+  ASSERT_NE(records.count, 0u);
+  for (std::size_t i = 0; i < records.count; ++i)
+    EXPECT_EQ(records.pieces[i].step, static_cast<std::uint16_t>(Control::rail_at));
 }
 
 TEST_F(Announced, NotByTheOthersOfItsNode) {

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "rail/pairing.h"
 
+#include "rail/tcp/tcp_place.h"
+
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -14,13 +16,21 @@ using Rails = std::vector<RailAddress>;
 using Pairs = std::vector<RailPair>;
 
 RailAddress rail4(std::uint8_t network, std::uint8_t host, std::uint8_t prefix = 24) {
-  return {"tcp", "eth" + std::to_string(network), 4, {10, network, 0, host}, prefix, 1, 0};
+  return tcp_address({"eth" + std::to_string(network), "", 4, {10, network, 0, host}, prefix, 0}, 1);
 }
 RailAddress rail6(std::uint8_t network, std::uint8_t host) {
-  return {"tcp", "six" + std::to_string(network), 6, {0xfd, network, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, host}, 64,
-          1, 0};
+  return tcp_address({"six", "", 6, {0xfd, network, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, host}, 64, 0}, 1);
 }
-RailAddress loopback(std::uint8_t n) { return {"tcp", "lo", 4, {127, 0, 0, n}, 32, 1, 0}; }
+RailAddress loopback(std::uint8_t n) { return tcp_address({"lo", "", 4, {127, 0, 0, n}, 32, 0}, 1); }
+
+/// A rail of that kind on that NIC.
+RailAddress on_device(const std::string& transport, const std::string& device, std::uint8_t precedence) {
+  RailAddress rail;
+  rail.transport = transport;
+  rail.name = rail.device = device;
+  rail.precedence = precedence;
+  return rail;
+}
 
 TEST(Pairing, NetworksMeetWhateverTheOrder) {
   const Rails one{rail4(1, 1), rail4(2, 1), rail6(3, 1)}, other{rail6(3, 2), rail4(2, 2), rail4(1, 2)};
@@ -78,6 +88,30 @@ TEST(Pairing, LoopbackRailsImitateNetworks) {
   EXPECT_EQ(pair_rails(rails, rails), (Pairs{{0, 0}, {1, 1}, {2, 2}}));
 }
 
+TEST(Pairing, ANicThatServesTwoKindsCountsOnce) {
+  const Rails both{on_device("tcp", "eth0", 0), on_device("tcp", "eth1", 0), on_device("verbs", "eth1", 2)};
+  const Rails turned{on_device("verbs", "eth1", 2), on_device("tcp", "eth0", 0), on_device("tcp", "eth1", 0)};
+  EXPECT_EQ(pair_rails(both, both), (Pairs{{0, 0}, {2, 2}}));
+  EXPECT_EQ(pair_rails(both, turned), (Pairs{{0, 1}, {2, 0}})) << "whatever the order";
+}
+
+TEST(Pairing, WhoLacksTheFasterKindIsReachedByTheOther) {
+  const Rails both{on_device("tcp", "eth0", 0), on_device("verbs", "eth0", 2)}, one{on_device("tcp", "eth0", 0)};
+  EXPECT_EQ(pair_rails(both, one), (Pairs{{0, 0}}));
+  EXPECT_EQ(pair_rails(one, both), (Pairs{{0, 0}}));
+}
+
+TEST(Pairing, WhatTheUserNamedByItsKindStays) {
+  const Rails named{on_device("tcp", "", 0), on_device("verbs", "eth0", 2)}, both{on_device("tcp", "eth0", 0), on_device("verbs", "eth0", 2)};
+  EXPECT_EQ(pair_rails(named, named), (Pairs{{0, 0}, {1, 1}}));
+  EXPECT_EQ(pair_rails(named, both), (Pairs{{0, 0}, {1, 1}}));
+}
+
+TEST(Pairing, AnotherDeviceOnOneSideIsAnotherWay) {
+  const Rails here{on_device("tcp", "eth0", 0), on_device("verbs", "eth0", 2)}, there{on_device("tcp", "eth0", 0), on_device("verbs", "eth1", 2)};
+  EXPECT_EQ(pair_rails(here, there), (Pairs{{0, 0}, {1, 1}}));
+}
+
 TEST(Pairing, StrangeInputIsBounded) {
   Rails many(200, rail4(1, 1, 255));
   const Pairs pairs = pair_rails(many, many);
@@ -93,6 +127,8 @@ Rails random_rails(std::mt19937& random) {
     const auto network = static_cast<std::uint8_t>(random() % 4), host = static_cast<std::uint8_t>(random() % 250);
     rail = random() % 3 == 0 ? rail6(network, host) : rail4(network, host, random() % 5 == 0 ? 16 : 24);
     if (random() % 6 == 0) rail.transport = "verbs";
+    if (random() % 2 == 0) rail.device = random() % 2 == 0 ? "eth0" : "eth1";
+    rail.precedence = static_cast<std::uint8_t>(random() % 3);
   }
   return rails;
 }

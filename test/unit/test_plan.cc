@@ -248,17 +248,18 @@ Address some_address(std::size_t rails) {
     RailAddress& rail = address.rails.emplace_back();
     rail.transport = "tcp";
     rail.name = "eth" + std::to_string(i);
+    rail.device = "eth1";
     rail.family = 4;
-    rail.address[3] = static_cast<std::uint8_t>(i);
-    rail.prefix = 24;
-    rail.port = 1000;
+    rail.precedence = 3;
+    rail.network = std::vector<std::byte>(5, std::byte{9});
+    rail.place = std::vector<std::byte>(i == 0 ? kMaxRailPlace : 18, static_cast<std::byte>(i));
     rail.speed_mbps = 10000;
   }
   return address;
 }
 
 Address with_loopback(Address address) {
-  address.loopback = {4711, {"tcp", "lo", 4, {127, 0, 0, 1}, 8, 1234, 0}};
+  address.loopback = {4711, some_address(2).rails[1]};
   return address;
 }
 
@@ -273,10 +274,7 @@ TEST(Address, ComesBack) {
   EXPECT_EQ(got.window, sent.window);
   ASSERT_EQ(got.rails.size(), 3u);
   EXPECT_EQ(got.rails[2].label(), "tcp/eth2");
-  EXPECT_EQ(got.rails[2].address, sent.rails[2].address);
-  EXPECT_EQ(got.rails[2].prefix, 24);
-  EXPECT_EQ(got.rails[2].port, 1000);
-  EXPECT_EQ(got.rails[2].speed_mbps, 10000u);
+  EXPECT_EQ(got.rails, sent.rails);
   EXPECT_EQ(got.loopback, Loopback{});
   ASSERT_TRUE(decode_address(encode_address(with_loopback(sent)), got).ok());
   EXPECT_EQ(got.loopback, with_loopback(sent).loopback);
@@ -293,6 +291,19 @@ TEST(Address, WhatIsCutShortOrTooLongIsRefused) {
   }
   bytes.push_back(std::byte{0});
   EXPECT_FALSE(decode_address(bytes, got).ok());
+}
+
+TEST(Address, WordsOfARailAreBounded) {
+  Address address = some_address(1), got;
+  address.rails[0].place.resize(kMaxRailPlace + 1);
+  EXPECT_EQ(decode_address(encode_address(address), got).code(), Code::bad_peer);
+  address = some_address(1);
+  address.rails[0].network.resize(kMaxRailNetwork + 1);
+  EXPECT_EQ(decode_address(encode_address(address), got).code(), Code::bad_peer);
+  address = some_address(1);
+  address.rails[0].name = std::string(1000, 'x');
+  ASSERT_TRUE(decode_address(encode_address(address), got).ok());
+  EXPECT_EQ(got.rails[0].name, std::string(kMaxRailWord, 'x'));
 }
 
 TEST(Address, OthersAndOtherVersionsAndTooManyRailsAreRefused) {

@@ -5,11 +5,17 @@
 #include <algorithm>
 
 #include "open_descriptors.h"
-#include "rail/tcp/proof.h"
+#include "rail/proof.h"
 #include "tcp_through.h"
 
 namespace nezha::test {
 namespace {
+
+std::uint16_t port_of(const RailAddress& rail) {
+  TcpPlace place;
+  EXPECT_TRUE(read_place(rail, place));
+  return place.port;
+}
 
 Hello hello_of(ProcessId from, ProcessId to) { return {from, to, 0, 0, true, {}}; }
 
@@ -218,7 +224,7 @@ TEST_F(TcpPair, ConnectFailsWithAText) {
   b.transport.reset();
   connect(0, nobody);
   ASSERT_TRUE(drive([&] { return !a.failures.empty(); }, a));
-  EXPECT_NE(a.failures[0].find("127.0.0.1:" + std::to_string(nobody.port)), std::string::npos) << a.failures[0];
+  EXPECT_NE(a.failures[0].find("127.0.0.1:" + std::to_string(port_of(nobody))), std::string::npos) << a.failures[0];
   EXPECT_NE(a.failures[0].find("Connection refused"), std::string::npos) << a.failures[0];
   EXPECT_EQ(a.transport->next_deadline(), 0);
 }
@@ -257,11 +263,22 @@ TEST_F(TcpPair, ConnectThatCannotBeginIsToldByProgress) {
   EXPECT_EQ(a.failures.size(), 1U);
 }
 
+TEST_F(TcpPair, APlaceThatNoRailCanHaveIsRefused) {
+  RailAddress other = b.transport->rails()[0];
+  EXPECT_EQ(a.transport->where(other), "127.0.0.1");
+  other.place.pop_back();
+  EXPECT_EQ(a.transport->where(other), "?");
+  connect(0, other);
+  EXPECT_TRUE(a.transport->progress(Watch::rare));
+  ASSERT_EQ(a.failures.size(), 1U);
+  EXPECT_NE(a.failures[0].find("its address is not understood"), std::string::npos) << a.failures[0];
+}
+
 TEST(TcpDoor, AnExhaustedPortRangeIsSaid) {
   HandClock clock;
   Side first(1, clock);
   TcpOptions options;
-  options.ports.low = options.ports.high = first.transport->rails()[0].port;
+  options.ports.low = options.ports.high = port_of(first.transport->rails()[0]);
   Side second(2, clock, options, 1);
   ASSERT_EQ(second.transport, nullptr);
   EXPECT_EQ(second.why.code(), Code::no_rail);
@@ -280,11 +297,11 @@ TEST(TcpDoor, TakesAFreePortOfTheRange) {
   for (Side* side : {&first, &second}) {
     ASSERT_NE(side->transport, nullptr) << side->why.text();
     for (const RailAddress& rail : side->transport->rails()) {
-      EXPECT_GE(rail.port, 28000);
-      EXPECT_LE(rail.port, 28999);
+      EXPECT_GE(port_of(rail), 28000);
+      EXPECT_LE(port_of(rail), 28999);
     }
   }
-  EXPECT_NE(first.transport->rails()[0].port, second.transport->rails()[0].port);
+  EXPECT_NE(port_of(first.transport->rails()[0]), port_of(second.transport->rails()[0]));
 }
 
 TEST(TcpDoor, SpeaksIpv6) {

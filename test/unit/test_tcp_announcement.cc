@@ -7,6 +7,8 @@
 #include <algorithm>
 #include <string>
 
+#include "rail/tcp/tcp_place.h"
+
 namespace nezha {
 namespace {
 
@@ -21,9 +23,7 @@ Interface at(std::array<std::uint8_t, 4> address, std::uint8_t prefix) {
 std::vector<RailAddress> taken(const std::vector<std::array<std::uint8_t, 4>>& addresses) {
   std::vector<RailAddress> rails;
   for (const auto& address : addresses) {
-    RailAddress& rail = rails.emplace_back();
-    rail.family = 4;
-    std::copy(address.begin(), address.end(), rail.address.begin());
+    rails.push_back(tcp_address(at(address, 24), 1));
   }
   return rails;
 }

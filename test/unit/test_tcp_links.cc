@@ -277,7 +277,7 @@ TEST_F(TcpLinks, WhoTriesOverALostRailHearsWhatIsWrong) {
   ASSERT_TRUE(set_address(1));
   ASSERT_TRUE(drive([&] { return a->logged("is back at 10.77.0.1"); }, *a));
   a->known = 22;
-  a->transport->connect({22, 0, 0, false}, 0, RailAddress{"tcp", "nobody", 4, {10, 77, 0, 1}, 8, 1, 0}, clock.now() + kSecond);
+  a->transport->connect({22, 0, 0, false}, 0, tcp_address({"nobody", "", 4, {10, 77, 0, 1}, 8, 0}, 1), clock.now() + kSecond);
   ASSERT_TRUE(drive([&] { return a->failures.size() == 2; }, *a));
   EXPECT_EQ(a->failures[1].find("the rail is lost"), std::string::npos) << a->failures[1];
 }

@@ -107,10 +107,26 @@ TEST(InterfaceList, PrefixesOfAnyLength) {
   EXPECT_EQ(single.match("x", 6, address("fe80::2")), std::nullopt);
 }
 
+TEST(InterfaceList, WordsForOneKindOfRails) {
+  const auto list = parsed<InterfaceList>("tcp/eth0,verbs/mlx5_0:1,eth1,tcp/10.1.0.0/16,verbs/eth0,tcp/eth0");
+  ASSERT_EQ(list.patterns().size(), 5u);
+  EXPECT_EQ(list.patterns()[1].written(), "verbs/mlx5_0:1");
+  EXPECT_EQ(list.patterns()[2].kind, "");
+  const InterfaceList tcp = list.of_kind("tcp");
+  ASSERT_EQ(tcp.patterns().size(), 3u);
+  EXPECT_EQ(tcp.match("eth0", 0, {}), 0u);
+  EXPECT_EQ(tcp.match("eth1", 0, {}), 1u);
+  EXPECT_EQ(tcp.match("eth2", 4, address("10.1.2.3")), 2u);
+  EXPECT_EQ(list.of_kind("ofi"), parsed<InterfaceList>("eth1"));
+  EXPECT_TRUE(list.names_kind("verbs"));
+  EXPECT_FALSE(list.names_kind("ofi"));
+  EXPECT_FALSE(parsed<InterfaceList>("eth0,10.0.0.0/8").names_kind("tcp"));
+}
+
 TEST(InterfaceList, BadWordsAreNamed) {
   const auto before = parsed<InterfaceList>("eth0");
   for (const char* word : {"10.0.0.0/33", "10.0.0.0/", "10.0.0.0/-1", "10.0.0.0/8/8", "10.0.0.0/8x", "10.0.0/8",
-                           "fd00::/129", "fd00:::/64", "/24", "eth0/24", "/", "a b", "^eth0/1", "10.0.0.0/99999999999999999999"}) {
+                           "fd00::/129", "fd00:::/64", "/24", "eth0/24", "/", "a b", "tcp/", "tcp/a/b", "tcp//", "TCP/eth0", "tcp/10.0.0.0/33", "^eth0/1", "10.0.0.0/99999999999999999999"}) {
     const std::string text = refusal<InterfaceList>(std::string("eth1,") + word, before);
     EXPECT_NE(text.find(in_quotes(word)), std::string::npos) << text;
     EXPECT_NE(text.find("allowed are"), std::string::npos) << text;

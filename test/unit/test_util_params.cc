@@ -67,7 +67,7 @@ std::vector<std::string> bad_values(const nezha_param_t& row) {
     case NEZHA_PARAM_CHOICE: return {"", "Auto", "auto|4", "auto,ring", "|", "none of them"};
     case NEZHA_PARAM_TEXT:
       if (std::string(row.choices) == "FILE") return {"\x01", "a\nb", std::string(5000, 'a')};  // any other may be a path
-      return {"10.0.0.0/33", "a/b", "7-x y", "\x01"};
+      return {"10.0.0.0/33", "a/b/c", "7-x y", "\x01"};
   }
   return {};
 }

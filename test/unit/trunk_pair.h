@@ -128,7 +128,7 @@ class TestReceiver final : public PieceReceiver, public OperationNews, public La
     if (on_begun) on_begun(team, op);
   }
   void team_failed(TeamId, const Failure& failure) override { failures.push_back(failure); }
-  void peer_rail(Trunk&, const RailNotice& notice, std::uint64_t) override { rails.push_back(notice); }
+  void peer_rail(Trunk&, const RailNotice& notice) override { rails.push_back(notice); }
   void lane_suspected(Trunk&, const Lane& lane, Nanoseconds) override { suspected.push_back(lane.spec().local_rail); }
   void lane_forgiven(Trunk&, const Lane& lane) override { forgiven.push_back(lane.spec().local_rail); }
   void lane_lost(Trunk&, Lane&, const Status& why) override { lost.push_back(why.text()); }

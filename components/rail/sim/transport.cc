@@ -33,9 +33,8 @@ SimTransport::SimTransport(SimNetwork& network, const Clock& clock, ProcessId se
     RailAddress& rail = rails_.emplace_back();
     rail.transport = "sim";
     rail.name = ports_[i]->options().name;
-    rail.address[0] = ports_[i]->options().network;
-    rail.prefix = 8;
-    rail.port = static_cast<std::uint16_t>(i);
+    rail.network = {std::byte{ports_[i]->options().network}};
+    rail.place = {static_cast<std::byte>(i)};
     rail.speed_mbps = ports_[i]->options().speed_mbps;
   }
   network_.join(self_, *this);
@@ -43,16 +42,22 @@ SimTransport::SimTransport(SimNetwork& network, const Clock& clock, ProcessId se
 
 Loopback SimTransport::loopback() const {
   if (loopback_ == nullptr) return {};
-  RailAddress address{.transport = "sim", .name = loopback_->options().name};
-  address.port = kLoopbackRail;
+  RailAddress address;
+  address.transport = "sim";
+  address.name = loopback_->options().name;
+  address.place = {std::byte{kLoopbackRail}};
   return {loopback_->options().network + std::uint64_t{1}, address};
+}
+
+std::string SimTransport::where(const RailAddress& rail) const {
+  return rail.place.size() == 1 ? "port " + std::to_string(std::to_integer<int>(rail.place[0])) : "?";
 }
 
 SimTransport::~SimTransport() { network_.leave(self_); }
 
 void SimTransport::connect(const LaneSpec& spec, std::size_t local, const RailAddress& remote, Nanoseconds deadline) {
   SimTransport* peer = network_.find(spec.peer);
-  SimPort& port = peer == nullptr ? port_of(local) : peer->port_of(remote.port);
+  SimPort& port = peer == nullptr ? port_of(local) : peer->port_of(std::to_integer<std::size_t>(remote.place.at(0)));
   const auto attempt = std::make_shared<Attempt>(Attempt{spec, self_, port_of(local), port, nullptr, nullptr, false});
   attempt->spec.connection = self_ << 32 | ++attempts_;
   attempt->there = std::make_shared<SimStream>(network_, attempt->local, attempt->remote);

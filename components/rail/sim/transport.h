@@ -22,6 +22,7 @@ class SimTransport final : public Transport, public SimLaneOwner {
   ~SimTransport() override;
 
   std::span<const RailAddress> rails() const override { return rails_; }
+  std::string where(const RailAddress& rail) const override;
   Loopback loopback() const override;
   void connect(const LaneSpec& spec, std::size_t local, const RailAddress& remote, Nanoseconds deadline) override;
   bool progress(Watch watch) override;

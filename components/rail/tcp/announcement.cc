@@ -47,8 +47,10 @@ std::vector<Bytes> unused_addresses(const Interface& interface, std::span<const 
   const std::uint32_t last = 0xffffffffU >> interface.prefix;  // within the network: that of broadcasts
   const std::uint32_t self = number_of(interface.address);
   const auto known = [&](const Bytes& address) {
-    return std::any_of(taken.begin(), taken.end(),
-                       [&](const RailAddress& rail) { return rail.family == 4 && rail.address == address; });
+    TcpPlace place;
+    return std::any_of(taken.begin(), taken.end(), [&](const RailAddress& rail) {
+      return read_place(rail, place) && place.family == 4 && place.address == address;
+    });
   };
   for (std::uint32_t step = 0; step <= last && found.size() < passed + most; ++step) {
     const std::uint32_t host = (self + last / 2 + 1 + step) & last;

@@ -127,7 +127,7 @@ void choose_among(std::span<const SystemInterface> present, const DiscoverOption
   for (const InterfaceList::Pattern& pattern : options.include.patterns()) {
     bool spoken_of = false;
     for (const SystemInterface& interface : present) spoken_of |= chooser.consider(interface, &pattern);
-    if (!spoken_of) result.unknown.push_back(pattern.text);
+    if (!spoken_of) result.unknown.push_back(pattern.written());
   }
 }
 

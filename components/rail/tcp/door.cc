@@ -95,14 +95,19 @@ void Door::note_subnets() {
   }
 }
 
+RailAddress Door::published(const Interface& interface, std::uint16_t port) const {
+  RailAddress address = tcp_address(interface, port);
+  if (options_.share_devices && interface.device != "lo") address.device = interface.device;
+  return address;
+}
+
 Status Door::open_rail(Interface& interface) {
   Rail rail;
   Status status = open_listeners(interface, options_, self_, rail.listeners);
   if (!status.ok()) return status;
   fix_buffers(rail.listeners);
   if (!rail.listeners.device_bound) note_unbound(interface);
-  addresses_.push_back({"tcp", interface.name, interface.family, interface.address, interface.prefix,
-                        rail.listeners.port, interface.speed_mbps});
+  addresses_.push_back(published(interface, rail.listeners.port));
   rail.number = static_cast<std::uint8_t>(options_.first_rail + rails_.size());
   rail.index = if_nametoindex(interface.device.c_str());
   rail.interface = std::move(interface);
@@ -135,8 +140,9 @@ bool Door::watch_listeners(std::size_t rail, std::uint32_t events, int operation
 }
 
 void Door::connect(const LaneSpec& spec, std::size_t local, const RailAddress& remote, Nanoseconds deadline) {
-  const std::string peer =
-      SocketAddress(remote.family, remote.address, remote.port).text() + " (" + remote.label() + ")";
+  TcpPlace to;
+  const bool understood = read_place(remote, to);
+  const std::string peer = (understood ? SocketAddress(to).text() : "?") + " (" + remote.label() + ")";
   const auto fail = [&](const Status& why) {
     failures_.push_back({spec, connect_error(local, peer, why)});
   };
@@ -144,12 +150,13 @@ void Door::connect(const LaneSpec& spec, std::size_t local, const RailAddress& r
     return fail({Code::no_rail, "the rail is lost: " + trouble});
   const Interface& interface = rails_[local].interface;
   if (remote.family != interface.family) return fail({Code::bad_peer, "one side is IPv4 and the other IPv6"});
+  if (!understood) return fail({Code::bad_peer, "its address is not understood"});
   Fd fd;
   bool device_bound = false;
-  const Status status = start_connect(interface, remote, !spec.same_node, memory_, fd, device_bound);
+  const Status status = start_connect(interface, to, !spec.same_node, memory_, fd, device_bound);
   if (!status.ok()) return fail(status);
   if (!spec.same_node && !device_bound) note_unbound(interface);
-  auto handshake = std::make_unique<Handshake>(std::move(fd), spec, local, peer, deadline, self_);
+  auto handshake = std::make_unique<TcpHandshake>(std::move(fd), spec, local, peer, deadline, self_);
   if (!watch(handshake->fd(), EPOLLOUT, tag_of(*handshake), EPOLL_CTL_ADD)) return fail(io_error("epoll", errno));
   add(std::move(handshake));
 }
@@ -165,7 +172,7 @@ bool Door::progress(bool ready) {
       if ((tag & 1) != 0) {
         accept_from(tag);
       } else {
-        proceed(*reinterpret_cast<Handshake*>(static_cast<std::uintptr_t>(tag)));
+        proceed(*reinterpret_cast<TcpHandshake*>(static_cast<std::uintptr_t>(tag)));
       }
     }
     any |= count > 0;
@@ -201,7 +208,7 @@ bool Door::accept_one(std::size_t rail, int listener) {
   }
   make_room(rails_[rail]);
   tune_lane_socket(fd.get());
-  auto handshake = std::make_unique<Handshake>(std::move(fd), rail, rails_[rail].number, from.text(),
+  auto handshake = std::make_unique<TcpHandshake>(std::move(fd), rail, rails_[rail].number, from.text(),
                                                clock_.now() + options_.handshake_timeout, self_);
   if (!watch(handshake->fd(), EPOLLIN, tag_of(*handshake), EPOLL_CTL_ADD)) return false;
   ++rails_[rail].pending;

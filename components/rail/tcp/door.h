@@ -12,11 +12,12 @@
 
 #include "rail/rail.h"
 #include "rail/tcp/announcement.h"
-#include "rail/tcp/handshake.h"
+#include "rail/tcp/tcp_handshake.h"
 #include "rail/tcp/interface.h"
 #include "rail/tcp/options.h"
 #include "rail/tcp/socket.h"
 #include "rail/tcp/system_interfaces.h"
+#include "rail/tcp/tcp_place.h"
 #include "util/log.h"
 
 namespace nezha {
@@ -87,6 +88,7 @@ class Door {
   };
 
   // door.cc: listeners
+  RailAddress published(const Interface& interface, std::uint16_t port) const;
   Status open_rail(Interface& interface);
   void note_subnets();
   void note_unbound(const Interface& interface);
@@ -105,15 +107,15 @@ class Door {
   void go_on_announcing(Nanoseconds now);
 
   // door_handshakes.cc
-  static std::uint64_t tag_of(const Handshake& handshake);
+  static std::uint64_t tag_of(const TcpHandshake& handshake);
   void due_by(Nanoseconds time);
   std::string lane_text(std::size_t rail, const std::string& peer) const;
   Status connect_error(std::size_t rail, const std::string& peer, const Status& why) const;
-  void add(std::unique_ptr<Handshake> handshake);
+  void add(std::unique_ptr<TcpHandshake> handshake);
   void make_room(Rail& rail);
-  void proceed(Handshake& handshake);
-  void finish(Handshake& handshake, const Status& why);
-  void note_refusal(const Handshake& handshake, const Status& why);
+  void proceed(TcpHandshake& handshake);
+  void finish(TcpHandshake& handshake, const Status& why);
+  void note_refusal(const TcpHandshake& handshake, const Status& why);
   void expire(Nanoseconds now);
   void sweep();
   void report_failures();
@@ -128,7 +130,7 @@ class Door {
   Fd epoll_;
   std::vector<Rail> rails_;
   std::vector<RailAddress> addresses_;
-  std::vector<std::unique_ptr<Handshake>> pending_;  ///< in order of arrival; closed ones are swept after the events
+  std::vector<std::unique_ptr<TcpHandshake>> pending_;  ///< in order of arrival; closed ones are swept after the events
   std::vector<Failure> failures_;                    ///< of connect(), to be told by progress()
   std::vector<Announcement> announcements_;
   Nanoseconds next_deadline_ = 0;                    ///< of pending_, announcements_ and pauses; 0 = none

@@ -17,7 +17,7 @@ constexpr char kArpHint[] =
 
 }  // namespace
 
-std::uint64_t Door::tag_of(const Handshake& handshake) { return reinterpret_cast<std::uintptr_t>(&handshake); }
+std::uint64_t Door::tag_of(const TcpHandshake& handshake) { return reinterpret_cast<std::uintptr_t>(&handshake); }
 
 void Door::due_by(Nanoseconds time) {
   if (time != 0 && (next_deadline_ == 0 || time < next_deadline_)) next_deadline_ = time;
@@ -32,14 +32,14 @@ Status Door::connect_error(std::size_t rail, const std::string& peer, const Stat
   return {why.code(), lane_text(rail, peer) + ": " + why.text() + (may_be_arp ? kArpHint : "")};
 }
 
-void Door::add(std::unique_ptr<Handshake> handshake) {
+void Door::add(std::unique_ptr<TcpHandshake> handshake) {
   due_by(handshake->deadline());
   pending_.push_back(std::move(handshake));
 }
 
 void Door::make_room(Rail& rail) {
   if (rail.pending < options_.pending_per_rail) return;
-  Handshake* victim = nullptr;
+  TcpHandshake* victim = nullptr;
   for (const auto& handshake : pending_) {
     if (handshake->fd() < 0 || handshake->connecting_side() || &rails_[handshake->rail()] != &rail) continue;
     if (victim == nullptr) victim = handshake.get();
@@ -50,20 +50,20 @@ void Door::make_room(Rail& rail) {
   if (victim != nullptr) finish(*victim, {Code::refused, "too many connections wait for admission"});
 }
 
-void Door::proceed(Handshake& handshake) {
+void Door::proceed(TcpHandshake& handshake) {
   if (handshake.fd() < 0) return;
   const bool wanted_write = handshake.wants_write();
   switch (handshake.proceed(admission_)) {
-    case Handshake::Outcome::pending:
+    case TcpHandshake::Outcome::pending:
       if (wanted_write && !handshake.wants_write()) {
         watch(handshake.fd(), EPOLLIN, tag_of(handshake), EPOLL_CTL_MOD);
         handshake.extend(clock_.now() + options_.admission_time);
       }
       return;
-    case Handshake::Outcome::failed:
+    case TcpHandshake::Outcome::failed:
       finish(handshake, handshake.why());
       return;
-    case Handshake::Outcome::admitted:
+    case TcpHandshake::Outcome::admitted:
       break;
   }
   watch(handshake.fd(), 0, 0, EPOLL_CTL_DEL);
@@ -73,7 +73,7 @@ void Door::proceed(Handshake& handshake) {
   if (!status.ok() && handshake.connecting_side()) admission_.lane_failed(handshake.spec(), status);
 }
 
-void Door::finish(Handshake& handshake, const Status& why) {
+void Door::finish(TcpHandshake& handshake, const Status& why) {
   watch(handshake.fd(), 0, 0, EPOLL_CTL_DEL);
   handshake.close();
   if (handshake.connecting_side()) {
@@ -85,7 +85,7 @@ void Door::finish(Handshake& handshake, const Status& why) {
 }
 
 /// A flood must not fill the log: only the first, the second, the fourth … is told.
-void Door::note_refusal(const Handshake& handshake, const Status& why) {
+void Door::note_refusal(const TcpHandshake& handshake, const Status& why) {
   ++refusals_;
   if (!std::has_single_bit(refusals_)) return;
   log_.line(2, "connection from %s refused on %s: %s (%llu refused so far)", handshake.peer().c_str(),
@@ -95,7 +95,7 @@ void Door::note_refusal(const Handshake& handshake, const Status& why) {
 
 void Door::expire(Nanoseconds now) {
   for (std::size_t i = 0; i < pending_.size(); ++i) {
-    Handshake& handshake = *pending_[i];
+    TcpHandshake& handshake = *pending_[i];
     if (handshake.fd() < 0 || handshake.deadline() > now) continue;
     finish(handshake, {Code::timed_out, handshake.wants_write() ? "no answer within the time"
                                                                 : "no word about admission within the time"});

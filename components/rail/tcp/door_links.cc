@@ -97,10 +97,11 @@ Door::Link Door::look_at(std::size_t rail, std::span<const SystemInterface> pres
 /// not be told when the address is the old one too.
 Status Door::reopen(std::size_t rail, const Interface& now) {
   Rail& mine = rails_[rail];
-  RailAddress& address = addresses_[rail];
-  mine.listeners = {};
   TcpOptions options = options_;
-  options.ports = {address.port, address.port};
+  const std::uint16_t port = mine.listeners.port;
+  options.ports = {port, port};
+  mine.listeners = {};
+  mine.listeners.port = port;
   Listeners fresh;
   Status status = open_listeners(now, options, 0, fresh);
   if (!status.ok()) status = open_listeners(now, options_, self_, fresh);
@@ -109,7 +110,7 @@ Status Door::reopen(std::size_t rail, const Interface& now) {
   mine.listeners = std::move(fresh);
   mine.interface = now;
   mine.paused_until = 0;
-  address = {"tcp", now.name, now.family, now.address, now.prefix, mine.listeners.port, now.speed_mbps};
+  addresses_[rail] = published(now, mine.listeners.port);
   note_subnets();
   return watch_listeners(rail, EPOLLIN, EPOLL_CTL_ADD) ? Status{} : Status{Code::io, "epoll refuses a listener"};
 }

@@ -5,15 +5,15 @@ engine_sources += \
 	%D%/discover.cc %D%/discover.h \
 	%D%/door.cc %D%/door.h %D%/door_handshakes.cc %D%/door_links.cc \
 	%D%/interface.h %D%/options.h \
-	%D%/handshake.cc %D%/handshake.h \
 	%D%/link_errand.h \
 	%D%/link_table.cc %D%/link_table.h \
 	%D%/link_watch.cc %D%/link_watch.h \
-	%D%/proof.cc %D%/proof.h \
 	%D%/send_errand.cc %D%/send_errand.h \
 	%D%/socket.cc %D%/socket.h \
 	%D%/system_interfaces.cc %D%/system_interfaces.h \
 	%D%/tcp.h \
+	%D%/tcp_handshake.cc %D%/tcp_handshake.h \
+	%D%/tcp_place.cc %D%/tcp_place.h \
 	%D%/tcp_lane.cc %D%/tcp_lane.h %D%/tcp_lane_worker.cc \
 	%D%/tcp_transport.cc %D%/tcp_transport.h %D%/tcp_transport_links.cc
 

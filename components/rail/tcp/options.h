@@ -16,6 +16,7 @@ struct TcpOptions {
   PortRange ports;             ///< where listeners may sit
   std::uint32_t local_ranks = 0;  ///< how many processes of this node share them, 0: unknown; for texts
   std::size_t first_rail = 0;  ///< index of this transport's first rail in the process's list of rails
+  bool share_devices = true;   ///< a rail of another kind on the same NIC may take this one's place (see RailAddress::device)
   bool loopback = false;       ///< processes of this node and network namespace may connect over its loopback
   std::optional<DiscoverOptions> rules;  ///< by which interfaces that appear later are taken up; none: they never are
 

@@ -140,7 +140,7 @@ Status open_listeners(const Interface& interface, const TcpOptions& options, std
   return ports.any() ? Status{Code::no_rail, interface.name + ": no free port"} : all_taken(interface, options, count);
 }
 
-Status start_connect(const Interface& interface, const RailAddress& remote, bool to_device, std::size_t memory, Fd& result,
+Status start_connect(const Interface& interface, const TcpPlace& remote, bool to_device, std::size_t memory, Fd& result,
                      bool& device_bound) {
   Fd fd;
   Status status = open_socket(interface.family, fd);
@@ -156,7 +156,7 @@ Status start_connect(const Interface& interface, const RailAddress& remote, bool
   const SocketAddress from(interface.family, interface.address, 0);
   if (bind(fd.get(), from.get(), from.size) != 0) return io_error("binding to the source address", errno);
   tune_lane_socket(fd.get());
-  const SocketAddress to(remote.family, remote.address, remote.port);
+  const SocketAddress to(remote);
   if (connect(fd.get(), to.get(), to.size) != 0 && errno != EINPROGRESS && errno != EINTR) {
     return io_error("connecting", errno);
   }

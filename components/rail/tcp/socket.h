@@ -9,10 +9,10 @@
 #include <cstdint>
 #include <string>
 
-#include "rail/rail.h"
 #include "util/fd.h"
 #include "rail/tcp/interface.h"
 #include "rail/tcp/options.h"
+#include "rail/tcp/tcp_place.h"
 #include "util/status.h"
 
 namespace nezha {
@@ -24,6 +24,7 @@ struct SocketAddress {
 
   SocketAddress() = default;
   SocketAddress(std::uint8_t family, const std::array<std::uint8_t, 16>& address, std::uint16_t port);
+  explicit SocketAddress(const TcpPlace& place) : SocketAddress(place.family, place.address, place.port) {}
 
   const sockaddr* get() const { return reinterpret_cast<const sockaddr*>(&storage); }
   sockaddr* get() { return reinterpret_cast<sockaddr*>(&storage); }
@@ -55,7 +56,7 @@ Status open_listeners(const Interface& interface, const TcpOptions& options, std
 
 /// Starts to connect from `interface` to `remote`, with a receive buffer of `memory` bytes. `to_device`: binds to the device
 /// too; `device_bound` tells whether that was permitted.
-Status start_connect(const Interface& interface, const RailAddress& remote, bool to_device, std::size_t memory, Fd& result,
+Status start_connect(const Interface& interface, const TcpPlace& remote, bool to_device, std::size_t memory, Fd& result,
                      bool& device_bound);
 
 /// The options of a lane, for sockets that were accepted or connected.

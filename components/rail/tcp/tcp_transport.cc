@@ -69,6 +69,11 @@ void TcpTransport::open_loopback() {
     log_.line(2, "processes of this node cannot use its loopback: %s", status.text().c_str());
 }
 
+std::string TcpTransport::where(const RailAddress& rail) const {
+  TcpPlace place;
+  return read_place(rail, place) ? address_text(place.family, place.address) : "?";
+}
+
 void TcpTransport::connect(const LaneSpec& spec, std::size_t local, const RailAddress& remote, Nanoseconds deadline) {
   if (local == kLoopbackRail)
     loopback_door_.connect(spec, 0, remote, deadline);

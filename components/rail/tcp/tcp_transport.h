@@ -32,6 +32,7 @@ class TcpTransport final : public Transport, private Door::Host {
   Status open(std::vector<Interface> interfaces, std::unique_ptr<LinkWatch> links);
 
   std::span<const RailAddress> rails() const override { return door_.rails(); }
+  std::string where(const RailAddress& rail) const override;
   Loopback loopback() const override { return loopback_; }
   void connect(const LaneSpec& spec, std::size_t local, const RailAddress& remote, Nanoseconds deadline) override;
   bool progress(Watch watch) override;

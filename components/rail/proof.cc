@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "rail/tcp/proof.h"
+#include "rail/proof.h"
 
 #include <algorithm>
 #include <string>
@@ -52,12 +52,15 @@ Status read_hello(const HelloBytes& from, Hello& hello) {
   return {};
 }
 
-Status make_proof(const Secret& secret, ProofRole role, const HelloBytes& hello, const Nonce& nonce, Proof& proof) {
-  std::array<std::byte, 1 + kHelloSize + kNonceSize> said;
-  said[0] = static_cast<std::byte>(role);
-  std::copy(hello.begin(), hello.end(), said.begin() + 1);
-  std::copy(nonce.begin(), nonce.end(), said.begin() + 1 + kHelloSize);
-  return hmac_sha256(secret, said, proof);
+Status make_proof(const Secret& secret, ProofRole role, const Said& said, Proof& proof) {
+  std::array<std::byte, 1 + kHelloSize + kNonceSize + 2 * kMaxWords> all;
+  auto end = all.begin();
+  *end++ = static_cast<std::byte>(role);
+  end = std::copy(said.hello.begin(), said.hello.end(), end);
+  end = std::copy(said.connecting_words.begin(), said.connecting_words.end(), end);
+  end = std::copy(said.nonce.begin(), said.nonce.end(), end);
+  end = std::copy(said.accepting_words.begin(), said.accepting_words.end(), end);
+  return hmac_sha256(secret, std::span(all.begin(), end), proof);
 }
 
 bool same_proof(std::span<const std::byte, kProofSize> one, std::span<const std::byte, kProofSize> other) {
