@@ -1,0 +1,19 @@
+// SPDX-License-Identifier: BSD-3-Clause
+/// Rails of libfabric, over its connected endpoints: one rail per domain, one endpoint per lane.
+#pragma once
+
+#include <memory>
+#include <vector>
+
+#include "rail/message/queue_pair.h"
+#include "rail/ofi/discover.h"
+#include "util/log.h"
+
+namespace nezha {
+
+inline constexpr char kOfi[] = "ofi";
+
+/// Opens each of `chosen`; one that refuses is logged and left out. nullptr when none is left, with the reason in `*why`.
+std::unique_ptr<MessageKind> make_ofi_kind(const OfiLibrary& library, std::vector<OfiChoice> chosen, Log log, Status* why);
+
+}  // namespace nezha
