@@ -38,6 +38,7 @@ Status discover_verbs(const InterfaceList& include, VerbsDiscovery& found) {
   std::vector<Status> looked;
   for (const auto& device : devices) {
     looked.push_back(device->look());
+    if (!looked.back().ok()) found.left_out.push_back(device->name() + ": " + looked.back().text());
     found.available.push_back(std::string(kVerbs) + "/" + verbs_rail_name(*device));
   }
   std::vector<std::size_t> chosen;
@@ -47,11 +48,7 @@ Status discover_verbs(const InterfaceList& include, VerbsDiscovery& found) {
     for (std::size_t i = 0; i < devices.size(); ++i) {
       if (!answers_to(words.patterns()[word], words, word, *devices[i])) continue;
       known = true;
-      if (looked[i].ok()) {
-        if (std::find(chosen.begin(), chosen.end(), i) == chosen.end()) chosen.push_back(i);
-      } else {
-        found.left_out.push_back(devices[i]->name() + ": " + looked[i].text());
-      }
+      if (looked[i].ok() && std::find(chosen.begin(), chosen.end(), i) == chosen.end()) chosen.push_back(i);
     }
     if (!known) found.unknown.push_back(words.patterns()[word].written());
   }

@@ -24,7 +24,7 @@ std::string verbs_rail_name(const VerbsDevice& device);
 struct VerbsDiscovery {
   std::vector<std::unique_ptr<VerbsDevice>> chosen;
   std::vector<std::string> available;  ///< names of what there is, used or not
-  std::vector<std::string> left_out;   ///< what was asked for and cannot be a rail, with the reason
+  std::vector<std::string> left_out;   ///< what cannot be a rail, with the reason
   std::vector<std::string> unknown;    ///< words, as written, that no device answers to
 };
 

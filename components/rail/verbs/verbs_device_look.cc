@@ -5,6 +5,7 @@
 #include <net/if.h>
 #include <netinet/in.h>
 
+#include <algorithm>
 #include <bit>
 #include <cerrno>
 #include <cstring>
@@ -25,6 +26,9 @@ Addresses all_addresses() {
   ifaddrs* list = nullptr;
   return Addresses(getifaddrs(&list) == 0 ? list : nullptr);
 }
+
+/// The kernel takes at most 64 KiB for an answer.
+constexpr std::size_t kMostGids = 65535 / sizeof(ibv_gid_entry);
 
 VerbsPlace place_of(const sockaddr* address) {
   sockaddr_storage storage{};
@@ -69,7 +73,8 @@ Status VerbsDevice::ask_port(ibv_port_attr& port) const {
 Status VerbsDevice::read_table(std::vector<ibv_gid_entry>& table) const {
   ibv_port_attr port;
   if (Status status = ask_port(port); !status.ok()) return status;
-  table.resize(static_cast<std::size_t>(port.gid_tbl_len) * 2);  // of all ports; two are the most that devices have
+  // Of all ports; two are the most that devices have.
+  table.resize(std::min(static_cast<std::size_t>(port.gid_tbl_len) * 2, kMostGids));
   const ssize_t count = verbs_.query_gid_table(context_, table.data(), table.size(), 0, sizeof table[0]);
   if (count < 0) return {Code::io, std::string("its table of GIDs: ") + std::strerror(static_cast<int>(-count))};
   table.resize(static_cast<std::size_t>(count));
