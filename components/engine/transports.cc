@@ -4,6 +4,9 @@
 #include <algorithm>
 
 #include "rail/message/message_transport.h"
+#ifdef NEZHA_HAVE_OFI
+#include "rail/ofi/ofi.h"
+#endif
 #include "rail/tcp/discover.h"
 #include "rail/tcp/tcp.h"
 #include "rail/tcp/tcp_place.h"
@@ -28,6 +31,7 @@ struct RailSearch {
   std::vector<std::string> unknown;    ///< words of rail_include, as written, that nothing here answers to
   std::vector<std::string> available;  ///< what there is, for people
   std::unique_ptr<Transport> transport;  ///< null: it has no rail
+  bool found;                            ///< it had one
 };
 
 /// Changes are heard of before the list is asked for, so that none is missed in between. Null `links`: none matter, or the
@@ -84,20 +88,40 @@ Status open_tcp(RailSearch& search) {
   return why;
 }
 
+#ifdef NEZHA_HAVE_OFI
+Status open_ofi(RailSearch& search) {
+  Core& core = search.core;
+  Status why;
+  const OfiLibrary* library = OfiLibrary::load(why);
+  if (library == nullptr) return why;
+  OfiDiscovery found;
+  const Config& config = core.config();
+  why = discover_ofi(*library, config.rail_include.of_kind_alone(kOfi), config.rail_exclude.of_kind(kOfi), found);
+  if (!why.ok()) return why;
+  search.unknown = found.unknown;
+  for (const std::string& name : found.available) search.available.push_back(std::string(kOfi) + "/" + name);
+  if (found.chosen.empty())
+    return {Code::no_rail, "coll_nezha_rail_include leaves none; there are: " + joined(search.available, "none")};
+  std::unique_ptr<MessageKind> kind = make_ofi_kind(*library, std::move(found.chosen), core.log(), &why);
+  if (!kind) return why;
+  MessageOptions options;
+  options.first_rail = core.rails();
+  search.transport = make_message_transport(std::move(kind), options, core.clock(), core.log(), core, core.self().id, &why);
+  return why;
+}
+#else
+Status open_ofi(RailSearch&) { return {Code::absent, "this Nezha was built without libfabric"}; }
+#endif
+
 #ifdef NEZHA_HAVE_VERBS
 Status open_verbs(RailSearch& search) {
   Core& core = search.core;
   const InterfaceList& include = core.config().rail_include;
   VerbsDiscovery found;
-  Status status{Code::no_rail, "coll_nezha_rail_include names none"};
-  if (may_name_verbs(include)) status = discover_verbs(include, found);
+  Status status = discover_verbs(include, found);
   search.unknown = found.unknown;
   search.available = found.available;
-  if (!status.ok()) {
-    const InterfaceList words = include.of_kind(kVerbs);
-    for (const InterfaceList::Pattern& word : words.patterns()) search.unknown.push_back(word.written());
-    return status;
-  }
+  if (!status.ok()) return status;
   std::string reasons;
   for (const std::string& reason : found.left_out) {
     core.log().line(1, "not a rail: %s", reason.c_str());
@@ -115,20 +139,27 @@ Status open_verbs(RailSearch& search) {
       make_message_transport(std::move(kind), messages, core.clock(), core.log(), core, core.self().id, &status);
   return status;
 }
+bool names_verbs(const InterfaceList& include) { return may_name_verbs(include); }
+#else
+Status open_verbs(RailSearch&) { return {Code::absent, "this Nezha was built without libibverbs"}; }
+bool names_verbs(const InterfaceList& include) { return include.names_kind("verbs"); }
 #endif
+
+bool always(const InterfaceList&) { return true; }
+bool names_ofi(const InterfaceList& include) { return include.names_kind("ofi"); }
 
 struct Row {
   const char* name;
   Status (*open)(RailSearch&);
+  bool named_only;  ///< only where the user names rails of this kind, since TCP serves the same NICs
+  bool (*wanted)(const InterfaceList& include);  ///< it may name rails of this kind; else the kind stays out of it
 };
-constexpr Row kTransports[] = {
-    {"tcp", open_tcp},
-#ifdef NEZHA_HAVE_VERBS
-    {"verbs", open_verbs},
-#endif
-};
+constexpr Row kTransports[] = {{"tcp", open_tcp, false, always}, {"verbs", open_verbs, false, names_verbs},
+                               {"ofi", open_ofi, true, names_ofi}};
 
-bool speaks_of(const InterfaceList::Pattern& word, const char* transport) { return word.kind.empty() || word.kind == transport; }
+bool speaks_of(const InterfaceList::Pattern& word, const Row& row) {
+  return row.named_only ? word.kind == row.name : word.kind.empty() || word.kind == row.name;
+}
 
 /// The words of rail_include that no transport knows anything for. `searches`: one for each row of kTransports.
 std::vector<std::string> unknown_words(const InterfaceList& include, const std::vector<RailSearch>& searches) {
@@ -137,7 +168,7 @@ std::vector<std::string> unknown_words(const InterfaceList& include, const std::
     bool known = false;
     for (std::size_t i = 0; i < searches.size(); ++i) {
       const std::vector<std::string>& not_here = searches[i].unknown;
-      known |= speaks_of(word, kTransports[i].name) &&
+      known |= speaks_of(word, kTransports[i]) && searches[i].found &&
                std::find(not_here.begin(), not_here.end(), word.written()) == not_here.end();
     }
     if (!known) unknown.push_back(word.written());
@@ -179,8 +210,10 @@ Status open_transports(Core& core, std::uint32_t local_ranks, Notices& notices) 
   std::vector<RailSearch> searches;
   std::vector<std::string> reasons;
   for (const Row& row : kTransports) {
-    RailSearch& search = searches.emplace_back(RailSearch{core, local_ranks, !include.names_kind(row.name), {}, {}, {}});
+    RailSearch& search = searches.emplace_back(RailSearch{core, local_ranks, !include.names_kind(row.name), {}, {}, {}, false});
+    if (!row.wanted(include)) continue;
     const Status status = row.open(search);
+    search.found = search.transport != nullptr;
     if (search.transport) {
       core.add_transport(std::move(search.transport));
     } else {

@@ -43,7 +43,7 @@ Handshake::Outcome Handshake::take(std::span<const std::byte> message, const Adm
   const Step step = step_;
   answer_size_ = 0;
   if (message.size() != wanted_) {
-    why_ = {Code::internal, "a handshake was given another message than it awaits"};
+    why_ = {Code::bad_wire, "a message of another length than the handshake has"};
   } else if (step == Step::hello) {
     why_ = take_hello(message, admission);
   } else if (step == Step::challenge) {

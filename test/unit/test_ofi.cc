@@ -42,7 +42,7 @@ class OfiLanes : public OfiTest {
   }
   void open(Side& side) {
     OfiDiscovery found;
-    side.why = discover_ofi(*library, words("tcp:lo"), found);
+    side.why = discover_ofi(*library, words("tcp:lo"), {}, found);
     ASSERT_TRUE(side.why.ok()) << side.why.text();
     ASSERT_EQ(found.chosen.size(), 1U);
     const Log log(Side::write_line, &side, 2);
@@ -69,6 +69,7 @@ class OfiLanes : public OfiTest {
 TEST_F(OfiLanes, CarryFramesBothWays) {
   ASSERT_TRUE(join()) << testing::PrintToString(a.failures) << testing::PrintToString(b.lines);
   EXPECT_EQ(a.transport->rails()[0].label(), "ofi/tcp:lo");
+  EXPECT_EQ(a.transport->where(a.transport->rails()[0]).find("127.0.0.1:"), 0U);
   std::vector<FrameLog::Frame> there;
   for (const std::size_t size : {0UL, 1UL, 5000UL, kMaxFramePayload, 100000UL, kMaxFramePayload})
     there.push_back({random_contents(random, 40), random_contents(random, size)});
@@ -163,21 +164,47 @@ TEST_F(OfiLanes, NobodyListensThereAnyMore) {
     return !a.failed.empty();
   };
   ASSERT_TRUE(drive_a());
-  EXPECT_NE(a.failures[0].find("ofi/tcp:lo to ofi/tcp:lo"), std::string::npos) << a.failures[0];
+  EXPECT_NE(a.failures[0].find("ofi/tcp:lo to 127.0.0.1:"), std::string::npos) << a.failures[0];
+}
+
+TEST_F(OfiLanes, AnAddressThatNoPeerCanHaveIsRefused) {
+  RailAddress wrong = b.transport->rails()[0];
+  wrong.place.resize(3);
+  a.transport->connect({b.self, 0, 0, false}, 0, wrong, clock.now() + kSecond);
+  ASSERT_TRUE(drive([&] { return a.failed.size() == 1; }, a, b));
+  EXPECT_NE(a.failures[0].find("address is none of this provider"), std::string::npos) << a.failures[0];
 }
 
 TEST_F(OfiTest, RailsAreNamedByProviderAndDomainOrDomainOrAddress) {
   for (const char* word : {"tcp:lo", "lo", "127.0.0.0/8"}) {
     OfiDiscovery found;
-    ASSERT_TRUE(discover_ofi(*library, words(word), found).ok());
+    ASSERT_TRUE(discover_ofi(*library, words(word), {}, found).ok());
     ASSERT_EQ(found.chosen.size(), 1U) << word;
     EXPECT_NE(found.chosen[0].name.find(":lo"), std::string::npos);
     EXPECT_EQ(ip_of(found.chosen[0].info->addr_format, source_of(*found.chosen[0].info)).family, 4);
   }
   OfiDiscovery none;
-  ASSERT_TRUE(discover_ofi(*library, words("tcp:nowhere0"), none).ok());
+  ASSERT_TRUE(discover_ofi(*library, words("ofi/tcp:nowhere0"), {}, none).ok());
   EXPECT_TRUE(none.chosen.empty());
+  EXPECT_EQ(none.unknown, std::vector<std::string>{"ofi/tcp:nowhere0"});
   EXPECT_FALSE(none.available.empty());
+}
+
+TEST_F(OfiTest, AnExcludedOneIsNone) {
+  for (const char* word : {"tcp:lo", "lo", "127.0.0.0/8"}) {
+    OfiDiscovery found;
+    ASSERT_TRUE(discover_ofi(*library, words("tcp:lo"), words(word), found).ok());
+    EXPECT_TRUE(found.chosen.empty()) << word;
+    EXPECT_TRUE(found.unknown.empty()) << word;
+  }
+}
+
+TEST_F(OfiTest, TheOrderOfTheWordsIsThatOfTheRails) {
+  OfiDiscovery found;
+  ASSERT_TRUE(discover_ofi(*library, words("sockets:lo,tcp:lo"), {}, found).ok());
+  if (found.chosen.size() != 2) GTEST_SKIP() << "this libfabric has no provider sockets";
+  EXPECT_EQ(found.chosen[0].name, "sockets:lo");
+  EXPECT_EQ(found.chosen[1].name, "tcp:lo");
 }
 
 TEST(OfiAddress, OnlyWhatIsLikeOnesOwnFits) {

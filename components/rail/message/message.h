@@ -15,7 +15,10 @@
 namespace nezha {
 
 enum class MessageType : std::uint8_t {
-  handshake,  ///< one of those of rail/handshake.h, before there is a lane
+  hello,      ///< the four of proof.h
+  challenge,
+  proof,
+  welcome,
   frames,     ///< the next bytes of the lane's frames
   credit,     ///< nothing but the header
 };
