@@ -89,6 +89,7 @@ class Engine {
   void stay_awake();
   void operate(Lock& lock, Team& team, const Call& call, AlgorithmChoice choice);
   void operate_shared(Lock& lock, Team& team, const Call& call, AlgorithmChoice choice);
+  void look_at_node(Lock& lock, const Hierarchy& hierarchy);
   template <typename Body>
   void operated(Team& team, const Body& body);
   void agree(Lock& lock, Team& team);
@@ -112,7 +113,7 @@ class Engine {
   void write_trace(Lock& lock);
   bool too_few_descriptors() const;
   /// What is to be said when a team of these peers cannot be had; empty: they suffice.
-  Notices descriptors_lacking(const std::string& name, std::span<Peer* const> peers);
+  Notices descriptors_lacking(const nezha_team_spec_t& spec, std::span<Peer* const> peers);
   void await_wiring(Lock& lock, const Team& team);
   void show_notices(Lock& lock);
   void help(const Notices& notices) const;
@@ -142,6 +143,7 @@ class Engine {
   Nanoseconds begun_ = 0;        ///< when the latest request was begun
   Nanoseconds moved_ = 0;        ///< when a look last brought requests on
   Nanoseconds settled_ = 0;      ///< when it did, or acks were last sent on their own
+  unsigned node_spins_ = 100;    ///< of look_at_node()
   unsigned spins_ = 0;           ///< looks at once after one another that brought nothing
   unsigned beside_ = 0;          ///< naps of the service thread in a row beside a caller that looks
   Nanoseconds shown_ = 0;        ///< when peers were last given a sign of life

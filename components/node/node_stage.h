@@ -57,8 +57,8 @@ class NodeStage {
   /// all members, neighbours may still read the call's vectors.
   const Status& failed() const { return failed_; }
   std::uint32_t failed_member() const { return failed_member_; }
-  /// Ends what is under way for all members, on an error of the caller's.
-  void give_up() { memory_.mark_gone(memory_.self(), NodeEnd::gave_up); }
+  /// Ends what is under way for all members, on an error of the caller's: `because_of` is the member that the others name.
+  void give_up(std::uint32_t because_of) { memory_.give_up(because_of); }
 
  private:
   void look_for_trouble();

@@ -29,6 +29,8 @@ struct Terms {
   bool incumbent_on_rails = false;  ///< the incumbent has no network but the rails
   int nodes = 0;  ///< not 0: ranks of a node share memory, and so many send to each other
 
+  /// All ranks are on one node, and use nothing but the memory that they share.
+  bool within_node() const { return nodes == 1; }
   int senders() const { return nodes != 0 ? nodes : ranks; }
 };
 

@@ -116,8 +116,8 @@ typedef struct nezha_self {
 
 /**
  * Finds rails, opens their listeners, starts the service thread (lazily: with the first team). `config` is copied,
- * `host` is copied. An engine is returned even when it has no usable rail: it then votes no in every team, so that
- * all ranks decline alike; `why` tells the reason and the result is NEZHA_ERR_RAILS. Where too few descriptors are left for
+ * `host` is copied. An engine is returned even when it has no usable rail: it then votes no in every team that is
+ * not within a node, so that all ranks decline alike; `why` tells the reason and the result is NEZHA_ERR_RAILS. Where too few descriptors are left for
  * any team, the engine opens none: the result is NEZHA_OK, there are no rails, and each nezha_team_create() tells and returns
  * NULL. NULL in `*engine` only when memory is refused.
  */
@@ -155,6 +155,7 @@ typedef struct nezha_team_spec {
     int rank;
     nezha_peer_t *const *peers; /* `size` entries; the one at `rank` is NULL */
     int incumbent_on_rails;     /* the incumbent has no other network between nodes than what the rails are on */
+    int within_node;            /* all ranks are on one node: they use the memory that they share, or nothing; no rails. Alike */
 } nezha_team_spec_t;
 
 /** The engine's image of a communicator. Collective in effect: each rank creates it at the same call. Copies the
