@@ -22,7 +22,7 @@ constexpr unsigned kSpinsYoung = 40;
 constexpr unsigned kSpins = 3;
 constexpr Nanoseconds kYoung = 300 * kMicrosecond;
 /// Looks at a node's memory without a yield in between: more where they brought something, fewer where they did not.
-constexpr unsigned kLeastSpins = 8, kMostSpins = 1000;
+constexpr unsigned kLeastSpins = 8, kMostSpins = 256;
 constexpr unsigned kYields = 20;                     ///< for callers that are about to begin an operation
 /// Between two looks at the host's own communication: an eighth of the time that the wait has taken so far, within
 /// these bounds. Each look costs as much as receiving some ten KiB, and what waits for one has waited as long as we
@@ -94,21 +94,25 @@ void Engine::look_at_node(Lock& lock, const Hierarchy& hierarchy) {
   const AtExit free_the_drive([this] { driving_ = false; });
   const Nanoseconds until = clock_.now() + kHostOften;
   unsigned idle = 0;
-  bool in_time = true;
+  bool in_time = true, won = false, lost = false;  // by looking again at once
   while (hierarchy.under_way() && in_time) {
-    const bool moved = core_.climb();
-    idle = moved ? 0 : idle + 1;
-    if (!moved && idle <= node_spins_) {
+    if (core_.climb()) {
+      won = won || idle != 0;
+      idle = 0;
+    } else if (++idle <= node_spins_) {
       pause_briefly();
       continue;
-    }
-    if (!moved) {
+    } else {
+      lost = true;
       const Unlocked meanwhile(lock);
       sched_yield();
     }
     in_time = clock_.now() < until;
   }
-  node_spins_ = idle > node_spins_ ? node_spins_ / 2 : std::min(2 * node_spins_ + kLeastSpins, kMostSpins);
+  if (lost)
+    node_spins_ /= 2;
+  else if (won)
+    node_spins_ = std::min(2 * node_spins_ + kLeastSpins, kMostSpins);
 }
 
 /// The service thread is to look in: acks and words for peers may be left to send.
