@@ -137,6 +137,7 @@ void Core::destroy_team(Team& team) {
   keep_table(team);
   if (team.active()) fail(team, failure_of(team, Failure::Why::gone), "the communicator is gone");
   std::erase(climbing_, &team);
+  if (team.hierarchy() != nullptr) shared_before_ += team.hierarchy()->times();
   ready_.erase(team.id());
   if (team.hierarchy() != nullptr) ready_.erase(team.hierarchy()->id());
   for (Peer* peer : team.peers()) {
@@ -179,7 +180,7 @@ nezha_team_state_t Core::decide(Team& team, const std::array<std::uint64_t, NEZH
   const Status trouble = was_to_share ? team.hierarchy()->trouble() : Status{};
   const nezha_team_state_t after = team.decide(words, Plan::from(config_), notices_);
   all_are_there(team);
-  if (team.wants_hierarchy()) team.make_hierarchy(door_ ? &*door_ : nullptr, team.wiring_until() - kSecond);
+  if (team.wants_hierarchy()) team.make_hierarchy(door_ ? &*door_ : nullptr, team.wiring_until() - kSecond, clock_);
   if (after == NEZHA_TEAM_WIRING && !within_node) ask_for_life(team);
   if (before == after) return after;
   log_.line(1, "team %s of %d ranks: %s", team.name().c_str(), team.size(),

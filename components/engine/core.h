@@ -86,6 +86,8 @@ class Core final : public PieceReceiver, public OperationNews, public LaneNews, 
   void start_shared(Team& team, const Call& call, AlgorithmChoice choice);
   /// Goes on with what is under way by way of shared memory alone. True when anything moved. Part of progress().
   bool climb();
+  /// What calls by way of shared memory have taken so far, over all teams.
+  Hierarchy::Times shared_times() const;
   /// The memory to sleep on while everything that is under way waits for ranks of this node alone; else null.
   NodeMemory* only_node() const;
   bool holds() const { return hold_.left(); }
@@ -212,6 +214,7 @@ class Core final : public PieceReceiver, public OperationNews, public LaneNews, 
   std::unordered_map<ProcessId, std::unique_ptr<Peer>> peers_;
   std::optional<NodeAcceptor> door_;  ///< outlives the teams
   Nanoseconds shared_ = 0;            ///< when shared memory was last looked after
+  Hierarchy::Times shared_before_;    ///< of teams that are gone
   Nanoseconds beat_due_ = 0;          ///< when this process next shows that it runs; 0: to nobody
   std::vector<std::unique_ptr<Team>> teams_;
   std::vector<Team*> climbing_;  ///< with a call under way by way of shared memory

@@ -32,7 +32,8 @@ std::size_t Core::descriptors_of_memory(int rank, std::span<Peer* const> peers, 
     }));
   };
   const std::size_t all = mates(peers), before = mates(peers.first(static_cast<std::size_t>(rank)));
-  return all == 0 ? 0 : (before == 0 ? all : 1) + 1;
+  const bool shares = within_node || all + 1 < peers.size();  // on one node with rails of its own they use those
+  return all == 0 || !shares ? 0 : (before == 0 ? all : 1) + 1;
 }
 
 void Core::start_shared(Team& team, const Call& call, AlgorithmChoice choice) {
@@ -58,6 +59,13 @@ bool Core::climb() {
     moved = true;
   }
   return moved;
+}
+
+Hierarchy::Times Core::shared_times() const {
+  Hierarchy::Times times = shared_before_;
+  for (const auto& team : teams_)
+    if (team->hierarchy() != nullptr) times += team->hierarchy()->times();
+  return times;
 }
 
 NodeMemory* Core::only_node() const {

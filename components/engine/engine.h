@@ -60,6 +60,7 @@ class Engine {
   bool rail_stats(std::size_t index, nezha_rail_stats_t& stats);
   void class_stats(nezha_class_stats_t* stats);
   void totals(std::uint64_t& calls, std::uint64_t& bytes);
+  nezha_memory_stats_t memory_stats();
 
   /// In a forked child: threads and lanes belong to the parent, nothing may be touched any more.
   void abandon() { abandoned_ = true; }
@@ -109,6 +110,7 @@ class Engine {
   void rest(Lock& lock, Nanoseconds longest);
   void rest_on(Lock& lock, NodeMemory& memory, Nanoseconds longest);
   void count(std::size_t bytes, Nanoseconds took);
+  void count_shared(std::size_t bytes, Nanoseconds took);
   void open_trace(Notices& notices);
   void write_trace(Lock& lock);
   bool too_few_descriptors() const;
@@ -156,6 +158,7 @@ class Engine {
   std::array<nezha_class_stats_t, NEZHA_SIZE_CLASSES> classes_{};
   std::uint64_t calls_ = 0;
   std::uint64_t bytes_ = 0;
+  nezha_memory_stats_t shared_{};  ///< calls, bytes and time; the core knows the rest
   std::unique_ptr<Trace> trace_;  ///< null: nothing is written down
 
   std::mutex trace_writing_;      ///< held while lines are taken and written; before mutex_

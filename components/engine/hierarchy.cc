@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <utility>
 
 namespace nezha {
 namespace {
@@ -91,9 +92,17 @@ double Hierarchy::best_rate() const {
 void Hierarchy::progress(Nanoseconds now) {
   if (!segment_) return;
   if (segment_->progress(now) != Segment::State::ready || stage_) return;
-  stage_.emplace(segment_->memory(), NodeStageOptions{.access = segment_->access()});
+  stage_.emplace(segment_->memory(), NodeStageOptions{.access = segment_->access(), .clock = spec_.clock});
   life_.emplace(segment_->memory());
 }
+
+Hierarchy::Times& Hierarchy::Times::operator+=(const Times& other) {
+  node += other.node;
+  between += other.between;
+  return *this;
+}
+
+Hierarchy::Times Hierarchy::times() const { return {stage_ ? stage_->times() : NodeTimes{}, between_}; }
 
 bool Hierarchy::beat() {
   if (life_) life_->beat();
@@ -120,7 +129,8 @@ Status Hierarchy::trouble() const {
 
 std::string Hierarchy::access() const {
   if (!stage_) return "alone on its node";
-  return segment_->access() == NodeAccess::single_copy ? "single copy" : "two copies, since " + segment_->why_copies();
+  return segment_->access() == NodeAccess::single_copy ? "two copies, single copy would be possible"
+                                                       : "two copies, since " + segment_->why_copies();
 }
 
 void Hierarchy::begin(const Call& call, AlgorithmChoice choice) {
@@ -162,6 +172,7 @@ bool Hierarchy::begin_segments() {
     sent_[(first_ + count_++) % sent_.size()] = {operations_->start(segment, choice_), end};
     begun_ = end;
   }
+  if (begun_ != before && between_since_ == 0 && spec_.clock != nullptr) between_since_ = spec_.clock->now();
   return begun_ != before;
 }
 
@@ -171,6 +182,7 @@ bool Hierarchy::end_segments() {
     if (stage_) stage_->supply(sent_[first_].end);
     any = true;
   }
+  if (count_ == 0 && between_since_ != 0) between_ += spec_.clock->now() - std::exchange(between_since_, 0);
   return any;
 }
 

@@ -36,6 +36,7 @@ class Hierarchy {
     std::vector<Peer*> peers;  ///< by rank, null at the own
     BufferPool* buffers = nullptr;
     Nanoseconds deadline = 0;  ///< for the shared memory
+    const Clock* clock = nullptr;  ///< for times(); outlives this
   };
 
   /// `door`: where this process hands out shared memory; outlives this. Null: it has none, and then no node has any.
@@ -68,6 +69,14 @@ class Hierarchy {
   /// For how long a rank of this node that shares memory with this one has shown nothing, asked now and then; none for
   /// others.
   std::optional<Nanoseconds> quiet(int rank, Nanoseconds now);
+
+  /// What calls took: of this rank on its node, and while segments were under way between nodes.
+  struct Times {
+    NodeTimes node;
+    Nanoseconds between = 0;
+    Times& operator+=(const Times& other);
+  };
+  Times times() const;
 
   // ---- a call
   /// `call.chunk` is for a segment.
@@ -120,6 +129,8 @@ class Hierarchy {
   };
   std::array<Sent, kMostUnderWay> sent_;  ///< segments under way, in turn
   std::size_t first_ = 0, count_ = 0;
+  Nanoseconds between_ = 0;        ///< so far
+  Nanoseconds between_since_ = 0;  ///< when the first of those under way was begun
 };
 
 }  // namespace nezha

@@ -110,6 +110,7 @@ nezha_team_state_t Team::decide(const std::array<std::uint64_t, NEZHA_VOTE_WORDS
   votes_again_ = (words[kFlags] & kAwaitLanes) != 0 && !awaits_lanes_;
   awaits_lanes_ = awaits_lanes_ || votes_again_;
   plan_ = Plan::decode(std::span(words).subspan<kPlan, Plan::kWords>());
+  if (within_node_ && !plan_.shared_memory) return state_ = NEZHA_TEAM_DECLINED;
   if (shares_nodes() && plan_.shared_memory &&
       !hierarchy_wanted_) {  // an agreement more, since memory is shared by the id
     id_ = words[kTeamId];
@@ -156,7 +157,7 @@ double Team::best_rail() const {
 /// There are several, and some have several ranks; or there is nothing else.
 bool Team::shares_nodes() const { return within_node_ || (shape_.nodes > 1 && shape_.nodes < shape_.ranks); }
 
-void Team::make_hierarchy(NodeAcceptor* door, Nanoseconds deadline) {
+void Team::make_hierarchy(NodeAcceptor* door, Nanoseconds deadline, const Clock& clock) {
   RanksByNode nodes;
   const std::string* last = nullptr;
   for (const int rank : rank_at_) {  // nodes are neighbours in the ring
@@ -167,7 +168,7 @@ void Team::make_hierarchy(NodeAcceptor* door, Nanoseconds deadline) {
     last = &node;
   }
   hierarchy_ =
-      std::make_unique<Hierarchy>(Hierarchy::Spec{id_, rank_, std::move(nodes), peers_, view_.buffers, deadline}, door);
+      std::make_unique<Hierarchy>(Hierarchy::Spec{id_, rank_, std::move(nodes), peers_, view_.buffers, deadline, &clock}, door);
 }
 
 bool Team::awaits_by_lanes(int rank) const {

@@ -80,7 +80,7 @@ class Team {
   /// The team is to have a hierarchy, and has an id to make it by. Alike on all members.
   bool wants_hierarchy() const { return hierarchy_wanted_ && !hierarchy_ && state_ == NEZHA_TEAM_WIRING; }
   /// `door`: see Hierarchy.
-  void make_hierarchy(NodeAcceptor* door, Nanoseconds deadline);
+  void make_hierarchy(NodeAcceptor* door, Nanoseconds deadline, const Clock& clock);
   /// Null: every rank sends to every other.
   Hierarchy* hierarchy() const { return hierarchy_.get(); }
   /// Calls with such elements go by way of the nodes' shared memory.

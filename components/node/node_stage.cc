@@ -7,7 +7,7 @@
 namespace nezha {
 
 NodeStage::NodeStage(NodeMemory& memory, const NodeStageOptions& options)
-    : memory_(memory), options_(options), small_(memory), chunked_(memory, options.single_copy_chunk) {}
+    : memory_(memory), options_(options), small_(memory), chunked_(memory, options.single_copy_chunk, options.clock) {}
 
 void NodeStage::begin(const NodeCall& call) {
   call_ = call;

@@ -25,6 +25,7 @@ struct NodeStageOptions {
   /// caches: where it was measured (Zen 3, virtual machine) the kernel took twice as long at all sizes.
   std::size_t single_copy_from = SIZE_MAX;
   std::size_t single_copy_chunk = 1024 * 1024;  ///< bytes of a chunk with single copy
+  const Clock* clock = nullptr;  ///< for times(); outlives the stage. Null: nothing is timed
 };
 
 class NodeStage {
@@ -51,6 +52,9 @@ class NodeStage {
   std::size_t final_up_to() const { return operation_ == nullptr ? call_.bytes : operation_->final_up_to(); }
   /// The result is final, and no member refers to this one's vectors any more.
   bool over() { return failed_.ok() && (operation_ == nullptr || operation_->over()); }
+
+  /// What its chunked operations took.
+  const NodeTimes& times() const { return chunked_.times(); }
 
   /// Not ok: the operation will never be over, because of a member that died, gave up, called differently or whose
   /// memory cannot be read. The others are told. The stage is of no use any more; until it and its memory are gone at

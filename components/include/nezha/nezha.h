@@ -303,6 +303,18 @@ typedef struct nezha_class_stats {
     uint64_t calls, bytes, time_ns; /* of calls in [2^k, 2^(k+1)) bytes that the rails carried */
 } nezha_class_stats_t;
 
+/** Of allreduces that went through the memory which ranks of this node share, whether or not rails carried sums between nodes.
+ *  Stages of vectors from some KiB on, in this process's time: they overlap with what is under way between nodes, and what is
+ *  left of the time was waiting, for the most part. */
+typedef struct nezha_memory_stats {
+    uint64_t calls, bytes, time_ns;
+    uint64_t copied_in_ns; /* the own vector, into the memory */
+    uint64_t reduced_ns;   /* the own slice of each chunk */
+    uint64_t gathered_ns;  /* slices of the sum, before they go to other nodes */
+    uint64_t between_ns;   /* something of the call was under way between nodes */
+    uint64_t shared_ns;    /* the result, into the memory and out of it */
+} nezha_memory_stats_t;
+
 enum { NEZHA_SIZE_CLASSES = 48 };
 
 /** The job is about to end, here and soon everywhere: from now on a lane that is lost is no news, since others may be gone a
@@ -314,6 +326,7 @@ size_t nezha_engine_rails(nezha_engine_t *engine);
 /** 0 and `*stats` filled, or NEZHA_ERR_PARAM when there is no rail `index`. */
 int nezha_engine_rail_stats(nezha_engine_t *engine, size_t index, nezha_rail_stats_t *stats);
 void nezha_engine_class_stats(nezha_engine_t *engine, nezha_class_stats_t stats[NEZHA_SIZE_CLASSES]);
+void nezha_engine_memory_stats(nezha_engine_t *engine, nezha_memory_stats_t *stats);
 /** Calls and bytes (of vectors) that rails carried, over all teams. */
 void nezha_engine_totals(nezha_engine_t *engine, uint64_t *calls, uint64_t *bytes);
 
