@@ -81,8 +81,7 @@ void Core::lanes_changed(const Peer& peer, bool lost) {
   for (const auto& team : teams_) {
     if (team->within_node()) continue;
     if (std::find(team->peers().begin(), team->peers().end(), &peer) == team->peers().end()) continue;
-    team->table().ask_for_look();
-    if (lost) team->table().ask_to_bar_incumbent();
+    team->lanes_changed(lost);
   }
 }
 
