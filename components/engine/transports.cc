@@ -3,9 +3,13 @@
 
 #include <algorithm>
 
+#include "rail/message/message_transport.h"
 #include "rail/tcp/discover.h"
 #include "rail/tcp/tcp.h"
 #include "rail/tcp/tcp_place.h"
+#ifdef NEZHA_HAVE_VERBS
+#include "rail/verbs/verbs.h"
+#endif
 
 namespace nezha {
 namespace {
@@ -80,11 +84,49 @@ Status open_tcp(RailSearch& search) {
   return why;
 }
 
+#ifdef NEZHA_HAVE_VERBS
+Status open_verbs(RailSearch& search) {
+  Core& core = search.core;
+  const InterfaceList& include = core.config().rail_include;
+  VerbsDiscovery found;
+  Status status{Code::no_rail, "coll_nezha_rail_include names none"};
+  if (may_name_verbs(include)) status = discover_verbs(include, found);
+  search.unknown = found.unknown;
+  search.available = found.available;
+  if (!status.ok()) {
+    const InterfaceList words = include.of_kind(kVerbs);
+    for (const InterfaceList::Pattern& word : words.patterns()) search.unknown.push_back(word.written());
+    return status;
+  }
+  std::string reasons;
+  for (const std::string& reason : found.left_out) {
+    core.log().line(1, "not a rail: %s", reason.c_str());
+    reasons += reasons.empty() ? reason : "; " + reason;
+  }
+  if (found.chosen.empty()) return {Code::no_rail, reasons.empty() ? "no RDMA device is named" : reasons};
+  VerbsOptions verbs;
+  verbs.ports = core.config().port_range;
+  verbs.share_devices = search.shares_devices;
+  std::unique_ptr<MessageKind> kind = make_verbs_kind(verbs, std::move(found.chosen), core.log(), status);
+  if (!kind) return status;
+  MessageOptions messages;
+  messages.first_rail = core.rails();
+  search.transport =
+      make_message_transport(std::move(kind), messages, core.clock(), core.log(), core, core.self().id, &status);
+  return status;
+}
+#endif
+
 struct Row {
   const char* name;
   Status (*open)(RailSearch&);
 };
-constexpr Row kTransports[] = {{"tcp", open_tcp}};
+constexpr Row kTransports[] = {
+    {"tcp", open_tcp},
+#ifdef NEZHA_HAVE_VERBS
+    {"verbs", open_verbs},
+#endif
+};
 
 bool speaks_of(const InterfaceList::Pattern& word, const char* transport) { return word.kind.empty() || word.kind == transport; }
 

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: BSD-3-Clause
-/// A connection of messages on its way to become a lane: either side of the exchange in rail/proof.h, one message each.
+/// A connection of messages on its way to become a lane: it carries a Handshake, one message of the connection for each.
 #pragma once
 
 #include <memory>
 #include <string>
 
+#include "rail/handshake.h"
 #include "rail/message/channel.h"
-#include "rail/proof.h"
 #include "rail/rail.h"
 
 namespace nezha {
@@ -27,9 +27,9 @@ class MessageAdmission final : public MessageChannel::User {
     ~Host() = default;
   };
 
-  /// `connecting`: the side that speaks first; then `spec` is whole, else it has the local rail alone. `rail` is the kind's.
-  MessageAdmission(bool connecting, const LaneSpec& spec, std::size_t rail, std::string peer, Nanoseconds deadline, ProcessId self,
-                   const Admission& admission, Host& host, std::unique_ptr<MessageChannel> channel);
+  /// `rail` is the kind's; `peer` names the other side, for texts.
+  MessageAdmission(Handshake handshake, std::size_t rail, std::string peer, Nanoseconds deadline, const Admission& admission,
+                   Host& host, std::unique_ptr<MessageChannel> channel);
 
   Status start() { return channel_->start(*this); }
   std::unique_ptr<MessageChannel> take_channel() { return std::move(channel_); }
@@ -37,38 +37,27 @@ class MessageAdmission final : public MessageChannel::User {
     if (channel_) channel_->close();
   }
 
-  bool connecting() const { return connecting_; }
-  const LaneSpec& spec() const { return spec_; }
+  bool connecting() const { return handshake_.connecting_side(); }
+  const LaneSpec& spec() const { return handshake_.spec(); }
   std::size_t rail() const { return rail_; }
   const std::string& peer() const { return peer_; }
   Nanoseconds deadline = 0;
   bool over = false;  ///< admitted, failed or given up: to be swept
 
  private:
-  enum class Step { connection, hello, challenge, proof, welcome, none };  ///< what is awaited
-
   void opened() override;
   Status message(MessageType type, std::span<const std::byte> body) override;
   void room() override {}
   void lost(const Status& why) override { host_.failed(*this, why); }
 
-  Status say_hello();
-  Status answer_hello(std::span<const std::byte> body);
-  Status answer_challenge(std::span<const std::byte> body);
-  Status check_proof(std::span<const std::byte> body);
-  Status send(MessageType type, std::span<const std::byte> body);
+  Status send_answer();
 
-  const bool connecting_;
-  LaneSpec spec_;
+  Handshake handshake_;
   const std::size_t rail_;
   const std::string peer_;
-  const ProcessId self_;
   const Admission& admission_;
   Host& host_;
   std::unique_ptr<MessageChannel> channel_;
-  Step step_;
-  HelloBytes hello_{};
-  Nonce accepting_nonce_{};
 };
 
 }  // namespace nezha

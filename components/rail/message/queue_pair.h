@@ -82,6 +82,8 @@ class MessageKind {
   virtual ~MessageKind() = default;
 
   virtual std::span<const RailAddress> rails() const = 0;
+  /// See Transport::where().
+  virtual std::string where(const RailAddress& rail) const = 0;
   /// A queue pair from that rail to `remote` (untrusted), not started. What of start() blocks, such as finding a neighbour, is
   /// left to the service thread (employ_service()).
   virtual Status connect(std::size_t rail, const RailAddress& remote, std::unique_ptr<QueuePair>& made) = 0;

@@ -1,0 +1,17 @@
+# SPDX-License-Identifier: BSD-3-Clause
+# Rails over RDMA verbs, where libibverbs' header is. The library itself is loaded at run time.
+verbs_sources = \
+	%D%/verbs.cc %D%/verbs.h \
+	%D%/verbs_device.cc %D%/verbs_device.h %D%/verbs_device_look.cc \
+	%D%/verbs_kind.cc %D%/verbs_kind.h \
+	%D%/verbs_library.cc %D%/verbs_library.h \
+	%D%/verbs_options.h \
+	%D%/verbs_pair.cc %D%/verbs_pair.h \
+	%D%/verbs_place.cc %D%/verbs_place.h \
+	%D%/verbs_words.cc %D%/verbs_words.h
+EXTRA_DIST += $(verbs_sources)
+if HAVE_VERBS
+engine_sources += $(verbs_sources)
+gtest_programs += test/unit/test_verbs
+endif
+test_unit_test_verbs_SOURCES = test/unit/test_verbs.cc

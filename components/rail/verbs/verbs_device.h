@@ -1,0 +1,87 @@
+// SPDX-License-Identifier: BSD-3-Clause
+/// One port of one RDMA device, and what its queue pairs share: a protection domain, and a queue of completions with a descriptor.
+#pragma once
+
+#include <infiniband/verbs.h>
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "rail/verbs/verbs_library.h"
+#include "rail/verbs/verbs_place.h"
+#include "util/status.h"
+
+namespace nezha {
+
+class VerbsDevice {
+ public:
+  VerbsDevice(const VerbsLibrary& verbs, ibv_context* context, std::string name, std::uint8_t port);
+  ~VerbsDevice();
+  VerbsDevice(const VerbsDevice&) = delete;
+  VerbsDevice& operator=(const VerbsDevice&) = delete;
+
+  /// Finds its interface and address. Not ok: it cannot be a rail, for that reason.
+  Status look();
+  /// Makes what queue pairs need.
+  Status activate();
+
+  const VerbsLibrary& verbs() const { return verbs_; }
+  const std::string& name() const { return name_; }  ///< "mlx5_0"
+  std::uint8_t port() const { return port_; }
+  bool infiniband() const { return infiniband_; }
+  const VerbsPlace& place() const { return place_; }
+  std::uint8_t prefix() const { return prefix_; }
+  const std::string& interface() const { return interface_; }  ///< that the address is of: "eth0"
+  std::uint32_t speed_mbps() const { return speed_mbps_; }
+  ibv_pd* domain() const { return domain_; }
+  ibv_cq* completions() const { return completions_; }
+  int completion_fd() const { return channel_->fd; }
+  int event_fd() const { return context_->async_fd; }
+
+  /// The port as it is now. Not ok: it has no link.
+  Status ask_port(ibv_port_attr& port) const;
+  /// Where the rail's address is in the table of GIDs now: indices move as addresses come and go.
+  Status find_gid(std::uint8_t& index, ibv_gid& gid) const;
+  /// Completions for so many requests more, or less, have room in the queue. Not ok: they have not.
+  Status reserve(std::uint32_t requests);
+  void release(std::uint32_t requests) { reserved_ -= requests; }
+
+  /// At most `most` completions.
+  int poll(ibv_wc* to, int most);
+  /// completion_fd() becomes readable with the next completion. False: there is one now.
+  bool arm();
+  /// One event of the device, and whether it ends the port's connections; false: there is none.
+  bool next_event(std::string& text, bool& ends);
+
+ private:
+  Status look_at_ethernet(const std::vector<ibv_gid_entry>& table);
+  Status look_at_infiniband();
+  Status read_table(std::vector<ibv_gid_entry>& table) const;
+  bool is_address(const ibv_gid_entry& entry, VerbsPlace& place) const;
+  bool take_interface(const char* name);
+
+  const VerbsLibrary& verbs_;
+  ibv_context* const context_;
+  const std::string name_;
+  const std::uint8_t port_;
+  bool infiniband_ = false;
+  VerbsPlace place_;
+  std::uint8_t prefix_ = 0;
+  std::string interface_;
+  std::uint32_t speed_mbps_ = 0;
+
+  ibv_pd* domain_ = nullptr;
+  ibv_comp_channel* channel_ = nullptr;
+  ibv_cq* completions_ = nullptr;
+  std::uint32_t reserved_ = 0;  ///< entries of completions_ that requests may take
+  bool armed_ = false;
+  bool found_ = false;  ///< found_one_ was polled and not handed out yet
+  ibv_wc found_one_{};
+};
+
+/// All ports of all devices of this node that can be looked at, opened.
+std::vector<std::unique_ptr<VerbsDevice>> open_verbs_devices(const VerbsLibrary& verbs);
+
+}  // namespace nezha

@@ -1,0 +1,160 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Which interface and address belong to a port, and where the address is in its table of GIDs.
+#include <dirent.h>
+#include <ifaddrs.h>
+#include <net/if.h>
+#include <netinet/in.h>
+
+#include <bit>
+#include <cerrno>
+#include <cstring>
+#include <memory>
+#include <string>
+
+#include "rail/verbs/verbs_device.h"
+
+namespace nezha {
+namespace {
+
+struct FreeAddresses {
+  void operator()(ifaddrs* list) const { freeifaddrs(list); }
+};
+using Addresses = std::unique_ptr<ifaddrs, FreeAddresses>;
+
+Addresses all_addresses() {
+  ifaddrs* list = nullptr;
+  return Addresses(getifaddrs(&list) == 0 ? list : nullptr);
+}
+
+VerbsPlace place_of(const sockaddr* address) {
+  sockaddr_storage storage{};
+  if (address == nullptr) return {};
+  std::memcpy(&storage, address, address->sa_family == AF_INET6 ? sizeof(sockaddr_in6) : sizeof(sockaddr_in));
+  return nezha::place_of(storage);
+}
+
+std::uint8_t bits_of(const VerbsPlace& mask) {
+  int bits = 0;
+  for (std::size_t i = 0; i < mask.address_size(); ++i) bits += std::popcount(mask.address[i]);
+  return static_cast<std::uint8_t>(bits);
+}
+
+bool same_address(const VerbsPlace& one, const VerbsPlace& other) {
+  return one.family == other.family && one.address == other.address;
+}
+
+/// Mbit/s of a link, by the codes of InfiniBand; 0 for one that is not known.
+std::uint32_t speed_of(const ibv_port_attr& port) {
+  constexpr struct { std::uint8_t code; std::uint32_t mbps; } kLanes[] =
+      {{1, 2500}, {2, 5000}, {4, 10000}, {8, 10000}, {16, 14000}, {32, 25000}, {64, 50000}, {128, 100000}};
+  constexpr struct { std::uint8_t code; std::uint32_t lanes; } kWidths[] = {{1, 1}, {2, 4}, {4, 8}, {8, 12}, {16, 2}};
+  for (const auto& lane : kLanes)
+    for (const auto& width : kWidths)
+      if (lane.code == port.active_speed && width.code == port.active_width) return lane.mbps * width.lanes;
+  return 0;
+}
+
+}  // namespace
+
+Status VerbsDevice::ask_port(ibv_port_attr& port) const {
+  port = {};
+  const verbs_context* extended = verbs_get_ctx_op(context_, query_port);
+  if (extended == nullptr) return {Code::absent, "its driver is older than libibverbs"};
+  if (const int error = extended->query_port(context_, port_, &port, sizeof port); error != 0)
+    return {Code::io, std::string("its port: ") + std::strerror(error)};
+  if (port.state != IBV_PORT_ACTIVE) return {Code::io, "its port has no link"};
+  return {};
+}
+
+Status VerbsDevice::read_table(std::vector<ibv_gid_entry>& table) const {
+  ibv_port_attr port;
+  if (Status status = ask_port(port); !status.ok()) return status;
+  table.resize(static_cast<std::size_t>(port.gid_tbl_len) * 2);  // of all ports; two are the most that devices have
+  const ssize_t count = verbs_.query_gid_table(context_, table.data(), table.size(), 0, sizeof table[0]);
+  if (count < 0) return {Code::io, std::string("its table of GIDs: ") + std::strerror(static_cast<int>(-count))};
+  table.resize(static_cast<std::size_t>(count));
+  return {};
+}
+
+Status VerbsDevice::look() {
+  ibv_port_attr port;
+  if (Status status = ask_port(port); !status.ok()) return status;
+  speed_mbps_ = speed_of(port);
+  infiniband_ = port.link_layer == IBV_LINK_LAYER_INFINIBAND;
+  if (infiniband_) return look_at_infiniband();
+  std::vector<ibv_gid_entry> table;
+  if (Status status = read_table(table); !status.ok()) return status;
+  return look_at_ethernet(table);
+}
+
+/// An address of RoCE v2 that is no link-local one.
+bool VerbsDevice::is_address(const ibv_gid_entry& entry, VerbsPlace& place) const {
+  constexpr std::uint8_t kMapped[] = {0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xff, 0xff};
+  if (entry.port_num != port_ || entry.gid_type != IBV_GID_TYPE_ROCE_V2) return false;
+  const std::uint8_t* raw = entry.gid.raw;
+  place = {};
+  if (std::memcmp(raw, kMapped, sizeof kMapped) == 0) {
+    place.family = 4;
+    std::memcpy(place.address.data(), raw + sizeof kMapped, 4);
+    return true;
+  }
+  place.family = 6;
+  std::memcpy(place.address.data(), raw, 16);
+  return raw[0] != 0xfe;
+}
+
+Status VerbsDevice::look_at_ethernet(const std::vector<ibv_gid_entry>& table) {
+  for (const std::uint8_t family : {std::uint8_t{4}, std::uint8_t{6}}) {
+    for (const ibv_gid_entry& entry : table) {
+      char name[IF_NAMESIZE] = "";
+      VerbsPlace place;
+      if (!is_address(entry, place) || place.family != family) continue;
+      place_ = place;
+      if (if_indextoname(entry.ndev_ifindex, name) != nullptr && take_interface(name)) return {};
+    }
+  }
+  place_ = {};
+  return {Code::no_rail, "it has no RoCE v2 address of an interface that is up"};
+}
+
+/// IP over InfiniBand makes interfaces of the device's own; the first that has an address serves to set pairs up.
+Status VerbsDevice::look_at_infiniband() {
+  const std::string folder = "/sys/class/infiniband/" + name_ + "/device/net";
+  const std::unique_ptr<DIR, int (*)(DIR*)> list(opendir(folder.c_str()), closedir);
+  while (const dirent* entry = list ? readdir(list.get()) : nullptr)
+    if (entry->d_name[0] != '.' && take_interface(entry->d_name)) return {};
+  return {Code::no_rail, "it has no interface with an IP address (IPoIB), which pairs are set up by"};
+}
+
+/// With place_, or, where that is none yet, the interface's first address. False: it has no such address.
+bool VerbsDevice::take_interface(const char* name) {
+  const Addresses list = all_addresses();
+  for (const ifaddrs* each = list.get(); each != nullptr; each = each->ifa_next) {
+    const VerbsPlace place = place_of(each->ifa_addr);
+    const bool fits = place_.family == 0 ? place.family == 4 : same_address(place, place_);
+    if (place.family == 0 || std::strcmp(each->ifa_name, name) != 0 || !fits) continue;
+    place_ = place;
+    place_.port = 0;
+    prefix_ = bits_of(place_of(each->ifa_netmask));
+    interface_ = name;
+    return true;
+  }
+  return false;
+}
+
+Status VerbsDevice::find_gid(std::uint8_t& index, ibv_gid& gid) const {
+  std::vector<ibv_gid_entry> table;
+  if (Status status = read_table(table); !status.ok()) return status;
+  for (const ibv_gid_entry& entry : table) {
+    VerbsPlace place;
+    const bool right = infiniband_ ? entry.port_num == port_ && entry.gid_type == IBV_GID_TYPE_IB
+                                   : is_address(entry, place) && same_address(place, place_);
+    if (!right) continue;
+    index = static_cast<std::uint8_t>(entry.gid_index);
+    gid = entry.gid;
+    return {};
+  }
+  return {Code::io, "its address " + text_of(place_) + " is not in the table of GIDs"};
+}
+
+}  // namespace nezha

@@ -1,0 +1,260 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "rail/verbs/verbs_kind.h"
+
+#include <sys/epoll.h>
+#include <sys/socket.h>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <cstring>
+#include <utility>
+
+#include "rail/verbs/verbs.h"
+#include "rail/verbs/verbs_place.h"
+
+namespace nezha {
+namespace {
+
+constexpr std::uint64_t kListener = 1ULL << 32, kDevice = 2ULL << 32, kPair = 3ULL << 32;  ///< tags: what, and its number
+constexpr int kEventsPerPoll = 16;
+constexpr std::size_t kInlinedAsleep = 8;  ///< slots that may wait for the next poll while the process sleeps
+
+Status failed(const char* what, int error) { return {Code::io, std::string(what) + ": " + std::strerror(error)}; }
+
+}  // namespace
+
+Status VerbsKind::open(std::vector<std::unique_ptr<VerbsDevice>> devices) {
+  all_ = Fd(epoll_create1(EPOLL_CLOEXEC));
+  rare_ = Fd(epoll_create1(EPOLL_CLOEXEC));
+  if (!all_ || !rare_) return failed("a descriptor for waiting", errno);
+  Status last{Code::no_rail, "there is no RDMA device that can be a rail"};
+  for (auto& device : devices) {
+    Rail rail{std::move(device), {}, false};
+    RailAddress address;
+    if (Status status = open_rail(rail, address); !status.ok()) {
+      last = {status.code(), rail.device->name() + ": " + status.text()};
+      log_.line(1, "not a rail: %s", last.text().c_str());
+      continue;
+    }
+    rails_.push_back(std::move(rail));
+    addresses_.push_back(std::move(address));
+  }
+  return rails_.empty() ? last : Status{};
+}
+
+Status VerbsKind::open_rail(Rail& rail, RailAddress& address) {
+  VerbsDevice& device = *rail.device;
+  if (Status status = device.activate(); !status.ok()) return status;
+  VerbsPlace place = device.place();
+  sockaddr_storage to{};
+  socklen_t size = socket_address(place, to);
+  rail.listener = Fd(socket(to.ss_family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0));
+  if (!rail.listener) return failed("a listener", errno);
+  unsigned port = options_.ports.low;
+  while (bind(rail.listener.get(), reinterpret_cast<sockaddr*>(&to), size) != 0) {
+    if (errno != EADDRINUSE || port >= options_.ports.high) return failed("a listener's port", errno);
+    place.port = static_cast<std::uint16_t>(++port);
+    size = socket_address(place, to);
+  }
+  if (listen(rail.listener.get(), options_.backlog) != 0) return failed("a listener", errno);
+  size = sizeof to;
+  if (getsockname(rail.listener.get(), reinterpret_cast<sockaddr*>(&to), &size) != 0) return failed("a listener", errno);
+  place = place_of(to);
+  const std::uint64_t number = rails_.size();
+  if (!watch_fd(rail.listener.get(), EPOLLIN, kListener | number, EPOLL_CTL_ADD) ||
+      !watch_fd(device.event_fd(), EPOLLIN, kDevice | number, EPOLL_CTL_ADD))
+    return failed("watching a device", errno);
+  epoll_event event{};
+  event.events = EPOLLIN;
+  if (epoll_ctl(all_.get(), EPOLL_CTL_ADD, device.completion_fd(), &event) != 0) return failed("watching completions", errno);
+  address.transport = kVerbs;
+  address.name = verbs_rail_name(device);
+  address.device = options_.share_devices ? device.interface() : "";
+  address.family = place.family;
+  address.precedence = kVerbsPrecedence;
+  address.speed_mbps = device.speed_mbps();
+  address.network = network_of(place, device.prefix());
+  address.place = write_place(place);
+  return {};
+}
+
+bool VerbsKind::watch_fd(int fd, std::uint32_t events, std::uint64_t tag, int operation) const {
+  epoll_event event{};
+  event.events = events;
+  event.data.u64 = tag;
+  return epoll_ctl(rare_.get(), operation, fd, &event) == 0;
+}
+
+std::unique_ptr<VerbsPair> VerbsKind::make_pair(VerbsDevice& device, Fd fd, bool connecting) {
+  do ++last_number_;
+  while (last_number_ == 0 || find(last_number_) != nullptr);
+  VerbsPairHost& host = *this;
+  auto pair = std::make_unique<VerbsPair>(host, device, options_, std::move(fd), connecting, last_number_);
+  pairs_.emplace(last_number_, pair.get());
+  return pair;
+}
+
+VerbsPair* VerbsKind::find(std::uint32_t number) const {
+  const auto found = pairs_.find(number);
+  return found == pairs_.end() ? nullptr : found->second;
+}
+
+Status VerbsKind::connect(std::size_t rail, const RailAddress& remote, std::unique_ptr<QueuePair>& made) {
+  VerbsDevice& device = *rails_[rail].device;
+  VerbsPlace place, own = device.place();
+  if (!read_place(remote.place, place) || place.family != own.family) return {Code::bad_peer, "the peer's rail has an impossible address"};
+  ibv_port_attr port;
+  if (Status status = device.ask_port(port); !status.ok()) return status;
+  sockaddr_storage from{}, to{};
+  own.port = 0;
+  const socklen_t from_size = socket_address(own, from), to_size = socket_address(place, to);
+  Fd fd(socket(to.ss_family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0));
+  if (!fd) return failed("a socket", errno);
+  if (bind(fd.get(), reinterpret_cast<sockaddr*>(&from), from_size) != 0) return failed("the rail's address", errno);
+  if (::connect(fd.get(), reinterpret_cast<sockaddr*>(&to), to_size) != 0 && errno != EINPROGRESS) return failed("connecting", errno);
+  made = make_pair(device, std::move(fd), true);
+  return {};
+}
+
+std::string VerbsKind::where(const RailAddress& rail) const {
+  VerbsPlace place;
+  return read_place(rail.place, place) ? text_of(place) : "an impossible address";
+}
+
+bool VerbsKind::poll(Watch watch, MessageArrivals& arrivals) {
+  bool any = false;
+  if (watch == Watch::all)
+    for (const Rail& rail : rails_) any |= poll_completions(*rail.device);
+  any |= poll_inlined();
+  any |= poll_sockets(arrivals);
+  return any | poll_moves();
+}
+
+bool VerbsKind::poll_completions(VerbsDevice& device) {
+  std::array<ibv_wc, 16> completions;
+  int seen = 0, count = 0;
+  do {
+    count = device.poll(completions.data(), static_cast<int>(completions.size()));
+    for (int i = 0; i < count; ++i) {
+      const ibv_wc& each = completions[static_cast<std::size_t>(i)];
+      if (VerbsPair* pair = find(static_cast<std::uint32_t>(each.wr_id >> 32))) pair->complete(each);
+    }
+    seen += count;
+  } while (count == static_cast<int>(completions.size()) && seen < options_.completions_per_poll);
+  return seen != 0;
+}
+
+bool VerbsKind::poll_inlined() {
+  if (inlined_.empty()) return false;
+  for (const std::uint32_t number : std::exchange(inlined_, {}))
+    if (VerbsPair* pair = find(number)) pair->release_inlined();
+  return true;
+}
+
+bool VerbsKind::poll_sockets(MessageArrivals& arrivals) {
+  epoll_event events[kEventsPerPoll];
+  const int count = epoll_wait(rare_.get(), events, kEventsPerPoll, 0);
+  for (int i = 0; i < count; ++i) {
+    const std::uint64_t tag = events[i].data.u64;
+    const auto number = static_cast<std::uint32_t>(tag);
+    if ((tag & ~0xffffffffULL) == kListener) {
+      accept_from(number, arrivals);
+    } else if ((tag & ~0xffffffffULL) == kDevice) {
+      hear_of_device(*rails_[number].device);
+    } else {
+      look_at(number);
+    }
+  }
+  return count > 0;
+}
+
+void VerbsKind::look_at(std::uint32_t number) {
+  VerbsPair* pair = find(number);
+  if (pair == nullptr || !pair->look()) return;
+  // What it sent before it went has arrived before the end of its connection, and counts.
+  while (poll_completions(pair->device())) {
+    pair = find(number);
+    if (pair == nullptr) return;
+  }
+  pair->lose({Code::closed, "the other side closed the connection"});
+}
+
+void VerbsKind::hear_of_device(VerbsDevice& device) {
+  std::string text;
+  bool ends = false, over = false;
+  while (device.next_event(text, ends)) {
+    log_.line(2, "%s port %u: %s", device.name().c_str(), device.port(), text.c_str());
+    over = over || ends;
+  }
+  if (!over) return;
+  std::vector<std::uint32_t> lost;
+  for (const auto& [number, pair] : pairs_)
+    if (&pair->device() == &device) lost.push_back(number);
+  for (const std::uint32_t number : lost)
+    if (VerbsPair* pair = find(number)) pair->lose({Code::io, device.name() + ": " + text});
+}
+
+bool VerbsKind::poll_moves() {
+  bool any = false;
+  const std::vector<std::uint32_t> moving = moving_;
+  for (const std::uint32_t number : moving) {
+    VerbsPair* pair = find(number);
+    if (pair != nullptr && !pair->has_moved()) continue;
+    std::erase(moving_, number);
+    if (pair != nullptr) pair->moved();
+    any = true;
+  }
+  return any;
+}
+
+void VerbsKind::accept_from(std::size_t rail, MessageArrivals& arrivals) {
+  sockaddr_storage address{};
+  socklen_t size = sizeof address;
+  Fd fd(accept4(rails_[rail].listener.get(), reinterpret_cast<sockaddr*>(&address), &size, SOCK_NONBLOCK | SOCK_CLOEXEC));
+  if (fd) {
+    arrivals.arrived(rail, make_pair(*rails_[rail].device, std::move(fd), false), text_of(place_of(address)));
+    return;
+  }
+  if (errno == EAGAIN || errno == EINTR || errno == ECONNABORTED) return;
+  log_.line(1, "%s accepts no connections for now: %s", addresses_[rail].label().c_str(), std::strerror(errno));
+  rails_[rail].paused = watch_fd(rails_[rail].listener.get(), 0, kListener | rail, EPOLL_CTL_MOD);
+}
+
+bool VerbsKind::may_sleep(Watch watch) {
+  if (watch == Watch::rare) return true;
+  std::size_t inlined = 0;
+  for (const std::uint32_t number : inlined_)
+    if (const VerbsPair* pair = find(number)) inlined += pair->inlined();
+  bool idle = inlined <= kInlinedAsleep;
+  for (const Rail& rail : rails_) idle &= rail.device->arm();
+  return idle;
+}
+
+Status VerbsKind::watch(VerbsPair& pair, bool writable) {
+  const std::uint64_t tag = kPair | pair.number();
+  const std::uint32_t events = writable ? EPOLLOUT : EPOLLIN | EPOLLRDHUP;
+  const bool done = watch_fd(pair.fd(), events, tag, EPOLL_CTL_ADD) || (errno == EEXIST && watch_fd(pair.fd(), events, tag, EPOLL_CTL_MOD));
+  return done ? Status{} : failed("watching a connection", errno);
+}
+
+void VerbsKind::leave(VerbsPair& pair) {
+  pairs_.erase(pair.number());
+  for (std::size_t rail = 0; rail < rails_.size(); ++rail)
+    if (rails_[rail].paused) rails_[rail].paused = !watch_fd(rails_[rail].listener.get(), EPOLLIN, kListener | rail, EPOLL_CTL_MOD);
+}
+
+void VerbsKind::move(VerbsPair& pair, Errand& errand) {
+  moving_.push_back(pair.number());
+  if (service_ != nullptr) {
+    service_->post(errand);
+  } else {
+    errand.run();
+  }
+}
+
+void VerbsKind::recall(Errand& errand) {
+  if (service_ != nullptr) service_->recall(errand);
+}
+
+}  // namespace nezha

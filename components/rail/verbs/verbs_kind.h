@@ -1,0 +1,71 @@
+// SPDX-License-Identifier: BSD-3-Clause
+/// The verbs rails of one process: their listeners, and a look at what has completed. Descriptors: `all_` holds the completion
+/// channels, `rare_` the listeners, the pairs' sockets and the devices' events.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+#include "rail/message/queue_pair.h"
+#include "rail/verbs/verbs_pair.h"
+#include "util/log.h"
+
+namespace nezha {
+
+class VerbsKind final : public MessageKind, private VerbsPairHost {
+ public:
+  VerbsKind(const VerbsOptions& options, Log log) : options_(options), log_(log) {}
+
+  /// Takes the devices that can be rails, with listeners; logs why others cannot. Not ok: there is none.
+  Status open(std::vector<std::unique_ptr<VerbsDevice>> devices);
+
+  std::span<const RailAddress> rails() const override { return addresses_; }
+  std::string where(const RailAddress& rail) const override;
+  Status connect(std::size_t rail, const RailAddress& remote, std::unique_ptr<QueuePair>& made) override;
+  bool poll(Watch watch, MessageArrivals& arrivals) override;
+  int fd(Watch watch) const override { return (watch == Watch::all ? all_ : rare_).get(); }
+  bool may_sleep(Watch watch) override;
+  void employ_service(RailWorker& service) override { service_ = &service; }
+
+ private:
+  struct Rail {
+    std::unique_ptr<VerbsDevice> device;
+    Fd listener;
+    bool paused = false;  ///< accepting has failed: until a pair goes
+  };
+
+  Status open_rail(Rail& rail, RailAddress& address);
+  bool watch_fd(int fd, std::uint32_t events, std::uint64_t tag, int operation) const;
+  std::unique_ptr<VerbsPair> make_pair(VerbsDevice& device, Fd fd, bool connecting);
+  VerbsPair* find(std::uint32_t number) const;
+
+  bool poll_completions(VerbsDevice& device);
+  bool poll_inlined();
+  bool poll_sockets(MessageArrivals& arrivals);
+  bool poll_moves();
+  void accept_from(std::size_t rail, MessageArrivals& arrivals);
+  void hear_of_device(VerbsDevice& device);
+  void look_at(std::uint32_t number);
+
+  Status watch(VerbsPair& pair, bool writable) override;
+  void leave(VerbsPair& pair) override;
+  void note_inlined(VerbsPair& pair) override { inlined_.push_back(pair.number()); }
+  void move(VerbsPair& pair, Errand& errand) override;
+  void recall(Errand& errand) override;
+
+  const VerbsOptions options_;
+  const Log log_;
+  RailWorker* service_ = nullptr;
+  Fd all_, rare_;
+  std::vector<Rail> rails_;
+  std::vector<RailAddress> addresses_;
+  std::unordered_map<std::uint32_t, VerbsPair*> pairs_;  ///< by number; those that were closed are not in it
+  std::uint32_t last_number_ = 0;
+  std::vector<std::uint32_t> inlined_, moving_;  ///< numbers of pairs
+};
+
+}  // namespace nezha

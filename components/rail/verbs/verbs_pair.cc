@@ -1,0 +1,245 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "rail/verbs/verbs_pair.h"
+
+#include <sys/socket.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+#include <string>
+#include <utility>
+
+#include "util/random.h"
+
+namespace nezha {
+namespace {
+
+constexpr std::uint32_t kMost24 = (1U << 24) - 1;
+constexpr std::uint8_t kRnrForever = 7;  ///< credits keep it from happening
+constexpr std::uint8_t kRnrTimer = 1;    ///< 10 us
+
+Status failed(const char* what, int error) { return {Code::io, std::string(what) + ": " + std::strerror(error)}; }
+
+constexpr std::uint32_t kCopied = 1U << 31;  ///< in the number of a request's slot: sent inline
+
+std::uint64_t request(std::uint32_t number, std::uint32_t slot) { return static_cast<std::uint64_t>(number) << 32 | slot; }
+
+}  // namespace
+
+VerbsPair::VerbsPair(VerbsPairHost& host, VerbsDevice& device, const VerbsOptions& options, Fd fd, bool connecting,
+                     std::uint32_t number)
+    : host_(host), device_(device), options_(options), fd_(std::move(fd)), connecting_(connecting), number_(number) {}
+
+Status VerbsPair::enroll(const Slots& slots, QueuePairEvents& events) {
+  slots_ = slots;
+  events_ = &events;
+  memory_ = device_.verbs().reg_mr(device_.domain(), slots.memory.data(), slots.memory.size(), IBV_ACCESS_LOCAL_WRITE);
+  if (memory_ == nullptr) return failed("memory cannot be registered (ulimit -l)", errno);
+  inlined_.reserve(slots.sends);
+  return make_pair();
+}
+
+Status VerbsPair::make_pair() {
+  const VerbsLibrary& verbs = device_.verbs();
+  ibv_qp_init_attr wanted{};
+  wanted.send_cq = wanted.recv_cq = device_.completions();
+  wanted.qp_type = IBV_QPT_RC;
+  wanted.cap = {slots_.sends + options_.signal_every, slots_.receives, 1, 1, options_.inline_bytes};
+  pair_ = verbs.create_qp(device_.domain(), &wanted);
+  if (pair_ == nullptr) {  // some devices copy less, or nothing
+    wanted.cap.max_inline_data = 0;
+    pair_ = verbs.create_qp(device_.domain(), &wanted);
+  }
+  if (pair_ == nullptr) return failed("a queue pair", errno);
+  inline_bytes_ = std::min(wanted.cap.max_inline_data, options_.inline_bytes);
+  depth_ = slots_.sends + options_.signal_every;
+  if (Status status = device_.reserve(depth_ + slots_.receives); !status.ok()) return status;
+  reserved_ = depth_ + slots_.receives;
+  ibv_qp_attr first{};
+  first.qp_state = IBV_QPS_INIT;
+  first.port_num = device_.port();
+  const int error = verbs.modify_qp(pair_, &first, IBV_QP_STATE | IBV_QP_PKEY_INDEX | IBV_QP_PORT | IBV_QP_ACCESS_FLAGS);
+  if (error != 0) return failed("a queue pair's first state", error);
+
+  ibv_port_attr port;
+  if (Status status = device_.ask_port(port); !status.ok()) return status;
+  ibv_gid gid;
+  if (Status status = device_.find_gid(gid_index_, gid); !status.ok()) return status;
+  std::array<std::byte, 4> random;
+  if (Status status = random_bytes(random); !status.ok()) return status;
+  std::memcpy(&own_.first_packet, random.data(), sizeof own_.first_packet);
+  own_.first_packet &= kMost24;
+  own_.mtu = static_cast<std::uint8_t>(port.active_mtu);
+  own_.infiniband = device_.infiniband();
+  own_.number = pair_->qp_num;
+  own_.lid = port.lid;
+  std::memcpy(own_.gid.data(), gid.raw, own_.gid.size());
+  return {};
+}
+
+Status VerbsPair::start() {
+  step_ = connecting_ ? Step::dialing : Step::asking;
+  return host_.watch(*this, connecting_);
+}
+
+bool VerbsPair::look() {
+  Status status;
+  if (step_ == Step::dialing) {
+    status = dialed();
+  } else if (step_ == Step::asking) {
+    status = hear();
+  } else {
+    char unused;
+    const ssize_t got = recv(fd_.get(), &unused, 1, MSG_DONTWAIT);
+    if (got == 0 || (got < 0 && errno != EAGAIN && errno != EINTR)) return true;
+    if (got > 0) status = {Code::bad_wire, "words out of turn"};
+  }
+  if (!status.ok()) lose(status);
+  return false;
+}
+
+Status VerbsPair::dialed() {
+  int error = 0;
+  socklen_t size = sizeof error;
+  if (getsockopt(fd_.get(), SOL_SOCKET, SO_ERROR, &error, &size) != 0) error = errno;
+  if (error != 0) return failed("connecting", error);
+  step_ = Step::asking;
+  if (Status status = tell(); !status.ok()) return status;
+  return host_.watch(*this, false);
+}
+
+Status VerbsPair::tell() {
+  const PairWordsBytes words = write_pair_words(own_);
+  // So few bytes always fit into the empty buffer of a new connection.
+  const ssize_t sent = send(fd_.get(), words.data(), words.size(), MSG_DONTWAIT | MSG_NOSIGNAL);
+  return sent == static_cast<ssize_t>(words.size()) ? Status{} : failed("setting a pair up", sent < 0 ? errno : EIO);
+}
+
+Status VerbsPair::hear() {
+  const ssize_t got = recv(fd_.get(), heard_.data() + heard_bytes_, heard_.size() - heard_bytes_, MSG_DONTWAIT);
+  if (got == 0) return {Code::refused, "the other side closed the connection before the pair was up"};
+  if (got < 0) return errno == EAGAIN || errno == EINTR ? Status{} : failed("setting a pair up", errno);
+  heard_bytes_ += static_cast<std::size_t>(got);
+  if (heard_bytes_ < heard_.size()) return {};
+  PairWords other;
+  if (Status status = read_pair_words(heard_, other); !status.ok()) return status;
+  if (other.infiniband != own_.infiniband) return {Code::refused, "one side is InfiniBand and the other Ethernet"};
+  begin_to_move(other);
+  return {};
+}
+
+void VerbsPair::begin_to_move(const PairWords& other) {
+  ibv_qp_attr& receive = move_.receive;
+  receive.qp_state = IBV_QPS_RTR;
+  receive.path_mtu = static_cast<ibv_mtu>(std::min(own_.mtu, other.mtu));
+  receive.dest_qp_num = other.number;
+  receive.rq_psn = other.first_packet;
+  receive.min_rnr_timer = kRnrTimer;
+  receive.ah_attr.port_num = device_.port();
+  receive.ah_attr.dlid = other.lid;
+  receive.ah_attr.is_global = !own_.infiniband;
+  receive.ah_attr.grh.sgid_index = gid_index_;
+  receive.ah_attr.grh.hop_limit = 64;
+  std::memcpy(receive.ah_attr.grh.dgid.raw, other.gid.data(), other.gid.size());
+  ibv_qp_attr& sending = move_.send;
+  sending.qp_state = IBV_QPS_RTS;
+  sending.timeout = options_.timeout;
+  sending.retry_cnt = options_.retries;
+  sending.rnr_retry = kRnrForever;
+  sending.sq_psn = own_.first_packet;
+  move_.verbs = &device_.verbs();
+  move_.pair = pair_;
+  step_ = Step::moving;
+  host_.move(*this, move_);
+}
+
+void VerbsPair::Move::run() {
+  step = "a pair cannot be made ready to receive";
+  error = verbs->modify_qp(pair, &receive, IBV_QP_STATE | IBV_QP_AV | IBV_QP_PATH_MTU | IBV_QP_DEST_QPN | IBV_QP_RQ_PSN |
+                                               IBV_QP_MAX_DEST_RD_ATOMIC | IBV_QP_MIN_RNR_TIMER);
+  if (error == 0) {
+    step = "a pair cannot be made ready to send";
+    error = verbs->modify_qp(pair, &send, IBV_QP_STATE | IBV_QP_TIMEOUT | IBV_QP_RETRY_CNT | IBV_QP_RNR_RETRY | IBV_QP_SQ_PSN |
+                                              IBV_QP_MAX_QP_RD_ATOMIC);
+  }
+  over.store(true, std::memory_order_release);
+}
+
+void VerbsPair::moved() {
+  if (step_ != Step::moving) return;
+  Status status = move_.error == 0 ? Status{} : failed(move_.step, move_.error);
+  step_ = Step::up;
+  if (status.ok() && !connecting_) status = tell();
+  if (!status.ok()) return lose(status);
+  events_->connected();
+}
+
+Status VerbsPair::post_receive(std::uint32_t slot) {
+  ibv_sge place{reinterpret_cast<std::uintptr_t>(slots_.at(slot).data()), static_cast<std::uint32_t>(slots_.size), memory_->lkey};
+  ibv_recv_wr wanted{request(number_, slot), nullptr, &place, 1};
+  ibv_recv_wr* bad = nullptr;
+  const int error = ibv_post_recv(pair_, &wanted, &bad);
+  return error == 0 ? Status{} : failed("a receive", error);
+}
+
+QueuePair::Posted VerbsPair::post_send(std::uint32_t slot, std::size_t size) {
+  if (step_ != Step::up || posted_ >= depth_) return Posted::later;
+  const bool copied = size <= inline_bytes_;
+  const bool completes = !copied || unsignalled_ + 1 >= options_.signal_every;
+  ibv_sge part{reinterpret_cast<std::uintptr_t>(slots_.at(slot).data()), static_cast<std::uint32_t>(size), memory_->lkey};
+  ibv_send_wr wanted{};
+  wanted.wr_id = request(number_, copied ? slot | kCopied : slot);
+  wanted.sg_list = &part;
+  wanted.num_sge = 1;
+  wanted.opcode = IBV_WR_SEND;
+  wanted.send_flags = (copied ? unsigned{IBV_SEND_INLINE} : 0U) | (completes ? unsigned{IBV_SEND_SIGNALED} : 0U);
+  ibv_send_wr* bad = nullptr;
+  const int error = ibv_post_send(pair_, &wanted, &bad);
+  if (error == ENOMEM && posted_ != 0) return Posted::later;
+  if (error != 0) return Posted::failed;
+  ++posted_;
+  ++unsignalled_;
+  if (completes) covers_.push_back(std::exchange(unsignalled_, 0));
+  if (copied) {
+    if (inlined_.empty()) host_.note_inlined(*this);
+    inlined_.push_back(slot);
+  }
+  return Posted::yes;
+}
+
+void VerbsPair::complete(const ibv_wc& completion) {
+  const auto slot = static_cast<std::uint32_t>(completion.wr_id);
+  if (completion.status != IBV_WC_SUCCESS)
+    return lose({Code::io, std::string("the NIC says: ") + device_.verbs().wc_status_str(completion.status)});
+  if (slot < slots_.receives) return events_->received(slot, completion.byte_len);
+  posted_ -= covers_.front();
+  covers_.pop_front();
+  if ((slot & kCopied) == 0) events_->sent(slot);
+}
+
+void VerbsPair::release_inlined() {
+  std::vector<std::uint32_t> slots = std::exchange(inlined_, {});
+  for (const std::uint32_t slot : slots) {
+    if (step_ == Step::over) return;
+    events_->sent(slot);
+  }
+}
+
+void VerbsPair::lose(const Status& why) {
+  if (step_ != Step::over) events_->broken(why);
+}
+
+void VerbsPair::close() {
+  if (step_ == Step::over) return;
+  if (step_ == Step::moving)
+    host_.recall(move_);
+  step_ = Step::over;
+  host_.leave(*this);
+  const VerbsLibrary& verbs = device_.verbs();
+  if (pair_ != nullptr) verbs.destroy_qp(pair_);
+  if (memory_ != nullptr) verbs.dereg_mr(memory_);
+  device_.release(reserved_);
+  fd_.reset();
+}
+
+}  // namespace nezha

@@ -1,0 +1,127 @@
+// SPDX-License-Identifier: BSD-3-Clause
+/// A reliable-connected queue pair and the TCP connection that sets it up and stays beside it: RC does not show that a process
+/// has died, TCP does.
+///
+///   connecting side: dialing -> asking -> moving -> up       accepting side: asking -> moving -> up
+/// dialing: connect(2) is under way. asking: the other side's words are awaited. moving: an errand of the service thread makes the
+/// pair ready, which may wait for the neighbour's address; then the accepting side answers.
+#pragma once
+
+#include <infiniband/verbs.h>
+
+#include <array>
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <deque>
+#include <memory>
+#include <vector>
+
+#include "rail/message/queue_pair.h"
+#include "rail/rail.h"
+#include "rail/verbs/verbs_device.h"
+#include "rail/verbs/verbs_options.h"
+#include "rail/verbs/verbs_words.h"
+#include "util/fd.h"
+
+namespace nezha {
+
+class VerbsPair;
+
+/// What a pair needs of its kind, and tells it. Outlives the pairs.
+class VerbsPairHost {
+ public:
+  /// The socket becomes readable, or writable for `writable`, for VerbsPair::look(). Not ok: it cannot be watched.
+  virtual Status watch(VerbsPair& pair, bool writable) = 0;
+  /// The pair has been closed.
+  virtual void leave(VerbsPair& pair) = 0;
+  /// VerbsPair::release_inlined() is to be called in the next poll().
+  virtual void note_inlined(VerbsPair& pair) = 0;
+  /// Has the errand run, which may block; VerbsPair::moved() follows in a poll() once it is over.
+  virtual void move(VerbsPair& pair, Errand& errand) = 0;
+  /// From here on the errand does not run.
+  virtual void recall(Errand& errand) = 0;
+
+ protected:
+  ~VerbsPairHost() = default;
+};
+
+class VerbsPair final : public QueuePair {
+ public:
+  /// `fd`: connected, or, for the connecting side, on its way. `number` tells completions of this pair from others'.
+  VerbsPair(VerbsPairHost& host, VerbsDevice& device, const VerbsOptions& options, Fd fd, bool connecting, std::uint32_t number);
+  ~VerbsPair() override { close(); }
+
+  Status enroll(const Slots& slots, QueuePairEvents& events) override;
+  Status start() override;
+  Status post_receive(std::uint32_t slot) override;
+  Posted post_send(std::uint32_t slot, std::size_t size) override;
+  void close() override;
+
+  std::uint32_t number() const { return number_; }
+  VerbsDevice& device() const { return device_; }
+  int fd() const { return fd_.get(); }
+
+  /// From MessageKind::poll(). The pair may be gone after any of these, since they tell its events.
+  void complete(const ibv_wc& completion);
+  void release_inlined();
+  /// The socket has something. True when the other side is gone, and only what has completed already can be taken.
+  bool look();
+  /// Goes on where the errand is over.
+  void moved();
+  void lose(const Status& why);
+  /// The errand is over.
+  bool has_moved() const { return move_.over.load(std::memory_order_acquire); }
+  std::size_t inlined() const { return inlined_.size(); }
+
+ private:
+  enum class Step { idle, dialing, asking, moving, up, over };
+
+  /// Brings the pair from INIT to ready to send.
+  class Move final : public Errand {
+   public:
+    void run() override;
+
+    const VerbsLibrary* verbs = nullptr;
+    ibv_qp* pair = nullptr;
+    ibv_qp_attr receive{}, send{};
+    int error = 0;
+    const char* step = "";
+    std::atomic<bool> over = false;
+  };
+
+  Status make_pair();
+  Status dialed();
+  Status tell();
+  /// The other side's words, as far as they are there.
+  Status hear();
+  void begin_to_move(const PairWords& other);
+
+  VerbsPairHost& host_;
+  VerbsDevice& device_;
+  const VerbsOptions& options_;
+  Fd fd_;
+  const bool connecting_;
+  const std::uint32_t number_;
+  Step step_ = Step::idle;
+  QueuePairEvents* events_ = nullptr;
+  Slots slots_;
+
+  ibv_qp* pair_ = nullptr;
+  ibv_mr* memory_ = nullptr;
+  std::uint32_t reserved_ = 0;  ///< completions
+  std::uint8_t gid_index_ = 0;
+  PairWords own_;
+  PairWordsBytes heard_{};
+  std::size_t heard_bytes_ = 0;
+  Move move_;
+
+  std::uint32_t depth_ = 0;         ///< sends that the pair holds
+  std::uint32_t inline_bytes_ = 0;
+  std::uint32_t posted_ = 0;        ///< sends whose completion, or that of a later one, has not come
+  std::uint32_t unsignalled_ = 0;   ///< of them, since the last that completes
+  std::deque<std::uint32_t> covers_;  ///< how many sends each completion stands for, in order
+  std::vector<std::uint32_t> inlined_;  ///< slots that were copied while they were posted, to be told
+};
+
+}  // namespace nezha
