@@ -29,10 +29,14 @@ struct Candidate {
   bool by_name;      ///< its whole name, so that no other stands for it
 };
 
-std::optional<Candidate> named(const fi_info& info, const InterfaceList& include) {
+std::optional<std::size_t> match(const fi_info& info, const InterfaceList& list, bool by_name) {
   const OfiIp address = ip_of(info.addr_format, source_of(info));
-  if (const auto word = include.match(name_of(info), 0, {})) return Candidate{&info, *word, true};
-  if (const auto word = include.match(info.domain_attr->name, address.family, address.bytes)) return Candidate{&info, *word, false};
+  return by_name ? list.match(name_of(info), 0, {}) : list.match(info.domain_attr->name, address.family, address.bytes);
+}
+
+std::optional<Candidate> named(const fi_info& info, const InterfaceList& include) {
+  for (const bool by_name : {true, false})
+    if (const auto word = match(info, include, by_name)) return Candidate{&info, *word, by_name};
   return {};
 }
 
@@ -44,8 +48,10 @@ bool stands_for(const Candidate& chosen, const Candidate& other) {
 
 }  // namespace
 
-OfiDiscovery choose_ofi(const OfiLibrary& library, const fi_info* present, const InterfaceList& include) {
+OfiDiscovery choose_ofi(const OfiLibrary& library, const fi_info* present, const InterfaceList& include,
+                        const InterfaceList& exclude) {
   OfiDiscovery found;
+  std::vector<bool> answered(include.patterns().size());
   std::vector<Candidate> candidates;
   for (const bool ipv6 : {false, true}) {
     for (const fi_info* info = present; info != nullptr; info = info->next) {
@@ -55,16 +61,21 @@ OfiDiscovery choose_ofi(const OfiLibrary& library, const fi_info* present, const
       if (const std::string name = name_of(*info); std::find(found.available.begin(), found.available.end(), name) == found.available.end())
         found.available.push_back(name);
       const std::optional<Candidate> candidate = named(*info, include);
+      if (!candidate) continue;
+      answered[candidate->word] = true;
+      if (match(*info, exclude, true) || match(*info, exclude, false)) continue;
       const auto stands = [&](const Candidate& chosen) { return stands_for(chosen, *candidate); };
-      if (candidate && std::none_of(candidates.begin(), candidates.end(), stands)) candidates.push_back(*candidate);
+      if (std::none_of(candidates.begin(), candidates.end(), stands)) candidates.push_back(*candidate);
     }
   }
   std::stable_sort(candidates.begin(), candidates.end(), [](const Candidate& one, const Candidate& other) { return one.word < other.word; });
+  for (std::size_t word = 0; word < answered.size(); ++word)
+    if (!answered[word]) found.unknown.push_back(include.patterns()[word].written());
   for (const Candidate& each : candidates) found.chosen.push_back({name_of(*each.info), library.copy(each.info)});
   return found;
 }
 
-Status discover_ofi(const OfiLibrary& library, const InterfaceList& include, OfiDiscovery& found) {
+Status discover_ofi(const OfiLibrary& library, const InterfaceList& include, const InterfaceList& exclude, OfiDiscovery& found) {
   const OfiLibrary::Info hints = library.copy(nullptr);
   if (!hints) return {Code::no_memory, "libfabric has no memory"};
   hints->caps = FI_MSG;
@@ -76,7 +87,7 @@ Status discover_ofi(const OfiLibrary& library, const InterfaceList& include, Ofi
   const int result = library.getinfo(kOfiVersion, nullptr, nullptr, 0, hints.get(), &list);
   if (result != 0) return library.error("libfabric has no connected endpoints here: fi_getinfo", result);
   const OfiLibrary::Info present(list, OfiLibrary::FreeInfo{&library});
-  found = choose_ofi(library, list, include);
+  found = choose_ofi(library, list, include, exclude);
   return {};
 }
 

@@ -21,13 +21,15 @@ struct OfiChoice {
 
 struct OfiDiscovery {
   std::vector<OfiChoice> chosen;       ///< in the order of the list
+  std::vector<std::string> unknown;    ///< words of the list that nothing here answers to, as written
   std::vector<std::string> available;  ///< names of all
 };
 
 /// The rules, on what libfabric lists.
-OfiDiscovery choose_ofi(const OfiLibrary& library, const fi_info* present, const InterfaceList& include);
+OfiDiscovery choose_ofi(const OfiLibrary& library, const fi_info* present, const InterfaceList& include,
+                        const InterfaceList& exclude);
 
 /// Asks libfabric for connected endpoints, which takes some milliseconds. Not ok: it has none.
-Status discover_ofi(const OfiLibrary& library, const InterfaceList& include, OfiDiscovery& found);
+Status discover_ofi(const OfiLibrary& library, const InterfaceList& include, const InterfaceList& exclude, OfiDiscovery& found);
 
 }  // namespace nezha

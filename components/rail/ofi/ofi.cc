@@ -7,7 +7,10 @@
 #include <cstring>
 #include <utility>
 
+#include "rail/ofi/ofi_address.h"
 #include "rail/ofi/ofi_rail.h"
+#include "util/bytes.h"
+#include "util/crc32c.h"
 #include "util/fd.h"
 
 namespace nezha {
@@ -21,6 +24,7 @@ class OfiKind final : public MessageKind {
   Status add(const OfiLibrary& library, OfiChoice choice);
 
   std::span<const RailAddress> rails() const override { return addresses_; }
+  std::string where(const RailAddress& rail) const override;
   Status connect(std::size_t rail, const RailAddress& remote, std::unique_ptr<QueuePair>& made) override;
   bool poll(Watch watch, MessageArrivals& arrivals) override;
   int fd(Watch watch) const override { return (watch == Watch::all ? completions_ : events_).get(); }
@@ -49,13 +53,21 @@ Status OfiKind::watch(const OfiRail& rail) {
   return {Code::io, std::string("epoll: ") + std::strerror(errno)};
 }
 
+std::uint32_t hash(const std::string& text) { return crc32c(0, reinterpret_cast<const std::byte*>(text.data()), text.size()); }
+
+/// Rails of different providers or formats of addresses cannot reach each other; those of one fabric do so directly. Its name is
+/// that of the network where the provider is one for IP.
 RailAddress published(const std::string& name, const OfiRail& rail) {
   RailAddress address;
   address.transport = kOfi;
   address.name = name;
-  address.family = 6;
-  address.prefix = 128;
-  std::memcpy(address.address.data(), rail.address().data(), std::min<std::size_t>(16, rail.address().size()));
+  const fi_info& info = rail.info();
+  const std::string fabric = std::string(info.fabric_attr->prov_name) + " " + info.fabric_attr->name;
+  const std::string format = info.fabric_attr->prov_name + std::to_string(info.addr_format);
+  address.family = static_cast<std::uint8_t>(hash(format));
+  address.network.resize(sizeof(std::uint32_t));
+  store_le(address.network.data(), hash(fabric));
+  address.place = rail.address();
   return address;
 }
 
@@ -70,8 +82,18 @@ Status OfiKind::add(const OfiLibrary& library, OfiChoice choice) {
 }
 
 Status OfiKind::connect(std::size_t rail, const RailAddress& remote, std::unique_ptr<QueuePair>& made) {
-  made = rails_[rail]->connect(std::as_bytes(std::span(remote.address)));
+  const OfiRail& own = *rails_[rail];
+  if (!fits(own.info().addr_format, remote.place, own.address()))
+    return {Code::bad_peer, "the other side's address is none of this provider"};
+  made = rails_[rail]->connect(remote.place);
   return made ? Status{} : Status{Code::no_memory, "libfabric has no memory"};
+}
+
+/// Peers' rails have the format of one of this process's.
+std::string OfiKind::where(const RailAddress& rail) const {
+  for (std::size_t own = 0; own < rails_.size(); ++own)
+    if (addresses_[own].family == rail.family) return ofi_address_text(rails_[own]->info().addr_format, rail.place);
+  return ofi_address_text(FI_FORMAT_UNSPEC, rail.place);
 }
 
 bool OfiKind::poll(Watch watch, MessageArrivals& arrivals) {
