@@ -4,6 +4,9 @@
 #include <algorithm>
 
 #include "rail/message/message_transport.h"
+#ifdef NEZHA_HAVE_OFI
+#include "rail/ofi/ofi.h"
+#endif
 #include "rail/tcp/discover.h"
 #include "rail/tcp/tcp.h"
 #include "rail/tcp/tcp_place.h"
@@ -117,6 +120,33 @@ Status open_verbs(RailSearch& search) {
 }
 #endif
 
+#ifdef NEZHA_HAVE_OFI
+/// Only rails that the user names: TCP or verbs serve the same NICs, as a rule faster.
+Status open_ofi(RailSearch& search) {
+  Core& core = search.core;
+  const Config& config = core.config();
+  const InterfaceList words = config.rail_include.of_kind(kOfi);
+  for (const InterfaceList::Pattern& word : words.patterns())
+    if (word.kind.empty()) search.unknown.push_back(word.written());
+  if (!config.rail_include.names_kind(kOfi)) return {Code::no_rail, "coll_nezha_rail_include names none"};
+  Status why;
+  const OfiLibrary* library = OfiLibrary::load(why);
+  if (library == nullptr) return why;
+  OfiDiscovery found;
+  why = discover_ofi(*library, config.rail_include.of_kind_alone(kOfi), config.rail_exclude.of_kind(kOfi), found);
+  if (!why.ok()) return why;
+  search.unknown.insert(search.unknown.end(), found.unknown.begin(), found.unknown.end());
+  for (const std::string& name : found.available) search.available.push_back(std::string(kOfi) + "/" + name);
+  if (found.chosen.empty()) return {Code::no_rail, "coll_nezha_rail_include leaves none"};
+  std::unique_ptr<MessageKind> kind = make_ofi_kind(*library, std::move(found.chosen), core.log(), &why);
+  if (!kind) return why;
+  MessageOptions options;
+  options.first_rail = core.rails();
+  search.transport = make_message_transport(std::move(kind), options, core.clock(), core.log(), core, core.self().id, &why);
+  return why;
+}
+#endif
+
 struct Row {
   const char* name;
   Status (*open)(RailSearch&);
@@ -125,6 +155,9 @@ constexpr Row kTransports[] = {
     {"tcp", open_tcp},
 #ifdef NEZHA_HAVE_VERBS
     {"verbs", open_verbs},
+#endif
+#ifdef NEZHA_HAVE_OFI
+    {"ofi", open_ofi},
 #endif
 };
 

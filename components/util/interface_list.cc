@@ -96,6 +96,13 @@ InterfaceList InterfaceList::of_kind(std::string_view kind) const {
   return found;
 }
 
+InterfaceList InterfaceList::of_kind_alone(std::string_view kind) const {
+  InterfaceList found;
+  std::copy_if(patterns_.begin(), patterns_.end(), std::back_inserter(found.patterns_),
+               [&](const Pattern& pattern) { return pattern.kind == kind; });
+  return found;
+}
+
 bool InterfaceList::names_kind(std::string_view kind) const {
   return std::any_of(patterns_.begin(), patterns_.end(), [&](const Pattern& pattern) { return pattern.kind == kind; });
 }

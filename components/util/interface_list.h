@@ -37,6 +37,8 @@ class InterfaceList {
 
   /// Those for rails of that kind: for all, or for it.
   InterfaceList of_kind(std::string_view kind) const;
+  /// Those for rails of that kind alone.
+  InterfaceList of_kind_alone(std::string_view kind) const;
   /// Some are for rails of that kind alone.
   bool names_kind(std::string_view kind) const;
 
