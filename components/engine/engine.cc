@@ -276,7 +276,6 @@ int Engine::carry(Lock& lock, Team& team, const nezha_call_t& what) {
     const Nanoseconds took = clock_.now() - start;
     if (!team.within_node()) count(bytes, took);
     if (allreduce && team.shares(what.element)) count_shared(bytes, took);
-    if (team.shares(what.element)) count_shared(bytes, took);
     Trace::Bytes carried = by_rail ? core_.sent() : Trace::Bytes{};
     for (std::size_t rail = 0; rail < carried.size(); ++rail) carried[rail] -= before[rail];
     table.took(took, carried);
