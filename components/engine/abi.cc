@@ -179,6 +179,10 @@ void nezha_engine_class_stats(nezha_engine_t* engine, nezha_class_stats_t stats[
   engine->engine.class_stats(stats);
 }
 
+void nezha_engine_memory_stats(nezha_engine_t* engine, nezha_memory_stats_t* stats) {
+  *stats = engine->engine.memory_stats();
+}
+
 void nezha_engine_totals(nezha_engine_t* engine, uint64_t* calls, uint64_t* bytes) {
   engine->engine.totals(*calls, *bytes);
 }

@@ -111,13 +111,13 @@ Peer* Core::add_peer(std::span<const std::byte> bytes, bool same_node, Status& w
 
 Nanoseconds Core::wiring_patience() const { return config_.connect_timeout * kSecond + kSamplePatience + kSecond; }
 
-Team* Core::create_team(std::string name, int rank, std::vector<Peer*> peers, OpNumber before) {
+Team* Core::create_team(std::string name, int rank, std::vector<Peer*> peers, OpNumber before, bool within_node) {
   for (Peer* peer : peers)
-    if (peer != nullptr) wiring_.want(*peer, clock_.now());
+    if (peer != nullptr && !within_node) wiring_.want(*peer, clock_.now());
   const Nanoseconds until = clock_.now() + wiring_patience();
   return teams_
-      .emplace_back(
-          std::make_unique<Team>(std::move(name), rank, std::move(peers), self_.node, until, buffers_, before))
+      .emplace_back(std::make_unique<Team>(std::move(name), rank, std::move(peers), self_.node, until, buffers_, before,
+                                           within_node))
       .get();
 }
 
@@ -137,6 +137,7 @@ void Core::destroy_team(Team& team) {
   keep_table(team);
   if (team.active()) fail(team, failure_of(team, Failure::Why::gone), "the communicator is gone");
   std::erase(climbing_, &team);
+  if (team.hierarchy() != nullptr) shared_before_ += team.hierarchy()->times();
   ready_.erase(team.id());
   if (team.hierarchy() != nullptr) ready_.erase(team.hierarchy()->id());
   for (Peer* peer : team.peers()) {
@@ -148,6 +149,7 @@ void Core::destroy_team(Team& team) {
 }
 
 bool Core::wired(const Team& team) const {
+  if (team.within_node()) return team.hierarchy() != nullptr && team.hierarchy()->settled();
   return team.next_peer().sample == Sample::done && (team.hierarchy() == nullptr || team.hierarchy()->settled()) &&
          std::all_of(team.peers().begin(), team.peers().end(),
                      [](const Peer* peer) { return peer == nullptr || peer->settled; });
@@ -155,9 +157,9 @@ bool Core::wired(const Team& team) const {
 
 void Core::vote(Team& team, std::array<std::uint64_t, NEZHA_VOTE_WORDS>& words) {
   bool ready = wired(team);
-  bool failed = rails() == 0;
+  bool failed = rails() == 0 && !team.within_node();
   for (const Peer* peer : team.peers()) {
-    if (peer == nullptr) continue;
+    if (peer == nullptr || team.within_node()) continue;
     const std::size_t up = peer->trunk->lanes_up();
     ready = ready && up != 0;
     failed = failed || (peer->settled && up == 0 && !peer->was_up());
@@ -174,20 +176,25 @@ void Core::vote(Team& team, std::array<std::uint64_t, NEZHA_VOTE_WORDS>& words) 
 nezha_team_state_t Core::decide(Team& team, const std::array<std::uint64_t, NEZHA_VOTE_WORDS>& words) {
   const nezha_team_state_t before = team.state();
   const bool was_to_share = team.hierarchy() != nullptr;
+  const bool within_node = team.within_node();
   const Status trouble = was_to_share ? team.hierarchy()->trouble() : Status{};
   const nezha_team_state_t after = team.decide(words, Plan::from(config_), notices_);
   all_are_there(team);
-  if (team.wants_hierarchy()) team.make_hierarchy(door_ ? &*door_ : nullptr, team.wiring_until() - kSecond);
-  if (after == NEZHA_TEAM_WIRING) ask_for_life(team);
+  if (team.wants_hierarchy()) team.make_hierarchy(door_ ? &*door_ : nullptr, team.wiring_until() - kSecond, clock_);
+  if (after == NEZHA_TEAM_WIRING && !within_node) ask_for_life(team);
   if (before == after) return after;
   log_.line(1, "team %s of %d ranks: %s", team.name().c_str(), team.size(),
             after == NEZHA_TEAM_READY ? "ready" : "declined");
+  if (after == NEZHA_TEAM_DECLINED && within_node && was_to_share)
+    log_.line(1, "team %s is left to the incumbent: %s", team.name().c_str(),
+              trouble.ok() ? "another rank shares no memory" : trouble.text().c_str());
   if (after == NEZHA_TEAM_READY && was_to_share && team.hierarchy() == nullptr)
     log_.line(1, "team %s does not add up on its nodes first: %s", team.name().c_str(),
               trouble.ok() ? "ranks of another node share no memory" : trouble.text().c_str());
   if (after == NEZHA_TEAM_READY) {
     ready_[team.id()] = &team;
     if (const Hierarchy* hierarchy = team.hierarchy()) {
+      beat_due_ = clock_.now();
       ready_[hierarchy->id()] = &team;
       log_.line(1, "team %s adds up on its nodes first; here: %s", team.name().c_str(), hierarchy->access().c_str());
     }
@@ -195,7 +202,7 @@ nezha_team_state_t Core::decide(Team& team, const std::array<std::uint64_t, NEZH
     if (!team.rows_due()) compare_rows(team, {});
     take_early_failure(team);
   }
-  if (after == NEZHA_TEAM_DECLINED)  // a process without rails has said so itself
+  if (after == NEZHA_TEAM_DECLINED && !within_node)  // a process without rails has said so itself
     for (const Peer* peer : team.peers())
       if (peer != nullptr && peer->settled && peer->trunk->lanes_up() == 0 && !peer->address.rails.empty() &&
           !self_.rails.empty())
@@ -205,8 +212,9 @@ nezha_team_state_t Core::decide(Team& team, const std::array<std::uint64_t, NEZH
 
 /// Every member has the team now. Who came long before the others has waited for nobody: its patience begins here.
 void Core::all_are_there(Team& team) {
-  bool news = false;
-  for (Peer* peer : team.peers()) news = (peer != nullptr && wiring_.wanted_by(*peer, clock_.now())) || news;
+  bool news = team.within_node() && team.wants_hierarchy();
+  for (Peer* peer : team.peers())
+    news = (peer != nullptr && !team.within_node() && wiring_.wanted_by(*peer, clock_.now())) || news;
   if (news) team.set_wiring_until(clock_.now() + wiring_patience());
 }
 
@@ -260,7 +268,7 @@ void Core::step(Nanoseconds now) {
   watch_life(now);
   step_buffers(now);
   for (const auto& team : teams_)
-    if (team->state() == NEZHA_TEAM_WIRING && team->next_peer().settled) step_sample(team->next_peer(), now);
+    if (team->state() == NEZHA_TEAM_WIRING && !team->within_node() && team->next_peer().settled) step_sample(team->next_peer(), now);
 }
 
 void Core::refresh_loads(Nanoseconds now) {

@@ -51,9 +51,12 @@ class Core final : public PieceReceiver, public OperationNews, public LaneNews, 
   Peer* add_peer(std::span<const std::byte> address, bool same_node, Status& why);
 
   /// `before`: tests have a team count its operations from there on.
-  Team* create_team(std::string name, int rank, std::vector<Peer*> peers, OpNumber before = 0);
+  /// `within_node`: see nezha_team_spec_t.
+  Team* create_team(std::string name, int rank, std::vector<Peer*> peers, OpNumber before = 0, bool within_node = false);
   /// How many lanes would come up that are not there yet, if a team of these peers (null: the own rank) were created.
   std::size_t lanes_to_come(std::span<Peer* const> peers) const;
+  /// And how many descriptors it takes to share memory with the ranks of this node, if this process is its rank `rank`.
+  std::size_t descriptors_of_memory(int rank, std::span<Peer* const> peers, bool within_node) const;
   /// From here on only peers that a team of this process needs may connect.
   void admit_wanted_only() { wanted_only_ = true; }
   void destroy_team(Team& team);
@@ -83,6 +86,10 @@ class Core final : public PieceReceiver, public OperationNews, public LaneNews, 
   void leave_to_incumbent(Team& team, std::size_t bytes);
   /// Begins a call by way of the nodes' shared memory, one at a time; Hierarchy::under_way() tells when it is over.
   void start_shared(Team& team, const Call& call, AlgorithmChoice choice);
+  /// Goes on with what is under way by way of shared memory alone. True when anything moved. Part of progress().
+  bool climb();
+  /// What calls by way of shared memory have taken so far, over all teams.
+  Hierarchy::Times shared_times() const;
   /// The memory to sleep on while everything that is under way waits for ranks of this node alone; else null.
   NodeMemory* only_node() const;
   bool holds() const { return hold_.left(); }
@@ -94,6 +101,10 @@ class Core final : public PieceReceiver, public OperationNews, public LaneNews, 
   void step(Nanoseconds now);
   /// Sends owed acks; true while anything is outstanding.
   bool settle();
+  /// Shows the ranks of this node that this process runs, as often as they expect it. To be called at next_beat() at the
+  /// latest, whatever else is under way; 0: nobody looks.
+  void beat(Nanoseconds now);
+  Nanoseconds next_beat() const { return beat_due_; }
   /// Sends every peer something to hear, where nobody may look at what comes.
   void show_life();
   /// See Transport::doze().
@@ -167,14 +178,15 @@ class Core final : public PieceReceiver, public OperationNews, public LaneNews, 
 
   void ask_for_life(const Team& team);
   void watch_life(Nanoseconds now);
-  void give_up(Team& team, int lost);
+  /// `in_memory`: it gave none in the memory of their node, else on no rail.
+  void give_up(Team& team, int lost, bool in_memory);
   /// `of`: on which rank it gave up; -1 = on itself.
   static Failure failure_of(const Team& team, Failure::Why why, int of = -1);
   std::string label(const Team& team, std::size_t rank) const;
   void settle_doubts();
   void take_early_failure(const Team& team);
-  bool climb();
   void share_memory(Nanoseconds now);
+  Nanoseconds beat_every() const;
   void fail(Team& team, const Failure& failure, const std::string& why);
   bool listening() const;
   void refresh_loads(Nanoseconds now);
@@ -204,6 +216,8 @@ class Core final : public PieceReceiver, public OperationNews, public LaneNews, 
   std::unordered_map<ProcessId, std::unique_ptr<Peer>> peers_;
   std::optional<NodeAcceptor> door_;  ///< outlives the teams
   Nanoseconds shared_ = 0;            ///< when shared memory was last looked after
+  Hierarchy::Times shared_before_;    ///< of teams that are gone
+  Nanoseconds beat_due_ = 0;          ///< when this process next shows that it runs; 0: to nobody
   std::vector<std::unique_ptr<Team>> teams_;
   std::vector<Team*> climbing_;  ///< with a call under way by way of shared memory
   std::unordered_map<TeamId, Team*> ready_;

@@ -53,7 +53,9 @@ void Core::watch_life(Nanoseconds now) {
   for (const auto& team : teams_) {
     for (int rank = 0; team->active() && rank < team->size(); ++rank) {
       if (rank == team->rank() || !team->awaits(rank)) continue;
-      if (team->peers()[static_cast<std::size_t>(rank)]->trunk->quiet(now, ask_after) >= timeout) give_up(*team, rank);
+      const std::optional<Nanoseconds> in_memory = team->quiet_in_memory(rank, now);
+      Trunk& trunk = *team->peers()[static_cast<std::size_t>(rank)]->trunk;
+      if ((in_memory ? *in_memory : trunk.quiet(now, ask_after)) >= timeout) give_up(*team, rank, in_memory.has_value());
     }
   }
 }
@@ -62,8 +64,13 @@ Failure Core::failure_of(const Team& team, Failure::Why why, int of) {
   return {why, static_cast<std::uint32_t>(team.rank()), static_cast<std::uint32_t>(of < 0 ? team.rank() : of)};
 }
 
-void Core::give_up(Team& team, int lost) {
+void Core::give_up(Team& team, int lost, bool in_memory) {
   const Peer& peer = *team.peers()[static_cast<std::size_t>(lost)];
+  const std::string without = "no sign of life from " + peer.label(),
+                    for_long = " for coll_nezha_timeout = " + std::to_string(config_.timeout) + " s, seen from ";
+  if (in_memory)
+    return fail(team, failure_of(team, Failure::Why::silent, lost),
+                without + " in the memory of its node" + for_long + label(team, static_cast<std::size_t>(team.rank())));
   std::string lanes;
   for (const Wire& wire : peer.wires) {
     if (!wire.was_up && !peer.needs(wire)) continue;  // it was not tried
@@ -71,8 +78,7 @@ void Core::give_up(Team& team, int lost) {
     lanes += (lanes.empty() ? "" : "; ") + wire.label + ": " + (trouble.empty() ? "no answer" : trouble);
   }
   fail(team, failure_of(team, Failure::Why::silent, lost),
-       "no sign of life from " + peer.label() + " on any rail for coll_nezha_timeout = " +
-           std::to_string(config_.timeout) + " s, seen from " + self_.node + " (" + lanes + ")");
+       without + " on any rail" + for_long + self_.node + " (" + lanes + ")");
 }
 
 std::string Core::label(const Team& team, std::size_t rank) const {

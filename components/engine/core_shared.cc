@@ -23,13 +23,25 @@ Status Core::open_door() {
   return status;
 }
 
+/// The first rank of a node has a connection to each other one, which have one to it; and the memory's own until all have it.
+std::size_t Core::descriptors_of_memory(int rank, std::span<Peer* const> peers, bool within_node) const {
+  if (!config_.shared_memory) return 0;
+  const auto mates = [&](std::span<Peer* const> some) {
+    return static_cast<std::size_t>(std::count_if(some.begin(), some.end(), [&](const Peer* peer) {
+      return peer != nullptr && (within_node || peer->address.node == self_.node);
+    }));
+  };
+  const std::size_t all = mates(peers), before = mates(peers.first(static_cast<std::size_t>(rank)));
+  const bool shares = within_node || all + 1 < peers.size();  // on one node with rails of its own they use those
+  return all == 0 || !shares ? 0 : (before == 0 ? all : 1) + 1;
+}
+
 void Core::start_shared(Team& team, const Call& call, AlgorithmChoice choice) {
   wiring_.used(clock_.now());
   team.hierarchy()->begin(call, choice);
   climbing_.push_back(&team);
 }
 
-/// Goes on with what is under way by way of shared memory. True when anything moved.
 bool Core::climb() {
   bool moved = false;
   for (std::size_t i = 0; i < climbing_.size();) {
@@ -49,6 +61,13 @@ bool Core::climb() {
   return moved;
 }
 
+Hierarchy::Times Core::shared_times() const {
+  Hierarchy::Times times = shared_before_;
+  for (const auto& team : teams_)
+    if (team->hierarchy() != nullptr) times += team->hierarchy()->times();
+  return times;
+}
+
 NodeMemory* Core::only_node() const {
   if (climbing_.size() != 1) return nullptr;
   const Team* team = climbing_.front();
@@ -56,11 +75,23 @@ NodeMemory* Core::only_node() const {
   return std::none_of(teams_.begin(), teams_.end(), others) ? team->hierarchy()->only_node() : nullptr;
 }
 
+/// Often enough that a few that come late cost nobody the team.
+Nanoseconds Core::beat_every() const { return std::min(config_.timeout * kSecond / 8, kSecond); }
+
+void Core::beat(Nanoseconds now) {
+  if (beat_due_ == 0 || now < beat_due_) return;
+  bool any = false;
+  for (const auto& team : teams_)
+    if (team->hierarchy() != nullptr) any = team->hierarchy()->beat() || any;
+  beat_due_ = any ? now + beat_every() : 0;
+}
+
 /// Hands out shared memory, and gets it; afterwards looks which ranks of this node have ended.
 void Core::share_memory(Nanoseconds now) {
   const auto joining = [](const auto& team) {
     return team->state() == NEZHA_TEAM_WIRING && team->hierarchy() != nullptr;
   };
+  beat(now);
   const bool often = std::any_of(teams_.begin(), teams_.end(), joining) || !climbing_.empty();
   if (!door_ || now - shared_ < (often ? kJoinEvery : kLookEvery)) return;
   shared_ = now;

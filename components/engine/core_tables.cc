@@ -79,6 +79,7 @@ TableFiles Core::learned_tables() {
 /// What the teams that the peer is in have measured no longer holds, and Open MPI's own allreduce may run over what was lost.
 void Core::lanes_changed(const Peer& peer, bool lost) {
   for (const auto& team : teams_) {
+    if (team->within_node()) continue;
     if (std::find(team->peers().begin(), team->peers().end(), &peer) == team->peers().end()) continue;
     team->lanes_changed(lost);
   }

@@ -130,14 +130,15 @@ Team* Engine::create_team(const nezha_team_spec_t& spec) {
   Lock lock(mutex_);
   std::vector<Peer*> peers;
   for (int rank = 0; rank < spec.size; ++rank) peers.push_back(reinterpret_cast<Peer*>(spec.peers[rank]));
-  if (const Notices shortage = descriptors_lacking(spec.name, peers); !shortage.empty()) {
+  if (const Notices shortage = descriptors_lacking(spec, peers); !shortage.empty()) {
     lock.unlock();
     help(shortage);
     return nullptr;
   }
   start_service();
   workers_.start(core_);
-  Team* team = core_.create_team(spec.name, spec.rank, std::move(peers));  // the last that may throw
+  const bool within = spec.within_node != 0;
+  Team* team = core_.create_team(spec.name, spec.rank, std::move(peers), 0, within);  // the last that may throw
   team->incumbent_on_rails = spec.incumbent_on_rails != 0;
   ticking_ = true;
   wake_service();
@@ -145,15 +146,17 @@ Team* Engine::create_team(const nezha_team_spec_t& spec) {
 }
 
 /// Without a team it is the host that would run short of them, sooner or later, and end the job.
-Notices Engine::descriptors_lacking(const std::string& name, std::span<Peer* const> peers) {
-  const std::size_t lanes = without_descriptors_ ? peers.size() - 1 : core_.lanes_to_come(peers);
+Notices Engine::descriptors_lacking(const nezha_team_spec_t& spec, std::span<Peer* const> peers) {
+  const bool within = spec.within_node != 0;
+  const std::size_t others = within ? 0 : without_descriptors_ ? peers.size() - 1 : core_.lanes_to_come(peers);
+  const std::size_t lanes = others + core_.descriptors_of_memory(spec.rank, peers, within);
   if (lanes == 0) return {};
   const Descriptors have = descriptors();
   const std::size_t own = without_descriptors_ ? kDescriptorsOfEngine : 0;  // else they are among the used ones
   const std::size_t needed = have.used + own + lanes + descriptors_of_host(peers.size());
   if (needed <= have.limit && !without_descriptors_) return {};
   core_.admit_wanted_only();
-  return {{"too few descriptors", {name, core_.self().node, std::to_string(lanes), std::to_string(needed)}}};
+  return {{"too few descriptors", {spec.name, core_.self().node, std::to_string(lanes), std::to_string(needed)}}};
 }
 
 void Engine::destroy_team(Team& team) {
@@ -223,12 +226,18 @@ std::string Engine::error_of(const Team& team) {
 int Engine::collective(Team& team, const nezha_call_t& what) {
   if (what.count == 0) return NEZHA_OK;
   Lock lock = enter();
+  if (!serves(team, static_cast<Collective>(what.collective))) return NEZHA_USE_INCUMBENT;
   try {
     return what.collective == NEZHA_BARRIER ? carry_barrier(lock, team, what) : carry(lock, team, what);
   } catch (...) {
     break_off(team);
     return NEZHA_ERR_FAILED;
   }
+}
+
+/// Within a node memory carries allreduce alone.
+bool Engine::serves(const Team& team, Collective collective) {
+  return !team.within_node() || collective == Collective::allreduce;
 }
 
 void Engine::give_up(Team& team, const char* why) {
@@ -265,7 +274,8 @@ int Engine::carry(Lock& lock, Team& team, const nezha_call_t& what) {
     operate(lock, team, call, way.algorithm);
   if (team.error().empty()) {
     const Nanoseconds took = clock_.now() - start;
-    count(bytes, took);
+    if (!team.within_node()) count(bytes, took);
+    if (allreduce && team.shares(what.element)) count_shared(bytes, took);
     Trace::Bytes carried = by_rail ? core_.sent() : Trace::Bytes{};
     for (std::size_t rail = 0; rail < carried.size(); ++rail) carried[rail] -= before[rail];
     table.took(took, carried);
@@ -277,8 +287,10 @@ int Engine::carry(Lock& lock, Team& team, const nezha_call_t& what) {
 
 /// The call is the incumbent's; incumbent_done() tells when that has carried it.
 int Engine::leave(Lock& lock, Team& team, Collective collective, std::size_t bytes) {
-  await_room(lock, team);
-  core_.leave_to_incumbent(team, bytes);
+  if (!team.within_node()) {
+    await_room(lock, team);
+    core_.leave_to_incumbent(team, bytes);
+  }
   if (!team.error().empty()) return NEZHA_ERR_FAILED;
   const bool traced = trace_ && collective == Collective::allreduce;
   team.incumbent_since = team.table(collective).measures() || traced ? clock_.now() : 0;
@@ -316,7 +328,7 @@ Call Engine::call_of(const Team& team, const nezha_call_t& what, const Candidate
   call.count = what.count;
   call.element = what.element;
   call.one_rail = way.one_rail;
-  call.rails = core_.rails_here(team, way.rails);
+  call.rails = team.within_node() ? RailSet{} : core_.rails_here(team, way.rails);
   if (call.collective != Collective::allreduce)
     call.chunk = sibling_chunk(team.plan(), call.collective, way, call.bytes(), what.element, team.size());
   else if (const Hierarchy* shared = team.shares(what.element) ? team.hierarchy() : nullptr)
@@ -338,7 +350,10 @@ std::string name_in_story(Collective collective) {
 /// The ranks agree on what the table's next steps depend on.
 void Engine::agree(Lock& lock, Team& team, Collective collective) {
   const bool rows = team.rows_due();
-  operate(lock, team, team.agreement(collective), team.agreement_algorithm());
+  if (team.within_node())
+    operate_shared(lock, team, team.agreement(collective), AlgorithmChoice::memory);
+  else
+    operate(lock, team, team.agreement(collective), team.agreement_algorithm());
   if (rows && team.error().empty()) {
     core_.take_rows(team);
     return show_notices(lock);

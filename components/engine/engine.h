@@ -60,6 +60,7 @@ class Engine {
   bool rail_stats(std::size_t index, nezha_rail_stats_t& stats);
   void class_stats(nezha_class_stats_t* stats);
   void totals(std::uint64_t& calls, std::uint64_t& bytes);
+  nezha_memory_stats_t memory_stats();
 
   /// In a forked child: threads and lanes belong to the parent, nothing may be touched any more.
   void abandon() { abandoned_ = true; }
@@ -80,6 +81,7 @@ class Engine {
     Lock& lock_;
   };
 
+  static bool serves(const Team& team, Collective collective);
   int carry(Lock& lock, Team& team, const nezha_call_t& call);
   int carry_barrier(Lock& lock, Team& team, const nezha_call_t& call);
   static Candidate barrier_way(const Team& team);
@@ -90,6 +92,7 @@ class Engine {
   void stay_awake();
   void operate(Lock& lock, Team& team, const Call& call, AlgorithmChoice choice);
   void operate_shared(Lock& lock, Team& team, const Call& call, AlgorithmChoice choice);
+  void look_at_node(Lock& lock, const Hierarchy& hierarchy);
   template <typename Body>
   void operated(Team& team, const Body& body);
   void agree(Lock& lock, Team& team, Collective collective);
@@ -109,11 +112,12 @@ class Engine {
   void rest(Lock& lock, Nanoseconds longest);
   void rest_on(Lock& lock, NodeMemory& memory, Nanoseconds longest);
   void count(std::size_t bytes, Nanoseconds took);
+  void count_shared(std::size_t bytes, Nanoseconds took);
   void open_trace(Notices& notices);
   void write_trace(Lock& lock);
   bool too_few_descriptors() const;
   /// What is to be said when a team of these peers cannot be had; empty: they suffice.
-  Notices descriptors_lacking(const std::string& name, std::span<Peer* const> peers);
+  Notices descriptors_lacking(const nezha_team_spec_t& spec, std::span<Peer* const> peers);
   void await_wiring(Lock& lock, const Team& team);
   void show_notices(Lock& lock);
   void help(const Notices& notices) const;
@@ -143,6 +147,7 @@ class Engine {
   Nanoseconds begun_ = 0;        ///< when the latest request was begun
   Nanoseconds moved_ = 0;        ///< when a look last brought requests on
   Nanoseconds settled_ = 0;      ///< when it did, or acks were last sent on their own
+  unsigned node_spins_ = 100;    ///< of look_at_node()
   unsigned spins_ = 0;           ///< looks at once after one another that brought nothing
   unsigned beside_ = 0;          ///< naps of the service thread in a row beside a caller that looks
   Nanoseconds shown_ = 0;        ///< when peers were last given a sign of life
@@ -155,6 +160,7 @@ class Engine {
   std::array<nezha_class_stats_t, NEZHA_SIZE_CLASSES> classes_{};
   std::uint64_t calls_ = 0;
   std::uint64_t bytes_ = 0;
+  nezha_memory_stats_t shared_{};  ///< calls, bytes and time; the core knows the rest
   std::unique_ptr<Trace> trace_;  ///< null: nothing is written down
 
   std::mutex trace_writing_;      ///< held while lines are taken and written; before mutex_

@@ -10,6 +10,7 @@
 #include <new>
 
 #include "engine/engine.h"
+#include "node/node_wait.h"
 #include "util/at_exit.h"
 
 namespace nezha {
@@ -20,6 +21,8 @@ namespace {
 constexpr unsigned kSpinsYoung = 40;
 constexpr unsigned kSpins = 3;
 constexpr Nanoseconds kYoung = 300 * kMicrosecond;
+/// Looks at a node's memory without a yield in between: more where they brought something, fewer where they did not.
+constexpr unsigned kLeastSpins = 8, kMostSpins = 256;
 constexpr unsigned kYields = 20;                     ///< for callers that are about to begin an operation
 /// Between two looks at the host's own communication: an eighth of the time that the wait has taken so far, within
 /// these bounds. Each look costs as much as receiving some ten KiB, and what waits for one has waited as long as we
@@ -49,8 +52,9 @@ void Engine::let_others_in(Lock& lock) {
 template <typename Body>
 void Engine::operated(Team& team, const Body& body) {
   ++operations_;
-  const AtExit counted([this] {
+  const AtExit counted([this, &team] {
     --operations_;
+    if (team.within_node()) return;  // no peer needs a word of it any more
     ++called_;
     stay_awake();
   });
@@ -77,8 +81,38 @@ void Engine::operate(Lock& lock, Team& team, const Call& call, AlgorithmChoice c
 void Engine::operate_shared(Lock& lock, Team& team, const Call& call, AlgorithmChoice choice) {
   operated(team, [&] {
     core_.start_shared(team, call, choice);
+    if (team.within_node() && !driving_) look_at_node(lock, *team.hierarchy());
     wait(lock, [&] { return !team.hierarchy()->under_way(); });
   });
+}
+
+/// The beginning of a wait for ranks of this node alone, who need microseconds: no look at lanes or at the host, which cost
+/// more than that. Where looking again at once brings nothing, other processes get the core: the one that is waited for may
+/// have none.
+void Engine::look_at_node(Lock& lock, const Hierarchy& hierarchy) {
+  driving_ = true;
+  const AtExit free_the_drive([this] { driving_ = false; });
+  const Nanoseconds until = clock_.now() + kHostOften;
+  unsigned idle = 0;
+  bool in_time = true, won = false, lost = false;  // by looking again at once
+  while (hierarchy.under_way() && in_time) {
+    if (core_.climb()) {
+      won = won || idle != 0;
+      idle = 0;
+    } else if (++idle <= node_spins_) {
+      pause_briefly();
+      continue;
+    } else {
+      lost = true;
+      const Unlocked meanwhile(lock);
+      sched_yield();
+    }
+    in_time = clock_.now() < until;
+  }
+  if (lost)
+    node_spins_ /= 2;
+  else if (won)
+    node_spins_ = std::min(2 * node_spins_ + kLeastSpins, kMostSpins);
 }
 
 /// The service thread is to look in: acks and words for peers may be left to send.

@@ -23,6 +23,7 @@ constexpr Nanoseconds kNap = 50 * kMicrosecond;
 int Engine::start(Team& team, const nezha_call_t& what, Request*& request) {
   Lock lock = enter();
   if (!team.error().empty()) return NEZHA_ERR_FAILED;
+  if (team.within_node()) return NEZHA_USE_INCUMBENT;
   const auto collective = static_cast<Collective>(what.collective);
   const Candidate way = Team::learns(collective)
                             ? team.table(collective).next_untimed(what.count * what.element, what.element)

@@ -19,6 +19,24 @@ void Engine::count(std::size_t bytes, Nanoseconds took) {
   bytes_ += bytes;
 }
 
+void Engine::count_shared(std::size_t bytes, Nanoseconds took) {
+  shared_.calls += 1;
+  shared_.bytes += bytes;
+  shared_.time_ns += static_cast<std::uint64_t>(took);
+}
+
+nezha_memory_stats_t Engine::memory_stats() {
+  Lock lock(mutex_);
+  nezha_memory_stats_t stats = shared_;
+  const Hierarchy::Times times = core_.shared_times();
+  stats.copied_in_ns = static_cast<std::uint64_t>(times.node.copied_in);
+  stats.reduced_ns = static_cast<std::uint64_t>(times.node.reduced);
+  stats.gathered_ns = static_cast<std::uint64_t>(times.node.gathered);
+  stats.between_ns = static_cast<std::uint64_t>(times.between);
+  stats.shared_ns = static_cast<std::uint64_t>(times.node.shared);
+  return stats;
+}
+
 std::size_t Engine::rails() {
   Lock lock(mutex_);
   return core_.rails();

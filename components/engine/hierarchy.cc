@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <utility>
 
 namespace nezha {
 namespace {
@@ -30,7 +31,7 @@ Hierarchy::Hierarchy(Spec spec, NodeAcceptor* door) : spec_(std::move(spec)), id
   while (std::find(spec_.nodes[own].begin(), spec_.nodes[own].end(), spec_.rank) == spec_.nodes[own].end()) ++own;
   mates_ = spec_.nodes[own];
   self_ = static_cast<std::uint32_t>(std::find(mates_.begin(), mates_.end(), spec_.rank) - mates_.begin());
-  for (std::uint32_t carrier = 0; carrier < smallest(spec_.nodes); ++carrier) carriers_.push_back(carrier);
+  for (std::uint32_t carrier = 0; nodes() > 1 && carrier < smallest(spec_.nodes); ++carrier) carriers_.push_back(carrier);
   const auto peer = [&](int rank) { return spec_.peers[static_cast<std::size_t>(rank)]; };
   if (self_ < carriers_.size()) {
     for (std::size_t node = 0; node < spec_.nodes.size(); ++node)
@@ -66,10 +67,11 @@ Hierarchy::Hierarchy(Spec spec, NodeAcceptor* door) : spec_(std::move(spec)), id
 }
 
 std::size_t Hierarchy::carriers(std::size_t bytes) const {
-  return std::clamp<std::size_t>(bytes / kLeastPart, 1, carriers_.size());
+  return carriers_.empty() ? 0 : std::clamp<std::size_t>(bytes / kLeastPart, 1, carriers_.size());
 }
 
 std::size_t Hierarchy::segment(std::size_t bytes, std::size_t element) const {
+  if (carriers_.empty()) return bytes;
   const std::size_t parts = carriers(bytes);
   const std::size_t part = (bytes / element + parts - 1) / parts * element;
   const std::size_t segment = std::clamp(part / kSegments, kLeastSegment, kMostSegment);
@@ -89,8 +91,35 @@ double Hierarchy::best_rate() const {
 
 void Hierarchy::progress(Nanoseconds now) {
   if (!segment_) return;
-  if (segment_->progress(now) == Segment::State::ready && !stage_)
-    stage_.emplace(segment_->memory(), NodeStageOptions{.access = segment_->access()});
+  if (segment_->progress(now) != Segment::State::ready || stage_) return;
+  stage_.emplace(segment_->memory(), NodeStageOptions{.access = segment_->access(), .clock = spec_.clock});
+  life_.emplace(segment_->memory());
+}
+
+Hierarchy::Times& Hierarchy::Times::operator+=(const Times& other) {
+  node += other.node;
+  between += other.between;
+  return *this;
+}
+
+Hierarchy::Times Hierarchy::times() const { return {stage_ ? stage_->times() : NodeTimes{}, between_}; }
+
+bool Hierarchy::beat() {
+  if (life_) life_->beat();
+  return life_.has_value();
+}
+
+std::optional<Nanoseconds> Hierarchy::quiet(int rank, Nanoseconds now) {
+  const std::optional<std::uint32_t> member = mate(rank);
+  if (!life_ || !member) return std::nullopt;
+  return life_->quiet(*member, now);
+}
+
+/// The rank's number among those of this node.
+std::optional<std::uint32_t> Hierarchy::mate(int rank) const {
+  const auto found = std::find(mates_.begin(), mates_.end(), rank);
+  if (found == mates_.end()) return std::nullopt;
+  return static_cast<std::uint32_t>(found - mates_.begin());
 }
 
 Status Hierarchy::trouble() const {
@@ -100,7 +129,8 @@ Status Hierarchy::trouble() const {
 
 std::string Hierarchy::access() const {
   if (!stage_) return "alone on its node";
-  return segment_->access() == NodeAccess::single_copy ? "single copy" : "two copies, since " + segment_->why_copies();
+  return segment_->access() == NodeAccess::single_copy ? "two copies, single copy would be possible"
+                                                       : "two copies, since " + segment_->why_copies();
 }
 
 void Hierarchy::begin(const Call& call, AlgorithmChoice choice) {
@@ -142,6 +172,7 @@ bool Hierarchy::begin_segments() {
     sent_[(first_ + count_++) % sent_.size()] = {operations_->start(segment, choice_), end};
     begun_ = end;
   }
+  if (begun_ != before && between_since_ == 0 && spec_.clock != nullptr) between_since_ = spec_.clock->now();
   return begun_ != before;
 }
 
@@ -151,6 +182,7 @@ bool Hierarchy::end_segments() {
     if (stage_) stage_->supply(sent_[first_].end);
     any = true;
   }
+  if (count_ == 0 && between_since_ != 0) between_ += spec_.clock->now() - std::exchange(between_since_, 0);
   return any;
 }
 
@@ -161,7 +193,7 @@ void Hierarchy::look_whether_over() {
 
 bool Hierarchy::awaits(int rank) const {
   if (!under_way_ || rank == spec_.rank) return false;
-  if (stage_ && std::find(mates_.begin(), mates_.end(), rank) != mates_.end()) return true;
+  if (stage_ && mate(rank)) return true;
   const Trunk* trunk = spec_.peers[static_cast<std::size_t>(rank)]->trunk.get();
   const int position = position_of(*trunk);
   return position >= 0 && operations_->awaits(position);
@@ -172,7 +204,7 @@ int Hierarchy::lost_member() const {
 }
 
 void Hierarchy::fail(const Failure& failure) {
-  if (stage_) stage_->give_up();
+  if (stage_) stage_->give_up(mate(static_cast<int>(failure.of)).value_or(self_));
   if (operations_) operations_->fail(failure);
   under_way_ = false;
   count_ = 0;

@@ -3,7 +3,8 @@
 /// as many members of each as the smallest node has, or by one for small vectors, each for its part, and shared on the
 /// node. A part goes in segments, each an operation of its own between the counterparts, so that the three overlap. One
 /// call at a time. The order of sums depends on position alone: members of a node in the order of their ranks, then
-/// nodes as an algorithm of as many ranks does it. Guarded by the engine's lock.
+/// nodes as an algorithm of as many ranks does it. Within one node there are no carriers, and nothing goes between nodes.
+/// Guarded by the engine's lock.
 #pragma once
 
 #include <array>
@@ -16,6 +17,7 @@
 
 #include "engine/operations.h"
 #include "engine/peer.h"
+#include "node/node_life.h"
 #include "node/node_stage.h"
 #include "node/segment.h"
 
@@ -30,10 +32,11 @@ class Hierarchy {
   struct Spec {
     TeamId team = 0;
     int rank = 0;
-    RanksByNode nodes;         ///< at least two
+    RanksByNode nodes;         ///< one: the sum of its ranks is the result, and there are no peers to send to
     std::vector<Peer*> peers;  ///< by rank, null at the own
     BufferPool* buffers = nullptr;
     Nanoseconds deadline = 0;  ///< for the shared memory
+    const Clock* clock = nullptr;  ///< for times(); outlives this
   };
 
   /// `door`: where this process hands out shared memory; outlives this. Null: it has none, and then no node has any.
@@ -61,6 +64,19 @@ class Hierarchy {
   std::size_t largest_element() const { return stage_ ? stage_->largest_element() : ~std::size_t{0}; }
   /// How members read each other's vectors, for the log.
   std::string access() const;
+  /// This process shows the ranks of its node that it runs. True where there are any.
+  bool beat();
+  /// For how long a rank of this node that shares memory with this one has shown nothing, asked now and then; none for
+  /// others.
+  std::optional<Nanoseconds> quiet(int rank, Nanoseconds now);
+
+  /// What calls took: of this rank on its node, and while segments were under way between nodes.
+  struct Times {
+    NodeTimes node;
+    Nanoseconds between = 0;
+    Times& operator+=(const Times& other);
+  };
+  Times times() const;
 
   // ---- a call
   /// `call.chunk` is for a segment.
@@ -80,6 +96,7 @@ class Hierarchy {
   NodeMemory* only_node();
 
  private:
+  std::optional<std::uint32_t> mate(int rank) const;
   bool carries() const { return operations_.has_value(); }
   std::size_t ready() const { return stage_ ? stage_->reduced_up_to() : part_.end; }
   bool begin_segments();
@@ -93,6 +110,7 @@ class Hierarchy {
   std::vector<std::uint32_t> carriers_;  ///< 0, 1, ...
   std::unique_ptr<Segment> segment_;     ///< null: this rank is alone on its node
   std::optional<NodeStage> stage_;       ///< once the segment is ready
+  std::optional<NodeLife> life_;         ///< as long
   Status without_;                       ///< not ok: there will be no segment
   std::vector<Trunk*> trunks_;           ///< of the counterparts, by node; null at the own
   TeamView view_;
@@ -111,6 +129,8 @@ class Hierarchy {
   };
   std::array<Sent, kMostUnderWay> sent_;  ///< segments under way, in turn
   std::size_t first_ = 0, count_ = 0;
+  Nanoseconds between_ = 0;        ///< so far
+  Nanoseconds between_since_ = 0;  ///< when the first of those under way was begun
 };
 
 }  // namespace nezha

@@ -66,6 +66,7 @@ void Engine::serve_until_stop() {
   while (!stop_) {
     const bool asked = nap(lock, ticking_);
     if (stop_) return;
+    core_.beat(clock_.now());
     write_trace(lock);
     if (operations_ != 0) continue;  // whoever waits for one drives
     if (requests_.waiting() != 0) {
@@ -102,6 +103,8 @@ bool Engine::nap(Lock& lock, bool ticking) {
   Nanoseconds span = ticking ? kTick : 0;
   if (due != 0 && (span == 0 || due - now < span)) span = std::max<Nanoseconds>(due - now, kShortest);
   if (overlaps) span = beside ? kBesideCaller << std::min(beside_, kLongerAndLonger) : kOverlapping;
+  if (const Nanoseconds beat = core_.next_beat(); beat != 0 && (span == 0 || beat - now < span))
+    span = std::max(beat - now, kShortest);
   beside_ = beside ? beside_ + 1 : 0;
   asleep_ = !overlaps;
   const timespec time{span / kSecond, span % kSecond};

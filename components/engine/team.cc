@@ -31,10 +31,11 @@ bool unanimous(std::uint64_t values, std::uint64_t complements) { return (values
 }  // namespace
 
 Team::Team(std::string name, int rank, std::vector<Peer*> peers, const std::string& own_node, Nanoseconds wiring_until,
-           BufferPool& buffers, OpNumber before)
+           BufferPool& buffers, OpNumber before, bool within_node)
     : name_(std::move(name)),
       own_node_(own_node),
       rank_(rank),
+      within_node_(within_node),
       wiring_until_(wiring_until),
       peers_(std::move(peers)),
       operations_(view_, peers_.size(), before) {
@@ -48,7 +49,7 @@ Team::Team(std::string name, int rank, std::vector<Peer*> peers, const std::stri
 /// Ring order: ranks of one node are neighbours, nodes in the order of their lowest ranks. All ranks compute the same.
 void Team::order_by_node(const std::string& own_node) {
   const auto node = [&](int rank) -> const std::string& {
-    return rank == rank_ ? own_node : peers_[static_cast<std::size_t>(rank)]->address.node;
+    return rank == rank_ || within_node_ ? own_node : peers_[static_cast<std::size_t>(rank)]->address.node;
   };
   std::vector<int> first(peers_.size());
   for (int rank = 0; rank < static_cast<int>(peers_.size()); ++rank) {
@@ -87,7 +88,7 @@ void Team::vote(std::array<std::uint64_t, NEZHA_VOTE_WORDS>& words, const Plan& 
   if (rank_ != 0) return;
   if (own.pins_bits()) words[kFlags] |= kAwaitLanes;
   if (!rows_.empty()) words[kFlags] |= kKnows;
-  if (const Trunk* next = next_peer().trunk.get(); next != nullptr && next->lanes_up() > 1 && !next->shares_fixed())
+  if (const Trunk* next = next_peer().trunk.get(); !within_node_ && next != nullptr && next->lanes_up() > 1 && !next->shares_fixed())
     words[kFlags] |= kRails;
   if (incumbent_on_rails) words[kFlags] |= kOnRails;
   words[kTeamId] = id_ != 0 ? id_ : fresh_id;
@@ -109,6 +110,7 @@ nezha_team_state_t Team::decide(const std::array<std::uint64_t, NEZHA_VOTE_WORDS
   votes_again_ = (words[kFlags] & kAwaitLanes) != 0 && !awaits_lanes_;
   awaits_lanes_ = awaits_lanes_ || votes_again_;
   plan_ = Plan::decode(std::span(words).subspan<kPlan, Plan::kWords>());
+  if (within_node_ && !plan_.shared_memory) return state_ = NEZHA_TEAM_DECLINED;
   if (shares_nodes() && plan_.shared_memory &&
       !hierarchy_wanted_) {  // an agreement more, since memory is shared by the id
     id_ = words[kTeamId];
@@ -119,6 +121,7 @@ nezha_team_state_t Team::decide(const std::array<std::uint64_t, NEZHA_VOTE_WORDS
   id_ = words[kTeamId];
   if (id_ == 0) return state_ = NEZHA_TEAM_DECLINED;
   if ((words[kFlags] & kNotShared) != 0) hierarchy_.reset();
+  if (within_node_ && !hierarchy_) return state_ = NEZHA_TEAM_DECLINED;
   operations_.set_team(id_);
   state_ = NEZHA_TEAM_READY;  // as on all ranks: an exception from here on is an error of the ready team
   if (plan_ != own) notices.push_back(differing(differences(own, plan_)));
@@ -168,26 +171,33 @@ double Team::best_rail() const {
   return next_peer().trunk == nullptr ? 0 : next_peer().trunk->best_rate();
 }
 
-/// There are several, and some have several ranks.
-bool Team::shares_nodes() const { return shape_.nodes > 1 && shape_.nodes < shape_.ranks; }
+/// There are several, and some have several ranks; or there is nothing else.
+bool Team::shares_nodes() const { return within_node_ || (shape_.nodes > 1 && shape_.nodes < shape_.ranks); }
 
-void Team::make_hierarchy(NodeAcceptor* door, Nanoseconds deadline) {
+void Team::make_hierarchy(NodeAcceptor* door, Nanoseconds deadline, const Clock& clock) {
   RanksByNode nodes;
   const std::string* last = nullptr;
   for (const int rank : rank_at_) {  // nodes are neighbours in the ring
     const Peer* peer = peers_[static_cast<std::size_t>(rank)];
-    const std::string& node = peer == nullptr ? own_node_ : peer->address.node;
+    const std::string& node = peer == nullptr || within_node_ ? own_node_ : peer->address.node;
     if (last == nullptr || *last != node) nodes.emplace_back();
     nodes.back().push_back(rank);
     last = &node;
   }
   hierarchy_ =
-      std::make_unique<Hierarchy>(Hierarchy::Spec{id_, rank_, std::move(nodes), peers_, view_.buffers, deadline}, door);
+      std::make_unique<Hierarchy>(Hierarchy::Spec{id_, rank_, std::move(nodes), peers_, view_.buffers, deadline, &clock}, door);
 }
 
-bool Team::awaits(int rank) const {
+bool Team::awaits_by_lanes(int rank) const {
   const auto position = std::find(rank_at_.begin(), rank_at_.end(), rank) - rank_at_.begin();
-  return operations_.awaits(static_cast<int>(position)) || (hierarchy_ && hierarchy_->awaits(rank));
+  return operations_.awaits(static_cast<int>(position));
+}
+
+bool Team::awaits(int rank) const { return awaits_by_lanes(rank) || (hierarchy_ && hierarchy_->awaits(rank)); }
+
+std::optional<Nanoseconds> Team::quiet_in_memory(int rank, Nanoseconds now) const {
+  if (!hierarchy_ || awaits_by_lanes(rank)) return std::nullopt;
+  return hierarchy_->quiet(rank, now);
 }
 
 Call Team::agreement(Collective collective) {
@@ -213,7 +223,7 @@ void Team::fail(const std::string& why, const Failure& failure) {
   error_ = why;
   doubt_.reset();
   if (hierarchy_) hierarchy_->fail(failure);
-  operations_.fail(failure);
+  if (!within_node_) operations_.fail(failure);
 }
 
 int Team::position_of(const Trunk& trunk) const {

@@ -23,9 +23,9 @@ namespace nezha {
 class Team {
  public:
   /// `peers` by rank, null at `rank`; they and `buffers` outlive the team. Operations count from `before` + 1, on all
-  /// members alike.
+  /// members alike. `within_node`: see nezha_team_spec_t.
   Team(std::string name, int rank, std::vector<Peer*> peers, const std::string& own_node, Nanoseconds wiring_until,
-       BufferPool& buffers, OpNumber before = 0);
+       BufferPool& buffers, OpNumber before = 0, bool within_node = false);
 
   const std::string& name() const { return name_; }
   int size() const { return view_.size; }
@@ -33,6 +33,8 @@ class Team {
   TeamId id() const { return id_; }
   const Shape& shape() const { return shape_; }
   nezha_team_state_t state() const { return state_; }
+  /// All members are on one node: they have no lanes, and all calls go by way of the hierarchy or to the incumbent.
+  bool within_node() const { return within_node_; }
   const std::vector<Peer*>& peers() const { return peers_; }
   /// By when wiring has come to its end, one way or the other, if all members are there.
   Nanoseconds wiring_until() const { return wiring_until_; }
@@ -86,7 +88,7 @@ class Team {
   /// The team is to have a hierarchy, and has an id to make it by. Alike on all members.
   bool wants_hierarchy() const { return hierarchy_wanted_ && !hierarchy_ && state_ == NEZHA_TEAM_WIRING; }
   /// `door`: see Hierarchy.
-  void make_hierarchy(NodeAcceptor* door, Nanoseconds deadline);
+  void make_hierarchy(NodeAcceptor* door, Nanoseconds deadline, const Clock& clock);
   /// Null: every rank sends to every other.
   Hierarchy* hierarchy() const { return hierarchy_.get(); }
   /// Calls with such elements go by way of the nodes' shared memory.
@@ -102,6 +104,8 @@ class Team {
   bool active() const { return operations_.active() || (hierarchy_ && hierarchy_->under_way()); }
   /// What is under way needs something of that member which has not come: bytes, or acknowledgements.
   bool awaits(int rank) const;
+  /// For how long a member that is awaited through shared memory alone has shown no life there; none: lanes tell.
+  std::optional<Nanoseconds> quiet_in_memory(int rank, Nanoseconds now) const;
   /// Goes on towards the end of that operation, or of all; true when it, or all, are over, or the team has failed.
   bool finished(OpNumber number) { return !doubt_ && operations_.finished(number); }
   bool finished() { return !doubt_ && operations_.finished(); }
@@ -147,6 +151,7 @@ class Team {
   Place place_of(const Trunk& trunk, TeamId id);
   int position_of(const Trunk& trunk) const;
   void order_by_node(const std::string& own_node);
+  bool awaits_by_lanes(int rank) const;
   double rate() const;
   double best_rail() const;
   void begin_tables(Terms terms);
@@ -155,6 +160,7 @@ class Team {
   std::string name_;
   std::string own_node_;
   int rank_;
+  const bool within_node_;
   Shape shape_;
   Nanoseconds wiring_until_;
   std::vector<Peer*> peers_;    ///< by rank

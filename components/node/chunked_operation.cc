@@ -19,8 +19,8 @@ std::uint64_t address_of(const std::byte* at) { return reinterpret_cast<std::uin
 
 }  // namespace
 
-ChunkedOperation::ChunkedOperation(NodeMemory& memory, std::size_t chunk)
-    : NodeOperation(memory), single_chunk_(std::max(chunk, memory.layout().chunk())) {}
+ChunkedOperation::ChunkedOperation(NodeMemory& memory, std::size_t chunk, const Clock* clock)
+    : NodeOperation(memory), single_chunk_(std::max(chunk, memory.layout().chunk())), clock_(clock) {}
 
 void ChunkedOperation::begin(const NodeCall& call) {
   base_ += cut_.chunks();
@@ -49,8 +49,22 @@ void ChunkedOperation::begin(const NodeCall& call) {
 
 bool ChunkedOperation::poll() {
   if (!trouble().ok()) return false;
-  const bool contributed = contribute(), reduced = reduce(), gathered = gather(), shared = share();
+  if (clock_ != nullptr) looked_ = clock_->now();
+  const bool contributed = timed(&ChunkedOperation::contribute, &NodeTimes::copied_in);
+  const bool reduced = timed(&ChunkedOperation::reduce, &NodeTimes::reduced);
+  const bool gathered = timed(&ChunkedOperation::gather, &NodeTimes::gathered);
+  const bool shared = timed(&ChunkedOperation::share, &NodeTimes::shared);
   return contributed || reduced || gathered || shared;
+}
+
+/// A stage that finds nothing to do costs no look at the clock.
+bool ChunkedOperation::timed(bool (ChunkedOperation::*stage)(), Nanoseconds NodeTimes::*time) {
+  const bool moved = (this->*stage)();
+  if (!moved || clock_ == nullptr) return moved;
+  const Nanoseconds now = clock_->now();
+  times_.*time += now - looked_;
+  looked_ = now;
+  return true;
 }
 
 bool ChunkedOperation::over() {

@@ -18,13 +18,15 @@
 #include <vector>
 
 #include "node/node_operation.h"
+#include "node/node_times.h"
 
 namespace nezha {
 
 class ChunkedOperation final : public NodeOperation {
  public:
-  /// `chunk`: bytes of a chunk where none goes through a slot, that is alone and with single copy.
-  ChunkedOperation(NodeMemory& memory, std::size_t chunk);
+  /// `chunk`: bytes of a chunk where none goes through a slot, that is alone and with single copy. `clock`: see
+  /// NodeStageOptions.
+  ChunkedOperation(NodeMemory& memory, std::size_t chunk, const Clock* clock);
 
   /// `access` may differ from operation to operation, but not from member to member.
   void set_access(NodeAccess access) { access_ = access; }
@@ -36,6 +38,8 @@ class ChunkedOperation final : public NodeOperation {
   std::size_t final_up_to() const override { return cut_.done_up_to(taken_); }
   bool over() override;
   bool has_done(std::uint32_t member) override;
+  /// Of all operations so far.
+  const NodeTimes& times() const { return times_; }
 
  private:
   struct Seen {
@@ -56,6 +60,7 @@ class ChunkedOperation final : public NodeOperation {
   bool slot_is_free(Seen& seen, std::uint64_t chunk);
   void say(NodeFlag flag, std::uint64_t done);
 
+  bool timed(bool (ChunkedOperation::*stage)(), Nanoseconds NodeTimes::*time);
   bool all_begun();
   bool contribute();
   bool reduce();
@@ -75,6 +80,9 @@ class ChunkedOperation final : public NodeOperation {
 
   NodeAccess access_ = NodeAccess::copies;
   const std::size_t single_chunk_;
+  const Clock* const clock_;
+  NodeTimes times_;
+  Nanoseconds looked_ = 0;  ///< when the clock was last read
   NodeCall call_;
   NodeCut cut_;
   std::uint64_t operations_ = 0;  ///< begun

@@ -60,6 +60,8 @@ struct NodeMember {
   alignas(kNodeLine) NodeTrialLine trial;
   alignas(kNodeLine) std::uint32_t asleep;  ///< 1: the member waits on this word
   std::uint32_t gone;                       ///< NodeEnd; written by whoever notices
+  std::uint32_t blamed;                     ///< gone because it gave up: the member that it gave up for, plus one
+  alignas(kNodeLine) std::uint64_t beat;    ///< node_life.h
 };
 
 /// One vector of up to kNodeSmall bytes. The flag shares the line of the first bytes, so that they come together.

@@ -12,7 +12,7 @@ namespace nezha {
 namespace {
 
 constexpr std::uint64_t kMagic = 0x65'64'6f'6e'61'7a'65'6e;  // "nezanode"
-constexpr std::uint64_t kVersion = 1;
+constexpr std::uint64_t kVersion = 2;
 
 static_assert(std::atomic_ref<std::uint64_t>::is_always_lock_free &&
                   std::atomic_ref<std::uint32_t>::is_always_lock_free,
@@ -67,6 +67,16 @@ void NodeMemory::mark_gone(std::uint32_t index, NodeEnd why) {
   if (!std::atomic_ref(member(index).gone).compare_exchange_strong(none, static_cast<std::uint32_t>(why))) return;
   std::atomic_ref(header().gone).fetch_add(1);
   wake();
+}
+
+void NodeMemory::give_up(std::uint32_t because_of) {
+  std::atomic_ref(member(self_).blamed).store(because_of + 1);
+  mark_gone(self_, NodeEnd::gave_up);
+}
+
+std::uint32_t NodeMemory::blamed(std::uint32_t index) const {
+  const std::uint32_t word = std::atomic_ref(member(index).blamed).load();
+  return word == 0 || word > members() ? index : word - 1;
 }
 
 bool NodeMemory::anybody_gone() const { return std::atomic_ref(header().gone).load() != 0; }

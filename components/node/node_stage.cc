@@ -7,7 +7,7 @@
 namespace nezha {
 
 NodeStage::NodeStage(NodeMemory& memory, const NodeStageOptions& options)
-    : memory_(memory), options_(options), small_(memory), chunked_(memory, options.single_copy_chunk) {}
+    : memory_(memory), options_(options), small_(memory), chunked_(memory, options.single_copy_chunk, options.clock) {}
 
 void NodeStage::begin(const NodeCall& call) {
   call_ = call;
@@ -67,11 +67,14 @@ void NodeStage::look_for_gone() {
   }
 }
 
-/// Names who has died rather than who gave up for that reason, and perhaps has ended since.
+/// Names who has died rather than who gave up for that reason, and perhaps has ended since; and rather the member that
+/// somebody gave up for than that one.
 void NodeStage::fail_without(std::uint32_t missed) {
   std::uint32_t named = 0;
   while (named < memory_.members() && memory_.gone(named) != NodeEnd::died) ++named;
   if (named == memory_.members()) named = missed;
+  const std::uint32_t blamed = memory_.gone(named) == NodeEnd::gave_up ? memory_.blamed(named) : named;
+  if (blamed != named) return fail(blamed, {Code::closed, "another rank of its node has given up because of it"});
   fail(named, {Code::closed, text_of(memory_.gone(named))});
 }
 
@@ -86,7 +89,7 @@ bool NodeStage::began_another_kind(std::uint32_t member) const {
 void NodeStage::fail(std::uint32_t member, Status why) {
   failed_ = std::move(why);
   failed_member_ = member;
-  memory_.mark_gone(memory_.self(), NodeEnd::gave_up);
+  memory_.give_up(member);
 }
 
 }  // namespace nezha

@@ -25,6 +25,7 @@ struct NodeStageOptions {
   /// caches: where it was measured (Zen 3, virtual machine) the kernel took twice as long at all sizes.
   std::size_t single_copy_from = SIZE_MAX;
   std::size_t single_copy_chunk = 1024 * 1024;  ///< bytes of a chunk with single copy
+  const Clock* clock = nullptr;  ///< for times(); outlives the stage. Null: nothing is timed
 };
 
 class NodeStage {
@@ -52,13 +53,16 @@ class NodeStage {
   /// The result is final, and no member refers to this one's vectors any more.
   bool over() { return failed_.ok() && (operation_ == nullptr || operation_->over()); }
 
+  /// What its chunked operations took.
+  const NodeTimes& times() const { return chunked_.times(); }
+
   /// Not ok: the operation will never be over, because of a member that died, gave up, called differently or whose
   /// memory cannot be read. The others are told. The stage is of no use any more; until it and its memory are gone at
   /// all members, neighbours may still read the call's vectors.
   const Status& failed() const { return failed_; }
   std::uint32_t failed_member() const { return failed_member_; }
-  /// Ends what is under way for all members, on an error of the caller's.
-  void give_up() { memory_.mark_gone(memory_.self(), NodeEnd::gave_up); }
+  /// Ends what is under way for all members, on an error of the caller's: `because_of` is the member that the others name.
+  void give_up(std::uint32_t because_of) { memory_.give_up(because_of); }
 
  private:
   void look_for_trouble();

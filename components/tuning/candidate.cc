@@ -8,8 +8,8 @@
 namespace nezha {
 namespace {
 
-constexpr std::array kNames = {"auto", "ring", "mesh", "single_step", "doubling", "halving", "incumbent"};
-static_assert(kNames.size() == static_cast<std::size_t>(AlgorithmChoice::incumbent) + 1);
+constexpr std::array kNames = {"auto", "ring", "mesh", "single_step", "doubling", "halving", "incumbent", "memory"};
+static_assert(kNames.size() == static_cast<std::size_t>(AlgorithmChoice::memory) + 1);
 constexpr unsigned kChunkBits = 32, kAlgorithmBits = 8;
 constexpr unsigned kSetBits = 8 * sizeof(RailSet);
 

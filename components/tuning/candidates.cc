@@ -29,6 +29,11 @@ bool ring_order(AlgorithmChoice algorithm) {
          algorithm == AlgorithmChoice::single_step;
 }
 
+bool possible_within_node(const Candidate& candidate, const Terms& terms) {
+  constexpr Candidate kMemory{AlgorithmChoice::memory}, kIncumbent{};
+  return terms.within_node() && (candidate == kMemory || (candidate == kIncumbent && !terms.plan.reproducible));
+}
+
 }  // namespace
 
 std::size_t size_class_of(std::size_t bytes) {
@@ -40,6 +45,7 @@ std::string text_of(const Candidate& candidate, const RailNames& names, std::siz
 }
 
 bool possible(const Candidate& candidate, std::size_t size_class, const Terms& terms) {
+  if (terms.within_node() || candidate.algorithm == AlgorithmChoice::memory) return possible_within_node(candidate, terms);
   if (terms.collective != Collective::allreduce) return sibling_possible(candidate, size_class, terms);
   if (terms.plan.reproducible && !ring_order(candidate.algorithm)) return false;
   const bool keeps = candidate.one_rail || candidate.rails != 0;

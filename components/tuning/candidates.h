@@ -31,6 +31,8 @@ struct Terms {
   Collective collective = Collective::allreduce;
   int nodes = 0;  ///< not 0: ranks of a node share memory, and so many send to each other
 
+  /// All ranks are on one node, and use nothing but the memory that they share.
+  bool within_node() const { return nodes == 1; }
   int senders() const { return nodes != 0 ? nodes : ranks; }
 };
 

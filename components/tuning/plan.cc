@@ -74,6 +74,7 @@ bool Plan::leaves(std::size_t bytes, std::size_t element) const {
 
 AlgorithmChoice Plan::choose(std::size_t bytes, std::size_t element, int size) const {
   if (leaves(bytes, element)) return AlgorithmChoice::incumbent;
+  if (size == 1) return AlgorithmChoice::memory;
   const bool small = bytes <= kMostCopied;
   switch (algorithm) {
     case AlgorithmChoice::ring:

@@ -41,7 +41,7 @@ struct Plan {
   /// The incumbent's, whatever is learned: the user says so, or the elements are too large.
   bool leaves(std::size_t bytes, std::size_t element) const;
   /// Which algorithm serves a vector of `bytes` in elements of `element` among `size` ranks as long as nothing was
-  /// measured; never automatic.
+  /// measured; never automatic. One, of several ranks that share memory, sends to nobody.
   AlgorithmChoice choose(std::size_t bytes, std::size_t element, int size) const;
   /// Bytes of a chunk, a multiple of `element`.
   std::size_t chunk_for(const Candidate& way, std::size_t bytes, std::size_t element, int size) const;

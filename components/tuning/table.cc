@@ -61,7 +61,8 @@ void Table::begin(const Terms& terms) {
 void Table::make_class(std::size_t index, std::vector<Candidate> ways, const SizeClass::Group& tried) {
   SizeClass::Odds odds;
   for (std::size_t i = 0; i < ways.size(); ++i) odds.least[i] = least_time(ways[i], index, terms_);
-  odds.incumbent_handicap = 1 + static_cast<double>(terms_.plan.incumbent_margin) / 100;
+  // Within a node no network can be lost, so that the incumbent is as safe as we are.
+  if (!terms_.within_node()) odds.incumbent_handicap = 1 + static_cast<double>(terms_.plan.incumbent_margin) / 100;
   classes_[index] = std::make_unique<SizeClass>(std::move(ways), tried, terms_.plan.learn, odds);
   if (barred_) classes_[index]->bar(AlgorithmChoice::incumbent);
 }

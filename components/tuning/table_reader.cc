@@ -21,7 +21,7 @@ constexpr std::uint64_t kAny = ~std::uint64_t{0};
 
 /// Every way but automatic, which is none.
 constexpr auto kWays = [] {
-  std::array<AlgorithmChoice, static_cast<std::size_t>(AlgorithmChoice::incumbent)> ways{};
+  std::array<AlgorithmChoice, static_cast<std::size_t>(AlgorithmChoice::memory)> ways{};
   for (std::size_t i = 0; i < ways.size(); ++i) ways[i] = static_cast<AlgorithmChoice>(i + 1);
   return ways;
 }();

@@ -128,8 +128,7 @@ constexpr std::array kRows = {
         "lanes, and what its calls took. It is made anew, and ends at 32 MiB. Empty: none."),
     row<&Config::single_node>("single_node", "0", {0, 8}, "", 8, 0,
         "For tests: the number of rails over the loopback interface (lo0 = 127.0.0.1, lo1 = 127.0.0.2, ...) that "
-        "connect ranks of one host, in place of real rails. 0: off, and communicators within one node are left to "
-        "Open MPI's own allreduce."),
+        "connect ranks of one host, in place of real rails. 0: off; see shared_memory for communicators within one node."),
     row<&Config::rail_include>("rail_include", "", {0, 0}, "[KIND/]NAME|ADDRESS/BITS,...", 1, 0,
         "Interfaces to use as rails, by name (eth0), block of addresses (10.1.0.0/16, fd00::/64) or address, "
         "separated by commas; their order is the order of the rails. With a kind of rail in front (tcp/eth0) a word is for "
@@ -167,8 +166,9 @@ constexpr std::array kRows = {
         "nothing that was measured, and a communicator's first call waits for its lanes. With 0 only all ranks of one "
         "call are sure to have equal bits."),
     row<&Config::shared_memory>("shared_memory", "1", {0, 1}, "0|1", 4, kDecides,
-        "With 1, ranks of one node add up in memory that they share, and only the sums go over the rails. With 0, and where "
-        "some node's ranks cannot share memory, every rank sends over rails, or over the loopback of its node."),
+        "With 1, ranks of one node add up in memory that they share, and only the sums go over the rails; communicators "
+        "within one node need no rail. With 0, and where some node's ranks cannot share memory, every rank sends over rails, or over "
+        "the loopback of its node, and communicators within one node are left to Open MPI's own allreduce."),
     row<&Config::learn>("learn", "1", {0, 1}, "0|1", 3, kDecides,
         "With 1, each message size finds the way that is fastest for it while the program runs: algorithms, for large "
         "vectors on one rail too, and Open MPI's own allreduce are tried for a few calls each, and looked at again ever more rarely. "

@@ -24,8 +24,9 @@ constexpr std::size_t kMostCopied = 32 * 1024;
 constexpr std::size_t kLeastChunk = 512;
 constexpr std::size_t kMostChunk = 256 * 1024;
 
-/// Enumerators are in the order of the words in the parameter's row.
-enum class AlgorithmChoice { automatic, ring, mesh, single_step, doubling, halving, incumbent };
+/// Enumerators are in the order of the words in the parameter's row, which ends with incumbent. memory is no word of it: a
+/// team within one node uses it wherever another one uses an algorithm over rails.
+enum class AlgorithmChoice { automatic, ring, mesh, single_step, doubling, halving, incumbent, memory };
 
 enum class RailThreads { automatic, none, all };
 

@@ -61,7 +61,9 @@ class Parameters(MpiCase):
     def test_report_of_nothing(self):
         """The one line says why there are no tables, or why there is nothing in them."""
         port = free_port()
-        for params, np, words in (({"coll_nezha_single_node": "0"}, 2, "all ranks are on one node"),
+        here = {"coll_nezha_single_node": "0"}
+        for params, np, words in ((here, 2, "all ranks are on one node, whose memory they share"),
+                                  ({**here, "coll_nezha_shared_memory": "0"}, 2, "all ranks are on one node, where Open MPI's own"),
                                   ({}, 1, "the job has one rank only"),
                                   ({"coll_nezha_priority": "1"}, 2, "a component of higher priority"),
                                   ({"coll_nezha_priority": "20"}, 2, "a component of higher priority carries allreduce .see"),

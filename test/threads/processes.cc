@@ -105,7 +105,7 @@ class Process {
     for (int peer = 0; peer < job_.ranks; ++peer)
       peers.push_back(peer == rank_ ? nullptr
                                     : nezha_engine_peer(engine_, shared_.address[peer], shared_.address_size[peer], 1, nullptr, 0));
-    const nezha_team_spec_t spec{"everybody", job_.ranks, rank_, peers.data(), 0};
+    const nezha_team_spec_t spec{"everybody", job_.ranks, rank_, peers.data(), 0, 0};
     team_ = nezha_team_create(engine_, &spec);
     for (int round = 0;; ++round) {
       std::uint64_t words[NEZHA_VOTE_WORDS];

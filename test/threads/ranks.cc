@@ -61,6 +61,12 @@ std::uint64_t Rank::calls() const {
   return calls;
 }
 
+nezha_memory_stats_t Rank::memory() const {
+  nezha_memory_stats_t stats{};
+  nezha_engine_memory_stats(engine_, &stats);
+  return stats;
+}
+
 std::vector<HelpText> Rank::helps() const {
   const std::lock_guard guard(mutex_);
   return helps_;
@@ -179,7 +185,7 @@ std::size_t Team::index_of(int rank) const {
 void Team::create(int rank) {
   std::vector<nezha_peer_t*> peers;
   for (const int other : members_) peers.push_back(other == rank ? nullptr : ranks_.peer(rank, other));
-  const nezha_team_spec_t spec{name_.c_str(), size(), static_cast<int>(index_of(rank)), peers.data(), 0};
+  const nezha_team_spec_t spec{name_.c_str(), size(), static_cast<int>(index_of(rank)), peers.data(), 0, within_node};
   handles_[index_of(rank)] = nezha_team_create(ranks_.at(rank).engine(), &spec);
   EXPECT_NE(handle(rank), nullptr);
 }

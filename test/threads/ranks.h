@@ -52,6 +52,7 @@ class Rank {
   std::vector<std::byte> address() const;
   std::vector<nezha_rail_stats_t> rails() const;
   std::uint64_t calls() const;
+  nezha_memory_stats_t memory() const;
 
   std::vector<HelpText> helps() const;
   std::vector<std::string> lines() const;
@@ -130,6 +131,8 @@ class Team {
   /// not created its part votes no.
   nezha_team_state_t agree(int rank);
   void destroy(int rank);
+  /// See nezha_team_spec_t; to be set before create().
+  bool within_node = false;
   /// Called by each member between the exchange of votes and its decision: others may be ready long before it.
   std::function<void(int rank)> before_deciding;
   std::function<void(int rank)> after_deciding;  ///< at once

@@ -27,7 +27,7 @@ class FewDescriptors {
 TEST(Descriptors, OfHostAreLeft) {
   Ranks ranks(3, {{"single_node", "2"}});
   nezha_peer_t* peers[] = {nullptr, ranks.peer(0, 1), ranks.peer(0, 2)};
-  const nezha_team_spec_t spec{"all", 3, 0, peers, 0};
+  const nezha_team_spec_t spec{"all", 3, 0, peers, 0, 0};
   constexpr std::size_t kLanes = 4;
   {
     const FewDescriptors few(descriptors_of_host(3) + kLanes - 1);
@@ -72,7 +72,7 @@ TEST(Descriptors, AreNotTakenWhereNoTeamCanBeHad) {
   };
   nezha_peer_t* peers_of_poor[] = {nullptr, peer(*poor, *rich)};
   nezha_peer_t* peers_of_rich[] = {peer(*rich, *poor), nullptr};
-  const nezha_team_spec_t spec_of_poor{"all", 2, 0, peers_of_poor, 0}, spec_of_rich{"all", 2, 1, peers_of_rich, 0};
+  const nezha_team_spec_t spec_of_poor{"all", 2, 0, peers_of_poor, 0, 0}, spec_of_rich{"all", 2, 1, peers_of_rich, 0, 0};
   EXPECT_EQ(nezha_team_create(poor->engine(), &spec_of_poor), nullptr);
   ASSERT_EQ(poor->helps().size(), 1u);
   EXPECT_EQ(poor->helps()[0].topic, "too few descriptors");

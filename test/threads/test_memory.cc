@@ -97,7 +97,7 @@ TEST(RefusedMemory, MakesNoHalfOfAPeer) {
   EXPECT_NE(peer, nullptr);
   make();
   nezha_peer_t* peers[] = {nullptr, peer};
-  const nezha_team_spec_t spec{"both", 2, 0, peers, 0};
+  const nezha_team_spec_t spec{"both", 2, 0, peers, 0, 0};
   nezha_team_t* team = nezha_team_create(first.engine(), &spec);
   ASSERT_NE(team, nullptr);
   std::uint64_t words[NEZHA_VOTE_WORDS];
@@ -159,7 +159,7 @@ TEST(RefusedMemory, OfATableIsAnErrorOnAllRanks) {
 TEST(RefusedMemory, MakesNoHalfOfATeam) {
   Ranks ranks(2, kHere);
   nezha_peer_t* peers[] = {nullptr, ranks.peer(0, 1)};
-  const nezha_team_spec_t spec{"both", 2, 0, peers, 0};
+  const nezha_team_spec_t spec{"both", 2, 0, peers, 0, 0};
   nezha_team_t* team = nullptr;
   const auto make = [&] {
     team = nezha_team_create(ranks.at(0).engine(), &spec);

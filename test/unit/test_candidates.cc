@@ -25,6 +25,22 @@ TEST(Candidates, AreWhatCanCarryTheWholeClass) {
       }
 }
 
+/// Within a node there are the memory and the incumbent, which depends on no rail: it need not be faster by any margin.
+TEST(Candidates, WithinANodeAreTheMemoryAndTheIncumbent) {
+  Terms terms = learning(4);
+  terms.nodes = 1;
+  for (const std::size_t size_class : {2, 13, 24}) {
+    const std::vector<Candidate> found = candidates(size_class, terms);
+    ASSERT_EQ(found.size(), 2u);
+    EXPECT_EQ(found[0].algorithm, AlgorithmChoice::memory);
+    EXPECT_EQ(found[1].algorithm, AlgorithmChoice::incumbent);
+    EXPECT_FALSE(possible({AlgorithmChoice::ring}, size_class, terms));
+    EXPECT_FALSE(possible({AlgorithmChoice::memory}, size_class, learning(4)));
+  }
+  terms.plan.reproducible = true;
+  EXPECT_EQ(candidates(13, terms).size(), 1u) << "the incumbent has other bits";
+}
+
 TEST(Candidates, WhatIsHopelessIsNotTried) {
   const auto holds = [](const std::vector<Candidate>& all, AlgorithmChoice one) {
     return std::any_of(all.begin(), all.end(), [&](const Candidate& c) { return c.algorithm == one; });

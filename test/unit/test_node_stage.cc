@@ -9,6 +9,7 @@
 
 #include <chrono>
 
+#include "node/node_life.h"
 #include "node_members.h"
 
 namespace nezha::test {
@@ -262,11 +263,37 @@ TEST(NodeStage, VectorOfMemberThatGaveUpIsNotUsed) {
   NodeRank ranks[] = {NodeRank(memories[0], kSingleCopy), NodeRank(memories[1], kSingleCopy)};
   for (NodeRank& rank : ranks) rank.begin({.count = 16 * 1024, .carriers = {}});
   while (NodeMemory::load(memories[1].member(1).flags.reduced) == 0) ranks[1].poll();
-  ranks[1].stage().give_up();
+  ranks[1].stage().give_up(1);
   ranks[0].poll();
   EXPECT_EQ(ranks[0].stage().final_up_to(), 0u);
   ranks[0].finish();
   EXPECT_EQ(ranks[0].stage().failed_member(), 1u);
+}
+
+/// Who waited for another member and gives up says for which: the rest name that one.
+TEST(NodeStage, MemberThatAnotherGaveUpForIsNamed) {
+  const NodeGround ground(3, 16 * 1024);
+  NodeMemory memories[] = {ground.memory(0), ground.memory(1)};
+  NodeRank ranks[] = {NodeRank(memories[0], kCopies), NodeRank(memories[1], kCopies)};
+  for (NodeRank& rank : ranks) rank.begin({.count = 100000, .carriers = {}});
+  ranks[1].stage().give_up(2);
+  ranks[0].finish();
+  EXPECT_EQ(ranks[0].stage().failed_member(), 2u);
+}
+
+/// A count that moves is a sign of life, and nobody is silent while nobody asks.
+TEST(NodeLife, IsSeenByItsBeats) {
+  const NodeGround ground(2, 16 * 1024);
+  NodeMemory memories[] = {ground.memory(0), ground.memory(1)};
+  NodeLife one(memories[0]), other(memories[1]);
+  Nanoseconds now = 100 * kSecond;
+  EXPECT_EQ(one.quiet(1, now), 0);
+  for (int i = 0; i < 5; ++i) one.quiet(1, now += kSecond / 2);
+  EXPECT_EQ(one.quiet(1, now), 5 * kSecond / 2);
+  other.beat();
+  EXPECT_EQ(one.quiet(1, now), 0);
+  EXPECT_EQ(one.quiet(1, now += kSecond / 2), kSecond / 2);
+  EXPECT_EQ(one.quiet(1, now + 10 * kSecond), 0) << "nobody asked for a while";
 }
 
 /// Who has given up because of a death, and ended itself, is not named for it.

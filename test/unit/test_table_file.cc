@@ -212,7 +212,7 @@ TEST(TableFile, ARuleThatIsNotSoundIsRefused) {
       {R"({})", "0: the key \"alg\" is missing"},
       {R"({"alg": "ring", "reqs": 8})", "16: a rule has no key \"reqs\""},
       {R"({"alg": 4})", "8: a text of at most 256 bytes is needed"},
-      {R"({"alg": "auto"})", "8: alg takes one of ring, mesh, single_step, doubling, halving, incumbent, not \"auto\""},
+      {R"({"alg": "auto"})", "8: alg takes one of ring, mesh, single_step, doubling, halving, incumbent, memory, not \"auto\""},
       {R"({"alg": "ring", "rails": "two"})", "25: rails takes one of one, all, or a list of names, not \"two\""},
       {R"({"alg": "ring", "chunk": 262145})", "25: a whole number from 0 to 262144 is needed"},
       {R"({"alg": "ring", "chunk": 1})", "25: a chunk has 512 bytes at least, or 0"},

@@ -94,6 +94,15 @@ TEST(Bounds, TheIncumbentHasToBeFasterByItsMargin) {
   EXPECT_EQ(chosen_beside(100, 60), doubling);
 }
 
+TEST(Bounds, WithinANodeThereIsNoMargin) {
+  Terms terms = learning();
+  terms.plan.incumbent_margin = 20;
+  terms.nodes = 1;
+  Ranks ranks(terms);
+  ranks.calls(300, 8, times({{AlgorithmChoice::memory, 100}, {incumbent, 90}}));
+  EXPECT_EQ(ranks.chosen(8).algorithm, incumbent);
+}
+
 TEST(Bounds, TheMarginIsTheParametersAndTravelsWithThePlan) {
   Config config;
   EXPECT_EQ(Plan::from(config).incumbent_margin, 20U);

@@ -116,8 +116,8 @@ typedef struct nezha_self {
 
 /**
  * Finds rails, opens their listeners, starts the service thread (lazily: with the first team). `config` is copied,
- * `host` is copied. An engine is returned even when it has no usable rail: it then votes no in every team, so that
- * all ranks decline alike; `why` tells the reason and the result is NEZHA_ERR_RAILS. Where too few descriptors are left for
+ * `host` is copied. An engine is returned even when it has no usable rail: it then votes no in every team that is
+ * not within a node, so that all ranks decline alike; `why` tells the reason and the result is NEZHA_ERR_RAILS. Where too few descriptors are left for
  * any team, the engine opens none: the result is NEZHA_OK, there are no rails, and each nezha_team_create() tells and returns
  * NULL. NULL in `*engine` only when memory is refused.
  */
@@ -155,6 +155,7 @@ typedef struct nezha_team_spec {
     int rank;
     nezha_peer_t *const *peers; /* `size` entries; the one at `rank` is NULL */
     int incumbent_on_rails;     /* the incumbent has no other network between nodes than what the rails are on */
+    int within_node;            /* all ranks are on one node: they use the memory that they share, or nothing; no rails. Alike */
 } nezha_team_spec_t;
 
 /** The engine's image of a communicator. Collective in effect: each rank creates it at the same call. Copies the
@@ -302,6 +303,18 @@ typedef struct nezha_class_stats {
     uint64_t calls, bytes, time_ns; /* of calls in [2^k, 2^(k+1)) bytes that the rails carried */
 } nezha_class_stats_t;
 
+/** Of allreduces that went through the memory which ranks of this node share, whether or not rails carried sums between nodes.
+ *  Stages of vectors from some KiB on, in this process's time: they overlap with what is under way between nodes, and what is
+ *  left of the time was waiting, for the most part. */
+typedef struct nezha_memory_stats {
+    uint64_t calls, bytes, time_ns;
+    uint64_t copied_in_ns; /* the own vector, into the memory */
+    uint64_t reduced_ns;   /* the own slice of each chunk */
+    uint64_t gathered_ns;  /* slices of the sum, before they go to other nodes */
+    uint64_t between_ns;   /* something of the call was under way between nodes */
+    uint64_t shared_ns;    /* the result, into the memory and out of it */
+} nezha_memory_stats_t;
+
 enum { NEZHA_SIZE_CLASSES = 48 };
 
 /** The job is about to end, here and soon everywhere: from now on a lane that is lost is no news, since others may be gone a
@@ -313,6 +326,7 @@ size_t nezha_engine_rails(nezha_engine_t *engine);
 /** 0 and `*stats` filled, or NEZHA_ERR_PARAM when there is no rail `index`. */
 int nezha_engine_rail_stats(nezha_engine_t *engine, size_t index, nezha_rail_stats_t *stats);
 void nezha_engine_class_stats(nezha_engine_t *engine, nezha_class_stats_t stats[NEZHA_SIZE_CLASSES]);
+void nezha_engine_memory_stats(nezha_engine_t *engine, nezha_memory_stats_t *stats);
 /** Calls and bytes (of vectors) that rails carried, over all teams. */
 void nezha_engine_totals(nezha_engine_t *engine, uint64_t *calls, uint64_t *bytes);
 

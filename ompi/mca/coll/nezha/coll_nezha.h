@@ -73,6 +73,7 @@ typedef struct coll_nezha_module {
     coll_nezha_state_t state;
     unsigned collectives; /* that rails are to carry: bit 1 << nezha_collective_t for each */
     bool agreeing;        /* the incumbent of an agreement may call others of this communicator */
+    bool within_node;     /* all ranks are on this node, and use the memory that they share, or the incumbent */
     bool wants_team; /* there was a call that a team would carry and that cannot wait for one */
     nezha_team_t *team; /* NULL: none yet, or this rank has to vote no */
     opal_list_item_t live;

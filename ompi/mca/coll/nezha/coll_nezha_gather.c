@@ -65,6 +65,21 @@ static void reduce(coll_nezha_gathered_t *all, int rank)
                 MPI_COMM_WORLD);
 }
 
+static void reduce_memory(coll_nezha_gathered_t *all, int rank)
+{
+    nezha_memory_stats_t stats = {0};
+    if (NULL != coll_nezha_engine()) {
+        nezha_engine_memory_stats(coll_nezha_engine(), &stats);
+    }
+    all->memory_own = (coll_nezha_memory_row_t){{stats.calls, stats.bytes, stats.time_ns, stats.copied_in_ns, stats.reduced_ns,
+                                                 stats.gathered_ns, stats.between_ns, stats.shared_ns}};
+    all->memory_least = all->memory_most = all->memory_own;
+    PMPI_Reduce(0 == rank ? MPI_IN_PLACE : (void *)&all->memory_least, &all->memory_least, COLL_NEZHA_MEMORY_VALUES,
+                MPI_UINT64_T, MPI_MIN, 0, MPI_COMM_WORLD);
+    PMPI_Reduce(0 == rank ? MPI_IN_PLACE : (void *)&all->memory_most, &all->memory_most, COLL_NEZHA_MEMORY_VALUES,
+                MPI_UINT64_T, MPI_MAX, 0, MPI_COMM_WORLD);
+}
+
 bool coll_nezha_gather(coll_nezha_gathered_t *all)
 {
     int rank = 0;
@@ -77,5 +92,6 @@ bool coll_nezha_gather(coll_nezha_gathered_t *all)
     }
     PMPI_Bcast(all->names, (int)(all->rails * sizeof *all->names), MPI_CHAR, 0, MPI_COMM_WORLD);
     reduce(all, rank);
+    reduce_memory(all, rank);
     return 0 == rank;
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/** The rails' numbers of all ranks of MPI_COMM_WORLD, at rank 0. */
+/** The numbers of rails and of shared memory of all ranks of MPI_COMM_WORLD, at rank 0. */
 #ifndef MCA_COLL_NEZHA_GATHER_H
 #define MCA_COLL_NEZHA_GATHER_H
 
@@ -21,6 +21,19 @@ enum {
     COLL_NEZHA_RAIL_VALUES
 };
 
+/** What nezha_memory_stats_t has, in its order. */
+enum {
+    COLL_NEZHA_MEMORY_CALLS,
+    COLL_NEZHA_MEMORY_BYTES,
+    COLL_NEZHA_MEMORY_TIME,
+    COLL_NEZHA_MEMORY_COPIED_IN,
+    COLL_NEZHA_MEMORY_REDUCED,
+    COLL_NEZHA_MEMORY_GATHERED,
+    COLL_NEZHA_MEMORY_BETWEEN,
+    COLL_NEZHA_MEMORY_SHARED,
+    COLL_NEZHA_MEMORY_VALUES
+};
+
 /** More rails than this are left out of the report. */
 enum { COLL_NEZHA_REPORTED_RAILS = 32 };
 
@@ -28,12 +41,17 @@ typedef struct coll_nezha_rail_row {
     uint64_t value[COLL_NEZHA_RAIL_VALUES];
 } coll_nezha_rail_row_t;
 
+typedef struct coll_nezha_memory_row {
+    uint64_t value[COLL_NEZHA_MEMORY_VALUES];
+} coll_nezha_memory_row_t;
+
 /** Rails are those of rank 0; a rank counts for a rail that it has by the same name. */
 typedef struct coll_nezha_gathered {
     size_t rails;
     char names[COLL_NEZHA_REPORTED_RAILS][48];
     coll_nezha_rail_row_t own[COLL_NEZHA_REPORTED_RAILS], least[COLL_NEZHA_REPORTED_RAILS],
         most[COLL_NEZHA_REPORTED_RAILS];
+    coll_nezha_memory_row_t memory_own, memory_least, memory_most; /* of what ranks of a node did in the memory that they share */
 } coll_nezha_gathered_t;
 
 /** Collective over MPI_COMM_WORLD, by operations that this component does not carry. `all` is complete on rank 0, which

@@ -20,6 +20,7 @@ static void module_construct(coll_nezha_module_t *module)
     module->collectives = 0;
     module->agreeing = false;
     module->wants_team = false;
+    module->within_node = false;
     module->team = NULL;
     OBJ_CONSTRUCT(&module->live, opal_list_item_t);
 }

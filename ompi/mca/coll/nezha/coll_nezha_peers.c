@@ -18,10 +18,10 @@ static const char modex_key[] = "coll.nezha";
 /** What is published: this, and then the engine's address, if there is an engine. */
 typedef struct published {
     uint8_t format;
-    uint8_t enabled, single_node, report, priority, collectives;
+    uint8_t enabled, single_node, shared_memory, report, priority, collectives;
 } published_t;
 
-enum { PUBLISHED_FORMAT = 3 };
+enum { PUBLISHED_FORMAT = 4 };
 
 typedef struct entry {
     coll_nezha_peer_t known;
@@ -38,6 +38,7 @@ static published_t own(void)
     return (published_t){.format = PUBLISHED_FORMAT,
                          .enabled = 1,
                          .single_node = coll_nezha_params_int("single_node") > 0,
+                         .shared_memory = coll_nezha_params_bool("shared_memory"),
                          .report = coll_nezha_params_bool("report"),
                          .priority = (uint8_t)coll_nezha_params_int("priority"),
                          .collectives = (uint8_t)coll_nezha_params_collectives()};
@@ -90,6 +91,7 @@ static void understand(entry_t *entry, const ompi_proc_t *proc, bool self, const
         return;
     }
     entry->known.single_node = head.single_node;
+    entry->known.shared_memory = head.shared_memory;
     entry->known.report = head.report;
     entry->known.priority = head.priority;
     entry->known.collectives = head.collectives;

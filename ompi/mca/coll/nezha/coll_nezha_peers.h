@@ -14,8 +14,9 @@
 /** A process that has the component. What all ranks must decide alike is decided from these values, not from the rank's
  * own parameters. */
 typedef struct coll_nezha_peer {
-    bool single_node; /* takes communicators of one node too */
-    bool report;      /* was asked for a report */
+    bool single_node;   /* for tests: its rails are among the ranks of one node */
+    bool shared_memory; /* wants ranks of a node to share memory */
+    bool report;        /* was asked for a report */
     int priority;
     unsigned collectives; /* that rails are to carry: bit 1 << nezha_collective_t for each */
     nezha_peer_t *peer; /* NULL: this process itself, or one whose engine failed or cannot be understood */

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "coll_nezha_pvars.h"
 
+#include <stddef.h>
 #include <stdio.h>
 
 #include "mpi.h"
@@ -93,6 +94,34 @@ static int get_bytes(const mca_base_pvar_t *pvar, void *value, void *object)
     return OMPI_SUCCESS;
 }
 
+typedef struct memory_value {
+    const char *name, *help;
+    size_t at; /* in nezha_memory_stats_t */
+} memory_value_t;
+
+static const memory_value_t memory_values[] = {
+    {"calls", "Allreduces that went through the memory that ranks of this node share", offsetof(nezha_memory_stats_t, calls)},
+    {"bytes", "Bytes of the vectors of those", offsetof(nezha_memory_stats_t, bytes)},
+    {"time", "Nanoseconds that those took", offsetof(nezha_memory_stats_t, time_ns)},
+    {"copying_in", "Nanoseconds of it in copies of the own vector into the memory", offsetof(nezha_memory_stats_t, copied_in_ns)},
+    {"reducing", "Nanoseconds of it in reducing the own slices", offsetof(nezha_memory_stats_t, reduced_ns)},
+    {"gathering", "Nanoseconds of it in copies of what goes to other nodes", offsetof(nezha_memory_stats_t, gathered_ns)},
+    {"between", "Nanoseconds of it with sums under way between nodes", offsetof(nezha_memory_stats_t, between_ns)},
+    {"sharing", "Nanoseconds of it in copies of the result", offsetof(nezha_memory_stats_t, shared_ns)},
+};
+
+static int get_memory(const mca_base_pvar_t *pvar, void *value, void *object)
+{
+    (void)object;
+    const memory_value_t *wanted = pvar->ctx;
+    nezha_memory_stats_t stats = {0};
+    if (NULL != coll_nezha_engine()) {
+        nezha_engine_memory_stats(coll_nezha_engine(), &stats);
+    }
+    *(unsigned long long *)value = *(const uint64_t *)((const char *)&stats + wanted->at);
+    return OMPI_SUCCESS;
+}
+
 static size_t rail_count(void)
 {
     return NULL != coll_nezha_engine() ? nezha_engine_rails(coll_nezha_engine()) : 0;
@@ -143,6 +172,11 @@ int coll_nezha_pvars_register(const mca_base_component_t *component)
     int rc = add(component, "calls", "Allreduces that the rails carried", get_calls, NULL, NULL);
     if (OMPI_SUCCESS == rc) {
         rc = add(component, "bytes", "Bytes of the vectors that the rails carried", get_bytes, NULL, NULL);
+    }
+    for (size_t i = 0; OMPI_SUCCESS == rc && i < sizeof memory_values / sizeof memory_values[0]; i++) {
+        char name[64];
+        snprintf(name, sizeof name, "memory_%s", memory_values[i].name);
+        rc = add(component, name, memory_values[i].help, get_memory, NULL, &memory_values[i]);
     }
     for (size_t i = 0; OMPI_SUCCESS == rc && i < sizeof rail_values / sizeof rail_values[0]; i++) {
         char name[64];

@@ -26,24 +26,34 @@ static bool within_job(struct ompi_communicator_t *comm, bool *one_node)
     return true;
 }
 
-/** NULL if all members have the component and, where that matters, take communicators of one node; else why the communicator is
- * left to Open MPI. Stops at the first that does not, since each absent one costs a long wait. `*priority` and
- * `*collectives` are those of rank 0. */
-static const char *unwilling(struct ompi_communicator_t *comm, bool one_node, int *priority, unsigned *collectives)
+/** What rank 0 wants for all, and what makes of a communicator of one node one that has rails. */
+typedef struct wanted {
+    int priority;
+    unsigned collectives;
+    bool shared_memory;
+    int single_nodes; /* how many members have rails within a node */
+} wanted_t;
+
+/** NULL if all members have the component; else why the communicator is left to Open MPI. Stops at the first that has not, since
+ * each absent one costs a long wait. */
+static const char *unwilling(struct ompi_communicator_t *comm, bool one_node, wanted_t *wanted)
 {
+    *wanted = (wanted_t){.priority = 0};
     for (int rank = 0; rank < ompi_comm_size(comm); rank++) {
         const coll_nezha_peer_t *peer = coll_nezha_peers_find(ompi_comm_peer_lookup(comm, rank));
         if (NULL == peer) {
             coll_nezha_lacking_tell(comm, one_node);
             return "not all ranks use Nezha; where no text above names them, nezha doctor finds them";
         }
-        if (one_node && !peer->single_node) {
-            return "all ranks are on one node, where Open MPI's own allreduce is used";
-        }
+        wanted->single_nodes += peer->single_node ? 1 : 0;
         if (0 == rank) {
-            *priority = peer->priority;
-            *collectives = peer->collectives;
+            wanted->priority = peer->priority;
+            wanted->collectives = peer->collectives;
+            wanted->shared_memory = peer->shared_memory;
         }
+    }
+    if (one_node && wanted->single_nodes < ompi_comm_size(comm) && (wanted->single_nodes > 0 || !wanted->shared_memory)) {
+        return "all ranks are on one node, where Open MPI's own allreduce is used";
     }
     return NULL;
 }
@@ -60,11 +70,11 @@ static mca_coll_base_module_t *leave(const struct ompi_communicator_t *comm, con
 mca_coll_base_module_t *coll_nezha_comm_query(struct ompi_communicator_t *comm, int *priority)
 {
     bool one_node = false;
-    unsigned collectives = 0;
     if (OMPI_COMM_IS_INTER(comm) || ompi_comm_size(comm) < 2 || !within_job(comm, &one_node)) {
         return leave(comm, "the job has one rank only");
     }
-    const char *reason = unwilling(comm, one_node, priority, &collectives);
+    wanted_t wanted;
+    const char *reason = unwilling(comm, one_node, &wanted);
     if (NULL != reason) {
         return leave(comm, reason);
     }
@@ -72,14 +82,19 @@ mca_coll_base_module_t *coll_nezha_comm_query(struct ompi_communicator_t *comm, 
     if (NULL == module) {
         return NULL;
     }
+    *priority = wanted.priority;
     module->super.coll_module_enable = coll_nezha_module_enable;
     module->super.coll_allreduce = coll_nezha_allreduce;
+    module->within_node = one_node && 0 == wanted.single_nodes;
+    if (module->within_node) { /* other calls stay as they are */
+        return &module->super;
+    }
     module->super.coll_iallreduce = coll_nezha_iallreduce;
     module->super.coll_allreduce_init = coll_nezha_allreduce_init;
     module->super.coll_barrier = coll_nezha_barrier;
-    module->collectives = collectives;
+    module->collectives = wanted.collectives;
 #define REPLACE_IF_ASKED(call, collective, ours)    \
-    if (0 != (collectives & 1u << (collective))) {  \
+    if (0 != (wanted.collectives & 1u << (collective))) {  \
         module->super.coll_##call = ours;           \
     }
     COLL_NEZHA_SIBLINGS(REPLACE_IF_ASKED)

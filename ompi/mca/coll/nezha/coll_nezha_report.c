@@ -36,6 +36,28 @@ static void print_rails(FILE *out, const coll_nezha_gathered_t *all)
     }
 }
 
+static void print_memory_row(FILE *out, const char *whose, const coll_nezha_memory_row_t *row)
+{
+    fprintf(out, "  %-20s %-7s %12llu %12.1f", "", whose, (unsigned long long)row->value[COLL_NEZHA_MEMORY_CALLS],
+            (double)row->value[COLL_NEZHA_MEMORY_BYTES] / mebi);
+    for (int i = COLL_NEZHA_MEMORY_TIME; i < COLL_NEZHA_MEMORY_VALUES; i++) {
+        fprintf(out, " %10.3f", (double)row->value[i] / 1e9);
+    }
+    fprintf(out, "\n");
+}
+
+static void print_memory(FILE *out, const coll_nezha_gathered_t *all)
+{
+    if (0 == all->memory_most.value[COLL_NEZHA_MEMORY_CALLS]) {
+        return;
+    }
+    fprintf(out, "  %-28s %12s %12s %10s %10s %10s %10s %10s %10s\n", "memory of the node", "calls", "MiB", "time s",
+            "copy in s", "reduce s", "gather s", "between s", "share s");
+    print_memory_row(out, "rank 0", &all->memory_own);
+    print_memory_row(out, "least", &all->memory_least);
+    print_memory_row(out, "most", &all->memory_most);
+}
+
 static void print_size(FILE *out, int size_class)
 {
     static const char *const units[] = {"B", "KiB", "MiB", "GiB", "TiB"};
@@ -67,7 +89,13 @@ static const char *why_nothing(void)
     if (coll_nezha_allreduce != functions->coll_allreduce) {
         return coll_nezha_outranked;
     }
-    switch (((const coll_nezha_module_t *)functions->coll_allreduce_module)->state) {
+    const coll_nezha_module_t *module = (const coll_nezha_module_t *)functions->coll_allreduce_module;
+    if (module->within_node) {
+        return COLL_NEZHA_DECLINED != module->state
+                   ? "all ranks are on one node, whose memory they share"
+                   : "all ranks are on one node, but share no memory (coll_nezha_verbose 1 tells why): Open MPI's own allreduce is used";
+    }
+    switch (module->state) {
         case COLL_NEZHA_NEW:
             return "the program made none over MPI_COMM_WORLD that rails can carry";
         case COLL_NEZHA_WIRING:
@@ -121,6 +149,7 @@ void coll_nezha_report_print(void)
             print_rails(out, &all);
             print_classes(out);
         }
+        print_memory(out, &all);
         if (carried_nothing()) {
             print_nothing(out, why_nothing());
         }

@@ -39,7 +39,7 @@ static void tell_trouble(void)
     }
 }
 
-static nezha_team_t *make_team(struct ompi_communicator_t *comm)
+static nezha_team_t *make_team(const coll_nezha_module_t *module, struct ompi_communicator_t *comm)
 {
     nezha_peer_t **peers = calloc((size_t)ompi_comm_size(comm), sizeof *peers);
     nezha_team_t *team = NULL;
@@ -48,7 +48,8 @@ static nezha_team_t *make_team(struct ompi_communicator_t *comm)
                                         .size = ompi_comm_size(comm),
                                         .rank = ompi_comm_rank(comm),
                                         .peers = peers,
-                                        .incumbent_on_rails = nezha_transport_is_tcp()};
+                                        .incumbent_on_rails = nezha_transport_is_tcp(),
+                                        .within_node = module->within_node};
         team = nezha_team_create(coll_nezha_engine(), &spec);
     }
     free(peers);
@@ -102,8 +103,10 @@ int coll_nezha_team_settle(coll_nezha_module_t *module, struct ompi_communicator
         return OMPI_SUCCESS;
     }
     if (COLL_NEZHA_NEW == module->state) {
-        tell_trouble();
-        module->team = make_team(comm);
+        if (!module->within_node) {
+            tell_trouble();
+        }
+        module->team = make_team(module, comm);
         module->state = COLL_NEZHA_WIRING;
     }
     /* A rank without a team cannot ask when an agreement is due, but the first question of a team is always answered
