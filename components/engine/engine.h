@@ -88,6 +88,8 @@ class Engine {
   void break_off(Team& team);
   void stay_awake();
   void operate(Lock& lock, Team& team, const Call& call, AlgorithmChoice choice);
+  bool through_star(Lock& lock, Team& team, const nezha_call_t& what, const Candidate& way);
+  void operate_star(Lock& lock, Team& team, const nezha_call_t& what, const Call& call, AlgorithmChoice choice);
   void operate_shared(Lock& lock, Team& team, const Call& call, AlgorithmChoice choice);
   template <typename Body>
   void operated(Team& team, const Body& body);
