@@ -4,7 +4,6 @@
 #include <algorithm>
 #include <string>
 
-#include "reduce/reduce.h"
 #include "util/bytes.h"
 #include "util/params.h"
 

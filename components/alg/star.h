@@ -13,7 +13,7 @@
 #include <span>
 
 #include "alg/layout.h"
-#include "nezha/nezha.h"
+#include "reduce/reduce.h"
 #include "util/status.h"
 
 namespace nezha {
