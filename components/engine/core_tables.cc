@@ -80,8 +80,7 @@ TableFiles Core::learned_tables() {
 void Core::lanes_changed(const Peer& peer, bool lost) {
   for (const auto& team : teams_) {
     if (std::find(team->peers().begin(), team->peers().end(), &peer) == team->peers().end()) continue;
-    team->table().ask_for_look();
-    if (lost) team->table().ask_to_bar_incumbent();
+    team->lanes_changed(lost);
   }
 }
 

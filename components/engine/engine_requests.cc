@@ -23,9 +23,10 @@ constexpr Nanoseconds kNap = 50 * kMicrosecond;
 int Engine::start(Team& team, const nezha_call_t& what, Request*& request) {
   Lock lock = enter();
   if (!team.error().empty()) return NEZHA_ERR_FAILED;
-  const Candidate way = what.collective == NEZHA_ALLREDUCE
-                            ? team.table().next_untimed(what.count * what.element, what.element)
-                            : sibling(team, what);
+  const auto collective = static_cast<Collective>(what.collective);
+  const Candidate way = Team::learns(collective)
+                            ? team.table(collective).next_untimed(what.count * what.element, what.element)
+                            : barrier_way(team);
   if (way.algorithm == AlgorithmChoice::incumbent) return NEZHA_USE_INCUMBENT;
   try {
     request = &requests_.take();

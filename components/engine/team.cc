@@ -127,12 +127,29 @@ nezha_team_state_t Team::decide(const std::array<std::uint64_t, NEZHA_VOTE_WORDS
   terms.best_rail = static_cast<double>(words[kBestRail]) / kRateUnit;
   terms.alone = shape_.nodes == shape_.ranks;
   terms.incumbent_on_rails = (words[kFlags] & kOnRails) != 0;
-  table_.begin(terms);
   if (plan_.aggregators && plan_.aggregator_share.per_cent != 0 && !hierarchy_)
     star_.emplace(id_, view_.size, view_.position, plan_.aggregator_share, *view_.buffers);
+  begin_tables(terms);
   rows_due_ = (words[kFlags] & kKnows) != 0;
   rows_.resize(rows_due_ ? kRows : 0, 0);
   return state_;
+}
+
+/// Collectives other than allreduce go from rank to rank, also where ranks of a node share memory.
+void Team::begin_tables(Terms terms) {
+  table().begin(terms);
+  terms.nodes = 0;
+  for (std::size_t i = 1; i < kTables; ++i) {
+    terms.collective = static_cast<Collective>(i);
+    tables_[i].begin(terms);
+  }
+}
+
+void Team::lanes_changed(bool lost) {
+  for (Table& each : tables_) {
+    each.ask_for_look();
+    if (lost) each.ask_to_bar_incumbent();
+  }
 }
 
 Notice Team::differing(std::string which) const {
@@ -176,9 +193,10 @@ bool Team::awaits(int rank) const {
   return operations_.awaits(static_cast<int>(position)) || (hierarchy_ && hierarchy_->awaits(rank));
 }
 
-Call Team::agreement() {
-  const std::span<std::uint64_t> words = rows_due_ ? std::span<std::uint64_t>(rows_) : table_.words();
-  return combine(words, rows_due_ ? NEZHA_BOR : table_.adds() ? NEZHA_SUM : NEZHA_MIN);
+Call Team::agreement(Collective collective) {
+  if (rows_due_) return combine(rows_, NEZHA_BOR);
+  Table& table = this->table(collective);
+  return combine(table.words(), table.adds() ? NEZHA_SUM : NEZHA_MIN);
 }
 
 Call Team::combine(std::span<std::uint64_t> words, nezha_op_t op) {
@@ -194,7 +212,7 @@ Call Team::combine(std::span<std::uint64_t> words, nezha_op_t op) {
 
 std::vector<std::uint64_t> Team::take_rows(Table::Recalled& recalled) {
   rows_due_ = false;
-  recalled = table_.recall(rows_);
+  recalled = table().recall(rows_);
   return std::exchange(rows_, {});
 }
 
