@@ -3,8 +3,10 @@
 /// of a part of the vector and gets back their sums. What both sides have to know of such an operation, and how a member
 /// tells the aggregator.
 ///
-/// On the wire, by step: a description, 64 bytes, from each member; contributions; sums. A member sends chunk n when it has
-/// the sums of all chunks up to n - window: the sum is the credit, and proves that what came before has arrived.
+/// On the wire, by step: a description, 64 bytes, from each member; the same back to each, once all have sent theirs;
+/// contributions; sums. A member sends chunk n when it has the sums of all chunks up to n - window: the sum is the credit, and
+/// proves that what came before has arrived. Before the answer it sends nothing: what waited at the aggregator for one team
+/// could use up the window that another team's description needs.
 #pragma once
 
 #include <array>
@@ -18,7 +20,7 @@
 
 namespace nezha {
 
-enum StarStep : std::uint16_t { kStarDescription, kStarContribution, kStarSum };
+enum StarStep : std::uint16_t { kStarDescription, kStarAnswer, kStarContribution, kStarSum };
 
 constexpr std::size_t kStarDescriptionSize = 64;
 /// Pieces are cut at multiples of it, so that a description stays whole and elements of every type do.

@@ -4,6 +4,8 @@
 ///
 /// Chunk n lies in slot n % window: room for a contribution of each member, and for a sum. A member that sends chunk
 /// n + window has the sum of chunk n; so its own room is free, and when all have sent theirs the old sum is.
+#include <algorithm>
+#include <array>
 #include <vector>
 
 #include "alg/algorithm.h"
@@ -28,9 +30,12 @@ class StarCenter final : public Algorithm {
     left_ = layout_.chunks();
     if (left_ != 0)
       memory_ = team().buffers->take(slots_.size() * static_cast<std::size_t>(members() + 1) * call.chunk);
+    description_ = write_description({call.star, call.count, static_cast<std::uint32_t>(call.chunk), call.part});
+    for (int to = 0; to < members(); ++to)
+      team().send(to, {.data = description_.data(), .size = kStarDescriptionSize, .step = kStarAnswer, .hops = 2, .copied = true});
   }
 
-  std::size_t expected(int, const Call& call) const override { return call.bytes(); }
+  std::size_t expected(int, const Call&) const override { return 0; }  // the answer says that it has begun
 
   Placement place(int from, const PieceHeader& piece) override {
     if (piece.step == kStarDescription) return {PlaceKind::bin};
@@ -113,6 +118,7 @@ class StarCenter final : public Algorithm {
 
   Call call_;
   StarLayout layout_;
+  std::array<std::byte, kStarDescriptionSize> description_{};
   std::vector<Slot> slots_;
   BufferPool::Buffer memory_;
   std::size_t left_ = 0;  ///< chunks whose sums are not final

@@ -29,12 +29,14 @@ class StarLeaf final : public Algorithm {
                           .step = kStarDescription,
                           .hops = 2,
                           .copied = true});
-    go_on();
+    answered_ = false;
   }
 
   std::size_t expected(int, const Call& call) const override { return call.bytes(); }
 
   Placement place(int, const PieceHeader& piece) override {
+    if (piece.step == kStarAnswer)
+      return {!answered_ && piece.length == kStarDescriptionSize ? PlaceKind::scratch : PlaceKind::bad};
     if (piece.step != kStarSum || !layout_.holds(piece.offset, piece.length, call_.bytes())) return {PlaceKind::bad};
     if (layout_.number_of(piece.offset) >= sent_) return {PlaceKind::bad};
     return {PlaceKind::direct, call_.star.packed != nullptr ? call_.star.packed + layout_.packed(piece.offset)
@@ -42,6 +44,11 @@ class StarLeaf final : public Algorithm {
   }
 
   bool arrived(int, const PieceHeader& piece, const std::byte*) override {
+    if (piece.step == kStarAnswer) {
+      answered_ = true;
+      go_on();
+      return true;
+    }
     const std::size_t number = layout_.number_of(piece.offset);
     const StarLayout::Chunk chunk = layout_.chunk(number);
     std::uint32_t& got = got_[number];
@@ -55,8 +62,8 @@ class StarLeaf final : public Algorithm {
     return true;
   }
 
-  bool awaits(int) const override { return left_ != 0; }
-  bool complete() const override { return left_ == 0; }
+  bool awaits(int) const override { return !complete(); }
+  bool complete() const override { return answered_ && left_ == 0; }
 
  private:
   void go_on() {
@@ -74,6 +81,7 @@ class StarLeaf final : public Algorithm {
   StarLayout layout_;
   std::array<std::byte, kStarDescriptionSize> description_{};
   std::vector<std::uint32_t> got_;  ///< bytes of sums that have arrived, by chunk
+  bool answered_ = false;
   std::size_t sent_ = 0;            ///< chunks
   std::size_t summed_ = 0;          ///< chunks before this one have their sums
   std::size_t left_ = 0;            ///< sums still to arrive

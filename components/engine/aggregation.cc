@@ -246,6 +246,8 @@ void Aggregation::begin(Star& star) {
   star.bytes = call.bytes() / BlockPart::kWhole * (what.part.to - what.part.from);
   memory_ += memory;
   ++under_way_;
+  for (int member = 0; member < star.view.position; ++member)
+    star.operations->peer_at(member, star.begun, star.begun - 1);  // who describes an operation has begun it
   star.operations->start(call, AlgorithmChoice::ring);
 }
 

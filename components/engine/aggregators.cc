@@ -139,12 +139,12 @@ class Aggregators::Link {
   }
 
   /// Told once, until it is another reason or it has worked.
-  void retry(Nanoseconds now, const std::string& why) {
+  void retry(Nanoseconds now, std::string why) {
     greeting_.reset();
     state_ = State::idle;
     due_ = now + std::min(kFirstRetry << std::min(retries_++, 8U), kLongestRetry);
     if (why != said_) core_.log().line(1, "aggregator %s is not used: %s", label_.c_str(), why.c_str());
-    said_ = why;
+    said_ = std::move(why);
   }
 
   Core& core_;
