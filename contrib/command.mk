@@ -5,6 +5,11 @@ pkglibexec_PROGRAMS += %D%/programs/nezha_ask
 contrib_programs_nezha_ask_SOURCES = %D%/programs/nezha_ask.cc
 contrib_programs_nezha_ask_LDADD = libnezha_engine.la
 
+# The aggregation service.
+bin_PROGRAMS = nezha-aggregate
+nezha_aggregate_SOURCES = %D%/programs/nezha_aggregate.cc
+nezha_aggregate_LDADD = libnezha_engine.la
+
 dist_man_MANS = %D%/man/nezha.1 %D%/man/nezha-cluster.5 %D%/man/nezha-table.5
 
 packagesdir = $(pkgdatadir)/python

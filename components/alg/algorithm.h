@@ -55,6 +55,10 @@ std::unique_ptr<Algorithm> make_mesh(const TeamView& team);
 std::unique_ptr<Algorithm> make_single_step(const TeamView& team);
 std::unique_ptr<Algorithm> make_doubling(const TeamView& team);
 std::unique_ptr<Algorithm> make_halving(const TeamView& team);
+/// Of calls through an aggregator, `team` being one member and the aggregator.
+std::unique_ptr<Algorithm> make_star_leaf(const TeamView& team);
+/// The aggregator's: `team` is the members in ring order and, as the last, itself.
+std::unique_ptr<Algorithm> make_star_center(const TeamView& team);
 /// Of barriers.
 std::unique_ptr<Algorithm> make_dissemination(const TeamView& team);
 

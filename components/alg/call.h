@@ -5,6 +5,8 @@
 #include <cstddef>
 #include <span>
 
+#include "alg/layout.h"
+#include "alg/star.h"
 #include "reduce/reducer.h"
 #include "trunk/trunk.h"
 #include "util/buffer_pool.h"
@@ -34,6 +36,8 @@ struct Call {
   bool one_rail = false;                ///< what is sent keeps to the best rail
   RailSet rails = 0;                    ///< or to these of this process, as long as any of them is up
   Reducer reducer;
+  BlockPart part;  ///< of an allreduce, by ring or mesh: what this operation carries of the vector
+  StarTerms star;  ///< it goes through an aggregator
 
   std::size_t whole = 0;                ///< bytes of the vector that this one is a part of; 0 = it is no part
 

@@ -14,18 +14,30 @@
 
 namespace nezha {
 
+/// Which part of each block of an allreduce an operation is about, in 65536ths of its elements: what several operations
+/// carry of one vector, each element keeps the block that it has in the whole, and so the order of its sum.
+struct BlockPart {
+  static constexpr std::uint32_t kWhole = 65536;
+  std::uint32_t from = 0, to = kWhole;
+
+  bool operator==(const BlockPart&) const = default;
+};
+
 class Layout {
  public:
   Layout() = default;
-  /// Even blocks. `chunk` is a multiple of `element`.
-  Layout(std::size_t count, std::size_t element, int blocks, std::size_t chunk) { cut(count, element, blocks, chunk); }
+  /// Even blocks, and that part of each. `chunk` is a multiple of `element`.
+  Layout(std::size_t count, std::size_t element, int blocks, std::size_t chunk, const BlockPart& part = {}) {
+    cut(count, element, blocks, chunk, part);
+  }
 
   /// As that; uses the memory of an earlier one again.
-  void cut(std::size_t count, std::size_t element, int blocks, std::size_t chunk) {
+  void cut(std::size_t count, std::size_t element, int blocks, std::size_t chunk, const BlockPart& part = {}) {
     count_ = count;
     element_ = element;
     blocks_ = static_cast<std::size_t>(blocks);
     chunk_ = chunk;
+    part_ = part;
     given_.clear();
   }
   /// Blocks of which block b has rank_of(b)'s count_of(rank) elements, and lies where the counts of the ranks before add up to.
@@ -53,17 +65,17 @@ class Layout {
 
   std::size_t begin(int block) const {
     if (!given_.empty()) return given_[at(block)].begin;
-    return even_begin(block);
+    return even_begin(block) + cut_off(block, part_.from);
   }
   std::size_t end(int block) const { return begin(block) + size(block); }
   std::size_t size(int block) const {
     if (!given_.empty()) return given_[at(block)].size;
-    return even_begin(block + 1) - even_begin(block);
+    return cut_off(block, part_.to) - cut_off(block, part_.from);
   }
-  /// Bytes of the blocks before that one, by their numbers.
+  /// Bytes of the blocks before that one, by their numbers. Of whole blocks.
   std::size_t before(int block) const { return given_.empty() ? even_begin(block) : given_[at(block)].before; }
 
-  /// Which block holds the element at `offset`, a byte of the vector. Of even blocks by division, else by a search.
+  /// Which whole block holds the element at `offset`, a byte of the vector. Of even blocks by division, else by a search.
   int block_of(std::uint64_t offset) const {
     if (!given_.empty()) return given_block_of(offset);
     const std::uint64_t at = offset / element_, each = count_ / blocks_, more = (each + 1) * (count_ % blocks_);
@@ -100,6 +112,11 @@ class Layout {
 
   static std::size_t at(int block) { return static_cast<std::size_t>(block); }
   std::size_t even_begin(int block) const { return (count_ / blocks_ * at(block) + rest(block)) * element_; }
+  /// Bytes from the beginning of a block to that 65536th of its elements.
+  std::size_t cut_off(int block, std::size_t where) const {
+    const std::size_t elements = count_ / blocks_ + (at(block) < count_ % blocks_ ? 1 : 0);
+    return (elements / BlockPart::kWhole * where + elements % BlockPart::kWhole * where / BlockPart::kWhole) * element_;
+  }
   /// The first count % blocks blocks have one element more.
   std::size_t rest(int block) const { return std::min(at(block), count_ % blocks_); }
   std::size_t most_chunks() const {
@@ -119,6 +136,7 @@ class Layout {
   std::size_t element_ = 1;
   std::size_t blocks_ = 1;
   std::size_t chunk_ = 1;
+  BlockPart part_;
   std::vector<Given> given_;  ///< by block, and one more; empty: they are even
 };
 

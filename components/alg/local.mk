@@ -9,6 +9,10 @@ engine_sources += \
 	%D%/mesh.cc \
 	%D%/ring.cc \
 	%D%/single_step.cc \
+	%D%/star.cc %D%/star.h \
+	%D%/star_center.cc \
+	%D%/star_layout.h \
+	%D%/star_leaf.cc \
 	%D%/values.h
 
 gtest_programs += test/unit/test_algorithms test/unit/test_differing_calls test/unit/test_siblings

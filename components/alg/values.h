@@ -12,7 +12,7 @@ namespace nezha {
 
 /// As the algorithms see a call: blocks by position. `owner`: the position that owns a block, less its number.
 inline void cut(Layout& layout, const Call& call, const TeamView& team, int owner) {
-  if (call.collective == Collective::allreduce) return layout.cut(call.count, call.element, team.size, call.chunk);
+  if (call.collective == Collective::allreduce) return layout.cut(call.count, call.element, team.size, call.chunk, call.part);
   layout.cut([&](int rank) { return call.count_of(rank); },
              [&](int block) { return team.rank_at[static_cast<std::size_t>(team.next(block, owner))]; }, call.element,
              team.size, call.chunk);

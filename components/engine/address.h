@@ -15,6 +15,9 @@
 
 namespace nezha {
 
+/// The rank of a process that is none: every rank connects to it.
+constexpr std::uint32_t kNoRank = 0xffffffff;
+
 struct Address {
   ProcessId id = 0;
   std::uint32_t job_rank = 0;

@@ -36,6 +36,7 @@ Core::Core(const Config& config, const Clock& clock, const Log& log, std::uint32
   self_.node = std::move(node);
   self_.key = key;
   self_.window = config.window;
+  if (!config.aggregators.empty()) aggregators_ = std::make_unique<Aggregators>(*this);
 }
 
 Core::~Core() {
@@ -64,6 +65,7 @@ void Core::add_rail(Transport& transport, const RailAddress& rail) {
 void Core::employ(std::size_t rail, RailWorker& worker) { places_[rail].transport->employ(places_[rail].rail, worker); }
 
 void Core::employ_service(RailWorker& service) {
+  if (aggregators_) aggregators_->employ(service);
   for (const auto& transport : transports_) transport->employ_service(service);
 }
 
@@ -89,11 +91,15 @@ Peer* Core::add_peer(std::span<const std::byte> bytes, bool same_node, Status& w
   auto peer = std::make_unique<Peer>();
   why = decode_address(bytes, peer->address);
   if (!why.ok()) return nullptr;
-  const ProcessId id = peer->address.id;
-  if (const auto known = peers_.find(id); known != peers_.end()) return known->second.get();
+  if (const auto known = peers_.find(peer->address.id); known != peers_.end()) return known->second.get();
   why = pair_secret(self_, peer->address, peer->secret);
   if (!why.ok()) return nullptr;
   peer->same_node = same_node && !live_apart(self_.loopback, peer->address.loopback);
+  return add(std::move(peer));
+}
+
+Peer* Core::add(std::unique_ptr<Peer> peer) {
+  const ProcessId id = peer->address.id;
   peer->connects = self_.job_rank < peer->address.job_rank;
   TrunkOptions options = trunk_options(peer->address.window);
   options.hold = &hold_;
@@ -114,6 +120,7 @@ Nanoseconds Core::wiring_patience() const { return config_.connect_timeout * kSe
 Team* Core::create_team(std::string name, int rank, std::vector<Peer*> peers, OpNumber before, bool within_node) {
   for (Peer* peer : peers)
     if (peer != nullptr && !within_node) wiring_.want(*peer, clock_.now());
+  if (aggregators_ && !within_node) aggregators_->begin();
   const Nanoseconds until = clock_.now() + wiring_patience();
   return teams_
       .emplace_back(std::make_unique<Team>(std::move(name), rank, std::move(peers), self_.node, until, buffers_, before,
@@ -138,6 +145,7 @@ void Core::destroy_team(Team& team) {
   if (team.active()) fail(team, failure_of(team, Failure::Why::gone), "the communicator is gone");
   std::erase(climbing_, &team);
   if (team.hierarchy() != nullptr) shared_before_ += team.hierarchy()->times();
+  leave_star(team);
   ready_.erase(team.id());
   if (team.hierarchy() != nullptr) ready_.erase(team.hierarchy()->id());
   for (Peer* peer : team.peers()) {
@@ -265,6 +273,7 @@ void Core::step(Nanoseconds now) {
     for (const auto& [id, peer] : peers_) peer->trunk->listen(now);
   }
   share_memory(now);
+  if (aggregators_) aggregators_->step(now);
   watch_life(now);
   step_buffers(now);
   for (const auto& team : teams_)
@@ -325,6 +334,7 @@ Nanoseconds Core::next_due() const {
   for (const auto& transport : transports_) sooner(transport->next_deadline());
   if (std::any_of(teams_.begin(), teams_.end(), [](const auto& team) { return team->active(); })) sooner(life_due_);
   sooner(buffers_due_);
+  if (aggregators_) sooner(aggregators_->next_due());
   return due;
 }
 
@@ -336,7 +346,7 @@ Team* Core::team_of(TeamId id) const {
 Placement Core::place(Trunk& trunk, const PieceHeader& piece) {
   if (piece.team == kNobody) return {PlaceKind::bin};
   Team* team = team_of(piece.team);
-  if (team == nullptr) return {PlaceKind::early};
+  if (team == nullptr) return guests_ != nullptr ? guests_->place(trunk, piece) : Placement{PlaceKind::early};
   const Placement place = team->place(trunk, piece);
   if (place.kind != PlaceKind::bad || !team->has(trunk)) return place;
   team->differs(trunk, piece);
@@ -352,9 +362,10 @@ void Core::arriving(Trunk& trunk, const PieceHeader& piece) {
 /// later. Without memory nothing can be told to anybody, and the process ends.
 bool Core::arrived(Trunk& trunk, const PieceHeader& piece, const std::byte* data) {
   Team* team = team_of(piece.team);
-  if (team == nullptr) return true;
+  if (team == nullptr) return guests_ == nullptr || guests_->arrived(trunk, piece, data);
   try {
     if (team->arrived(trunk, piece, data)) return true;
+    if (!team->has(trunk)) return false;
     team->differs(trunk, piece);
   } catch (const std::bad_alloc&) {
     throw;
@@ -367,11 +378,15 @@ bool Core::arrived(Trunk& trunk, const PieceHeader& piece, const std::byte* data
 
 bool Core::has_begun(TeamId id, OpNumber op) {
   const Team* team = team_of(id);
-  return team != nullptr && team->has_begun(id, op);
+  if (team == nullptr) return guests_ != nullptr && guests_->has_begun(id, op);
+  return team->has_begun(id, op);
 }
 
 void Core::peer_at(Trunk& trunk, TeamId id, OpNumber begun, OpNumber ended) {
-  if (Team* team = team_of(id)) team->peer_at(trunk, id, begun, ended);
+  if (Team* team = team_of(id))
+    team->peer_at(trunk, id, begun, ended);
+  else if (guests_ != nullptr)
+    guests_->peer_at(trunk, id, begun, ended);
 }
 
 void Core::lane_suspected(Trunk& trunk, const Lane& lane, Nanoseconds silent) {
@@ -401,11 +416,12 @@ bool Core::expects(const LaneSpec& spec) const {
 }
 
 bool Core::wants(const LaneSpec& spec) const {
-  return peers_.at(spec.peer)->trunk->wants_lane(spec.local_rail, spec.remote_rail);
+  const auto found = peers_.find(spec.peer);
+  return found != peers_.end() && found->second->trunk->wants_lane(spec.local_rail, spec.remote_rail);
 }
 
 LaneEvents& Core::lane_up(Lane& lane) {
-  Peer& peer = *peers_.at(lane.spec().peer);
+  Peer& peer = *peers_.at(lane.spec().peer);  // secret() knew it when this connection was admitted, in the same call
   peer.trunk->lane_up(lane);
   wiring_.lane_up(peer, rails_of(lane.spec()), clock_.now());
   lanes_changed(peer, false);
@@ -414,7 +430,9 @@ LaneEvents& Core::lane_up(Lane& lane) {
 }
 
 void Core::lane_failed(const LaneSpec& spec, const Status& why) {
-  Peer& peer = *peers_.at(spec.peer);
+  const auto found = peers_.find(spec.peer);
+  if (found == peers_.end()) return;  // it was removed meanwhile
+  Peer& peer = *found->second;
   load_of(spec.local_rail).lanes_failed += 1;
   wiring_.lane_failed(peer, rails_of(spec), why, clock_.now());
 }

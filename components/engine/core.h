@@ -13,6 +13,8 @@
 #include <unordered_map>
 #include <vector>
 
+#include "engine/aggregators.h"
+#include "engine/guests.h"
 #include "engine/notices.h"
 #include "engine/peer.h"
 #include "engine/table_files.h"
@@ -32,6 +34,10 @@ class Core final : public PieceReceiver, public OperationNews, public LaneNews, 
        const Secret& key);
   ~Core();
 
+  /// What comes for ids that are no team's is `guests`', which outlives the core's last progress().
+  void serve(Guests& guests) { guests_ = &guests; }
+  BufferPool& buffer_pool() { return buffers_; }
+
   /// Adds a transport; its rails get the next indices. Before the first peer.
   void add_transport(std::unique_ptr<Transport> transport);
   std::size_t rails() const { return self_.rails.size(); }
@@ -49,6 +55,11 @@ class Core final : public PieceReceiver, public OperationNews, public LaneNews, 
 
   /// The peer with that address, known from now on. Null: `why` tells.
   Peer* add_peer(std::span<const std::byte> address, bool same_node, Status& why);
+
+  /// A process that is no rank of the job: the pair has met otherwise, and shares that secret. Null: it cannot be.
+  Peer* add_outsider(Address address, const Secret& secret);
+  /// One that no team has. Its lanes are closed.
+  void remove_outsider(Peer& peer);
 
   /// `before`: tests have a team count its operations from there on.
   /// `within_node`: see nezha_team_spec_t.
@@ -69,6 +80,11 @@ class Core final : public PieceReceiver, public OperationNews, public LaneNews, 
   RailSet rails_here(const Team& team, RailSet rails) const;
   /// The operation that hands out what rank 0 knows is over.
   void take_rows(Team& team);
+  /// What members can reach is combined: the team's star has its aggregator from here on, if there is one that all can.
+  void join_star(Team& team);
+  /// A member lacks sums: the team's star is out, on all members.
+  void leave_star(Team& team);
+  std::vector<Peer*> aggregators() const { return aggregators_ ? aggregators_->linked() : std::vector<Peer*>(); }
   /// The job is about to end, everywhere: lanes that are lost are no news.
   void ending() { wiring_.ending(); }
   /// The team cannot go on for a reason of this process's own, an exception: every member gets an error.
@@ -154,6 +170,7 @@ class Core final : public PieceReceiver, public OperationNews, public LaneNews, 
   std::optional<std::uint8_t> rail_added(Transport& transport, const RailAddress& address) override;
 
  private:
+  Peer* add(std::unique_ptr<Peer> peer);
   Team* team_of(TeamId id) const;
   Nanoseconds wiring_patience() const;
   void all_are_there(Team& team);
@@ -178,6 +195,7 @@ class Core final : public PieceReceiver, public OperationNews, public LaneNews, 
 
   void ask_for_life(const Team& team);
   void watch_life(Nanoseconds now);
+  void watch_star(Team& team, Nanoseconds now);
   /// `in_memory`: it gave none in the memory of their node, else on no rail.
   void give_up(Team& team, int lost, bool in_memory);
   /// `of`: on which rank it gave up; -1 = on itself.
@@ -214,6 +232,8 @@ class Core final : public PieceReceiver, public OperationNews, public LaneNews, 
   TableFiles tables_;
   Wiring wiring_;
   std::unordered_map<ProcessId, std::unique_ptr<Peer>> peers_;
+  Guests* guests_ = nullptr;
+  std::unique_ptr<Aggregators> aggregators_;  ///< null: none are named
   std::optional<NodeAcceptor> door_;  ///< outlives the teams
   Nanoseconds shared_ = 0;            ///< when shared memory was last looked after
   Hierarchy::Times shared_before_;    ///< of teams that are gone

@@ -13,6 +13,7 @@ namespace nezha {
 namespace {
 
 constexpr Nanoseconds kLifeEvery = 100 * kMillisecond;
+constexpr Nanoseconds kAggregatorSilence = 500 * kMillisecond;
 
 /// Whose vector has how many bytes; of the larger ones only the remainder by 4 GiB is known of the other side.
 std::string sizes(const Failure& failure, const std::string& by, const std::string& of) {
@@ -51,6 +52,7 @@ void Core::watch_life(Nanoseconds now) {
   const Nanoseconds timeout = config_.timeout * kSecond;
   const Nanoseconds ask_after = std::min(timeout / 4, kSecond);
   for (const auto& team : teams_) {
+    watch_star(*team, now);
     for (int rank = 0; team->active() && rank < team->size(); ++rank) {
       if (rank == team->rank() || !team->awaits(rank)) continue;
       const std::optional<Nanoseconds> in_memory = team->quiet_in_memory(rank, now);
@@ -58,6 +60,13 @@ void Core::watch_life(Nanoseconds now) {
       if ((in_memory ? *in_memory : trunk.quiet(now, ask_after)) >= timeout) give_up(*team, rank, in_memory.has_value());
     }
   }
+}
+
+/// An aggregator that stands still is not waited for: the rails carry its part again.
+void Core::watch_star(Team& team, Nanoseconds now) {
+  Trunk* const trunk = team.star() == nullptr ? nullptr : team.star()->waits_for();
+  if (trunk != nullptr && trunk->quiet(now, kLifeEvery) >= kAggregatorSilence)
+    team.star()->give_up("no sign of life from it for " + std::to_string(kAggregatorSilence / kMillisecond) + " ms");
 }
 
 Failure Core::failure_of(const Team& team, Failure::Why why, int of) {
@@ -124,6 +133,9 @@ void Core::take_early_failure(const Team& team) {
 
 void Core::team_failed(TeamId id, const Failure& failure) {
   Team* team = team_of(id);
+  if (team != nullptr && id != team->id() && team->star() != nullptr && id == team->star()->id())
+    return team->star()->give_up("the service has given it up");
+  if (team == nullptr && guests_ != nullptr) return guests_->failed(id);
   if (team == nullptr) early_failures_[early_failure_++ % early_failures_.size()] = {id, failure};
   if (team == nullptr || !team->error().empty()) return;
   const std::string by = label(*team, failure.by), of = label(*team, failure.of);

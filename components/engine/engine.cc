@@ -268,7 +268,11 @@ int Engine::carry(Lock& lock, Team& team, const nezha_call_t& what) {
   const Trace::Bytes before = by_rail ? core_.sent() : Trace::Bytes{};
   const Nanoseconds start = clock_.now();
   const Call call = call_of(team, what, way);
-  if (allreduce && team.shares(what.element))
+  if (allreduce && through_star(lock, team, what, way))
+    operate_star(lock, team, what, call, way.algorithm);
+  else if (!team.error().empty())
+    return NEZHA_ERR_FAILED;
+  else if (allreduce && team.shares(what.element))
     operate_shared(lock, team, call, way.algorithm);
   else
     operate(lock, team, call, way.algorithm);

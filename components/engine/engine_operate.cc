@@ -115,6 +115,47 @@ void Engine::look_at_node(Lock& lock, const Hierarchy& hierarchy) {
     node_spins_ = std::min(2 * node_spins_ + kLeastSpins, kMostSpins);
 }
 
+/// Whether a part of this call goes through an aggregator, by what all members see alike. An agreement may come first.
+bool Engine::through_star(Lock& lock, Team& team, const nezha_call_t& what, const Candidate& way) {
+  Star* const star = team.star();
+  const bool blocks = way.algorithm == AlgorithmChoice::ring || way.algorithm == AlgorithmChoice::mesh;
+  if (star == nullptr || !blocks || what.op == NEZHA_OP_OTHER || !star->wanted(what.count * what.element)) return false;
+  if (star->agreement_due()) {
+    star->vote(core_.aggregators());
+    operate(lock, team, Team::combine(star->words(), NEZHA_BOR), team.agreement_algorithm());
+    if (team.error().empty()) core_.join_star(team);
+  }
+  return team.error().empty() && star->in();
+}
+
+/// Both ways at once, then a word of all members on whether they have all sums; where one lacks some, that part over the
+/// rails.
+void Engine::operate_star(Lock& lock, Team& team, const nezha_call_t& what, const Call& call, AlgorithmChoice choice) {
+  Star& star = *team.star();
+  const Nanoseconds start = clock_.now();
+  const BlockPart through = star.part(call.bytes());
+  operated(team, [&] {
+    await_room(lock, team);
+    if (!team.error().empty()) return;
+    star.begin(call, through, what.type, what.op);
+    Call rest = call;
+    rest.part = {0, through.from};
+    const OpNumber number = rest.part.to == 0 ? 0 : core_.start(team, rest, choice);
+    wait(lock, [&] {
+      const bool carried = number == 0 || team.finished(number);
+      return star.settled(clock_.now(), team.operations().overtaken()) && carried;
+    });
+  });
+  if (!team.error().empty()) return;
+  operate(lock, team, Team::combine(star.confirmation(clock_.now() - start), NEZHA_MAX), team.agreement_algorithm());
+  if (!team.error().empty()) return;
+  if (!star.lacking()) return star.accept(call, call.bytes());
+  core_.leave_star(team);
+  Call again = call;
+  again.part = through;
+  operate(lock, team, again, choice);
+}
+
 /// The service thread is to look in: acks and words for peers may be left to send.
 void Engine::stay_awake() {
   if (ticking_) return;

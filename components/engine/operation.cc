@@ -36,6 +36,10 @@ Algorithm& Operation::algorithm_for(const Call& call, AlgorithmChoice choice) {
     if (!barrier_) barrier_ = make_dissemination(view_);
     return *barrier_;
   }
+  if (call.star.members != 0) {
+    if (!star_) star_ = view_.position == 0 ? make_star_leaf(view_) : make_star_center(view_);
+    return *star_;
+  }
   std::unique_ptr<Algorithm>& slot = algorithms_[static_cast<std::size_t>(choice) - 1];
   if (!slot) slot = make_algorithm(choice, view_);
   return *slot;
@@ -46,9 +50,10 @@ void Operation::prepare(TeamId team, OpNumber number, const Call& call, Algorith
   number_ = number;
   call_ = call;
   needs_all_ = needs_all(call, view_);
+  const std::size_t grain = call.star.members != 0 ? kStarGrain : call.element;
   for (int to = 0; to < view_.size; ++to)
     if (to != view_.position)
-      flow(to).open(team, number, call.element, call.one_rail, call.rails, static_cast<std::uint32_t>(call.compared()));
+      flow(to).open(team, number, grain, call.one_rail, call.rails, static_cast<std::uint32_t>(call.compared()));
 }
 
 bool Operation::ended() {

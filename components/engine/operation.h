@@ -20,7 +20,7 @@ class Operation {
   Operation(const Operation&) = delete;
   Operation& operator=(const Operation&) = delete;
 
-  /// The next one to be carried. Its vectors stay until it is over. `choice` does not count for a barrier.
+  /// The next one to be carried. Its vectors stay until it is over. `choice` does not count for a barrier or a star.
   void prepare(TeamId team, OpNumber number, const Call& call, AlgorithmChoice choice);
   /// Sends what is ready, and takes what has come. `begun`: whether the member at a position is known to have begun it.
   template <typename Begun>
@@ -54,6 +54,7 @@ class Operation {
   TeamView view_;
   std::array<std::unique_ptr<Algorithm>, 5> algorithms_;
   std::unique_ptr<Algorithm> barrier_;
+  std::unique_ptr<Algorithm> star_;
   Algorithm* algorithm_ = nullptr;
   OpNumber number_ = 0;
   Call call_;

@@ -72,6 +72,10 @@ bool Operations::awaits(int position) const {
   return false;
 }
 
+bool Operations::overtaken() const {
+  return std::any_of(peers_.begin(), peers_.end(), [this](const Progress& peer) { return peer.begun > begun_; });
+}
+
 void Operations::fail(const Failure& failure) {
   std::vector<std::size_t> charged(peers_.size());
   for (OpNumber number = ended_ + 1; number <= begun_; ++number) {

@@ -33,6 +33,8 @@ class Operations {
   bool active() const { return under_way_ != 0; }
   /// One that is under way needs something of that member which has not come: bytes, or acknowledgements.
   bool awaits(int position) const;
+  /// A member has begun one that has not begun here.
+  bool overtaken() const;
   /// All that are under way end without a result; the members are told who gave up.
   void fail(const Failure& failure);
   /// Of the vector of a recent one.

@@ -82,7 +82,10 @@ struct Peer {
   }
   /// It has, or had, a lane.
   bool was_up() const { return std::any_of(wires.begin(), wires.end(), [](const Wire& wire) { return wire.was_up; }); }
-  std::string label() const { return "rank " + std::to_string(address.job_rank) + " on " + address.node; }
+  std::string label() const {
+    if (address.job_rank == kNoRank) return "the aggregator on " + address.node;
+    return "rank " + std::to_string(address.job_rank) + " on " + address.node;
+  }
 };
 
 }  // namespace nezha

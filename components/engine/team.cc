@@ -130,6 +130,8 @@ nezha_team_state_t Team::decide(const std::array<std::uint64_t, NEZHA_VOTE_WORDS
   terms.best_rail = static_cast<double>(words[kBestRail]) / kRateUnit;
   terms.alone = shape_.nodes == shape_.ranks;
   terms.incumbent_on_rails = (words[kFlags] & kOnRails) != 0;
+  if (plan_.aggregators && plan_.aggregator_share.per_cent != 0 && !hierarchy_)
+    star_.emplace(id_, view_.size, view_.position, plan_.aggregator_share, *view_.buffers);
   begin_tables(terms);
   rows_due_ = (words[kFlags] & kKnows) != 0;
   rows_.resize(rows_due_ ? kRows : 0, 0);
@@ -189,6 +191,7 @@ void Team::make_hierarchy(NodeAcceptor* door, Nanoseconds deadline, const Clock&
 }
 
 bool Team::awaits_by_lanes(int rank) const {
+  if (star_ && star_->under_way()) return true;  // sums need something of everybody
   const auto position = std::find(rank_at_.begin(), rank_at_.end(), rank) - rank_at_.begin();
   return operations_.awaits(static_cast<int>(position));
 }
@@ -201,14 +204,18 @@ std::optional<Nanoseconds> Team::quiet_in_memory(int rank, Nanoseconds now) cons
 }
 
 Call Team::agreement(Collective collective) {
-  const std::span<std::uint64_t> words = rows_due_ ? std::span<std::uint64_t>(rows_) : table(collective).words();
+  if (rows_due_) return combine(rows_, NEZHA_BOR);
+  Table& table = this->table(collective);
+  return combine(table.words(), table.adds() ? NEZHA_SUM : NEZHA_MIN);
+}
+
+Call Team::combine(std::span<std::uint64_t> words, nezha_op_t op) {
   Call call;
   call.recv = reinterpret_cast<std::byte*>(words.data());
   call.send = call.recv;
   call.count = words.size();
   call.element = sizeof(std::uint64_t);
   call.chunk = call.bytes();
-  const nezha_op_t op = rows_due_ ? NEZHA_BOR : table(collective).adds() ? NEZHA_SUM : NEZHA_MIN;
   call.reducer = {find_kernel(NEZHA_UINT64, op), nullptr, nullptr, nullptr, call.element};
   return call;
 }
@@ -223,6 +230,7 @@ void Team::fail(const std::string& why, const Failure& failure) {
   error_ = why;
   doubt_.reset();
   if (hierarchy_) hierarchy_->fail(failure);
+  if (star_) star_->give_up("the communicator has failed");
   if (!within_node_) operations_.fail(failure);
 }
 
@@ -233,12 +241,18 @@ int Team::position_of(const Trunk& trunk) const {
 
 Team::Place Team::place_of(const Trunk& trunk, TeamId id) {
   if (id == id_) return {&operations_, position_of(trunk)};
+  if (star_ && star_->in() && id == star_->id()) {
+    if (&trunk != star_->trunk()) return {};
+    star_->moved();
+    return {star_->operations(), 1};
+  }
   if (!hierarchy_ || id != hierarchy_->id()) return {};
   return {hierarchy_->operations(), hierarchy_->position_of(trunk)};
 }
 
 bool Team::has_begun(TeamId id, OpNumber op) const {
   if (id == id_) return operations_.has_begun(op);
+  if (star_ && star_->in() && id == star_->id()) return star_->has_begun(op);
   return hierarchy_ && hierarchy_->operations() != nullptr && hierarchy_->operations()->has_begun(op);
 }
 

@@ -14,6 +14,7 @@
 #include "engine/notices.h"
 #include "engine/operations.h"
 #include "engine/peer.h"
+#include "engine/star.h"
 #include "nezha/nezha.h"
 #include "tuning/plan.h"
 #include "tuning/table.h"
@@ -96,12 +97,20 @@ class Team {
     return hierarchy_ && state_ == NEZHA_TEAM_READY && element <= hierarchy_->largest_element();
   }
 
+  // ---- an aggregator
+  /// Null: the team uses none.
+  Star* star() { return star_ ? &*star_ : nullptr; }
+  /// An operation that combines words over the members.
+  static Call combine(std::span<std::uint64_t> words, nezha_op_t op);
+
   // ---- operations
   /// While there is room. What tells when it has ended: finished().
   OpNumber start(const Call& call, AlgorithmChoice choice) { return operations_.start(call, choice); }
   void leave_to_incumbent(std::size_t bytes) { operations_.leave_to_incumbent(bytes); }
   const Operations& operations() const { return operations_; }
-  bool active() const { return operations_.active() || (hierarchy_ && hierarchy_->under_way()); }
+  bool active() const {
+    return operations_.active() || (hierarchy_ && hierarchy_->under_way()) || (star_ && star_->under_way());
+  }
   /// What is under way needs something of that member which has not come: bytes, or acknowledgements.
   bool awaits(int rank) const;
   /// For how long a member that is awaited through shared memory alone has shown no life there; none: lanes tell.
@@ -121,7 +130,7 @@ class Team {
   Collective incumbent_collective = Collective::allreduce;
 
   // ---- what the trunks bring
-  /// `id`: the team's, or its hierarchy's.
+  /// `id`: the team's, or its hierarchy's or star's.
   bool has_begun(TeamId id, OpNumber op) const;
   void peer_at(const Trunk& trunk, TeamId id, OpNumber begun, OpNumber ended);
   Placement place(const Trunk& trunk, const PieceHeader& piece);
@@ -170,6 +179,7 @@ class Team {
   Operations operations_;
   bool hierarchy_wanted_ = false;
   std::unique_ptr<Hierarchy> hierarchy_;
+  std::optional<Star> star_;
 
   nezha_team_state_t state_ = NEZHA_TEAM_WIRING;
   std::size_t asked_ = 0;  ///< calls of agreement_due

@@ -36,6 +36,8 @@ class Wiring {
   void ending() { ending_ = true; }
   /// A team needs this peer: its lanes come up from now on.
   void want(Peer& peer, Nanoseconds now);
+  /// It is about to go.
+  void forget(Peer& peer) { std::erase(wanted_, &peer); }
   /// The peer is known to want them too: from now on it counts how long one does not come up. False: that was known.
   bool wanted_by(Peer& peer, Nanoseconds now);
   /// An operation begins: lanes are wanted, those that are down too.

@@ -124,8 +124,15 @@ class Trunk final : public LaneEvents {
   std::size_t under_way() const;
   /// How fast the slowest lane that is up is, as a part of the fastest; 0 = the rate of one is not known yet.
   double evenness() const;
-  /// Closes all lanes.
-  void close();
+  /// Closes all lanes, and calls closed(lane) for each.
+  template <typename Closed>
+  void close(const Closed& closed) {
+    for (LaneState& state : lanes_)
+      if (Lane* lane = state.lane; lane != nullptr) end_lane(state), closed(*lane);
+  }
+  void close() {
+    close([](Lane&) {});
+  }
   /// Looks whether the far ends of lanes that have something under way still answer. Every few milliseconds.
   void listen(Nanoseconds now);
   /// For how long the peer's process has given no sign of life although it was asked for one. It is asked by this call,
@@ -197,6 +204,7 @@ class Trunk final : public LaneEvents {
   void suspect(LaneState& state, Nanoseconds now);
   void forgive(LaneState& state, Nanoseconds now);
   void close_lane(LaneState& state, const Status& why);
+  void end_lane(LaneState& state);
   void peer_closed(std::uint64_t connection);
   void take_back(const LaneState& state);
 

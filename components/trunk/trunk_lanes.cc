@@ -109,14 +109,11 @@ void Trunk::lane_down(Lane& lane, const Status& why) {
   owner_.lanes.lane_lost(*this, lane, why);
 }
 
-void Trunk::close() {
-  for (LaneState& state : lanes_) {
-    if (state.lane == nullptr) continue;
-    drop_receiving(state);
-    state.lane->close();
-    state.reset(clock_.now());
-    state.rail->lanes_up -= 1;
-  }
+void Trunk::end_lane(LaneState& state) {
+  drop_receiving(state);
+  state.lane->close();
+  state.reset(clock_.now());
+  state.rail->lanes_up -= 1;
 }
 
 }  // namespace nezha

@@ -8,6 +8,7 @@ engine_sources += \
 	%D%/rail_names.cc %D%/rail_names.h \
 	%D%/round.cc %D%/round.h \
 	%D%/rows.cc %D%/rows.h \
+	%D%/share_search.cc %D%/share_search.h \
 	%D%/siblings.cc %D%/siblings.h \
 	%D%/size_class.cc %D%/size_class.h \
 	%D%/table.cc %D%/table.h \

@@ -17,6 +17,7 @@ constexpr std::size_t kChunks = 2;
 constexpr std::uint64_t kReproducible = 1;
 constexpr std::uint64_t kLearn = 2;
 constexpr std::uint64_t kSharedMemory = 4;
+constexpr std::uint64_t kAggregators = 8;
 
 }  // namespace
 
@@ -36,6 +37,8 @@ Plan Plan::from(const Config& config) {
   plan.learn = config.learn;
   plan.incumbent_margin = static_cast<std::uint64_t>(config.incumbent_margin);
   plan.shared_memory = config.shared_memory;
+  plan.aggregators = !config.aggregators.empty();
+  plan.aggregator_share = config.aggregator_share;
   return plan;
 }
 
@@ -45,8 +48,10 @@ void Plan::encode(std::span<std::uint64_t, kWords> words) const {
   words[2] = small_max;
   words[3] = mesh_block;
   words[4] = chunk;
-  words[5] = (reproducible ? kReproducible : 0) | (learn ? kLearn : 0) | (shared_memory ? kSharedMemory : 0);
+  words[5] = (reproducible ? kReproducible : 0) | (learn ? kLearn : 0) | (shared_memory ? kSharedMemory : 0) |
+             (aggregators ? kAggregators : 0);
   words[6] = incumbent_margin;
+  words[7] = static_cast<std::uint64_t>(static_cast<std::int64_t>(aggregator_share.per_cent));
 }
 
 Plan Plan::decode(std::span<const std::uint64_t, kWords> words) {
@@ -60,6 +65,8 @@ Plan Plan::decode(std::span<const std::uint64_t, kWords> words) {
   plan.learn = (words[5] & kLearn) != 0;
   plan.incumbent_margin = words[6];
   plan.shared_memory = (words[5] & kSharedMemory) != 0;
+  plan.aggregators = (words[5] & kAggregators) != 0;
+  plan.aggregator_share.per_cent = static_cast<int>(static_cast<std::int64_t>(words[7]));
   return plan;
 }
 
@@ -118,6 +125,9 @@ std::string differences(const Plan& own, const Plan& first) {
   compare("reproducible", yes_no(own.reproducible), yes_no(first.reproducible));
   compare("shared_memory", yes_no(own.shared_memory), yes_no(first.shared_memory));
   compare("learn", yes_no(own.learn), yes_no(first.learn));
+  compare("aggregators", own.aggregators ? "some" : "none", first.aggregators ? "some" : "none");
+  const auto share = [](AggregatorShare of) { return of.per_cent < 0 ? std::string("auto") : std::to_string(of.per_cent); };
+  compare("aggregator_share", share(own.aggregator_share), share(first.aggregator_share));
   compare("incumbent_margin", std::to_string(own.incumbent_margin), std::to_string(first.incumbent_margin));
   return text;
 }

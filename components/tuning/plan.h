@@ -29,8 +29,10 @@ struct Plan {
   bool learn = false;
   std::uint64_t incumbent_margin = 0;  ///< per cent
   bool shared_memory = false;
+  bool aggregators = false;  ///< there are some
+  AggregatorShare aggregator_share;
 
-  static constexpr std::size_t kWords = 7;
+  static constexpr std::size_t kWords = 8;
   bool operator==(const Plan&) const = default;
   static Plan from(const Config& config);
   void encode(std::span<std::uint64_t, kWords> words) const;

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
 engine_sources += \
+	%D%/aggregator_list.cc %D%/aggregator_list.h \
 	%D%/at_exit.h \
 	%D%/buffer_pool.cc %D%/buffer_pool.h \
 	%D%/byte_stream.h \

@@ -7,6 +7,7 @@
 #include <string_view>
 
 #include "nezha/nezha.h"
+#include "util/aggregator_list.h"
 #include "util/collective.h"
 #include "util/core_list.h"
 #include "util/file.h"
@@ -58,6 +59,9 @@ struct Config {
   int incumbent_margin{};  ///< per cent
   FilePath table;
   FilePath table_save;
+  AggregatorList aggregators;
+  FilePath aggregator_key;
+  AggregatorShare aggregator_share;
   RailThreads rail_threads{};
   CoreList rail_cores;
 

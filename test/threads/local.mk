@@ -12,6 +12,9 @@ test_threads_test_requests_SOURCES = %D%/test_requests.cc $(ranks_sources)
 test_threads_test_teams_SOURCES = %D%/test_teams.cc $(ranks_sources)
 test_threads_test_within_node_SOURCES = %D%/test_within_node.cc test/unit/open_descriptors.h $(ranks_sources)
 
+gtest_programs += %D%/test_aggregator
+test_threads_test_aggregator_SOURCES = %D%/test_aggregator.cc $(ranks_sources)
+
 # Its operator new counts.
 gtest_programs += %D%/test_steady_state
 test_threads_test_steady_state_SOURCES = %D%/test_steady_state.cc $(ranks_sources) \

@@ -48,18 +48,23 @@ TEST(Plan, EveryParameterThatDecidesIsNamedWhereItDiffers) {
   const nezha_param_t* const rows = nezha_params(&count);
   const std::map<std::string, std::string> others = {
       {"algorithm", "ring"}, {"threshold", "3"}, {"small_max", "1k"},    {"mesh_block", "1k"},      {"chunk", "1k"},
-      {"reproducible", "1"}, {"learn", "0"},     {"shared_memory", "0"}, {"incumbent_margin", "30"}};
+      {"reproducible", "1"}, {"learn", "0"},     {"shared_memory", "0"}, {"incumbent_margin", "30"},
+      {"aggregator_share", "25"}};
   const Plan first = Plan::from(Config());
   EXPECT_EQ(differences(first, first), "");
   for (std::size_t i = 0; i < count; ++i) {
     const std::string name = rows[i].name;
-    if (rows[i].decides == 0 || name == "table") continue;  // the contents of the file travel, not its name
+    // Of these the contents of the file travel, or whether there are some.
+    if (rows[i].decides == 0 || name == "table" || name == "aggregators") continue;
     ASSERT_TRUE(others.contains(name)) << name;
     Config config;
     ASSERT_TRUE(set_parameter(config, name, others.at(name)).ok());
     const std::string text = differences(Plan::from(config), first), fallback = rows[i].fallback;
     EXPECT_EQ(text, "  coll_nezha_" + name + ": " + others.at(name) + ", rank 0 has " + fallback);
   }
+  Config config;
+  ASSERT_TRUE(set_parameter(config, "aggregators", "node7:4757").ok());
+  EXPECT_EQ(differences(Plan::from(config), first), "  coll_nezha_aggregators: some, rank 0 has none");
 }
 
 TEST(Plan, ChunksAreWholeElements) {

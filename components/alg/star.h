@@ -1,0 +1,62 @@
+// SPDX-License-Identifier: BSD-3-Clause
+/// An allreduce through an aggregator, a process that has lanes to all members and no rank: each member sends it the chunks
+/// of a part of the vector and gets back their sums. What both sides have to know of such an operation, and how a member
+/// tells the aggregator.
+///
+/// On the wire, by step: a description, 64 bytes, from each member; the same back to each, once all have sent theirs;
+/// contributions; sums. A member sends chunk n when it has the sums of all chunks up to n - window: the sum is the credit, and
+/// proves that what came before has arrived. Before the answer it sends nothing: what waited at the aggregator for one team
+/// could use up the window that another team's description needs.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <span>
+
+#include "alg/layout.h"
+#include "reduce/reduce.h"
+#include "util/status.h"
+
+namespace nezha {
+
+enum StarStep : std::uint16_t { kStarDescription, kStarAnswer, kStarContribution, kStarSum };
+
+constexpr std::size_t kStarDescriptionSize = 64;
+/// Pieces are cut at multiples of it, so that a description stays whole and elements of every type do.
+constexpr std::size_t kStarGrain = kStarDescriptionSize;
+
+constexpr std::uint32_t kMostStarMembers = 1024;
+constexpr std::uint32_t kMostStarWindow = 256;
+
+/// Beside what a Call says anyway.
+struct StarTerms {
+  std::uint32_t members = 0;   ///< 0: the call goes through no aggregator
+  std::uint32_t position = 0;  ///< of the member, in ring order
+  std::uint32_t window = 0;    ///< chunks that a member may have sent and has no sum of
+  nezha_type_t type = NEZHA_TYPE_OTHER;
+  nezha_op_t op = NEZHA_OP_OTHER;
+  std::byte* packed = nullptr;  ///< a member's: where sums go, one after the other; null: to their places in the result
+};
+
+/// What the members of an operation say of it, all alike but for the position.
+struct StarDescription {
+  StarTerms terms;
+  std::uint64_t count = 0;  ///< elements of the whole vector
+  std::uint32_t chunk = 0;  ///< bytes
+  BlockPart part;
+
+  /// Whether another member speaks of the same operation.
+  bool agrees(const StarDescription& other) const;
+  /// Memory that the aggregator needs for it.
+  std::uint64_t memory() const;
+};
+
+/// Bytes of an element; 0: no kernel has that type.
+std::size_t element_size(nezha_type_t type);
+
+std::array<std::byte, kStarDescriptionSize> write_description(const StarDescription& description);
+/// From untrusted bytes: what it returns can be carried, as far as memory goes.
+Status read_description(std::span<const std::byte> from, StarDescription& description);
+
+}  // namespace nezha

@@ -1,0 +1,110 @@
+// SPDX-License-Identifier: BSD-3-Clause
+/// An aggregation service: the stars of all teams that send something through this process, and who may join them. One
+/// thread.
+///
+/// A star has a random id that only its team's members know. It begins an operation when all of them have described it,
+/// alike; until then what they send waits in their windows. Its memory is then taken, or the star is given up: the members
+/// go on over their rails.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "alg/star.h"
+#include "engine/core.h"
+#include "engine/greeting.h"
+#include "engine/guests.h"
+
+namespace nezha {
+
+class Aggregation final : public Guests {
+ public:
+  struct Limits {
+    std::uint64_t memory = std::uint64_t{1} << 30;  ///< bytes of operations under way, in all
+    std::uint64_t star = std::uint64_t{1} << 28;    ///< and of one team
+    std::size_t clients = 4096;                     ///< processes that have lanes here
+    std::size_t stars = 64;                         ///< that one of them is in
+  };
+  struct Counts {
+    std::uint64_t operations = 0;  ///< that ended
+    std::uint64_t bytes = 0;       ///< of their vectors' parts
+    std::uint64_t given_up = 0;    ///< stars
+    std::uint64_t refused = 0;     ///< greetings
+  };
+
+  /// Serves what comes to `core`, which this outlives.
+  Aggregation(Core& core, const Secret& key, const Limits& limits);
+  ~Aggregation();
+
+  /// Listens for greetings; port 0: any.
+  Status listen(const std::string& host, std::uint16_t port);
+  std::uint16_t port() const { return port_; }
+
+  /// What is due: after each Core::progress().
+  void progress(Nanoseconds now);
+  /// What is to be waited for beside the core's transports.
+  template <typename Each>
+  void each_fd(const Each& each) const {
+    each(listener_.get(), false);
+    for (const auto& greeting : greetings_) each(greeting->fd(), greeting->wants_write());
+  }
+  bool busy() const { return under_way_ != 0; }
+
+  const Counts& counts() const { return counts_; }
+  std::size_t clients() const { return clients_.size(); }
+  std::size_t stars() const { return stars_.size(); }
+  std::uint64_t memory() const { return memory_; }
+
+  // Guests
+  Placement place(Trunk& trunk, const PieceHeader& piece) override;
+  bool arrived(Trunk& trunk, const PieceHeader& piece, const std::byte* data) override;
+  bool has_begun(TeamId id, OpNumber op) override;
+  void peer_at(Trunk& trunk, TeamId id, OpNumber begun, OpNumber ended) override;
+  void failed(TeamId id) override;
+
+ private:
+  struct Star;
+  struct Client {
+    Peer* peer = nullptr;
+    Nanoseconds seen = 0;  ///< when it last had a lane
+  };
+  struct Said {
+    ProcessId by;
+    TeamId team;
+    OpNumber op;
+    std::array<std::byte, kStarDescriptionSize> bytes;
+  };
+
+  Star* find(TeamId id) const;
+  void accept_greetings(Nanoseconds now);
+  void step_greetings(Nanoseconds now);
+  void admit(const Greeting& greeting, Nanoseconds now);
+  void hear(const Said& said);
+  Status join(const Said& said, Trunk& trunk);
+  void begin(Star& star);
+  void look_after(Nanoseconds now);
+  void give_up(TeamId id, const std::string& why);
+  void drop_client(ProcessId id, const std::string& why);
+
+  Core& core_;
+  const Secret key_;
+  const Limits limits_;
+  Fd listener_;
+  std::uint16_t port_ = 0;
+  std::vector<std::unique_ptr<Greeting>> greetings_;
+  std::map<ProcessId, Client> clients_;
+  std::map<TeamId, std::unique_ptr<Star>> stars_;
+  std::vector<Said> said_;                            ///< that came with the last frames
+  std::vector<std::pair<TeamId, std::string>> over_;  ///< to be given up, for that reason
+  std::size_t under_way_ = 0;
+  std::uint64_t memory_ = 0;
+  Nanoseconds looked_ = 0;
+  Counts counts_;
+};
+
+}  // namespace nezha

@@ -1,0 +1,115 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "engine/aggregator_server.h"
+
+#include <poll.h>
+#include <sys/eventfd.h>
+#include <time.h>
+
+#include <algorithm>
+#include <vector>
+
+#include "engine/transports.h"
+#include "util/random.h"
+
+namespace nezha {
+namespace {
+
+constexpr std::size_t kWindow = 256 * 1024;
+/// Without anything to do for so long, acks are sent on their own.
+constexpr Nanoseconds kPatience = 2 * kMillisecond;
+constexpr Nanoseconds kStepEvery = kMillisecond;
+constexpr Nanoseconds kLongestRest = 100 * kMillisecond;
+constexpr Nanoseconds kWriteEvery = 5 * kSecond;
+
+Config with_window(Config config) {
+  if (config.window == 0) config.window = kWindow;
+  return config;
+}
+
+ProcessId make_id() {
+  ProcessId id = 0;
+  return random_id(id).ok() ? id : 0;
+}
+
+void add(std::string& text, const char* name, const char* type, const char* help, std::uint64_t value) {
+  text += std::string("# HELP nezha_aggregator_") + name + " " + help + "\n# TYPE nezha_aggregator_" + name + " " + type +
+          "\nnezha_aggregator_" + name + " " + std::to_string(value) + "\n";
+}
+
+}  // namespace
+
+AggregatorServer::AggregatorServer(const Options& options, const Log& log)
+    : options_(options),
+      core_(with_window(options.config), clock_, log, kNoRank, options.node, make_id(), Secret{}),
+      service_(core_, options.key, options.limits),
+      wake_(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)) {}
+
+Status AggregatorServer::open(Notices& notices) {
+  if (core_.self().id == 0) return {Code::internal, "the kernel gives no random bytes"};
+  if (!wake_) return {Code::io, "no descriptor to be woken by"};
+  if (Status status = open_transports(core_, 1, notices); !status.ok()) return status;
+  return service_.listen(options_.host, options_.port);
+}
+
+void AggregatorServer::stop() {
+  stop_.store(true);
+  const std::uint64_t one = 1;
+  [[maybe_unused]] const ssize_t written = write(wake_.get(), &one, sizeof one);
+}
+
+void AggregatorServer::run() {
+  while (!stop_.load(std::memory_order_relaxed)) {
+    const bool moved = core_.progress(Watch::all);
+    const Nanoseconds now = clock_.now();
+    service_.progress(now);
+    if (now - stepped_ >= kStepEvery) {
+      stepped_ = now;
+      core_.step(now);
+      write_statistics(now);
+    }
+    if (moved) {
+      moved_ = now;
+      outstanding_ = true;
+      continue;
+    }
+    if (outstanding_ && now - moved_ >= kPatience && now - settled_ >= kPatience) {
+      settled_ = now;
+      outstanding_ = core_.settle();
+    }
+    rest();
+  }
+}
+
+void AggregatorServer::rest() {
+  std::vector<pollfd> fds{{wake_.get(), POLLIN, 0}};
+  for (const auto& transport : core_.transports()) fds.push_back({transport->wait_fd(Watch::all), POLLIN, 0});
+  service_.each_fd([&](int fd, bool write) { fds.push_back({fd, static_cast<short>(write ? POLLOUT : POLLIN), 0}); });
+  const Nanoseconds now = clock_.now(), due = core_.next_due();
+  Nanoseconds span = outstanding_ || service_.busy() ? kStepEvery : kLongestRest;
+  if (due != 0) span = std::clamp<Nanoseconds>(due - now, 0, span);
+  const timespec time{0, span};
+  ppoll(fds.data(), fds.size(), &time, nullptr);
+}
+
+std::string AggregatorServer::statistics() const {
+  const Aggregation::Counts& counts = service_.counts();
+  std::string text;
+  add(text, "operations_total", "counter", "Operations that were carried to their end.", counts.operations);
+  add(text, "vector_bytes_total", "counter", "Bytes of the parts of vectors that were reduced.", counts.bytes);
+  add(text, "given_up_total", "counter", "Communicators that were given up.", counts.given_up);
+  add(text, "refused_total", "counter", "Greetings that were refused.", counts.refused);
+  add(text, "clients", "gauge", "Processes that have lanes here.", service_.clients());
+  add(text, "communicators", "gauge", "Communicators that send something through it.", service_.stars());
+  add(text, "memory_bytes", "gauge", "Memory of operations under way.", service_.memory());
+  return text;
+}
+
+void AggregatorServer::write_statistics(Nanoseconds now) {
+  if (options_.statistics.empty() || (written_ != 0 && now - written_ < kWriteEvery)) return;
+  written_ = now;
+  const Status status = replace_file({options_.statistics}, statistics());
+  if (!status.ok() && !told_) core_.log().line(0, "statistics: %s", status.text().c_str());
+  told_ = !status.ok();
+}
+
+}  // namespace nezha

@@ -1,0 +1,56 @@
+// SPDX-License-Identifier: BSD-3-Clause
+/// A whole aggregator without its command line: a core, the service, and the loop that drives them. One thread, but for stop().
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <string>
+
+#include "engine/aggregation.h"
+#include "engine/core.h"
+#include "engine/engine.h"
+
+namespace nezha {
+
+class AggregatorServer {
+ public:
+  struct Options {
+    Config config;  ///< of the rails: rail_include, rail_exclude, ip_version, port_range, single_node, checksum
+    std::string node;
+    std::string host;  ///< to listen at; empty: any address
+    std::uint16_t port = 0;
+    Secret key{};
+    Aggregation::Limits limits;
+    std::string statistics;  ///< a file for node_exporter; empty: none
+  };
+
+  AggregatorServer(const Options& options, const Log& log);
+
+  /// Finds the rails and listens. `notices`: what the administrator should know.
+  Status open(Notices& notices);
+  std::uint16_t port() const { return service_.port(); }
+  /// Until stop().
+  void run();
+  /// Any thread, or a signal's handler.
+  void stop();
+
+  const Core& core() const { return core_; }
+  const Aggregation& service() const { return service_; }
+
+ private:
+  void rest();
+  void write_statistics(Nanoseconds now);
+  std::string statistics() const;
+
+  const Options options_;
+  const SystemClock clock_;
+  Core core_;
+  Aggregation service_;
+  Fd wake_;
+  std::atomic<bool> stop_ = false;
+  bool outstanding_ = false;
+  Nanoseconds moved_ = 0, settled_ = 0, stepped_ = 0, written_ = 0;
+  bool told_ = false;  ///< that statistics cannot be written
+};
+
+}  // namespace nezha

@@ -1,0 +1,198 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "engine/aggregators.h"
+
+#include <netdb.h>
+#include <sys/socket.h>
+
+#include <algorithm>
+#include <atomic>
+#include <cerrno>
+#include <cstring>
+#include <optional>
+#include <string>
+#include <utility>
+
+#include "engine/aggregator_key.h"
+#include "engine/core.h"
+#include "engine/greeting.h"
+
+namespace nezha {
+namespace {
+
+constexpr Nanoseconds kLookEvery = 5 * kMillisecond;  ///< at a greeting
+constexpr Nanoseconds kWatchEvery = 200 * kMillisecond;
+constexpr Nanoseconds kGreetingTime = 3 * kSecond;
+constexpr Nanoseconds kFirstRetry = 100 * kMillisecond, kLongestRetry = 2 * kSecond;
+/// A service that was started anew knows no lane of ours, one that was only cut off does: its lanes come back by themselves
+/// within that, or never.
+constexpr Nanoseconds kLostFor = kSecond;
+/// After the greeting the first lane may take as long.
+constexpr Nanoseconds kWiringTime = 5 * kSecond;
+
+/// Looks a name up, which may block.
+class Lookup final : public Errand {
+ public:
+  explicit Lookup(const AggregatorList::Entry& entry) : host_(entry.host), port_(std::to_string(entry.port)) {}
+
+  void run() override {
+    addrinfo hints{};
+    hints.ai_socktype = SOCK_STREAM;
+    hints.ai_flags = AI_NUMERICSERV;
+    addrinfo* found = nullptr;
+    const int error = getaddrinfo(host_.c_str(), port_.c_str(), &hints, &found);
+    why_ = error == 0 ? "" : gai_strerror(error);
+    size_ = 0;
+    if (error == 0) {
+      size_ = std::min<std::size_t>(found->ai_addrlen, sizeof address_);
+      std::memcpy(&address_, found->ai_addr, size_);
+      freeaddrinfo(found);
+    }
+    over_.store(true, std::memory_order_release);
+  }
+
+  bool over() const { return over_.load(std::memory_order_acquire); }
+  void again() { over_.store(false, std::memory_order_release); }
+  bool found() const { return size_ != 0; }
+  const std::string& why() const { return why_; }
+  const sockaddr* address() const { return reinterpret_cast<const sockaddr*>(&address_); }
+  socklen_t size() const { return static_cast<socklen_t>(size_); }
+
+ private:
+  const std::string host_, port_;
+  std::atomic<bool> over_ = false;
+  std::string why_;
+  sockaddr_storage address_{};
+  std::size_t size_ = 0;
+};
+
+}  // namespace
+
+class Aggregators::Link {
+ public:
+  Link(Core& core, const AggregatorList::Entry& entry) : core_(core), label_(entry.text()), lookup_(entry) {}
+
+  /// Before the service goes.
+  void end(RailWorker* service) {
+    if (state_ == State::looking_up && service != nullptr) service->recall(lookup_);
+  }
+  Peer* peer() const { return peer_; }
+  Nanoseconds due() const { return due_; }
+
+  void step(Nanoseconds now, const Secret& key, RailWorker* service) {
+    if (now < due_) return;
+    due_ = now + kLookEvery;
+    switch (state_) {
+      case State::idle:
+        return look_up(service);
+      case State::looking_up:
+        return connect(now, key);
+      case State::greeting:
+        return greet(now);
+      case State::linked:
+        return watch(now);
+    }
+  }
+
+ private:
+  enum class State { idle, looking_up, greeting, linked };
+
+  void look_up(RailWorker* service) {
+    lookup_.again();
+    state_ = State::looking_up;
+    if (service != nullptr)
+      service->post(lookup_);
+    else
+      lookup_.run();
+  }
+
+  void connect(Nanoseconds now, const Secret& key) {
+    if (!lookup_.over()) return;
+    if (!lookup_.found()) return retry(now, lookup_.why());
+    Fd fd(socket(lookup_.address()->sa_family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0));
+    if (!fd || (::connect(fd.get(), lookup_.address(), lookup_.size()) != 0 && errno != EINPROGRESS))
+      return retry(now, std::string("connect: ") + std::strerror(errno));
+    greeting_.emplace(Greeting::Side::rank, std::move(fd), key, core_.self(), now + kGreetingTime);
+    state_ = State::greeting;
+  }
+
+  void greet(Nanoseconds now) {
+    const Greeting::State state = greeting_->step(now);
+    if (state == Greeting::State::pending) return;
+    if (state == Greeting::State::failed) return retry(now, greeting_->why().text());
+    peer_ = core_.add_outsider(greeting_->peer(), greeting_->secret());
+    greeting_.reset();
+    if (peer_ == nullptr) return retry(now, "another name of it is in use");
+    core_.log().line(2, "aggregator %s: %s has answered", label_.c_str(), peer_->label().c_str());
+    state_ = State::linked;
+    lost_at_ = now + kWiringTime;
+    retries_ = 0;
+    said_.clear();
+  }
+
+  void watch(Nanoseconds now) {
+    due_ = now + kWatchEvery;
+    if (peer_->trunk->lanes_up() != 0) lost_at_ = now + kLostFor;
+    if (now < lost_at_) return;
+    core_.log().line(2, "aggregator %s: no lane to it for a while, it is greeted anew", label_.c_str());
+    core_.remove_outsider(*std::exchange(peer_, nullptr));
+    state_ = State::idle;
+  }
+
+  /// Told once, until it is another reason or it has worked.
+  void retry(Nanoseconds now, std::string why) {
+    greeting_.reset();
+    state_ = State::idle;
+    due_ = now + std::min(kFirstRetry << std::min(retries_++, 8U), kLongestRetry);
+    if (why != said_) core_.log().line(1, "aggregator %s is not used: %s", label_.c_str(), why.c_str());
+    said_ = std::move(why);
+  }
+
+  Core& core_;
+  const std::string label_;
+  Lookup lookup_;
+  State state_ = State::idle;
+  std::optional<Greeting> greeting_;
+  Peer* peer_ = nullptr;
+  Nanoseconds due_ = 0;
+  Nanoseconds lost_at_ = 0;  ///< when it counts as lost, unless a lane comes up
+  unsigned retries_ = 0;
+  std::string said_;
+};
+
+Aggregators::Aggregators(Core& core) : core_(core) {}
+
+Aggregators::~Aggregators() {
+  for (const auto& link : links_) link->end(service_);
+}
+
+void Aggregators::employ(RailWorker& service) { service_ = &service; }
+
+void Aggregators::begin() {
+  if (std::exchange(begun_, true)) return;
+  const Config& config = core_.config();
+  if (const Status status = read_aggregator_key(config.aggregator_key, key_); !status.ok()) {
+    core_.notify({"no aggregator key", {core_.self().node, status.text()}});
+    return;
+  }
+  for (const AggregatorList::Entry& entry : config.aggregators.entries)
+    links_.push_back(std::make_unique<Link>(core_, entry));
+}
+
+void Aggregators::step(Nanoseconds now) {
+  for (const auto& link : links_) link->step(now, key_, service_);
+}
+
+Nanoseconds Aggregators::next_due() const {
+  Nanoseconds due = 0;
+  for (const auto& link : links_)
+    if (due == 0 || link->due() < due) due = std::max<Nanoseconds>(link->due(), 1);
+  return due;
+}
+
+std::vector<Peer*> Aggregators::linked() const {
+  std::vector<Peer*> peers;
+  for (const auto& link : links_) peers.push_back(link->peer());
+  return peers;
+}
+
+}  // namespace nezha

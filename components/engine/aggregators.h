@@ -1,0 +1,44 @@
+// SPDX-License-Identifier: BSD-3-Clause
+/// The aggregators that this process was told of: greets each in the background, has lanes to it made, and begins anew when
+/// they are all gone. Guarded by the engine's lock; names are looked up on the service thread.
+#pragma once
+
+#include <memory>
+#include <vector>
+
+#include "engine/peer.h"
+#include "rail/rail.h"
+#include "util/clock.h"
+#include "util/hmac.h"
+
+namespace nezha {
+
+class Core;
+
+class Aggregators {
+ public:
+  /// By the core's configuration. `core` outlives this.
+  explicit Aggregators(Core& core);
+  ~Aggregators();
+
+  /// Names are left to it to look up.
+  void employ(RailWorker& service);
+  /// There is a team: from now on they are wanted. Reads the key, the first time.
+  void begin();
+  void step(Nanoseconds now);
+  /// When step() is to be called next; 0: no need.
+  Nanoseconds next_due() const;
+  /// In the order of the parameter; null: not greeted.
+  std::vector<Peer*> linked() const;
+
+ private:
+  class Link;
+
+  Core& core_;
+  RailWorker* service_ = nullptr;
+  bool begun_ = false;
+  Secret key_{};
+  std::vector<std::unique_ptr<Link>> links_;
+};
+
+}  // namespace nezha

@@ -1,0 +1,46 @@
+// SPDX-License-Identifier: BSD-3-Clause
+/// The part of the core that is about aggregators: processes that are no ranks, and what teams send through them.
+#include "engine/core.h"
+
+namespace nezha {
+
+Peer* Core::add_outsider(Address address, const Secret& secret) {
+  if (peers_.contains(address.id)) return nullptr;
+  auto peer = std::make_unique<Peer>();
+  peer->same_node = address.node == self_.node && !live_apart(self_.loopback, address.loopback);
+  peer->address = std::move(address);
+  peer->secret = secret;
+  Peer* const added = add(std::move(peer));
+  if (added->connects) wiring_.want(*added, clock_.now());
+  return added;
+}
+
+void Core::remove_outsider(Peer& peer) {
+  for (const auto& team : teams_)
+    if (team->star() != nullptr && team->star()->trunk() == peer.trunk.get()) team->star()->lost();
+  std::erase_if(news_, [&](const auto& news) { return news.first == &peer; });
+  wiring_.forget(peer);
+  peer.trunk->close([this](Lane& lane) { dead_.emplace_back(&lane, place_of(lane.spec().local_rail).transport); });
+  peers_.erase(peer.address.id);
+}
+
+void Core::join_star(Team& team) {
+  Star& star = *team.star();
+  const int common = star.common();
+  if (common < 0) return;
+  Peer& peer = *aggregators_->linked()[static_cast<std::size_t>(common)];
+  star.join(*peer.trunk);
+  ready_[star.id()] = &team;
+  log_.line(team.rank() == 0 ? 1 : 2, "team %s reduces through %s too", team.name().c_str(), peer.label().c_str());
+}
+
+void Core::leave_star(Team& team) {
+  Star* const star = team.star();
+  if (star == nullptr || !star->in()) return;
+  ready_.erase(star->id());
+  star->leave();
+  if (star->why().empty()) return log_.line(2, "team %s leaves its aggregator", team.name().c_str());
+  log_.line(1, "team %s goes on over the rails alone: its aggregator: %s", team.name().c_str(), star->why().c_str());
+}
+
+}  // namespace nezha

@@ -1,0 +1,64 @@
+// SPDX-License-Identifier: BSD-3-Clause
+/// Finds, for each size of vectors, how much of one is to go through an aggregator. It climbs: a share is timed by a burst of
+/// calls, of which the first does not count; then shares a step away, on both sides; where both are slower the step is
+/// halved. Once the smallest step brings nothing the share is settled, and looked at again after kLookAgain calls.
+///
+/// Alike on all members, because it hears only times that they have agreed on.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+
+#include "util/clock.h"
+
+namespace nezha {
+
+class ShareSearch {
+ public:
+  static constexpr std::uint32_t kSteps = 16;  ///< of which each is a sixteenth of the vector
+  static constexpr std::size_t kLookAgain = 512;
+
+  /// In sixteenths: what the next call is to use.
+  std::uint32_t next() const { return settled_ ? best_ : tried_; }
+  void took(Nanoseconds time);
+  /// Nothing is to go through it for the time being: the call needs no aggregator. Counts such calls.
+  bool idle();
+  bool settled() const { return settled_; }
+
+ private:
+  static constexpr unsigned kBurst = 4;
+
+  void judge();
+  void go_on();
+  void look_again();
+
+  std::uint32_t best_ = kSteps / 2, tried_ = kSteps / 2;
+  Nanoseconds best_time_ = 0;  ///< 0: not timed yet
+  std::uint32_t step_ = kSteps / 4;
+  bool up_ = true;        ///< the next one to try lies above the best
+  bool other_side_ = false;  ///< it is the second one of this step
+  unsigned calls_ = 0;    ///< of the burst
+  Nanoseconds least_ = 0;  ///< of the burst
+  std::size_t quiet_ = 0;  ///< calls since it was settled
+  bool settled_ = false;
+};
+
+/// One for each power of two.
+class ShareSearches {
+ public:
+  /// In 65536ths.
+  std::uint32_t share(std::size_t bytes) const { return of(bytes).next() * (65536 / ShareSearch::kSteps); }
+  void took(std::size_t bytes, Nanoseconds time) { of(bytes).took(time); }
+  bool idle(std::size_t bytes) { return of(bytes).idle(); }
+
+ private:
+  static constexpr std::size_t kClasses = 64;
+  static std::size_t index(std::size_t bytes);
+  ShareSearch& of(std::size_t bytes) { return classes_[index(bytes)]; }
+  const ShareSearch& of(std::size_t bytes) const { return classes_[index(bytes)]; }
+
+  std::array<ShareSearch, kClasses> classes_;
+};
+
+}  // namespace nezha

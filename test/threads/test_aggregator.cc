@@ -1,0 +1,267 @@
+// SPDX-License-Identifier: BSD-3-Clause
+/// Allreduces of which a part goes through an aggregator, a whole one with real sockets: the same bits as over the rails
+/// alone, whatever becomes of it.
+#include <gtest/gtest.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <atomic>
+#include <chrono>
+#include <fstream>
+#include <functional>
+#include <memory>
+#include <string>
+#include <thread>
+
+#include "engine/aggregator_key.h"
+#include "engine/aggregator_server.h"
+#include "kinds.h"
+
+namespace nezha::test {
+namespace {
+
+/// With mode 0600.
+class KeyFile {
+ public:
+  explicit KeyFile(const std::string& text) : path_(testing::TempDir() + "nezha-key-" + std::to_string(getpid()) + "-" + text) {
+    std::ofstream(path_) << text << std::string(32, 'k');
+    chmod(path_.c_str(), 0600);
+  }
+  ~KeyFile() { unlink(path_.c_str()); }
+  const std::string& path() const { return path_; }
+  Secret key() const {
+    Secret key{};
+    EXPECT_TRUE(read_aggregator_key({path_}, key).ok());
+    return key;
+  }
+
+ private:
+  std::string path_;
+};
+
+/// In a thread of its own, until its end.
+class Aggregator {
+ public:
+  explicit Aggregator(const Secret& key, std::uint16_t port = 0, std::uint64_t memory = std::uint64_t{1} << 30) {
+    AggregatorServer::Options options;
+    EXPECT_TRUE(set_parameter(options.config, "single_node", "2").ok());
+    options.node = "aggregator";
+    options.host = "127.0.0.1";
+    options.port = port;
+    options.key = key;
+    options.limits.memory = memory;
+    server_ = std::make_unique<AggregatorServer>(options, Log());
+    Notices notices;
+    const Status status = server_->open(notices);
+    EXPECT_TRUE(status.ok()) << status.text();
+    thread_ = std::thread([this] { server_->run(); });
+  }
+  ~Aggregator() { stop(); }
+  void stop() {
+    if (!thread_.joinable()) return;
+    server_->stop();
+    thread_.join();
+  }
+  std::uint16_t port() const { return server_->port(); }
+  /// Once it has stopped.
+  const Aggregation& service() const { return server_->service(); }
+
+ private:
+  std::unique_ptr<AggregatorServer> server_;
+  std::thread thread_;
+};
+
+std::vector<std::string> nodes(int size) {
+  std::vector<std::string> names;
+  for (int rank = 0; rank < size; ++rank) names.push_back("n" + std::to_string(rank));
+  return names;
+}
+
+Settings settings(std::uint16_t port, const std::string& key, const std::string& share) {
+  return {{"single_node", "2"},
+          {"verbose", "1"},
+          {"aggregators", "127.0.0.1:" + std::to_string(port)},
+          {"aggregator_key", key},
+          {"aggregator_share", share}};
+}
+
+bool said(const Rank& rank, const std::string& words) {
+  const std::vector<std::string> lines = rank.lines();
+  return std::any_of(lines.begin(), lines.end(), [&](const std::string& line) { return line.find(words) != std::string::npos; });
+}
+
+/// One call on every rank; the sums are those of a ring.
+void add_up(Ranks& ranks, Team& team, const std::string& name, std::size_t count, bool in_place) {
+  const Kind& sum = kind(name);
+  std::vector<std::vector<std::byte>> ordered;
+  for (const int rank : ranks.ring_order(team.members()))
+    ordered.push_back(make_vector(sum, count, static_cast<std::size_t>(rank)));
+  const std::vector<std::byte> expected = ring_result(sum, ordered);
+  ranks.run([&](int rank) {
+    if (!team.has(rank)) return;
+    const std::vector<std::byte> send = make_vector(sum, count, static_cast<std::size_t>(rank));
+    std::vector<std::byte> recv(in_place ? send : std::vector<std::byte>(send.size()));
+    const std::byte* from = in_place ? recv.data() : send.data();
+    ASSERT_EQ(team.allreduce(rank, make_call(sum, count, from, recv.data())), NEZHA_OK);
+    ASSERT_TRUE(recv == expected) << "on rank " << rank << ", " << count << " of " << name;
+  });
+}
+
+/// How often the team began to use one.
+std::size_t joined(const Rank& rank) {
+  const std::vector<std::string> lines = rank.lines();
+  return static_cast<std::size_t>(std::count_if(lines.begin(), lines.end(), [](const std::string& line) {
+    return line.find("reduces through") != std::string::npos;
+  }));
+}
+
+/// Calls until the team uses an aggregator, for that time.
+bool joins(Ranks& ranks, Team& team, std::size_t times = 1) {
+  const auto until = std::chrono::steady_clock::now() + std::chrono::seconds(30);
+  while (joined(ranks.at(team.members()[0])) < times) {
+    if (std::chrono::steady_clock::now() > until) return false;
+    add_up(ranks, team, "int32_sum", 1 << 18, false);
+  }
+  return true;
+}
+
+/// Calls on every rank, of which each checks its sums, beside what `meanwhile` does.
+void add_up_while(Ranks& ranks, Team& team, const std::function<void()>& meanwhile) {
+  std::atomic<bool> over = false;
+  std::thread other([&] {
+    meanwhile();
+    over = true;
+  });
+  for (bool in_place = false; !over; in_place = !in_place) add_up(ranks, team, "float_sum", 1000003, in_place);
+  add_up(ranks, team, "float_sum", 1000003, false);
+  other.join();
+}
+
+void wait_ms(int time) { std::this_thread::sleep_for(std::chrono::milliseconds(time)); }
+
+class Shares : public testing::TestWithParam<std::tuple<int, std::string>> {};
+
+TEST_P(Shares, GiveTheSumsOfTheRails) {
+  const auto& [size, share] = GetParam();
+  const KeyFile key("shared");
+  Aggregator aggregator(key.key());
+  Ranks ranks(size, settings(aggregator.port(), key.path(), share), nodes(size));
+  Team team(ranks, "everybody");
+  ASSERT_TRUE(team.start());
+  ASSERT_TRUE(joins(ranks, team));
+  for (const char* name : {"float_sum", "double_sum", "int32_sum"})
+    for (const std::size_t count : {std::size_t{262144}, std::size_t{300001}, std::size_t{1000003}})
+      for (const bool in_place : {false, true}) add_up(ranks, team, name, count, in_place);
+  aggregator.stop();
+  EXPECT_GE(aggregator.service().counts().operations, 18U);
+  EXPECT_EQ(aggregator.service().counts().given_up, 0U);
+  EXPECT_EQ(aggregator.service().memory(), 0U);
+}
+
+INSTANTIATE_TEST_SUITE_P(All, Shares,
+                         testing::Combine(testing::Values(2, 3, 5), testing::Values("37", "100", "auto")));
+
+TEST(Aggregators, MayEndAndComeBackInTheMiddle) {
+  const KeyFile key("back");
+  auto aggregator = std::make_unique<Aggregator>(key.key());
+  const std::uint16_t port = aggregator->port();
+  Ranks ranks(3, settings(port, key.path(), "60"), nodes(3));
+  Team team(ranks, "everybody");
+  ASSERT_TRUE(team.start());
+  for (std::size_t times = 1; times <= 3; ++times) {
+    ASSERT_TRUE(joins(ranks, team, times));
+    add_up_while(ranks, team, [&] {
+      wait_ms(20 + 7 * static_cast<int>(times));
+      aggregator.reset();
+      wait_ms(20);
+    });
+    EXPECT_EQ(joined(ranks.at(0)), times);
+    aggregator = std::make_unique<Aggregator>(key.key(), port);
+  }
+}
+
+TEST(Aggregators, WithAnotherKeyAreNotUsed) {
+  const KeyFile key("ours"), other("theirs");
+  Aggregator aggregator(other.key());
+  Ranks ranks(2, settings(aggregator.port(), key.path(), "50"), nodes(2));
+  Team team(ranks, "everybody");
+  ASSERT_TRUE(team.start());
+  const auto until = std::chrono::steady_clock::now() + std::chrono::seconds(30);
+  while (!said(ranks.at(0), "another key") && std::chrono::steady_clock::now() < until)
+    add_up(ranks, team, "float_sum", 1 << 18, false);
+  EXPECT_TRUE(said(ranks.at(0), "another key"));
+  EXPECT_EQ(joined(ranks.at(0)), 0U);
+  aggregator.stop();
+  EXPECT_GE(aggregator.service().counts().refused, 1U);
+  EXPECT_EQ(aggregator.service().clients(), 0U);
+}
+
+TEST(Aggregators, WithoutMemoryLeaveItToTheRails) {
+  const KeyFile key("full");
+  Aggregator aggregator(key.key(), 0, 1 << 20);
+  Ranks ranks(3, settings(aggregator.port(), key.path(), "50"), nodes(3));
+  Team team(ranks, "everybody");
+  ASSERT_TRUE(team.start());
+  ASSERT_TRUE(joins(ranks, team));
+  for (int call = 0; call < 20; ++call) add_up(ranks, team, "float_sum", 1000003, call % 2 == 0);
+  aggregator.stop();
+  EXPECT_GE(aggregator.service().counts().given_up, 2U);  // it was tried again
+  EXPECT_EQ(aggregator.service().counts().operations, 0U);
+}
+
+/// Two jobs, and two communicators of one of them, at the same time.
+TEST(Aggregators, ServeSeveral) {
+  const KeyFile key("several");
+  Aggregator aggregator(key.key());
+  Ranks one(4, settings(aggregator.port(), key.path(), "70"), nodes(4));
+  Ranks other(3, settings(aggregator.port(), key.path(), "70"), nodes(3));
+  Team all(one, "all"), two(one, "two", {1, 3}), three(other, "three");
+  ASSERT_TRUE(all.start());
+  ASSERT_TRUE(two.start());
+  ASSERT_TRUE(three.start());
+  std::vector<std::thread> callers;
+  const auto use = [&](Ranks& ranks, Team& team) {
+    callers.emplace_back([&ranks, &team] {
+      EXPECT_TRUE(joins(ranks, team));
+      for (int call = 0; call < 10; ++call) add_up(ranks, team, "float_sum", 400001, call % 2 == 0);
+    });
+  };
+  use(one, all);
+  use(one, two);
+  use(other, three);
+  for (std::thread& caller : callers) caller.join();
+  aggregator.stop();
+  EXPECT_GE(aggregator.service().counts().operations, 30U);
+  EXPECT_EQ(aggregator.service().counts().given_up, 0U);
+}
+
+/// A type that the engine has no kernel for goes over the rails.
+TEST(Aggregators, AreNotAskedWhatTheyCannotAddUp) {
+  const KeyFile key("host");
+  Aggregator aggregator(key.key());
+  Ranks ranks(2, settings(aggregator.port(), key.path(), "50"), nodes(2));
+  Team team(ranks, "everybody");
+  ASSERT_TRUE(team.start());
+  ASSERT_TRUE(joins(ranks, team));
+  for (const char* name : {"three_sum", "row_sum", "located_max"})
+    for (int call = 0; call < 4; ++call) add_up(ranks, team, name, (2 << 20) / kind(name).element, call % 2 == 0);
+}
+
+TEST(Aggregators, NeedAKeyThatIsSecret) {
+  const KeyFile key("open");
+  chmod(key.path().c_str(), 0640);
+  Ranks ranks(2, settings(1, key.path(), "50"), nodes(2));
+  Team team(ranks, "everybody");
+  ASSERT_TRUE(team.start());
+  add_up(ranks, team, "float_sum", 1 << 18, false);
+  bool told = false;
+  for (const HelpText& help : ranks.at(0).helps())
+    told = told || (help.topic == "no aggregator key" && help.arguments.at(1).find("0640") != std::string::npos);
+  EXPECT_TRUE(told);
+  Secret secret{};
+  EXPECT_FALSE(read_aggregator_key({"/nonexistent"}, secret).ok());
+}
+
+}  // namespace
+}  // namespace nezha::test
