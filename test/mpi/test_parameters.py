@@ -218,7 +218,7 @@ class Info(MpiCase):
         text = plain(self.info("--param", "coll", "nezha", "--level", "9"))
         for name, kind in (("enable", "0 or 1; default: 1"), ("priority", "integer, 0 to 100; default: 95"),
                            ("threshold", "bytes, 0 to "), ("algorithm", "one of auto|ring|mesh|"),
-                           ("rail_include", "text: NAME|ADDRESS/BITS,...; default: empty")):
+                           ("rail_include", "text: [KIND/]NAME|ADDRESS/BITS,...; default: empty")):
             self.assertRegex(text, rf'parameter "coll_nezha_{name}" \(current value: [^)]*level: \d [^)]*\)[^"]*'
                              + re.escape(kind), name)
 
