@@ -3,18 +3,21 @@ engine_sources += \
 	%D%/algorithm.h %D%/algorithms.cc \
 	%D%/call.h \
 	%D%/dissemination.cc \
-	%D%/doubling.cc \
+	%D%/doubling.cc %D%/doubling_partners.h \
 	%D%/halving.cc \
 	%D%/layout.h \
 	%D%/mesh.cc \
+	%D%/neighbours.cc %D%/neighbours.h \
 	%D%/ring.cc \
 	%D%/single_step.cc \
 	%D%/values.h
 
-gtest_programs += test/unit/test_algorithms test/unit/test_differing_calls test/unit/test_siblings
+gtest_programs += test/unit/test_algorithms test/unit/test_differing_calls test/unit/test_neighbours test/unit/test_siblings
 test_unit_test_algorithms_SOURCES = test/unit/test_algorithms.cc test/unit/cluster.h
 test_unit_test_algorithms_LDADD = libnezha_sim.la $(LDADD)
 test_unit_test_differing_calls_SOURCES = test/unit/test_differing_calls.cc test/unit/cluster.h
 test_unit_test_differing_calls_LDADD = libnezha_sim.la $(LDADD)
+test_unit_test_neighbours_SOURCES = test/unit/test_neighbours.cc test/unit/cluster.h
+test_unit_test_neighbours_LDADD = libnezha_sim.la $(LDADD)
 test_unit_test_siblings_SOURCES = test/unit/test_siblings.cc test/unit/cluster.h
 test_unit_test_siblings_LDADD = libnezha_sim.la $(LDADD)

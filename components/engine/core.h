@@ -45,13 +45,22 @@ class Core final : public PieceReceiver, public OperationNews, public LaneNews, 
   /// Words of the share parameter that name no rail.
   std::vector<std::string> unknown_shares() const;
 
-  /// The peer with that address, known from now on. Null: `why` tells.
+  /// The peer with that address, known from now on: no more than that until a team needs lanes to it, or it connects.
+  /// Null: `why` tells.
   Peer* add_peer(std::span<const std::byte> address, bool same_node, Status& why);
 
+  /// It is to have lanes: a team needs them, or it connects. They are wired only when a team wants them.
+  void open(Peer& peer);
+
   /// `before`: tests have a team count its operations from there on.
-  Team* create_team(std::string name, int rank, std::vector<Peer*> peers, OpNumber before = 0);
-  /// How many lanes would come up that are not there yet, if a team of these peers (null: the own rank) were created.
-  std::size_t lanes_to_come(std::span<Peer* const> peers) const;
+  Team* create_team(std::string name, int rank, std::vector<Peer*> peers, OpNumber before = 0) {
+    return add_team(plan_team(std::move(name), rank, std::move(peers), before));
+  }
+  /// The same in two steps: in the first one nothing is connected.
+  std::unique_ptr<Team> plan_team(std::string name, int rank, std::vector<Peer*> peers, OpNumber before = 0);
+  Team* add_team(std::unique_ptr<Team> team);
+  /// How many lanes would come up that are not there yet, if that team were added.
+  std::size_t lanes_to_come(const Team& team) const;
   /// From here on only peers that a team of this process needs may connect.
   void admit_wanted_only() { wanted_only_ = true; }
   void destroy_team(Team& team);
@@ -114,6 +123,8 @@ class Core final : public PieceReceiver, public OperationNews, public LaneNews, 
   void tell_of_lanes(LaneWatcher* watcher) { wiring_.tell(watcher); }
   /// Memory that one peer may cost beyond its sockets, shrinking with their number.
   TrunkOptions trunk_options(std::uint64_t peer_window) const;
+  /// Trunks that somebody looks at in every look.
+  std::size_t busy_trunks() const { return busy_.size(); }
 
   // PieceReceiver
   Placement place(Trunk& trunk, const PieceHeader& piece) override;
@@ -142,6 +153,7 @@ class Core final : public PieceReceiver, public OperationNews, public LaneNews, 
 
  private:
   Team* team_of(TeamId id) const;
+  Links::Need need();
   Nanoseconds wiring_patience() const;
   void all_are_there(Team& team);
   void keep_table(const Team& team);
@@ -156,6 +168,8 @@ class Core final : public PieceReceiver, public OperationNews, public LaneNews, 
   RailLoad& load_of(std::uint8_t rail) { return rail == kLoopbackRail ? loopback_load_ : loads_[rail]; }
   void add_wire(Peer& peer, RailPair rails, bool spare, bool promising);
   void add_rail(Transport& transport, const RailAddress& address);
+  /// The loopback's is the first, if they have it.
+  std::vector<RailPair> pairs_with(const Peer& peer) const;
   void wire_up(Peer& peer, bool promising);
   void rail_moved(std::uint8_t local_rail, const RailAddress& address);
   void tell_back(std::uint8_t local_rail);
@@ -194,12 +208,14 @@ class Core final : public PieceReceiver, public OperationNews, public LaneNews, 
   std::bitset<kMaxRails> moved_;                    ///< rails that are not as they were published
   std::vector<std::pair<Peer*, RailNotice>> news_;  ///< rails of peers that have moved
   Hold hold_;
+  Busy busy_;
   Notices notices_;
   BufferPool buffers_;           ///< of all teams
   Nanoseconds buffers_due_ = 0;  ///< when it is next asked to release what nobody uses; 0: nothing is in excess
   TableFiles tables_;
   Wiring wiring_;
   std::unordered_map<ProcessId, std::unique_ptr<Peer>> peers_;
+  std::vector<Peer*> open_;  ///< those with a trunk
   std::optional<NodeAcceptor> door_;  ///< outlives the teams
   Nanoseconds shared_ = 0;            ///< when shared memory was last looked after
   std::vector<std::unique_ptr<Team>> teams_;

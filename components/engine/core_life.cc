@@ -38,8 +38,8 @@ std::string words_of(const std::exception_ptr& exception) {
 /// One end of a lane may not know that the other is gone. While a team is not ready nothing is sent that would find
 /// out, and where it is the only lane of its pair the team would never be.
 void Core::ask_for_life(const Team& team) {
-  for (const Peer* peer : team.peers())
-    if (peer != nullptr && peer->trunk->lanes_up() != 0) peer->trunk->quiet(clock_.now(), 0);
+  for (const int rank : team.needed())
+    if (Trunk& trunk = *team.peer(rank).trunk; trunk.lanes_up() != 0) trunk.quiet(clock_.now(), 0);
 }
 
 /// An operation does not wait for ever for a process that gives no sign of life: whatever the reason, no lane that
@@ -51,9 +51,9 @@ void Core::watch_life(Nanoseconds now) {
   const Nanoseconds timeout = config_.timeout * kSecond;
   const Nanoseconds ask_after = std::min(timeout / 4, kSecond);
   for (const auto& team : teams_) {
-    for (int rank = 0; team->active() && rank < team->size(); ++rank) {
-      if (rank == team->rank() || !team->awaits(rank)) continue;
-      if (team->peers()[static_cast<std::size_t>(rank)]->trunk->quiet(now, ask_after) >= timeout) give_up(*team, rank);
+    for (std::size_t i = 0; team->active() && i < team->needed().size(); ++i) {
+      const int rank = team->needed()[i];
+      if (team->awaits(rank) && team->peer(rank).trunk->quiet(now, ask_after) >= timeout) give_up(*team, rank);
     }
   }
 }

@@ -130,14 +130,15 @@ Team* Engine::create_team(const nezha_team_spec_t& spec) {
   Lock lock(mutex_);
   std::vector<Peer*> peers;
   for (int rank = 0; rank < spec.size; ++rank) peers.push_back(reinterpret_cast<Peer*>(spec.peers[rank]));
-  if (const Notices shortage = descriptors_lacking(spec.name, peers); !shortage.empty()) {
+  std::unique_ptr<Team> planned = core_.plan_team(spec.name, spec.rank, std::move(peers));
+  if (const Notices shortage = descriptors_lacking(*planned); !shortage.empty()) {
     lock.unlock();
     help(shortage);
     return nullptr;
   }
   start_service();
   workers_.start(core_);
-  Team* team = core_.create_team(spec.name, spec.rank, std::move(peers));  // the last that may throw
+  Team* team = core_.add_team(std::move(planned));  // the last that may throw
   team->incumbent_on_rails = spec.incumbent_on_rails != 0;
   ticking_ = true;
   wake_service();
@@ -145,15 +146,16 @@ Team* Engine::create_team(const nezha_team_spec_t& spec) {
 }
 
 /// Without a team it is the host that would run short of them, sooner or later, and end the job.
-Notices Engine::descriptors_lacking(const std::string& name, std::span<Peer* const> peers) {
-  const std::size_t lanes = without_descriptors_ ? peers.size() - 1 : core_.lanes_to_come(peers);
+Notices Engine::descriptors_lacking(const Team& team) {
+  const std::size_t peers = team.would_need(Plan::from(core_.config())).size();
+  const std::size_t lanes = without_descriptors_ ? peers : core_.lanes_to_come(team);
   if (lanes == 0) return {};
   const Descriptors have = descriptors();
   const std::size_t own = without_descriptors_ ? kDescriptorsOfEngine : 0;  // else they are among the used ones
-  const std::size_t needed = have.used + own + lanes + descriptors_of_host(peers.size());
+  const std::size_t needed = have.used + own + lanes + descriptors_of_host(static_cast<std::size_t>(team.size()));
   if (needed <= have.limit && !without_descriptors_) return {};
   core_.admit_wanted_only();
-  return {{"too few descriptors", {name, core_.self().node, std::to_string(lanes), std::to_string(needed)}}};
+  return {{"too few descriptors", {team.name(), core_.self().node, std::to_string(lanes), std::to_string(needed)}}};
 }
 
 void Engine::destroy_team(Team& team) {
@@ -250,7 +252,9 @@ int Engine::carry(Lock& lock, Team& team, const nezha_call_t& what) {
   const std::size_t bytes = what.count * what.element;
   while (team.error().empty() && team.must_agree(bytes, what.element)) agree(lock, team);
   if (!team.error().empty()) return NEZHA_ERR_FAILED;
-  const Candidate way = team.table().next(bytes, what.element);
+  const bool shares = team.shares(what.element);
+  const Candidate next = team.table().next(bytes, what.element);
+  const Candidate way = shares ? next : team.flat(next, bytes, what.element);
   if (way.algorithm == AlgorithmChoice::incumbent) {
     await_room(lock, team);
     core_.leave_to_incumbent(team, bytes);
@@ -263,7 +267,7 @@ int Engine::carry(Lock& lock, Team& team, const nezha_call_t& what) {
   const Trace::Bytes before = by_rail ? core_.sent() : Trace::Bytes{};
   const Nanoseconds start = clock_.now();
   const Call call = call_of(team, what, way);
-  if (team.shares(what.element))
+  if (shares)
     operate_shared(lock, team, call, way.algorithm);
   else
     operate(lock, team, call, way.algorithm);

@@ -23,8 +23,9 @@ constexpr Nanoseconds kNap = 50 * kMicrosecond;
 int Engine::start(Team& team, const nezha_call_t& what, Request*& request) {
   Lock lock = enter();
   if (!team.error().empty()) return NEZHA_ERR_FAILED;
+  const std::size_t bytes = what.count * what.element;
   const Candidate way = what.collective == NEZHA_ALLREDUCE
-                            ? team.table().next_untimed(what.count * what.element, what.element)
+                            ? team.flat(team.table().next_untimed(bytes, what.element), bytes, what.element)
                             : sibling(team, what);
   if (way.algorithm == AlgorithmChoice::incumbent) return NEZHA_USE_INCUMBENT;
   try {

@@ -33,13 +33,18 @@ Hierarchy::Hierarchy(Spec spec, NodeAcceptor* door) : spec_(std::move(spec)), id
   for (std::uint32_t carrier = 0; carrier < smallest(spec_.nodes); ++carrier) carriers_.push_back(carrier);
   const auto peer = [&](int rank) { return spec_.peers[static_cast<std::size_t>(rank)]; };
   if (self_ < carriers_.size()) {
-    for (std::size_t node = 0; node < spec_.nodes.size(); ++node)
-      trunks_.push_back(node == own ? nullptr : peer(spec_.nodes[node][self_])->trunk.get());
+    std::vector<Peer*> counterparts;
+    for (const std::vector<int>& ranks : spec_.nodes) {
+      rank_at_.push_back(ranks[self_]);
+      counterparts.push_back(peer(ranks[self_]));
+    }
     view_.size = nodes();
     view_.position = static_cast<int>(own);
-    view_.trunks = trunks_;
+    view_.rank_at = rank_at_;
     view_.buffers = spec_.buffers;
-    operations_.emplace(view_, trunks_.size(), 0);
+    links_.make(counterparts, view_.position, spec_.all, spec_.need);
+    links_.fill(view_);
+    operations_.emplace(view_, 0);
     operations_->set_team(id_);
   }
   if (mates_.size() == 1) return;
@@ -76,16 +81,9 @@ std::size_t Hierarchy::segment(std::size_t bytes, std::size_t element) const {
   return std::max<std::size_t>(std::min(segment, part) / element, 1) * element;
 }
 
-int Hierarchy::position_of(const Trunk& trunk) const {
-  const auto found = std::find(trunks_.begin(), trunks_.end(), &trunk);
-  return found == trunks_.end() ? -1 : static_cast<int>(found - trunks_.begin());
-}
+double Hierarchy::rate() const { return carries() ? next().rate() : 0; }
 
-double Hierarchy::rate() const { return carries() ? trunks_[static_cast<std::size_t>(view_.next())]->rate() : 0; }
-
-double Hierarchy::best_rate() const {
-  return carries() ? trunks_[static_cast<std::size_t>(view_.next())]->best_rate() : 0;
-}
+double Hierarchy::best_rate() const { return carries() ? next().best_rate() : 0; }
 
 void Hierarchy::progress(Nanoseconds now) {
   if (!segment_) return;
@@ -163,8 +161,8 @@ bool Hierarchy::awaits(int rank) const {
   if (!under_way_ || rank == spec_.rank) return false;
   if (stage_ && std::find(mates_.begin(), mates_.end(), rank) != mates_.end()) return true;
   const Trunk* trunk = spec_.peers[static_cast<std::size_t>(rank)]->trunk.get();
-  const int position = position_of(*trunk);
-  return position >= 0 && operations_->awaits(position);
+  const int number = trunk == nullptr ? -1 : links_.number_of(*trunk);
+  return number >= 0 && operations_->awaits(static_cast<std::size_t>(number));
 }
 
 int Hierarchy::lost_member() const {

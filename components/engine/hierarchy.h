@@ -14,6 +14,7 @@
 #include <string>
 #include <vector>
 
+#include "engine/links.h"
 #include "engine/operations.h"
 #include "engine/peer.h"
 #include "node/node_stage.h"
@@ -34,6 +35,8 @@ class Hierarchy {
     std::vector<Peer*> peers;  ///< by rank, null at the own
     BufferPool* buffers = nullptr;
     Nanoseconds deadline = 0;  ///< for the shared memory
+    bool all = false;          ///< counterparts have lanes to all others
+    Links::Need need;
   };
 
   /// `door`: where this process hands out shared memory; outlives this. Null: it has none, and then no node has any.
@@ -46,7 +49,9 @@ class Hierarchy {
   /// What parts go over between nodes. Of this process, for a carrier; else of nobody.
   TeamId id() const { return id_; }
   Operations* operations() { return operations_ ? &*operations_ : nullptr; }
-  int position_of(const Trunk& trunk) const;
+  const TeamView& view() const { return view_; }
+  /// Counterparts that this process needs lanes to.
+  const Links& links() const { return links_; }
   /// Bytes per nanosecond towards the next node's counterpart, as far as it is known.
   double rate() const;
   double best_rate() const;
@@ -81,6 +86,7 @@ class Hierarchy {
 
  private:
   bool carries() const { return operations_.has_value(); }
+  const Trunk& next() const { return *view_.trunks[view_.number(view_.next())]; }
   std::size_t ready() const { return stage_ ? stage_->reduced_up_to() : part_.end; }
   bool begin_segments();
   bool end_segments();
@@ -94,7 +100,8 @@ class Hierarchy {
   std::unique_ptr<Segment> segment_;     ///< null: this rank is alone on its node
   std::optional<NodeStage> stage_;       ///< once the segment is ready
   Status without_;                       ///< not ok: there will be no segment
-  std::vector<Trunk*> trunks_;           ///< of the counterparts, by node; null at the own
+  Links links_;                          ///< to counterparts, whose positions are those of their nodes
+  std::vector<int> rank_at_;             ///< of the counterparts
   TeamView view_;
   std::optional<Operations> operations_;
 

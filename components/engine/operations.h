@@ -14,11 +14,14 @@ namespace nezha {
 
 class Operations {
  public:
-  /// `view`: it may still be filled, its flows are not used, and it outlives this. They count from `before` + 1.
-  Operations(const TeamView& view, std::size_t size, OpNumber before);
+  /// `view`: its flows are not used, and it outlives this. They count from `before` + 1.
+  Operations(const TeamView& view, OpNumber before);
 
-  /// The team's, once it has one. Before the first operation.
-  void set_team(TeamId team) { team_ = team; }
+  /// The team has an id, and the view its neighbours. Before the first operation.
+  void set_team(TeamId team) {
+    team_ = team;
+    peers_.resize(view_.trunks.size());
+  }
 
   // ---- calls
   /// Another one may begin: that so many before it has ended.
@@ -31,17 +34,17 @@ class Operations {
   bool finished(OpNumber number);
   bool finished();
   bool active() const { return under_way_ != 0; }
-  /// One that is under way needs something of that member which has not come: bytes, or acknowledgements.
-  bool awaits(int position) const;
+  /// One that is under way needs something of that neighbour which has not come: bytes, or acknowledgements.
+  bool awaits(std::size_t neighbour) const;
   /// All that are under way end without a result; the members are told who gave up.
   void fail(const Failure& failure);
   /// Of the vector of a recent one.
   std::size_t bytes_of(OpNumber number) const { return slot_of(number).bytes; }
 
-  // ---- what the trunks bring, by the sender's position
+  // ---- what the trunks bring, by the sender's number among the neighbours
   bool has_begun(OpNumber number) const { return number <= begun_; }
-  void peer_at(int position, OpNumber begun, OpNumber ended);
-  Placement place(int from, const PieceHeader& piece) const;
+  void peer_at(std::size_t neighbour, OpNumber begun, OpNumber ended);
+  Placement place(std::size_t from, const PieceHeader& piece) const;
   /// Null: nobody needs the piece any more.
   Operation* find(OpNumber number) const;
 
@@ -69,7 +72,7 @@ class Operations {
   OpNumber ended_;  ///< this one and all before it have ended here
   std::array<Slot, kMostUnderWay> slots_;  ///< by number
   std::size_t under_way_ = 0;
-  std::vector<Progress> peers_;  ///< by position, as far as is known
+  std::vector<Progress> peers_;  ///< by neighbour, as far as is known
   std::vector<std::unique_ptr<Operation>> all_;
   std::vector<Operation*> idle_;  ///< has room for all; the last one ended is the next one used
 };

@@ -42,11 +42,11 @@ std::uint64_t rooted_cost(AlgorithmChoice algorithm, std::uint64_t bytes, std::u
   return (ranks - 1) * (kHop + kMessage) + (bytes + (ranks - 2) * chunk) * kByte;
 }
 
-AlgorithmChoice cheapest_rooted(std::size_t bytes, int size) {
+AlgorithmChoice cheapest_rooted(const Plan& plan, std::size_t bytes, int size) {
   const auto cost = [&](AlgorithmChoice algorithm) {
     return rooted_cost(algorithm, bytes, static_cast<std::uint64_t>(size));
   };
-  AlgorithmChoice best = AlgorithmChoice::mesh;
+  AlgorithmChoice best = plan.meshes(size) ? AlgorithmChoice::mesh : AlgorithmChoice::halving;
   for (const AlgorithmChoice other : {AlgorithmChoice::halving, AlgorithmChoice::ring})
     if (cost(other) < cost(best)) best = other;
   return best;
@@ -58,14 +58,14 @@ AlgorithmChoice cheapest_of_all(const Plan& plan, std::size_t bytes, int size) {
   if (bytes / ranks > plan.mesh_block) return AlgorithmChoice::ring;
   const auto depth = static_cast<std::uint64_t>(std::bit_width(ranks - 1));
   const bool tree = depth * (kHop + kMessage) < kHop + (ranks - 1) * kMessage;
-  return tree ? AlgorithmChoice::halving : AlgorithmChoice::mesh;
+  return tree || !plan.meshes(size) ? AlgorithmChoice::halving : AlgorithmChoice::mesh;
 }
 
 AlgorithmChoice choose(const Plan& plan, Collective collective, std::size_t bytes, std::size_t element, int size) {
   if (plan.algorithm == AlgorithmChoice::incumbent || element > kMostElement) return AlgorithmChoice::incumbent;
   for (const AlgorithmChoice named : {AlgorithmChoice::ring, AlgorithmChoice::mesh, AlgorithmChoice::halving})
     if (plan.algorithm == named) return named;
-  return rooted(collective) ? cheapest_rooted(bytes, size) : cheapest_of_all(plan, bytes, size);
+  return rooted(collective) ? cheapest_rooted(plan, bytes, size) : cheapest_of_all(plan, bytes, size);
 }
 
 }  // namespace

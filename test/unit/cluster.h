@@ -19,6 +19,7 @@ struct Rails {
   std::vector<double> rates;  ///< bytes per nanosecond
   std::string share;
   std::string window = "256k";
+  int mesh_peers = 32;
 };
 
 /// N cores whose lanes are up, with one team that has agreed.
@@ -29,6 +30,7 @@ class Cluster {
     Config config;
     if (!rails.share.empty() && !set_parameter(config, "share", rails.share).ok()) ADD_FAILURE();
     if (!set_parameter(config, "window", rails.window).ok()) ADD_FAILURE();
+    config.mesh_peers = rails.mesh_peers;
     for (int rank = 0; rank < ranks; ++rank) {
       std::vector<SimPort*> ports;
       for (std::size_t i = 0; i < rails.rates.size(); ++i) {

@@ -80,6 +80,8 @@ class OneOfAJob : public testing::Test {
     Status why;
     latest = core.add_peer(encode_address(address), same_node, why);
     ASSERT_NE(latest, nullptr) << why.text();
+    EXPECT_EQ(latest->trunk, nullptr) << "nobody needs it yet";
+    core.open(*latest);
   }
 
   Config config;
@@ -180,7 +182,7 @@ TEST_F(WithinANode, ThePairHasItsLoopbackAndTheRailsAreSpare) {
   EXPECT_TRUE(latest->wires[1].spare && latest->wires[2].spare);
   EXPECT_TRUE(latest->same_node);
   EXPECT_TRUE(core.expects({latest->address.id, kLoopbackRail, kLoopbackRail, true}));
-  EXPECT_EQ(core.lanes_to_come(std::array{latest}), 1u);
+  EXPECT_EQ(core.lanes_to_come(*core.plan_team("both", 0, {nullptr, latest})), 1u);
   EXPECT_EQ(core.rails(), 2u) << "it is none of the user's";
 }
 

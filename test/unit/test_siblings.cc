@@ -270,6 +270,7 @@ TEST(Broadcast, TheRootMayBeFarAheadOfItsLeaves) {
 TEST(SiblingWay, DependsOnSizeRanksAndPlanAlone) {
   Plan plan;
   plan.mesh_block = 8 * 1024;
+  plan.mesh_peers = 63;
   const auto way = [&](Collective collective, std::size_t bytes, int size) { return sibling_way(plan, collective, bytes, 4, size); };
   EXPECT_EQ(way(Collective::broadcast, 4, 4).algorithm, AlgorithmChoice::mesh);
   EXPECT_EQ(way(Collective::broadcast, 4, 64).algorithm, AlgorithmChoice::halving);
@@ -277,6 +278,10 @@ TEST(SiblingWay, DependsOnSizeRanksAndPlanAlone) {
   EXPECT_EQ(way(Collective::broadcast, 1 << 20, 4).chunk, 16u * 1024);
   EXPECT_EQ(way(Collective::reduce, 16 << 20, 4).chunk, 64u * 1024);
   EXPECT_EQ(way(Collective::allgather, 1024, 4).algorithm, AlgorithmChoice::mesh);
+  plan.mesh_peers = 2;
+  for (const Collective collective : {Collective::broadcast, Collective::reduce, Collective::allgather, Collective::reduce_scatter})
+    EXPECT_EQ(way(collective, 1024, 4).algorithm, AlgorithmChoice::halving) << "a mesh has no lanes";
+  plan.mesh_peers = 63;
   EXPECT_EQ(way(Collective::allgather, 1024, 64).algorithm, AlgorithmChoice::halving);
   EXPECT_EQ(way(Collective::reduce_scatter, 1 << 20, 4).algorithm, AlgorithmChoice::ring);
   plan.algorithm = AlgorithmChoice::halving;
