@@ -25,7 +25,7 @@ MAY_INCLUDE = {
     "tuning": {"util"},
     "engine": {"nezha", "util", "reduce", "rail", "rail/*", "trunk", "alg", "node", "tuning"},
 }
-RAIL_KIND_MAY_INCLUDE = {"rail", "util"}
+RAIL_KIND_MAY_INCLUDE = {"rail", "rail/message", "util"}
 GLUE = ("ompi", "opal")
 PROGRAMS = ("contrib", "test")
 FOLDERS = ("components", "ompi", "opal", "contrib", "test")

@@ -79,9 +79,7 @@ TableFiles Core::learned_tables() {
 /// What the teams that the peer is in have measured no longer holds, and Open MPI's own allreduce may run over what was lost.
 void Core::lanes_changed(const Peer& peer, bool lost) {
   for (const auto& team : teams_) {
-    if (!team->needs(peer)) continue;
-    team->table().ask_for_look();
-    if (lost) team->table().ask_to_bar_incumbent();
+    if (team->needs(peer)) team->lanes_changed(lost);
   }
 }
 

@@ -226,7 +226,7 @@ int Engine::collective(Team& team, const nezha_call_t& what) {
   if (what.count == 0) return NEZHA_OK;
   Lock lock = enter();
   try {
-    return what.collective == NEZHA_ALLREDUCE ? carry(lock, team, what) : carry_sibling(lock, team, what);
+    return what.collective == NEZHA_BARRIER ? carry_barrier(lock, team, what) : carry(lock, team, what);
   } catch (...) {
     break_off(team);
     return NEZHA_ERR_FAILED;
@@ -249,21 +249,17 @@ void Engine::break_off(Team& team) {
 }
 
 int Engine::carry(Lock& lock, Team& team, const nezha_call_t& what) {
+  const auto collective = static_cast<Collective>(what.collective);
   const std::size_t bytes = what.count * what.element;
-  while (team.error().empty() && team.must_agree(bytes, what.element)) agree(lock, team);
+  while (team.error().empty() && team.must_agree(collective, bytes, what.element)) agree(lock, team, collective);
   if (!team.error().empty()) return NEZHA_ERR_FAILED;
-  const bool shares = team.shares(what.element);
-  const Candidate next = team.table().next(bytes, what.element);
-  const Candidate way = shares ? next : team.flat(next, bytes, what.element);
-  if (way.algorithm == AlgorithmChoice::incumbent) {
-    await_room(lock, team);
-    core_.leave_to_incumbent(team, bytes);
-    if (!team.error().empty()) return NEZHA_ERR_FAILED;
-    team.incumbent_since = team.table().measures() || trace_ ? clock_.now() : 0;
-    team.incumbent_bytes = bytes;
-    return NEZHA_USE_INCUMBENT;
-  }
-  const bool by_rail = trace_ || (team.table().measures() && core_.saves_tables());
+  Table& table = team.table(collective);
+  const bool shares = collective == Collective::allreduce && team.shares(what.element);
+  const Candidate next = table.next(bytes, what.element);
+  const Candidate way = shares ? next : team.flat(next, collective, bytes, what.element);
+  if (way.algorithm == AlgorithmChoice::incumbent) return leave(lock, team, collective, bytes);
+  const bool allreduce = collective == Collective::allreduce;  // only these are traced and saved
+  const bool by_rail = allreduce && (trace_ || (table.measures() && core_.saves_tables()));
   const Trace::Bytes before = by_rail ? core_.sent() : Trace::Bytes{};
   const Nanoseconds start = clock_.now();
   const Call call = call_of(team, what, way);
@@ -276,22 +272,33 @@ int Engine::carry(Lock& lock, Team& team, const nezha_call_t& what) {
     count(bytes, took);
     Trace::Bytes carried = by_rail ? core_.sent() : Trace::Bytes{};
     for (std::size_t rail = 0; rail < carried.size(); ++rail) carried[rail] -= before[rail];
-    team.table().took(took, carried);
-    if (trace_) trace_->call(start, bytes, team.size(), way, team.table().rails(), carried);
+    table.took(took, carried);
+    if (trace_ && allreduce) trace_->call(start, bytes, team.size(), way, table.rails(), carried);
   }
   if (core_.has_notices()) show_notices(lock);
   return team.error().empty() ? NEZHA_OK : NEZHA_ERR_FAILED;
 }
 
-Candidate Engine::sibling(const Team& team, const nezha_call_t& what) {
-  const auto collective = static_cast<Collective>(what.collective);
-  return sibling_way(team.plan(), collective, what.count * what.element, what.element, team.size());
+/// The call is the incumbent's; incumbent_done() tells when that has carried it.
+int Engine::leave(Lock& lock, Team& team, Collective collective, std::size_t bytes) {
+  await_room(lock, team);
+  core_.leave_to_incumbent(team, bytes);
+  if (!team.error().empty()) return NEZHA_ERR_FAILED;
+  const bool traced = trace_ && collective == Collective::allreduce;
+  team.incumbent_since = team.table(collective).measures() || traced ? clock_.now() : 0;
+  team.incumbent_bytes = bytes;
+  team.incumbent_collective = collective;
+  return NEZHA_USE_INCUMBENT;
 }
 
-/// Of these nothing is learned: what carries them follows from what was agreed.
-int Engine::carry_sibling(Lock& lock, Team& team, const nezha_call_t& what) {
+Candidate Engine::barrier_way(const Team& team) {
+  return {sibling_choice(team.plan(), Collective::barrier, 1, 1, team.size())};
+}
+
+/// Of these nothing is learned.
+int Engine::carry_barrier(Lock& lock, Team& team, const nezha_call_t& what) {
   if (!team.error().empty()) return NEZHA_ERR_FAILED;
-  const Candidate way = sibling(team, what);
+  const Candidate way = barrier_way(team);
   if (way.algorithm == AlgorithmChoice::incumbent) return NEZHA_USE_INCUMBENT;
   const Nanoseconds start = clock_.now();
   operate(lock, team, call_of(team, what, way), way.algorithm);
@@ -315,7 +322,7 @@ Call Engine::call_of(const Team& team, const nezha_call_t& what, const Candidate
   call.one_rail = way.one_rail;
   call.rails = core_.rails_here(team, way.rails);
   if (call.collective != Collective::allreduce)
-    call.chunk = way.chunk;
+    call.chunk = sibling_chunk(team.plan(), call.collective, way, call.bytes(), what.element, team.size());
   else if (const Hierarchy* shared = team.shares(what.element) ? team.hierarchy() : nullptr)
     call.chunk = team.plan().chunk_for(way, shared->segment(call.bytes(), what.element), what.element, shared->nodes());
   else
@@ -324,26 +331,37 @@ Call Engine::call_of(const Team& team, const nezha_call_t& what, const Candidate
   return call;
 }
 
+namespace {
+
+std::string name_in_story(Collective collective) {
+  return collective == Collective::allreduce ? "" : std::string(name_of(collective)) + " ";
+}
+
+}  // namespace
+
 /// The ranks agree on what the table's next steps depend on.
-void Engine::agree(Lock& lock, Team& team) {
+void Engine::agree(Lock& lock, Team& team, Collective collective) {
   const bool rows = team.rows_due();
-  operate(lock, team, team.agreement(), team.agreement_algorithm());
+  operate(lock, team, team.agreement(collective), team.agreement_algorithm());
   if (rows && team.error().empty()) {
     core_.take_rows(team);
     return show_notices(lock);
   }
   const int level = team.rank() == 0 ? 1 : 2;  // all decide alike: one of them tells
-  if (team.error().empty() && team.table().agreed() && core_.log().on(level))
-    core_.log().line(level, "team %s, %s", team.name().c_str(), team.table().story().c_str());
+  if (team.error().empty() && team.table(collective).agreed() && core_.log().on(level))
+    core_.log().line(level, "team %s, %s%s", team.name().c_str(), name_in_story(collective).c_str(),
+                     team.table(collective).story().c_str());
 }
 
 void Engine::incumbent_done(Team& team) {
   if (team.incumbent_since == 0) return;
   Lock lock(mutex_);
   const Nanoseconds since = std::exchange(team.incumbent_since, 0);
+  Table& table = team.table(team.incumbent_collective);
   try {
-    if (team.table().measures()) team.table().took(clock_.now() - since);
-    if (trace_) trace_->call(since, team.incumbent_bytes, team.size(), {}, {}, {});
+    if (table.measures()) table.took(clock_.now() - since);
+    if (trace_ && team.incumbent_collective == Collective::allreduce)
+      trace_->call(since, team.incumbent_bytes, team.size(), {}, {}, {});
   } catch (...) {
     break_off(team);
   }

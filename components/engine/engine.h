@@ -81,8 +81,9 @@ class Engine {
   };
 
   int carry(Lock& lock, Team& team, const nezha_call_t& call);
-  int carry_sibling(Lock& lock, Team& team, const nezha_call_t& call);
-  static Candidate sibling(const Team& team, const nezha_call_t& what);
+  int carry_barrier(Lock& lock, Team& team, const nezha_call_t& call);
+  static Candidate barrier_way(const Team& team);
+  int leave(Lock& lock, Team& team, Collective collective, std::size_t bytes);
   Call call_of(const Team& team, const nezha_call_t& what, const Candidate& way) const;
   /// In a handler of an exception: the team fails, on all ranks.
   void break_off(Team& team);
@@ -91,7 +92,7 @@ class Engine {
   void operate_shared(Lock& lock, Team& team, const Call& call, AlgorithmChoice choice);
   template <typename Body>
   void operated(Team& team, const Body& body);
-  void agree(Lock& lock, Team& team);
+  void agree(Lock& lock, Team& team, Collective collective);
   void await_room(Lock& lock, Team& team);
   /// `over` goes on with what is waited for, and says when that has come.
   template <typename Over>

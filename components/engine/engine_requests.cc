@@ -23,10 +23,12 @@ constexpr Nanoseconds kNap = 50 * kMicrosecond;
 int Engine::start(Team& team, const nezha_call_t& what, Request*& request) {
   Lock lock = enter();
   if (!team.error().empty()) return NEZHA_ERR_FAILED;
+  const auto collective = static_cast<Collective>(what.collective);
   const std::size_t bytes = what.count * what.element;
-  const Candidate way = what.collective == NEZHA_ALLREDUCE
-                            ? team.flat(team.table().next_untimed(bytes, what.element), bytes, what.element)
-                            : sibling(team, what);
+  const Candidate way =
+      Team::learns(collective)
+          ? team.flat(team.table(collective).next_untimed(bytes, what.element), collective, bytes, what.element)
+          : barrier_way(team);
   if (way.algorithm == AlgorithmChoice::incumbent) return NEZHA_USE_INCUMBENT;
   try {
     request = &requests_.take();

@@ -160,10 +160,27 @@ nezha_team_state_t Team::decide(const std::array<std::uint64_t, NEZHA_VOTE_WORDS
   terms.best_rail = static_cast<double>(words[kBestRail]) / kRateUnit;
   terms.alone = shape_.nodes == shape_.ranks;
   terms.incumbent_on_rails = (words[kFlags] & kOnRails) != 0;
-  table_.begin(terms);
+  begin_tables(terms);
   rows_due_ = (words[kFlags] & kKnows) != 0;
   rows_.resize(rows_due_ ? kRows : 0, 0);
   return state_;
+}
+
+/// Collectives other than allreduce go from rank to rank, also where ranks of a node share memory.
+void Team::begin_tables(Terms terms) {
+  table().begin(terms);
+  terms.nodes = 0;
+  for (std::size_t i = 1; i < kTables; ++i) {
+    terms.collective = static_cast<Collective>(i);
+    tables_[i].begin(terms);
+  }
+}
+
+void Team::lanes_changed(bool lost) {
+  for (Table& each : tables_) {
+    each.ask_for_look();
+    if (lost) each.ask_to_bar_incumbent();
+  }
 }
 
 Notice Team::differing(std::string which) const {
@@ -211,27 +228,28 @@ bool Team::awaits(int rank) const {
          (hierarchy_ && hierarchy_->awaits(rank));
 }
 
-Candidate Team::flat(Candidate way, std::size_t bytes, std::size_t element) const {
-  if (!needs_all_lanes(way.algorithm) || plan_.meshes(view_.size)) return way;
+Candidate Team::flat(const Candidate& way, Collective collective, std::size_t bytes, std::size_t element) const {
+  const bool among_nodes = collective == Collective::allreduce && hierarchy_;  // else the choice was for all ranks
+  if (!among_nodes || !needs_all_lanes(way.algorithm) || plan_.meshes(view_.size)) return way;
   return {plan_.choose(bytes, element, view_.size)};
 }
 
-Call Team::agreement() {
-  const std::span<std::uint64_t> words = rows_due_ ? std::span<std::uint64_t>(rows_) : table_.words();
+Call Team::agreement(Collective collective) {
+  const std::span<std::uint64_t> words = rows_due_ ? std::span<std::uint64_t>(rows_) : table(collective).words();
   Call call;
   call.recv = reinterpret_cast<std::byte*>(words.data());
   call.send = call.recv;
   call.count = words.size();
   call.element = sizeof(std::uint64_t);
   call.chunk = call.bytes();
-  const nezha_op_t op = rows_due_ ? NEZHA_BOR : table_.adds() ? NEZHA_SUM : NEZHA_MIN;
+  const nezha_op_t op = rows_due_ ? NEZHA_BOR : table(collective).adds() ? NEZHA_SUM : NEZHA_MIN;
   call.reducer = {find_kernel(NEZHA_UINT64, op), nullptr, nullptr, nullptr, call.element};
   return call;
 }
 
 std::vector<std::uint64_t> Team::take_rows(Table::Recalled& recalled) {
   rows_due_ = false;
-  recalled = table_.recall(rows_);
+  recalled = table().recall(rows_);
   return std::exchange(rows_, {});
 }
 

@@ -77,14 +77,22 @@ class Team {
 
   // ---- what carries a call
   const Plan& plan() const { return plan_; }
-  Table& table() { return table_; }
-  const Table& table() const { return table_; }
+  /// Of allreduce, or of another collective that is learned: all but barriers.
+  Table& table(Collective collective = Collective::allreduce) { return tables_[static_cast<std::size_t>(collective)]; }
+  const Table& table(Collective collective = Collective::allreduce) const {
+    return tables_[static_cast<std::size_t>(collective)];
+  }
+  static bool learns(Collective collective) { return static_cast<std::size_t>(collective) < kTables; }
+  /// What was measured no longer holds; `lost`: a lane was, over whose network the incumbent may run.
+  void lanes_changed(bool lost);
   /// Rank 0 has said that it knows something: the first operation hands it to all.
   bool rows_due() const { return rows_due_; }
   /// An agreement is due before a call of `bytes` bytes. To be asked again after each.
-  bool must_agree(std::size_t bytes, std::size_t element) { return rows_due_ || table_.agreement_due(bytes, element); }
+  bool must_agree(Collective collective, std::size_t bytes, std::size_t element) {
+    return rows_due_ || table(collective).agreement_due(bytes, element);
+  }
   /// The operation that combines the words of the agreement over all ranks, and its algorithm.
-  Call agreement();
+  Call agreement(Collective collective);
   /// Rank 0's words are here now. Returns them; the table begins with them.
   std::vector<std::uint64_t> take_rows(Table::Recalled& recalled);
   AlgorithmChoice agreement_algorithm() const { return fewest_steps(view_.size); }
@@ -97,7 +105,7 @@ class Team {
   /// Null: every rank sends to every other.
   Hierarchy* hierarchy() const { return hierarchy_.get(); }
   /// The same way, or another where calls that do not go by the nodes' shared memory have no lanes for it.
-  Candidate flat(Candidate way, std::size_t bytes, std::size_t element) const;
+  Candidate flat(const Candidate& way, Collective collective, std::size_t bytes, std::size_t element) const;
   /// Calls with such elements go by way of the nodes' shared memory.
   bool shares(std::size_t element) const {
     return hierarchy_ && state_ == NEZHA_TEAM_READY && element <= hierarchy_->largest_element();
@@ -123,6 +131,7 @@ class Team {
   /// When the incumbent was left a call that somebody wants to know the duration of; 0 = none. Only its caller's.
   Nanoseconds incumbent_since = 0;
   std::size_t incumbent_bytes = 0;  ///< of that call
+  Collective incumbent_collective = Collective::allreduce;
 
   // ---- what the trunks bring
   /// `id`: the team's, or its hierarchy's.
@@ -163,6 +172,7 @@ class Team {
   void order_by_node(const std::string& own_node);
   double rate() const;
   double best_rail() const;
+  void begin_tables(Terms terms);
   bool shares_nodes() const;
 
   std::string name_;
@@ -186,7 +196,8 @@ class Team {
   bool votes_again_ = false;
   TeamId id_ = 0;
   Plan plan_;
-  Table table_;
+  static constexpr std::size_t kTables = static_cast<std::size_t>(Collective::barrier);
+  std::array<Table, kTables> tables_;  ///< by collective
   std::vector<std::uint64_t> rows_;
   bool rows_due_ = false;
 

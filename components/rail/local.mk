@@ -4,6 +4,7 @@ engine_sources += \
 	%D%/frame.cc %D%/frame.h \
 	%D%/frame_reader.cc %D%/frame_reader.h \
 	%D%/pairing.cc %D%/pairing.h \
+	%D%/proof.cc %D%/proof.h \
 	%D%/rail.h
 
 gtest_programs += test/unit/test_frame test/unit/test_pairing

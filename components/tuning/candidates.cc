@@ -5,6 +5,7 @@
 #include <bit>
 
 #include "tuning/cost.h"
+#include "tuning/siblings.h"
 #include "util/text.h"
 
 namespace nezha {
@@ -42,6 +43,7 @@ std::string text_of(const Candidate& candidate, const RailNames& names, std::siz
 }
 
 bool possible(const Candidate& candidate, std::size_t size_class, const Terms& terms) {
+  if (terms.collective != Collective::allreduce) return sibling_possible(candidate, size_class, terms);
   if (needs_all_lanes(candidate.algorithm) && !terms.plan.meshes(terms.senders())) return false;
   if (terms.plan.reproducible && !keeps_order(candidate.algorithm, size_class, terms)) return false;
   const bool keeps = candidate.one_rail || candidate.rails != 0;
@@ -65,10 +67,14 @@ std::uint64_t least_time(const Candidate& candidate, std::size_t size_class, con
   const double rate = candidate.one_rail ? terms.best_rail : terms.rate;
   if (!terms.alone || rate <= 0) return 0;
   if (candidate.algorithm == AlgorithmChoice::incumbent && !terms.incumbent_on_rails) return 0;
-  return static_cast<std::uint64_t>(least_cost(std::size_t{1} << size_class, terms.senders(), rate));
+  const std::size_t bytes = std::size_t{1} << size_class;
+  if (terms.collective != Collective::allreduce)
+    return static_cast<std::uint64_t>(sibling_traffic(candidate, terms) * static_cast<double>(bytes) / rate);
+  return static_cast<std::uint64_t>(least_cost(bytes, terms.senders(), rate));
 }
 
 std::vector<Candidate> candidates(std::size_t size_class, const Terms& terms) {
+  if (terms.collective != Collective::allreduce) return sibling_candidates(size_class, terms);
   const std::size_t largest = (std::size_t{2} << size_class) - 1;
   const std::size_t bytes = std::min<std::size_t>(std::max<std::size_t>(std::size_t{1} << size_class, terms.plan.threshold), largest);
   Candidate first{terms.plan.choose(bytes, 1, terms.senders())};

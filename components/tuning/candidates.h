@@ -8,6 +8,7 @@
 
 #include "tuning/candidate.h"
 #include "tuning/plan.h"
+#include "util/collective.h"
 
 namespace nezha {
 
@@ -27,6 +28,7 @@ struct Terms {
   double best_rail = 0;  ///< bytes per nanosecond of the fastest of them; 0 = unknown
   bool alone = false;    ///< each rank has a node, and so its rails, to itself
   bool incumbent_on_rails = false;  ///< the incumbent has no network but the rails
+  Collective collective = Collective::allreduce;
   int nodes = 0;  ///< not 0: ranks of a node share memory, and so many send to each other
 
   int senders() const { return nodes != 0 ? nodes : ranks; }

@@ -4,20 +4,25 @@
 #include <algorithm>
 #include <bit>
 #include <cstdint>
+#include <iterator>
 
 namespace nezha {
 namespace {
 
 // Whole numbers, so that the same comes out on all ranks whatever their processors.
-constexpr std::uint64_t kHop = 25000;    ///< ns from one process into the other over sockets
-constexpr std::uint64_t kMessage = 6000; ///< ns that a rank is busy with sending and receiving one message
-constexpr std::uint64_t kByte = 4;       ///< ns, of a rank's rails together
+constexpr std::uint64_t kHop = 25000;     ///< ns from one process into the other over sockets
+constexpr std::uint64_t kMessage = 6000;  ///< ns that a rank is busy with sending and receiving one message
+constexpr std::uint64_t kByte = 4;        ///< ns, of a rank's rails together
 
 constexpr std::size_t kSmallestChunk = 16 * 1024;
 constexpr std::size_t kLargestChunk = 128 * 1024;
 /// A chain is as long in chunks as in ranks, and a vector should be much longer than that.
 constexpr std::size_t kLargestOfChain = 64 * 1024;
 constexpr std::size_t kChunksOfChain = 64;
+
+constexpr AlgorithmChoice kOwn[] = {AlgorithmChoice::ring, AlgorithmChoice::mesh, AlgorithmChoice::halving};
+/// Larger vectors go from the root, or to it, along a chain, which sends them once.
+constexpr std::size_t kMostStraight = std::size_t{1} * 1024 * 1024;
 
 bool rooted(Collective collective) { return collective == Collective::broadcast || collective == Collective::reduce; }
 
@@ -61,21 +66,53 @@ AlgorithmChoice cheapest_of_all(const Plan& plan, std::size_t bytes, int size) {
   return tree || !plan.meshes(size) ? AlgorithmChoice::halving : AlgorithmChoice::mesh;
 }
 
-AlgorithmChoice choose(const Plan& plan, Collective collective, std::size_t bytes, std::size_t element, int size) {
-  if (plan.algorithm == AlgorithmChoice::incumbent || element > kMostElement) return AlgorithmChoice::incumbent;
-  for (const AlgorithmChoice named : {AlgorithmChoice::ring, AlgorithmChoice::mesh, AlgorithmChoice::halving})
-    if (plan.algorithm == named) return named;
-  return rooted(collective) ? cheapest_rooted(plan, bytes, size) : cheapest_of_all(plan, bytes, size);
+/// Whose sums have the order of the ring.
+bool other_bits(Collective collective, AlgorithmChoice algorithm) {
+  const bool reduces = collective == Collective::reduce || collective == Collective::reduce_scatter;
+  return reduces && (algorithm == AlgorithmChoice::halving || algorithm == AlgorithmChoice::incumbent);
 }
 
 }  // namespace
 
-Candidate sibling_way(const Plan& plan, Collective collective, std::size_t bytes, std::size_t element, int size) {
-  Candidate way;
-  way.algorithm = choose(plan, collective, bytes, element, size);
+AlgorithmChoice sibling_choice(const Plan& plan, Collective collective, std::size_t bytes, std::size_t element,
+                               int size) {
+  if (plan.algorithm == AlgorithmChoice::incumbent || element > kMostElement) return AlgorithmChoice::incumbent;
+  for (const AlgorithmChoice named : kOwn)
+    if (plan.algorithm == named) return named;
+  return rooted(collective) ? cheapest_rooted(plan, bytes, size) : cheapest_of_all(plan, bytes, size);
+}
+
+std::size_t sibling_chunk(const Plan& plan, Collective collective, const Candidate& way, std::size_t bytes,
+                          std::size_t element, int size) {
   const std::size_t wanted = plan.chunk != 0 ? plan.chunk : chunk_for(way.algorithm, rooted(collective), bytes, size);
-  way.chunk = static_cast<std::uint32_t>(std::max<std::size_t>(wanted / element, 1) * element);
-  return way;
+  return std::max<std::size_t>(wanted / element, 1) * element;
+}
+
+bool sibling_possible(const Candidate& candidate, std::size_t size_class, const Terms& terms) {
+  const std::size_t largest = (std::size_t{2} << size_class) - 1;
+  const bool ours = std::find(std::begin(kOwn), std::end(kOwn), candidate.algorithm) != std::end(kOwn);
+  if (!ours && candidate.algorithm != AlgorithmChoice::incumbent) return false;
+  if (needs_all_lanes(candidate.algorithm) && !terms.plan.meshes(terms.ranks)) return false;
+  if (terms.plan.reproducible && other_bits(terms.collective, candidate.algorithm)) return false;
+  return !rooted(terms.collective) || candidate.algorithm == AlgorithmChoice::ring || !ours || largest <= kMostStraight;
+}
+
+double sibling_traffic(const Candidate& candidate, const Terms& terms) {
+  const auto ranks = static_cast<unsigned>(terms.ranks);
+  if (!rooted(terms.collective)) return static_cast<double>(ranks - 1) / ranks;
+  if (candidate.algorithm == AlgorithmChoice::mesh) return ranks - 1;
+  return candidate.algorithm == AlgorithmChoice::halving ? std::bit_width(ranks - 1) : 1;
+}
+
+std::vector<Candidate> sibling_candidates(std::size_t size_class, const Terms& terms) {
+  const std::size_t bytes = std::size_t{1} << size_class;
+  std::vector<Candidate> found{{sibling_choice(terms.plan, terms.collective, bytes, 1, terms.ranks)}};
+  if (!sibling_possible(found.front(), size_class, terms)) found.front().algorithm = AlgorithmChoice::ring;
+  if (terms.plan.algorithm != AlgorithmChoice::automatic) return found;
+  for (const AlgorithmChoice other :
+       {AlgorithmChoice::incumbent, AlgorithmChoice::ring, AlgorithmChoice::halving, AlgorithmChoice::mesh})
+    if (other != found.front().algorithm && sibling_possible({other}, size_class, terms)) found.push_back({other});
+  return found;
 }
 
 }  // namespace nezha

@@ -5,6 +5,7 @@
 #include <functional>
 #include <utility>
 
+#include "tuning/siblings.h"
 #include "util/text.h"
 
 namespace nezha {
@@ -122,8 +123,15 @@ Table::Recalled Table::recall(std::span<const std::uint64_t> rows) {
   return recalled;
 }
 
+/// What carries a call of which nothing was measured; the incumbent also where it is left to that whatever is measured.
+AlgorithmChoice Table::unmeasured(std::size_t bytes, std::size_t element) const {
+  if (terms_.collective != Collective::allreduce)
+    return sibling_choice(terms_.plan, terms_.collective, bytes, element, terms_.ranks);
+  return terms_.plan.choose(bytes, element, terms_.senders());
+}
+
 bool Table::learns(std::size_t bytes, std::size_t element) const {
-  return terms_.plan.learn && chooses() && !terms_.plan.leaves(bytes, element);
+  return terms_.plan.learn && chooses() && unmeasured(bytes, element) != AlgorithmChoice::incumbent;
 }
 
 bool Table::agreement_due(std::size_t bytes, std::size_t element) {
@@ -212,9 +220,9 @@ std::string Table::story() const {
 Candidate Table::next(std::size_t bytes, std::size_t element) {
   current_ = nullptr;
   met_ = false;
-  if (terms_.plan.leaves(bytes, element)) return {};
-  if (!chooses() || (!terms_.plan.learn && !classes_[size_class_of(bytes)]))
-    return {terms_.plan.choose(bytes, element, terms_.senders())};
+  const Candidate first{unmeasured(bytes, element)};
+  if (first.algorithm == AlgorithmChoice::incumbent || !chooses()) return first;
+  if (!terms_.plan.learn && !classes_[size_class_of(bytes)]) return first;
   weight_ += 1 + bytes / kWeighty;
   current_ = &class_of(bytes);
   current_bytes_ = bytes;
@@ -223,11 +231,11 @@ Candidate Table::next(std::size_t bytes, std::size_t element) {
 }
 
 Candidate Table::next_untimed(std::size_t bytes, std::size_t element) const {
-  if (terms_.plan.leaves(bytes, element)) return {};
+  const Candidate first{unmeasured(bytes, element)};
   const SizeClass* known = chooses() ? classes_[size_class_of(bytes)].get() : nullptr;
-  const Candidate way = known != nullptr ? known->best_of_ours() : Candidate{};
-  return way.algorithm != AlgorithmChoice::incumbent ? way
-                                                     : Candidate{terms_.plan.choose(bytes, element, terms_.senders())};
+  if (first.algorithm == AlgorithmChoice::incumbent || known == nullptr) return first;
+  const Candidate way = known->best_of_ours();
+  return way.algorithm != AlgorithmChoice::incumbent ? way : first;
 }
 
 void Table::took(Nanoseconds duration, std::span<const std::uint64_t> carried) {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-/// What a team knows of each size class, and which candidate carries its next call.
+/// What a team knows of each size class of one collective, and which candidate carries its next call.
 ///
-/// Every rank of the team has a table, and all go through the same states: what they depend on is the terms that the
+/// Every rank of the team has such tables, and all go through the same states: what they depend on is the terms that the
 /// team agreed on, the sequence of its calls, and words that the engine combines over the ranks (inside a call) when
 /// agreement_due() says so. Guarded by the engine's lock.
 #pragma once
@@ -76,6 +76,7 @@ class Table {
   const Terms& terms() const { return terms_; }
 
  private:
+  AlgorithmChoice unmeasured(std::size_t bytes, std::size_t element) const;
   bool chooses() const { return terms_.plan.algorithm == AlgorithmChoice::automatic; }
   bool learns(std::size_t bytes, std::size_t element) const;
   SizeClass& class_of(std::size_t bytes);

@@ -22,6 +22,8 @@ std::string_view trimmed(std::string_view word) {
 
 }  // namespace
 
+std::string_view name_of(Collective collective) { return kNames[static_cast<std::size_t>(collective)]; }
+
 Status parse(std::string_view text, CollectiveSet& set) {
   CollectiveSet found;
   while (!text.empty()) {

@@ -11,6 +11,9 @@ namespace nezha {
 
 enum class Collective : std::uint8_t { allreduce, reduce_scatter, allgather, broadcast, reduce, barrier };
 
+/// MPI's name of it.
+std::string_view name_of(Collective collective);
+
 struct CollectiveSet {
   unsigned bits = 0;  ///< 1 << Collective for each
 };

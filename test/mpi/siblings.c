@@ -14,6 +14,8 @@ enum { MOST_RANKS = 16 };
 static MPI_Comm comm;
 static int rank, size;
 static const char* form = "";
+/// Open MPI may carry calls: allgatherv of 4.1 hangs if the types that ranks send have different sizes.
+static bool plain;
 static long long expected_calls;
 
 /// Element `at` of the vector that a rank hands in.
@@ -168,7 +170,7 @@ static void allgatherv(size_t each, unsigned seed, bool in_place, bool waits) {
   for (int of = 0; of < size; of++) {
     places[of] = 0 == seed % 3 ? begin[of] : (int)apart * ((of + rank) % size);
   }
-  const int own = counts[rank], step = 1 + rank % 2;
+  const int own = counts[rank], step = plain ? 1 : 1 + rank % 2;
   long* recv = calloc(apart * (size_t)size + all + 1, sizeof(long));
   long* send = calloc((size_t)(own * step + 1), sizeof(long));
   MPI_Datatype type;
@@ -179,6 +181,8 @@ static void allgatherv(size_t each, unsigned seed, bool in_place, bool waits) {
   }
   if (in_place) {
     CALL(Allgatherv, Iallgatherv, MPI_IN_PLACE, 0, MPI_DATATYPE_NULL, recv, counts, places, MPI_LONG, comm);
+  } else if (plain) {
+    CALL(Allgatherv, Iallgatherv, send, own, MPI_LONG, recv, counts, places, MPI_LONG, comm);
   } else {
     CALL(Allgatherv, Iallgatherv, send, 1, type, recv, counts, places, MPI_LONG, comm);
   }
@@ -262,6 +266,7 @@ static void everything(MPI_Comm which) {
 }
 
 static void go_on_for(double seconds) {
+  plain = true;
   on(MPI_COMM_WORLD);
   test_settle_and_say(comm);
   if (0 == rank) {

@@ -25,6 +25,13 @@ class Siblings(MpiCase):
             with self.subTest(algorithm):
                 self.passes("siblings", 4, params={**ALL, "coll_nezha_algorithm": algorithm})
 
+    def test_learned(self):
+        """Open MPI's own carries some of the calls meanwhile, and is timed."""
+        params = {**ALL, "coll_nezha_learn": "1", "coll_nezha_verbose": "1"}
+        log = self.passes("siblings", 3, "4", params=params).stderr
+        for name in ("reduce_scatter", "allgather", "bcast", "reduce"):
+            self.assertRegex(log, rf"{name} from [^ ]+ bytes: .*incumbent \d+ us", log[-3000:])
+
     def test_over_open_mpis_basic_ones(self):
         """Which call one another on the same communicator, also while the ranks agree."""
         self.passes("siblings", 3, params={**ALL, "coll": "basic,libnbc,self,inter,nezha"})

@@ -106,8 +106,8 @@ bool Caller::start() {
   began_ = world_.network().now();
   if (!team.error().empty()) return fail_call(), true;  // as the engine does: at once
   if (!team.operations().room()) return false;
-  const bool learns = call().collective == Collective::allreduce && !call().nonblocking;
-  if (learns && team.table().agreement_due(call().bytes(), call().element)) return agree(), true;
+  const bool learns = Team::learns(call().collective) && !call().nonblocking;
+  if (learns && team.must_agree(call().collective, call().bytes(), call().element)) return agree(), true;
   prepare_vectors();
   const Candidate way = way_of_call();
   algorithm_ = way.algorithm;
@@ -145,10 +145,11 @@ void Caller::prepare_vectors() {
 
 Candidate Caller::way_of_call() {
   Team& team = *process_.team(call().team);
-  if (call().collective != Collective::allreduce)
-    return sibling_way(team.plan(), call().collective, call().bytes(), call().element, team.size());
-  return call().nonblocking ? team.table().next_untimed(call().bytes(), call().element)
-                            : team.table().next(call().bytes(), call().element);
+  if (!Team::learns(call().collective))
+    return {sibling_choice(team.plan(), call().collective, call().bytes(), call().element, team.size())};
+  Table& table = team.table(call().collective);
+  return call().nonblocking ? table.next_untimed(call().bytes(), call().element)
+                            : table.next(call().bytes(), call().element);
 }
 
 void Caller::begin_operation(const Candidate& way) {
@@ -166,7 +167,7 @@ void Caller::begin_operation(const Candidate& way) {
   what.one_rail = way.one_rail;
   what.rails = process_.core().rails_here(team, call().team % 2 == 0 ? world_.setting().rails : way.rails);
   what.chunk = what.collective != Collective::allreduce
-                   ? way.chunk
+                   ? sibling_chunk(team.plan(), what.collective, way, call().bytes(), call().element, team.size())
                    : team.plan().chunk_for(way, call().bytes(), call().element, team.size());
   what.reducer = reducer_of(call());
   state_ = State::operating;
@@ -214,7 +215,7 @@ void Caller::operation_over() {
   process_.operation_ends();
   if (!team.error().empty()) return fail_call();
   if (state_ == State::operating) return finish();
-  team.table().agreed();
+  team.table(call().collective).agreed();
   think(0);
 }
 
@@ -234,7 +235,7 @@ void Caller::agree() {
   state_ = State::agreeing;
   began_ = world_.network().now();
   process_.operation_begins();
-  number_ = process_.core().start(team, team.agreement(), team.agreement_algorithm());
+  number_ = process_.core().start(team, team.agreement(call().collective), team.agreement_algorithm());
 }
 
 /// Somebody else's allreduce: it takes its time and is right.
@@ -252,8 +253,8 @@ void Caller::leave_to_incumbent() {
 }
 
 void Caller::finish() {
-  if (!call().nonblocking && call().collective == Collective::allreduce)
-    process_.team(call().team)->table().took(world_.network().now() - began_);
+  if (!call().nonblocking && Team::learns(call().collective))
+    process_.team(call().team)->table(call().collective).took(world_.network().now() - began_);
   end_call(at_, algorithm_, vectors_);
   state_ = State::draining;
   if (!call().last || !has_pending(call().team)) go_on();

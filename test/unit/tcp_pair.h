@@ -75,6 +75,8 @@ class FrameLog : public LaneEvents {
 /// One process: its transport, what it admits, what it was told.
 class Side final : public Admission {
  public:
+  /// Of another kind of transport, which the test makes.
+  explicit Side(ProcessId id) : self(id) { secret_bytes.fill(7); }
   Side(ProcessId id, const Clock& clock, const TcpOptions& options = {}, std::size_t rails = 2) : self(id) {
     secret_bytes.fill(7);
     DiscoverOptions choice;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-/// The collectives beside allreduce, on whole cores over a simulated network: every one by every algorithm, with blocks of any
-/// sizes, any root and any rank late. Sums have the bits of the ring order, or, by halving, those of an allreduce of one block.
+/// The collectives beside allreduce, on whole cores over a simulated network: every one by every algorithm, with blocks
+/// of any sizes, any root and any rank late. Sums have the bits of the ring order, or, by halving, those of an
+/// allreduce of one block.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -9,6 +10,7 @@
 #include <vector>
 
 #include "cluster.h"
+#include "table_ranks.h"
 #include "tuning/siblings.h"
 
 namespace nezha::test {
@@ -75,7 +77,9 @@ struct Job {
       if (collective == Collective::allgather || collective == Collective::broadcast) {
         const auto begin = sources[rank].begin() + static_cast<std::ptrdiff_t>(first(rank));
         send[rank].assign(begin, begin + static_cast<std::ptrdiff_t>(block(rank)));
-        if (place(rank)) std::copy(send[rank].begin(), send[rank].end(), recv[rank].begin() + static_cast<std::ptrdiff_t>(first(rank)));
+        if (place(rank))
+          std::copy(send[rank].begin(), send[rank].end(),
+                    recv[rank].begin() + static_cast<std::ptrdiff_t>(first(rank)));
       } else if (place(rank)) {
         recv[rank] = send[rank];
       }
@@ -84,14 +88,17 @@ struct Job {
 
   bool rooted() const { return collective == Collective::broadcast || collective == Collective::reduce; }
   bool gathers() const {
-    return collective == Collective::allgather || collective == Collective::broadcast || collective == Collective::allreduce;
+    return collective == Collective::allgather || collective == Collective::broadcast ||
+           collective == Collective::allreduce;
   }
   std::size_t total() const { return std::accumulate(counts.begin(), counts.end(), std::size_t{0}); }
   std::size_t block(std::size_t rank) const {
     return rooted() ? (static_cast<int>(rank) == root ? total() : 0) : counts[rank];
   }
   std::size_t first(std::size_t rank) const {
-    return rooted() ? 0 : std::accumulate(counts.begin(), counts.begin() + static_cast<std::ptrdiff_t>(rank), std::size_t{0});
+    return rooted()
+               ? 0
+               : std::accumulate(counts.begin(), counts.begin() + static_cast<std::ptrdiff_t>(rank), std::size_t{0});
   }
   std::size_t received(std::size_t rank) const {
     if (gathers() || (place(rank) && block(rank) != 0)) return total();
@@ -131,9 +138,11 @@ struct Job {
       for (std::size_t i = 0; i < count; ++i) {
         const float wanted = expected(begin + i, algorithm);
         if (std::memcmp(&wanted, &recv[rank][i], sizeof(float)) != 0)
-          return ::testing::AssertionFailure() << "rank " << rank << " has " << recv[rank][i] << " instead of " << wanted << " at " << i;
+          return ::testing::AssertionFailure()
+                 << "rank " << rank << " has " << recv[rank][i] << " instead of " << wanted << " at " << i;
       }
-      if (count == 0 && !place(rank) && recv[rank][0] != kUntouched) return ::testing::AssertionFailure() << "rank " << rank << " was written to";
+      if (count == 0 && !place(rank) && recv[rank][0] != kUntouched)
+        return ::testing::AssertionFailure() << "rank " << rank << " was written to";
     }
     return ::testing::AssertionSuccess();
   }
@@ -156,7 +165,8 @@ TEST_P(Siblings, AreRightByEveryAlgorithmWithAnyBlocksAndAnyRankLate) {
   const auto ranks = static_cast<std::size_t>(GetParam());
   Cluster cluster(GetParam(), {{1.0, 0.125}, ""}, 3);
   std::uint64_t seed = 1;
-  for (const Collective collective : {Collective::reduce_scatter, Collective::allgather, Collective::broadcast, Collective::reduce})
+  for (const Collective collective :
+       {Collective::reduce_scatter, Collective::allgather, Collective::broadcast, Collective::reduce})
     for (const AlgorithmChoice algorithm : kAlgorithms)
       for (const Counts& counts : some_counts(ranks))
         for (const std::size_t chunk : {64u, 100000u})
@@ -170,9 +180,10 @@ TEST_P(Siblings, AreRightByEveryAlgorithmWithAnyBlocksAndAnyRankLate) {
               job.begin(cluster, static_cast<std::size_t>(late), algorithm, chunk);
             }
             ASSERT_TRUE(cluster.all_finish());
-            ASSERT_TRUE(job.right(algorithm)) << "collective " << static_cast<int>(collective) << " algorithm " << static_cast<int>(algorithm)
-                                              << " of " << job.total() << " root " << root << " chunk " << chunk << " late " << late
-                                              << " in place " << in_place;
+            ASSERT_TRUE(job.right(algorithm))
+                << "collective " << static_cast<int>(collective) << " algorithm " << static_cast<int>(algorithm)
+                << " of " << job.total() << " root " << root << " chunk " << chunk << " late " << late << " in place "
+                << in_place;
           }
 }
 
@@ -200,7 +211,8 @@ TEST_P(Siblings, ABarrierEndsWhenTheLastHasCome) {
       if (rank != late) job.begin(cluster, rank, AlgorithmChoice::automatic, 1);
     cluster.idle(20 * kMillisecond);
     for (std::size_t rank = 0; rank < ranks; ++rank)
-      EXPECT_TRUE(rank == late || !cluster.team(rank).finished(job.numbers[rank])) << rank << " did not wait for " << late;
+      EXPECT_TRUE(rank == late || !cluster.team(rank).finished(job.numbers[rank]))
+          << rank << " did not wait for " << late;
     job.begin(cluster, late, AlgorithmChoice::automatic, 1);
     ASSERT_TRUE(cluster.all_finish());
   }
@@ -215,7 +227,7 @@ TEST_P(Siblings, GoOnBesideOneAnother) {
   std::vector<AlgorithmChoice> algorithms;
   for (int i = 0; i < 48; ++i) {
     constexpr Collective kAll[] = {Collective::reduce_scatter, Collective::allgather, Collective::broadcast,
-                                   Collective::reduce,         Collective::barrier};
+                                   Collective::reduce, Collective::barrier};
     const std::vector<Counts> counts = some_counts(ranks);
     jobs.emplace_back(kAll[random.below(std::size(kAll))], counts[random.below(counts.size())],
                       static_cast<int>(random.below(ranks)), random.chance(0.5), random.next());
@@ -237,13 +249,14 @@ TEST_P(Siblings, GoOnBesideOneAnother) {
 
 INSTANTIATE_TEST_SUITE_P(Ranks, Siblings, testing::Range(2, 10));
 
-/// A root that has ended many broadcasts before a leaf begins them stays within the leaf's window, and goes on without standing
-/// still once the leaf does.
+/// A root that has ended many broadcasts before a leaf begins them stays within the leaf's window, and goes on without
+/// standing still once the leaf does.
 TEST(Broadcast, TheRootMayBeFarAheadOfItsLeaves) {
   for (const std::size_t count : {1u, 200u, 3000u}) {
     Cluster cluster(3, {{1.0, 0.125}, "", "64k"}, 3);
     std::vector<Job> jobs;
-    for (std::uint64_t i = 0; i < 600; ++i) jobs.emplace_back(Collective::broadcast, Counts{count, 0, 0}, 0, true, i + 1);
+    for (std::uint64_t i = 0; i < 600; ++i)
+      jobs.emplace_back(Collective::broadcast, Counts{count, 0, 0}, 0, true, i + 1);
     std::size_t root = 0;
     const auto advance_root = [&] {
       while (root < jobs.size() && (cluster.team(0).finished(), cluster.team(0).operations().room()))
@@ -256,7 +269,8 @@ TEST(Broadcast, TheRootMayBeFarAheadOfItsLeaves) {
     std::size_t leaves[] = {0, 0};
     ASSERT_TRUE(cluster.drive([&] {
       for (std::size_t rank = 1; rank < 3; ++rank)
-        while (leaves[rank - 1] < jobs.size() && (cluster.team(rank).finished(), cluster.team(rank).operations().room()))
+        while (leaves[rank - 1] < jobs.size() &&
+               (cluster.team(rank).finished(), cluster.team(rank).operations().room()))
           jobs[leaves[rank - 1]++].begin(cluster, rank, AlgorithmChoice::mesh, 1000);
       return advance_root() && leaves[0] == jobs.size() && leaves[1] == jobs.size();
     }));
@@ -267,30 +281,72 @@ TEST(Broadcast, TheRootMayBeFarAheadOfItsLeaves) {
   }
 }
 
-TEST(SiblingWay, DependsOnSizeRanksAndPlanAlone) {
+TEST(SiblingChoice, DependsOnSizeRanksAndPlanAlone) {
   Plan plan;
   plan.mesh_block = 8 * 1024;
   plan.mesh_peers = 63;
-  const auto way = [&](Collective collective, std::size_t bytes, int size) { return sibling_way(plan, collective, bytes, 4, size); };
-  EXPECT_EQ(way(Collective::broadcast, 4, 4).algorithm, AlgorithmChoice::mesh);
-  EXPECT_EQ(way(Collective::broadcast, 4, 64).algorithm, AlgorithmChoice::halving);
-  EXPECT_EQ(way(Collective::broadcast, 1 << 20, 4).algorithm, AlgorithmChoice::ring);
-  EXPECT_EQ(way(Collective::broadcast, 1 << 20, 4).chunk, 16u * 1024);
-  EXPECT_EQ(way(Collective::reduce, 16 << 20, 4).chunk, 64u * 1024);
-  EXPECT_EQ(way(Collective::allgather, 1024, 4).algorithm, AlgorithmChoice::mesh);
+  const auto choice = [&](Collective collective, std::size_t bytes, int size) {
+    return sibling_choice(plan, collective, bytes, 4, size);
+  };
+  const auto chunk = [&](Collective collective, std::size_t bytes, int size) {
+    return sibling_chunk(plan, collective, {choice(collective, bytes, size)}, bytes, 4, size);
+  };
+  EXPECT_EQ(choice(Collective::broadcast, 4, 4), AlgorithmChoice::mesh);
+  EXPECT_EQ(choice(Collective::broadcast, 4, 64), AlgorithmChoice::halving);
+  EXPECT_EQ(choice(Collective::broadcast, 1 << 20, 4), AlgorithmChoice::ring);
+  EXPECT_EQ(chunk(Collective::broadcast, 1 << 20, 4), 16u * 1024);
+  EXPECT_EQ(chunk(Collective::reduce, 16 << 20, 4), 64u * 1024);
+  EXPECT_EQ(choice(Collective::allgather, 1024, 4), AlgorithmChoice::mesh);
   plan.mesh_peers = 2;
-  for (const Collective collective : {Collective::broadcast, Collective::reduce, Collective::allgather, Collective::reduce_scatter})
-    EXPECT_EQ(way(collective, 1024, 4).algorithm, AlgorithmChoice::halving) << "a mesh has no lanes";
+  for (const Collective collective :
+       {Collective::broadcast, Collective::reduce, Collective::allgather, Collective::reduce_scatter})
+    EXPECT_EQ(choice(collective, 1024, 4), AlgorithmChoice::halving) << "a mesh has no lanes";
   plan.mesh_peers = 63;
-  EXPECT_EQ(way(Collective::allgather, 1024, 64).algorithm, AlgorithmChoice::halving);
-  EXPECT_EQ(way(Collective::reduce_scatter, 1 << 20, 4).algorithm, AlgorithmChoice::ring);
+  EXPECT_EQ(choice(Collective::allgather, 1024, 64), AlgorithmChoice::halving);
+  EXPECT_EQ(choice(Collective::reduce_scatter, 1 << 20, 4), AlgorithmChoice::ring);
   plan.algorithm = AlgorithmChoice::halving;
-  EXPECT_EQ(way(Collective::broadcast, 1 << 20, 4).algorithm, AlgorithmChoice::halving);
+  EXPECT_EQ(choice(Collective::broadcast, 1 << 20, 4), AlgorithmChoice::halving);
   plan.algorithm = AlgorithmChoice::incumbent;
-  EXPECT_EQ(way(Collective::broadcast, 1 << 20, 4).algorithm, AlgorithmChoice::incumbent);
+  EXPECT_EQ(choice(Collective::broadcast, 1 << 20, 4), AlgorithmChoice::incumbent);
   plan.algorithm = AlgorithmChoice::automatic;
   plan.chunk = 10;
-  EXPECT_EQ(way(Collective::broadcast, 1 << 20, 4).chunk, 8u) << "whole elements";
+  EXPECT_EQ(chunk(Collective::broadcast, 1 << 20, 4), 8u) << "whole elements";
+}
+
+/// Tables of four ranks, one collective.
+Terms sibling_terms(Collective collective) {
+  Terms terms = learning();
+  terms.collective = collective;
+  return terms;
+}
+
+TEST(SiblingLearning, TheFastestIsFoundAlsoWhereThatIsOpenMpisOwn) {
+  for (const Collective collective :
+       {Collective::broadcast, Collective::reduce, Collective::allgather, Collective::reduce_scatter}) {
+    for (const AlgorithmChoice fastest :
+         {AlgorithmChoice::incumbent, AlgorithmChoice::ring, AlgorithmChoice::halving, AlgorithmChoice::mesh}) {
+      Ranks ranks(sibling_terms(collective));
+      ranks.calls(200, kSize, times({{fastest, 300}}));
+      EXPECT_EQ(ranks.chosen(kSize), Candidate{fastest}) << name_of(collective);
+    }
+  }
+}
+
+TEST(SiblingLearning, RootedVectorsThatAreLargeAreNotTriedStraight) {
+  const std::vector<Candidate> large = candidates(size_class_of(16 << 20), sibling_terms(Collective::broadcast));
+  EXPECT_EQ(large, (std::vector<Candidate>{{AlgorithmChoice::ring}, {AlgorithmChoice::incumbent}}));
+}
+
+TEST(SiblingLearning, ReproducibleSumsHaveOneOrder) {
+  for (const bool reproducible : {false, true}) {
+    Terms terms = sibling_terms(Collective::reduce_scatter);
+    terms.plan.reproducible = reproducible;
+    for (const Candidate& way : candidates(size_class_of(kSize), terms))
+      EXPECT_TRUE(!reproducible || way.algorithm == AlgorithmChoice::ring || way.algorithm == AlgorithmChoice::mesh);
+    EXPECT_EQ(candidates(size_class_of(kSize), terms).size(), reproducible ? 2u : 4u);
+    terms.collective = Collective::allgather;
+    EXPECT_EQ(candidates(size_class_of(kSize), terms).size(), 4u) << "nothing is added up";
+  }
 }
 
 }  // namespace

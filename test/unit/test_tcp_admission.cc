@@ -5,7 +5,7 @@
 #include <algorithm>
 
 #include "open_descriptors.h"
-#include "rail/tcp/proof.h"
+#include "rail/proof.h"
 #include "tcp_through.h"
 
 namespace nezha::test {

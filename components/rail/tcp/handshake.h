@@ -9,7 +9,7 @@
 
 #include "rail/rail.h"
 #include "util/fd.h"
-#include "rail/tcp/proof.h"
+#include "rail/proof.h"
 #include "util/clock.h"
 #include "util/status.h"
 

@@ -9,7 +9,6 @@ engine_sources += \
 	%D%/link_errand.h \
 	%D%/link_table.cc %D%/link_table.h \
 	%D%/link_watch.cc %D%/link_watch.h \
-	%D%/proof.cc %D%/proof.h \
 	%D%/send_errand.cc %D%/send_errand.h \
 	%D%/socket.cc %D%/socket.h \
 	%D%/system_interfaces.cc %D%/system_interfaces.h \

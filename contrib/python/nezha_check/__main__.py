@@ -17,6 +17,7 @@ from nezha_check.build_part import run_build
 from nezha_check.dist_part import prepare_dist
 from nezha_check.formats import TAP_UNSTEADY
 from nezha_check.fuzz_part import prepare_fuzz, run_fuzz
+from nezha_check.guest_part import run_guest
 from nezha_check.ompi5_part import prepare_ompi5, run_ompi5
 from nezha_check.packages_part import run_packages
 from nezha_check.results import FAILED, PASSED, SKIPPED, count, failures_of_skips, in_words
@@ -79,6 +80,7 @@ PARTS = {
                      run_packages, "debians", LONG),
     "sanitizers": Part("address and undefined behaviour sanitizer; with --long also the thread sanitizer, and mpi",
                        run_sanitizers, "unit", NORMAL, prepare_sanitizers),
+    "guest": Part("RDMA devices of network namespaces, in a virtual machine with another kernel", run_guest, "guest", LONG),
     "fuzz": Part("fuzz targets", run_fuzz, "fuzz", LONG, prepare_fuzz),
 }
 OWN_BUILDS = {"layers", "sanitizers", "fuzz"}  # these use nothing of what "build" leaves

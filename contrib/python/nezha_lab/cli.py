@@ -13,6 +13,8 @@ from .lab import Lab, take_down
 from .leaving import exit_status, leave_on_signals
 from .tools import require
 
+_TOP = os.path.dirname(os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__)))))
+
 _ABOUT = """\
 An emulated cluster on this machine: every node is a set of namespaces, every rail a switch with one shaped
 port per node, and an unshaped management network joins the nodes beside the rails. As root, or, where the
@@ -20,6 +22,7 @@ kernel lets ordinary users make user namespaces, without.
 
   lab with --nodes 4 --rail 1gbit --rail 500mbit -- ./program      up, mpirun, down
   lab up mine; lab run mine --np 4 -- ./program; lab cut mine --rail 1 --node n2; lab down mine
+  lab guest -- lab with --rdma -- ./program   the same in a virtual machine whose kernel has RDMA devices for namespaces
   lab shell mine n0                           by hand: in it mpirun --host $LAB_HOSTS ./program, ip link, nezha doctor
 
 Nodes are n0, n1... (their hostnames), rails eth0, eth1... in them, at 10.(10+RAIL).0.(NODE+1), and mgmt at
@@ -79,6 +82,15 @@ def build_parser():
     sub = verb("rate", rate, "change a rail's rate, for one node or all, also while a job runs")
     _port_options(sub)
     sub.add_argument("rate", metavar="RATE")
+    sub = verb("guest", guest, "run the command after -- on this machine's files in a virtual machine with a newer kernel, whose "
+               "RDMA devices belong to namespaces (lab up --rdma); what it writes is gone with it, but for what is in --share",
+               named=False)
+    sub.add_argument("--processors", type=int, metavar="N", help="default 2")
+    sub.add_argument("--memory", type=int, metavar="MIB", help="default 1024")
+    sub.add_argument("--timeout", type=int, metavar="SECONDS", dest="seconds", help="for boot and command; default 600")
+    sub.add_argument("--accelerator", metavar="A", help="tcg (default: emulates, works everywhere) or kvm")
+    sub.add_argument("--share", metavar="DIR", help="a directory that the command may write to")
+    sub.add_argument("--cache", metavar="DIR", help="where kernel and initrd are kept; default: build/guest of the checkout")
     return parser
 
 
@@ -89,6 +101,8 @@ def _up_options(sub):
     sub.add_argument("--node-rate", action="append", default=[], metavar="NODE:RAIL:RATE", dest="node_rates",
                      help="one node's port differs")
     sub.add_argument("--ipv6", action="store_true", help="IPv6 addresses on the rails too")
+    sub.add_argument("--rdma", action="store_true",
+                     help="an RDMA device on each rail, n0rxe0 and so on, where the kernel can (in lab guest)")
     sub.add_argument("--one-subnet", action="store_true", help="all rails in one subnet, on one switch")
 
 
@@ -112,7 +126,7 @@ def _port_options(sub):
 
 def _lab(options):
     return Lab(options.nodes, options.rails or ["1gbit", "1gbit"], options.name, options.node_rates,
-               options.ipv6, options.one_subnet)
+               options.ipv6, options.one_subnet, options.rdma)
 
 
 def up(options, _):
@@ -217,6 +231,15 @@ def rate(options, _):
     return 0
 
 
+def guest(options, command):
+    from nezha_guest import Machine, Settings  # here: only a checkout has it
+
+    given = {name: getattr(options, name) for name in ("processors", "memory", "seconds", "accelerator", "share")}
+    settings = Settings(cache=options.cache or os.path.join(_TOP, "build", "guest"),
+                        **{name: value for name, value in given.items() if value is not None})
+    return Machine(settings).run(command)
+
+
 def _exit_status(returned):
     """A shell's way of telling a signal."""
     return 128 - returned if returned < 0 else returned
@@ -229,7 +252,7 @@ def main(arguments=None):
         at = arguments.index("--")
         arguments, command = arguments[:at], arguments[at + 1:]
     options = build_parser().parse_args(arguments)
-    needs_command = options.action in (run, with_lab, exec_in)
+    needs_command = options.action in (run, with_lab, exec_in, guest)
     leave_on_signals()
 
     def act():

@@ -12,7 +12,7 @@ rate               the token buckets at both ends change
 import dataclasses
 import json
 
-from . import network, state
+from . import network, rdma, state
 from .errors import LabError, LabUsage
 from .spec import check_rate
 from .tools import batch, run
@@ -62,6 +62,8 @@ class Faults:
             batch(self.nsenter(), "ip", network.plug_lines(self.spec, number, index, self.record["holders"][number]))
             self._shape(number, index)
             batch(self.nsenter(number), "ip", network.address_lines(self.spec, number, index))
+            if self.spec.rdma:
+                rdma.add(number, [index], self.record["holders"][number])
 
     def rate(self, rail, rate, node=None):
         rate = check_rate("rate", rate)

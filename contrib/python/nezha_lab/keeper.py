@@ -18,7 +18,7 @@ import signal
 import subprocess
 import sys
 
-from . import network, processes, state
+from . import network, processes, rdma, state
 from .congestion import cubic_allowed
 from .errors import LabError
 from .spec import LabSpec
@@ -140,6 +140,9 @@ class Keeper:
             batch(enter, "ip", [line for rail in plugs for line in network.address_lines(spec, node, rail)])
             batch(enter, "tc", [network.shape_line(network.interface(rail), spec.rates[node][rail])
                                 for owner, rail in shaped if owner == node])
+        if spec.rdma:
+            for node, holder in enumerate(self.holders):
+                rdma.add(node, range(spec.rails), holder.pid)
 
     def destroy(self):
         inodes = {processes.net_inode(pid) for pid in [os.getpid(), *(holder.pid for holder in self.holders)]} - {None}

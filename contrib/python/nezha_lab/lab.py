@@ -19,7 +19,7 @@ import subprocess
 import sys
 import time
 
-from . import apart, limit, network, processes, state
+from . import apart, limit, network, processes, rdma, state
 from .congestion import allowed_list
 from .errors import LabError, LabUnavailable
 from .faults import Faults
@@ -42,8 +42,9 @@ _ADVICE = {
 class Lab(Faults, Mpi):
     """As a context manager the lab is ephemeral: it goes when the block ends, and when this process dies, however."""
 
-    def __init__(self, nodes=4, rails=("1gbit", "1gbit"), name=None, node_rates=(), ipv6=False, one_subnet=False):
-        self.spec = LabSpec.make(nodes, list(rails), node_rates, ipv6, one_subnet)
+    def __init__(self, nodes=4, rails=("1gbit", "1gbit"), name=None, node_rates=(), ipv6=False, one_subnet=False,
+                 with_rdma=False):
+        self.spec = LabSpec.make(nodes, list(rails), node_rates, ipv6, one_subnet, with_rdma)
         self.name = check_name(name) if name is not None else "lab-" + secrets.token_hex(3)
         self.record = None
         self._keeper = None
@@ -74,6 +75,8 @@ class Lab(Faults, Mpi):
     def up(self, ephemeral=False):
         """Takes well under a second for four nodes. One that is not ephemeral outlives this process."""
         require(*LAB_TOOLS)
+        if self.spec.rdma:
+            rdma.check()
         rootless = os.geteuid() != 0
         with allowed_list() as descriptor:
             self._start_keeper(rootless, ephemeral, descriptor)

@@ -6,6 +6,7 @@ management network is the same, unshaped: mgmt in the node, nNm in the switch. A
 every lab, for no lab's namespaces can be seen from another's.
 """
 
+from .rdma import MTU
 from .spec import mgmt_address
 
 # A smaller burst makes the kernel split and drop the 64 KiB packets of segmentation offload: every figure is wrong.
@@ -49,7 +50,8 @@ def mac(node, rail):
 def plug_lines(spec, node, rail, node_pid):
     """For ip in the switch: a veth between the switch and the node that process node_pid is in."""
     name = port(node, rail)
-    return [f"link add {name} type veth peer name {interface(rail)} address {mac(node, rail)} netns {node_pid}",
+    mtu = f" mtu {MTU}" if spec.rdma and rail != "mgmt" else ""
+    return [f"link add {name}{mtu} type veth peer name {interface(rail)} address {mac(node, rail)} netns {node_pid}{mtu}",
             f"link set {name} master {bridge(spec, rail)} up"]
 
 

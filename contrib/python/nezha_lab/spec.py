@@ -58,16 +58,17 @@ class LabSpec:
     rates: list
     ipv6: bool = False
     one_subnet: bool = False
+    rdma: bool = False
 
     @classmethod
-    def make(cls, nodes, rails, node_rates=(), ipv6=False, one_subnet=False):
+    def make(cls, nodes, rails, node_rates=(), ipv6=False, one_subnet=False, rdma=False):
         """node_rates: {(node, rail): rate}, or a list of 'NODE:RAIL:RATE'."""
         if not isinstance(nodes, int) or not 1 <= nodes <= MAX_NODES:
             raise LabUsage(f"nodes '{nodes}': 1 to {MAX_NODES} is allowed")
         if not 1 <= len(rails) <= MAX_RAILS:
             raise LabUsage(f"{len(rails)} rails: 1 to {MAX_RAILS} is allowed")
         defaults = [check_rate("rail rate", rate) for rate in rails]
-        spec = cls(nodes, len(defaults), [list(defaults) for _ in range(nodes)], ipv6, one_subnet)
+        spec = cls(nodes, len(defaults), [list(defaults) for _ in range(nodes)], ipv6, one_subnet, rdma)
         for node, rail, rate in _node_rates(node_rates):
             spec.rates[spec.node(node)][spec.rail(rail)] = check_rate("node rate", rate)
         return spec

@@ -35,7 +35,16 @@ static bool carried(coll_nezha_module_t *module, coll_nezha_call_t *call, int *r
     return is_end(module, comm, coll_nezha_call_carry(call, module->team), rc);
 }
 
-/** The same of one that does not block: agreements are left to those that do. */
+/** What the incumbent of a call that blocks has returned: the engine may have wanted to know how long it takes. */
+static int done(const coll_nezha_module_t *module, int rc)
+{
+    if (OMPI_SUCCESS == rc && COLL_NEZHA_READY == module->state) {
+        nezha_incumbent_done(module->team);
+    }
+    return rc;
+}
+
+/** As carried(), of one that does not block: agreements are left to those that do. */
 static bool started(coll_nezha_module_t *module, const coll_nezha_call_t *call, ompi_request_t **request, int *rc)
 {
     module->wants_team = true;
@@ -57,7 +66,8 @@ int coll_nezha_reduce_scatter_block(const void *send, void *recv, int count, str
         carried(module, &call, &rc)) {
         return rc;
     }
-    return theirs->reduce_scatter_block(send, recv, count, type, op, comm, theirs->reduce_scatter_block_module);
+    return done(module,
+                theirs->reduce_scatter_block(send, recv, count, type, op, comm, theirs->reduce_scatter_block_module));
 }
 
 int coll_nezha_ireduce_scatter_block(const void *send, void *recv, int count, struct ompi_datatype_t *type,
@@ -87,7 +97,7 @@ int coll_nezha_reduce_scatter(const void *send, void *recv, const int *counts, s
         carried(module, &call, &rc)) {
         return rc;
     }
-    return theirs->reduce_scatter(send, recv, counts, type, op, comm, theirs->reduce_scatter_module);
+    return done(module, theirs->reduce_scatter(send, recv, counts, type, op, comm, theirs->reduce_scatter_module));
 }
 
 int coll_nezha_ireduce_scatter(const void *send, void *recv, const int *counts, struct ompi_datatype_t *type,
@@ -118,7 +128,8 @@ int coll_nezha_allgather(const void *send, int send_count, struct ompi_datatype_
         carried(module, &call, &rc)) {
         return rc;
     }
-    return theirs->allgather(send, send_count, send_type, recv, recv_count, recv_type, comm, theirs->allgather_module);
+    return done(module, theirs->allgather(send, send_count, send_type, recv, recv_count, recv_type, comm,
+                                          theirs->allgather_module));
 }
 
 int coll_nezha_iallgather(const void *send, int send_count, struct ompi_datatype_t *send_type, void *recv,
@@ -151,8 +162,8 @@ int coll_nezha_allgatherv(const void *send, int send_count, struct ompi_datatype
         carried(module, &call, &rc)) {
         return rc;
     }
-    return theirs->allgatherv(send, send_count, send_type, recv, counts, displacements, recv_type, comm,
-                              theirs->allgatherv_module);
+    return done(module, theirs->allgatherv(send, send_count, send_type, recv, counts, displacements, recv_type, comm,
+                                           theirs->allgatherv_module));
 }
 
 int coll_nezha_iallgatherv(const void *send, int send_count, struct ompi_datatype_t *send_type, void *recv,
@@ -181,7 +192,7 @@ int coll_nezha_bcast(void *buffer, int count, struct ompi_datatype_t *type, int 
     if (coll_nezha_sibling_bcast(&call, buffer, count, type, root, comm) && carried(module, &call, &rc)) {
         return rc;
     }
-    return module->incumbent.bcast(buffer, count, type, root, comm, module->incumbent.bcast_module);
+    return done(module, module->incumbent.bcast(buffer, count, type, root, comm, module->incumbent.bcast_module));
 }
 
 int coll_nezha_ibcast(void *buffer, int count, struct ompi_datatype_t *type, int root, struct ompi_communicator_t *comm,
@@ -206,7 +217,8 @@ int coll_nezha_reduce_to_root(const void *send, void *recv, int count, struct om
     if (coll_nezha_sibling_reduce(&call, send, recv, count, type, op, root, comm) && carried(module, &call, &rc)) {
         return rc;
     }
-    return module->incumbent.reduce(send, recv, count, type, op, root, comm, module->incumbent.reduce_module);
+    return done(module,
+                module->incumbent.reduce(send, recv, count, type, op, root, comm, module->incumbent.reduce_module));
 }
 
 int coll_nezha_ireduce_to_root(const void *send, void *recv, int count, struct ompi_datatype_t *type,

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "rail/tcp/proof.h"
+#include "rail/proof.h"
 
 #include <algorithm>
 #include <string>

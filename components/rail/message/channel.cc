@@ -1,0 +1,190 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "rail/message/channel.h"
+
+#include <algorithm>
+#include <utility>
+
+namespace nezha {
+namespace {
+
+Status bad(const char* what) { return {Code::bad_wire, what}; }
+
+}  // namespace
+
+MessageChannel::MessageChannel(std::unique_ptr<QueuePair> pair, const MessageOptions& options, std::size_t memory,
+                               const Clock& clock, ChannelNews& news)
+    : pair_(std::move(pair)), options_(options), clock_(clock), news_(news), peer_receives_(options.least_slots),
+      sizes_(kMostReceives), heard_at_(clock.now()) {
+  const auto count = static_cast<std::uint32_t>(
+      std::clamp<std::size_t>(memory / options.slot, options.least_slots, kMostReceives));
+  slots_.size = options.slot;
+  slots_.receives = slots_.sends = count;
+  memory_ = std::make_unique_for_overwrite<std::byte[]>(2 * count * options.slot);
+  slots_.memory = {memory_.get(), 2 * count * options.slot};
+  for (std::uint32_t slot = 2 * count; slot-- > count;) free_.push_back(slot);
+  waiting_.reserve(count);
+}
+
+Status MessageChannel::start(User& user) {
+  user_ = &user;
+  Status status = pair_->enroll(slots_, *this);
+  for (std::uint32_t slot = 0; status.ok() && slot < slots_.receives; ++slot) status = pair_->post_receive(slot);
+  if (status.ok()) status = pair_->start();
+  if (!status.ok()) close();
+  return status;
+}
+
+void MessageChannel::connected() {
+  if (state_ != State::open) return;
+  connected_ = true;
+  heard_at_ = clock_.now();
+  post_again();
+  if (state_ == State::open) user_->opened();
+}
+
+std::span<std::byte> MessageChannel::space() const {
+  if (state_ != State::open || free_.size() <= kReserved / 2 || under_way() + kReserved >= peer_receives_) return {};
+  return slots_.at(free_.back()).subspan(kMessageHeader);
+}
+
+void MessageChannel::send(MessageType type, std::size_t body) {
+  const std::uint32_t slot = free_.back();
+  free_.pop_back();
+  post(slot, type, body);
+}
+
+void MessageChannel::post(std::uint32_t slot, MessageType type, std::size_t body) {
+  const MessageHeader header{type, wants_answer_, static_cast<std::uint16_t>(slots_.receives),
+                             static_cast<std::uint32_t>(received_)};
+  write_message_header(slots_.at(slot).data(), header);
+  told_ = received_;
+  owed_bytes_ = 0;
+  answer_ = false;
+  sizes_[sent_ % kMostReceives] = static_cast<std::uint32_t>(body);
+  unacked_bytes_ += body;
+  ++sent_;
+  if (std::exchange(wants_answer_, false)) {
+    asked_ = sent_;
+    asked_at_ = clock_.now();
+  }
+  const std::size_t size = kMessageHeader + body;
+  if (!waiting_.empty() || !connected_ || !hand_over(slot, size)) {
+    if (waiting_.empty() && connected_) news_.stuck.push_back(this);
+    waiting_.push_back({slot, size});
+  }
+}
+
+/// False: it has to wait.
+bool MessageChannel::hand_over(std::uint32_t slot, std::size_t size) {
+  switch (pair_->post_send(slot, size)) {
+    case QueuePair::Posted::yes:
+      return true;
+    case QueuePair::Posted::later:
+      return false;
+    case QueuePair::Posted::failed:
+      break;
+  }
+  fail({Code::io, "the transport refuses to send"});
+  return true;
+}
+
+void MessageChannel::post_again() {
+  std::size_t posted = 0;
+  while (state_ == State::open && posted < waiting_.size() && hand_over(waiting_[posted].slot, waiting_[posted].size)) ++posted;
+  if (state_ != State::open) return;
+  waiting_.erase(waiting_.begin(), waiting_.begin() + static_cast<std::ptrdiff_t>(posted));
+  if (!waiting_.empty()) news_.stuck.push_back(this);
+}
+
+void MessageChannel::received(std::uint32_t slot, std::size_t size) {
+  if (state_ != State::open) return;
+  heard_at_ = clock_.now();
+  if (slot >= slots_.receives || size > slots_.size) return fail(bad("a message longer than its memory"));
+  const std::span<const std::byte> message = slots_.at(slot).first(size);
+  MessageHeader header;
+  const std::uint64_t before = acked_;
+  Status status = read_message_header(message, header);
+  if (status.ok()) status = take_credit(header);
+  if (status.ok()) status = user_->message(header.type, message.subspan(kMessageHeader));
+  if (state_ != State::open) return;
+  if (status.ok()) status = pair_->post_receive(slot);
+  if (!status.ok()) return fail(std::move(status));
+  ++received_;
+  answer_ = answer_ || header.answer;
+  if (header.type == MessageType::frames) owed_bytes_ += size;
+  note_owing();
+  if (acked_ != before) user_->room();
+}
+
+Status MessageChannel::take_credit(const MessageHeader& header) {
+  const auto more = static_cast<std::uint32_t>(header.received - static_cast<std::uint32_t>(acked_));
+  if (more > under_way()) return bad("an acknowledgement of what was not sent");
+  if (header.receives < options_.least_slots || header.receives > kMostReceives) return bad("an impossible number of receives");
+  peer_receives_ = header.receives;
+  for (std::uint32_t i = 0; i < more; ++i) unacked_bytes_ -= sizes_[acked_++ % kMostReceives];
+  if (asked_ != 0 && acked_ >= asked_) {
+    const Nanoseconds took = std::max<Nanoseconds>(heard_at_ - asked_at_, 1);
+    least_answer_ = least_answer_ == 0 ? took : std::min(least_answer_, took);
+    asked_ = 0;
+  }
+  return {};
+}
+
+void MessageChannel::sent(std::uint32_t slot) {
+  if (state_ != State::open) return;
+  free_.push_back(slot);
+  note_owing();
+  user_->room();
+}
+
+void MessageChannel::ask() {
+  if (state_ != State::open || asked_ != 0 || wants_answer_) return;
+  wants_answer_ = true;
+  send_credit();
+}
+
+/// Something is to be said that nothing has taken along: an answer, or what has come. Half of the slots counts too, since the
+/// other side's messages without contents use them up.
+bool MessageChannel::owes() const {
+  return answer_ || owed_bytes_ >= options_.ack_bytes || received_ - told_ >= slots_.receives / 2;
+}
+
+void MessageChannel::note_owing() {
+  if (listed_ || !owes()) return;
+  listed_ = true;
+  news_.owing.push_back(this);
+}
+
+void MessageChannel::settle() {
+  listed_ = false;
+  if (state_ == State::open && owes()) send_credit();
+}
+
+/// Without a slot or a credit it waits for the next event, which brings one.
+void MessageChannel::send_credit() {
+  if (free_.empty() || under_way() >= peer_receives_) return;
+  send(MessageType::credit, 0);
+}
+
+void MessageChannel::close() {
+  if (state_ == State::closed) return;
+  state_ = State::closed;
+  for (auto* list : {&news_.owing, &news_.stuck, &news_.broken}) std::erase(*list, this);
+  pair_->close();
+}
+
+void MessageChannel::fail(Status why) {
+  if (state_ != State::open) return;
+  state_ = State::broken;
+  why_ = std::move(why);
+  pair_->close();
+  news_.broken.push_back(this);
+}
+
+void MessageChannel::tell_broken() {
+  const Status why = why_;
+  close();
+  user_->lost(why);
+}
+
+}  // namespace nezha

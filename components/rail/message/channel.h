@@ -1,0 +1,135 @@
+// SPDX-License-Identifier: BSD-3-Clause
+/// One connection of messages with its memory: slots, credits, and acknowledgements by the other process. Each message tells
+/// how many of the other side's were received and their slots posted again; no more are under way than it has posted. The last
+/// credits are kept for messages without contents, so that an acknowledgement can always follow.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <vector>
+
+#include "rail/message/message.h"
+#include "rail/message/options.h"
+#include "rail/message/queue_pair.h"
+#include "util/clock.h"
+#include "util/status.h"
+
+namespace nezha {
+
+class MessageChannel;
+
+/// Channels that want to be looked at once the poll is over. Outlives them.
+struct ChannelNews {
+  std::vector<MessageChannel*> owing;   ///< settle()
+  std::vector<MessageChannel*> stuck;   ///< post_again()
+  std::vector<MessageChannel*> broken;  ///< tell_broken()
+};
+
+class MessageChannel final : private QueuePairEvents {
+ public:
+  /// Whose messages they are.
+  class User {
+   public:
+    /// The connection is up.
+    virtual void opened() = 0;
+    /// A status that is not ok closes the channel for that reason. `body` is gone afterwards.
+    virtual Status message(MessageType type, std::span<const std::byte> body) = 0;
+    /// space() may have become something.
+    virtual void room() = 0;
+    /// The channel is closed: from ChannelNews::broken, once, and not after close().
+    virtual void lost(const Status& why) = 0;
+
+   protected:
+    ~User() = default;
+  };
+
+  MessageChannel(std::unique_ptr<QueuePair> pair, const MessageOptions& options, std::size_t memory, const Clock& clock,
+                 ChannelNews& news);
+  ~MessageChannel() { close(); }
+  MessageChannel(const MessageChannel&) = delete;
+  MessageChannel& operator=(const MessageChannel&) = delete;
+
+  /// Posts the receives, then connects or accepts. Not ok: the channel is closed.
+  Status start(User& user);
+  void set_user(User& user) { user_ = &user; }
+  bool open() const { return state_ == State::open; }
+
+  /// Where the body of the next message may be written; empty: there is no memory or no credit for it now.
+  std::span<std::byte> space() const;
+  /// Sends what was written to space().
+  void send(MessageType type, std::size_t body);
+  /// Has the other process answer at once, unless it has been asked already and not answered.
+  void ask();
+  /// No more events; afterwards no memory is read or written.
+  void close();
+  /// The same, and lost() follows.
+  void fail(Status why);
+
+  /// Messages that the other process is known to have received, and bytes of bodies that it is not.
+  std::uint64_t acked() const { return acked_; }
+  std::size_t unacked_bytes() const { return unacked_bytes_; }
+  /// When something last came.
+  Nanoseconds heard_at() const { return heard_at_; }
+  /// Between a question and its answer, the least so far; 0 = none yet.
+  Nanoseconds least_answer() const { return least_answer_; }
+  /// Local sends whose memory the transport still reads.
+  std::size_t sending() const { return slots_.sends - free_.size(); }
+
+  void settle();
+  void post_again();
+  void tell_broken();
+
+ private:
+  enum class State { open, broken, closed };
+  static constexpr std::uint32_t kMostReceives = 1024;  ///< that the other side may claim
+  static constexpr std::uint32_t kReserved = 4;         ///< credits, and kReserved / 2 slots, for messages without contents
+
+  void connected() override;
+  void received(std::uint32_t slot, std::size_t size) override;
+  void sent(std::uint32_t slot) override;
+  void broken(const Status& why) override { fail(why); }
+
+  std::uint32_t under_way() const { return static_cast<std::uint32_t>(sent_ - acked_); }
+  bool owes() const;
+  void note_owing();
+  void send_credit();
+  void post(std::uint32_t slot, MessageType type, std::size_t body);
+  bool hand_over(std::uint32_t slot, std::size_t size);
+  Status take_credit(const MessageHeader& header);
+
+  const std::unique_ptr<QueuePair> pair_;
+  const MessageOptions& options_;
+  const Clock& clock_;
+  ChannelNews& news_;
+  Slots slots_;
+  std::unique_ptr<std::byte[]> memory_;
+  State state_ = State::open;
+  User* user_ = nullptr;
+  Status why_;
+
+  std::vector<std::uint32_t> free_;  ///< sending slots
+  struct Waiting {
+    std::uint32_t slot;
+    std::size_t size;
+  };
+  std::vector<Waiting> waiting_;  ///< sends that the pair had no room for, in order
+  bool connected_ = false;
+
+  std::uint32_t peer_receives_;  ///< as last told
+  std::uint64_t sent_ = 0, acked_ = 0;
+  std::size_t unacked_bytes_ = 0;
+  std::vector<std::uint32_t> sizes_;  ///< of messages under way, by number
+  std::uint64_t received_ = 0, told_ = 0;
+  std::size_t owed_bytes_ = 0;  ///< since told_
+  bool answer_ = false;         ///< the other side wants one now
+  bool listed_ = false;         ///< in ChannelNews::owing
+
+  bool wants_answer_ = false;   ///< the next message asks
+  std::uint64_t asked_ = 0;     ///< the question is the message before this number; 0 = none is open
+  Nanoseconds asked_at_ = 0, heard_at_ = 0, least_answer_ = 0;
+};
+
+}  // namespace nezha

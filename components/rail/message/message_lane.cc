@@ -1,0 +1,140 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "rail/message/message_lane.h"
+
+#include <algorithm>
+#include <cstring>
+#include <utility>
+
+namespace nezha {
+namespace {
+
+/// Bodies are in memory already, so that only headers are staged.
+constexpr FrameReader::Sizes kReading{2048, 1, 256};
+
+}  // namespace
+
+MessageLane::MessageLane(const LaneSpec& spec, std::unique_ptr<MessageChannel> channel, std::string text,
+                         const MessageOptions& options, const Clock& clock, std::span<std::byte> bin)
+    : Lane(spec), options_(options), clock_(clock), channel_(std::move(channel)), text_(std::move(text)), reader_(kReading, bin) {}
+
+Lane::Sent MessageLane::send(std::span<const std::byte> header, std::span<const Gather> payload) {
+  if (!channel_->open()) return Sent::down;
+  if (busy()) return Sent::busy;
+  std::size_t payload_size = 0;
+  for (const Gather& part : payload) payload_size += part.size;
+  if (header.size() > kMaxFrameHeader || payload.size() > kMaxFrameSegments || payload_size > kMaxFramePayload) {
+    channel_->fail({Code::internal, "a frame beyond the limits was to be sent"});
+    return Sent::down;
+  }
+  write_envelope(out_.data(), header, payload_size);
+  std::copy(header.begin(), header.end(), out_.begin() + kEnvelopeSize);
+  rest_[0] = {out_.data(), kEnvelopeSize + header.size()};
+  rest_at_ = 0;
+  rest_count_ = 1;
+  for (const Gather& part : payload)
+    if (part.size > 0) rest_[rest_count_++] = {const_cast<std::byte*>(part.data), part.size};
+  write_rest();
+  if (!channel_->open()) return Sent::down;
+  return busy() ? Sent::partly : Sent::whole;
+}
+
+void MessageLane::write_rest() {
+  while (busy()) {
+    const std::span<std::byte> body = channel_->space();
+    if (body.empty()) return;
+    channel_->send(MessageType::frames, fill_message(body));
+  }
+}
+
+std::size_t MessageLane::fill_message(std::span<std::byte> body) {
+  std::size_t filled = 0;
+  while (busy() && filled < body.size()) {
+    iovec& place = rest_[rest_at_];
+    const std::size_t size = std::min(place.iov_len, body.size() - filled);
+    std::memcpy(body.data() + filled, place.iov_base, size);
+    filled += size;
+    place.iov_base = static_cast<std::byte*>(place.iov_base) + size;
+    place.iov_len -= size;
+    if (place.iov_len != 0) break;
+    ++rest_at_;
+    --rest_count_;
+  }
+  return filled;
+}
+
+void MessageLane::own_rest() {
+  if (owned_ != nullptr || !busy()) return;
+  std::size_t size = 0;
+  for (const iovec& place : rest()) size += place.iov_len;
+  owned_ = std::make_unique_for_overwrite<std::byte[]>(size);
+  std::size_t at = 0;
+  for (const iovec& place : rest()) {
+    std::memcpy(owned_.get() + at, place.iov_base, place.iov_len);
+    at += place.iov_len;
+  }
+  rest_at_ = 0;
+  rest_count_ = 1;
+  rest_[0] = {owned_.get(), size};
+}
+
+void MessageLane::room() {
+  if (!busy()) return;
+  write_rest();
+  if (busy() || !channel_->open()) return;
+  owned_.reset();
+  events_->lane_free(*this);
+}
+
+Status MessageLane::message(MessageType type, std::span<const std::byte> body) {
+  if (type == MessageType::credit) return {};
+  if (type != MessageType::frames) return {Code::bad_wire, "a message out of turn"};
+  std::array<iovec, FrameReader::kMaxPlaces> places;
+  while (!body.empty() && channel_->open()) {
+    const std::size_t count = reader_.plan(places);
+    std::size_t taken = 0;
+    for (std::size_t i = 0; i < count && taken < body.size(); ++i) {
+      const std::size_t size = std::min(places[i].iov_len, body.size() - taken);
+      std::memcpy(places[i].iov_base, body.data() + taken, size);
+      taken += size;
+    }
+    body = body.subspan(taken);
+    if (Status status = reader_.took(taken, *this, *events_); !status.ok()) return status;
+  }
+  return {};
+}
+
+std::size_t MessageLane::fill() {
+  std::size_t size = channel_->unacked_bytes();
+  for (const iovec& place : rest()) size += place.iov_len;
+  return size;
+}
+
+/// What the other process has acknowledged is all that is known of the far end; it is asked where nothing else will make it.
+LanePulse MessageLane::pulse() {
+  if (!channel_->open()) return {};
+  const std::uint64_t before = std::exchange(acked_, channel_->acked());
+  LanePulse pulse;
+  pulse.in_flight = channel_->unacked_bytes();
+  if (pulse.in_flight != 0 && before == acked_) channel_->ask();
+  pulse.delivered = acked_;
+  pulse.heard = clock_.now() - channel_->heard_at();
+  pulse.rtt = options_.answer_time;
+  return pulse;
+}
+
+void MessageLane::close() {
+  reader_.stop();
+  rest_count_ = 0;
+  owned_.reset();
+  channel_->close();
+}
+
+void MessageLane::lost(const Status& why) {
+  const bool inside = reader_.inside_frame();
+  close();
+  events_->lane_down(*this, inside && why.code() == Code::closed
+                                ? Status{Code::io, "the other side closed the connection in the middle of a frame"}
+                                : why);
+}
+
+}  // namespace nezha

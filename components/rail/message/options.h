@@ -1,0 +1,28 @@
+// SPDX-License-Identifier: BSD-3-Clause
+/// Every number of the rails over whole messages in one place.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#include "util/clock.h"
+
+namespace nezha {
+
+struct MessageOptions {
+  std::size_t first_rail = 0;  ///< index of the kind's first rail in the process's list of rails
+
+  std::size_t slot = 32 * 1024;  ///< bytes of a message
+  std::size_t lane_memory = 1024 * 1024;  ///< of the receiving slots of a lane, and of the sending ones
+  std::uint32_t least_slots = 8;          ///< each, whatever the memory
+  /// An ack of its own goes out once so much has come since the last one and nothing was sent that took it along.
+  std::size_t ack_bytes = 16 * 1024;
+
+  Nanoseconds handshake_timeout = 5 * kSecond;      ///< for a connection that came in; connect() brings its own deadline
+  Nanoseconds admission_time = 750 * kMillisecond;  ///< for the other process, once the connection is up
+  std::size_t pending_per_rail = 64;                ///< connections not yet admitted; beyond, the oldest is dropped
+  /// Processes answer, not NICs: one that waits for a processor is late. What its silence has to exceed.
+  Nanoseconds answer_time = 60 * kMillisecond;
+};
+
+}  // namespace nezha

@@ -1,0 +1,100 @@
+// SPDX-License-Identifier: BSD-3-Clause
+/// What a kind of rails over whole messages (libfabric, verbs) supplies; everything else of its transport is here: credits,
+/// admission, frames, silence, waiting. A kind is
+/// 1. a QueuePair: one connection that carries messages of up to Slots::size bytes reliably and in order, from and to memory
+///    that it has enrolled. A message is sent only while the other side is known to have a receive posted for it, so that
+///    "receiver not ready" never happens.
+/// 2. a MessageKind: the rails, their listeners, and a look at their completions.
+/// 3. a row in the engine's table of transports that hands the kind to make_message_transport().
+/// Threads: everything is called with the engine's lock held; nothing may block. What has to is left to employ_service().
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string>
+
+#include "rail/rail.h"
+#include "util/status.h"
+
+namespace nezha {
+
+/// The memory of one connection: `receives` slots, then `sends` slots, of `size` bytes each. Slots are numbered from 0 on,
+/// those for sending after those for receiving.
+struct Slots {
+  std::size_t size = 0;
+  std::uint32_t receives = 0, sends = 0;
+  std::span<std::byte> memory;
+
+  std::span<std::byte> at(std::uint32_t slot) const { return memory.subspan(slot * size, size); }
+};
+
+/// What a queue pair tells its owner, from inside MessageKind::poll() only.
+class QueuePairEvents {
+ public:
+  /// Messages can be sent from here on; what was posted before has to wait or answers Posted::later.
+  virtual void connected() = 0;
+  /// A message of `size` bytes lies in that slot, which is no longer posted.
+  virtual void received(std::uint32_t slot, std::size_t size) = 0;
+  /// The slot's memory is no longer read. That says nothing about the other side.
+  virtual void sent(std::uint32_t slot) = 0;
+  /// Nothing more will come or go. Code::closed where the other side has closed the connection.
+  virtual void broken(const Status& why) = 0;
+
+ protected:
+  ~QueuePairEvents() = default;
+};
+
+/// One connection of a kind. Its owner calls enroll(), post_receive() for each receiving slot, start(), and in the end close().
+class QueuePair {
+ public:
+  enum class Posted { yes, later, failed };
+
+  virtual ~QueuePair() = default;
+
+  /// Memory that stays until close(), for instance to be registered. `events` get everything from here on.
+  virtual Status enroll(const Slots& slots, QueuePairEvents& events) = 0;
+  /// Connects, or accepts. The outcome is connected() or broken().
+  virtual Status start() = 0;
+  /// At most Slots::receives are posted at a time.
+  virtual Status post_receive(std::uint32_t slot) = 0;
+  /// The first `size` bytes of the slot go out. later: no room now; it is tried again after the next poll().
+  virtual Posted post_send(std::uint32_t slot, std::size_t size) = 0;
+  /// After this no memory is read or written and no event comes, whatever was under way. May be called from an event,
+  /// and again.
+  virtual void close() = 0;
+};
+
+/// Who takes connections that came in.
+class MessageArrivals {
+ public:
+  /// `rail` is the kind's own number; `from` names the other side, for texts.
+  virtual void arrived(std::size_t rail, std::unique_ptr<QueuePair> pair, std::string from) = 0;
+
+ protected:
+  ~MessageArrivals() = default;
+};
+
+/// The rails of one kind in one process. Outlives its queue pairs.
+class MessageKind {
+ public:
+  virtual ~MessageKind() = default;
+
+  virtual std::span<const RailAddress> rails() const = 0;
+  /// A queue pair from that rail to `remote` (untrusted), not started. What of start() blocks, such as finding a neighbour, is
+  /// left to the service thread (employ_service()).
+  virtual Status connect(std::size_t rail, const RailAddress& remote, std::unique_ptr<QueuePair>& made) = 0;
+  /// Looks at connections and, unless `watch` is rare, at completions, and tells the events. Work is bounded. True when there
+  /// was any.
+  virtual bool poll(Watch watch, MessageArrivals& arrivals) = 0;
+  /// A descriptor that polls readable when there is something to do for completions (all) or connections (rare), once
+  /// may_sleep(watch) has said so. Two different ones.
+  virtual int fd(Watch watch) const = 0;
+  /// Gets ready to wake a sleeper. False: poll(watch) has something to do already.
+  virtual bool may_sleep(Watch watch) = 0;
+  /// See Transport::employ_service().
+  virtual void employ_service(RailWorker&) {}
+};
+
+}  // namespace nezha

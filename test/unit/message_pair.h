@@ -1,0 +1,202 @@
+// SPDX-License-Identifier: BSD-3-Clause
+/// Two transports over a network of messages that is memory of the test. It is as unkind as the contract of queue_pair.h permits:
+/// sends are read late, completions come after the message, and posts are refused now and then.
+#pragma once
+
+#include <sys/eventfd.h>
+
+#include <deque>
+#include <functional>
+#include <memory>
+#include <utility>
+
+#include "rail/message/message_transport.h"
+#include "tcp_pair.h"
+
+namespace nezha::test {
+
+class FakeKind;
+
+/// What both sides share.
+struct FakeFabric {
+  std::vector<FakeKind*> sides;
+  bool silent = false;       ///< nothing arrives
+  unsigned refuse_every = 0;  ///< of so many posts one is put off; 0: none
+  unsigned posts = 0;
+  unsigned not_ready = 0;  ///< messages that found no receive posted
+};
+
+class FakePair final : public QueuePair {
+ public:
+  FakePair(FakeFabric& fabric, FakeKind& side);
+  ~FakePair() override { close(); }
+
+  Status enroll(const Slots& slots, QueuePairEvents& events) override {
+    slots_ = slots;
+    events_ = &events;
+    return {};
+  }
+  Status start() override {
+    started_ = true;
+    return {};
+  }
+  Status post_receive(std::uint32_t slot) override {
+    posted_.push_back(slot);
+    return {};
+  }
+  Posted post_send(std::uint32_t slot, std::size_t size) override {
+    if (fabric_.refuse_every != 0 && ++fabric_.posts % fabric_.refuse_every == 0) return Posted::later;
+    under_way_.push_back({slot, size});
+    return Posted::yes;
+  }
+  void close() override;
+
+  bool poll();
+  /// A message that no channel has sent.
+  void forge(const std::vector<std::byte>& message) { forged_.push_back(message); }
+
+  FakePair* other = nullptr;
+  bool gone = false;  ///< the other one is
+
+ private:
+  bool deliver();
+
+  FakeFabric& fabric_;
+  FakeKind& side_;
+  Slots slots_;
+  QueuePairEvents* events_ = nullptr;
+  bool started_ = false, up_ = false, closed_ = false;
+  std::deque<std::uint32_t> posted_, read_;
+  std::deque<std::pair<std::uint32_t, std::size_t>> under_way_;
+  std::deque<std::vector<std::byte>> forged_;
+};
+
+class FakeKind final : public MessageKind {
+ public:
+  FakeKind(FakeFabric& fabric, std::size_t rails) : fabric_(fabric) {
+    for (std::size_t i = 0; i < rails; ++i) {
+      RailAddress& rail = rails_.emplace_back();
+      rail.transport = "fake";
+      rail.name = std::to_string(i);
+      rail.family = static_cast<std::uint8_t>(fabric.sides.size());  // where it is
+    }
+    fabric.sides.push_back(this);
+  }
+
+  std::span<const RailAddress> rails() const override { return rails_; }
+  Status connect(std::size_t rail, const RailAddress& remote, std::unique_ptr<QueuePair>& made) override {
+    auto here = std::make_unique<FakePair>(fabric_, *this);
+    FakeKind& there = *fabric_.sides[remote.family];
+    auto arriving = std::make_unique<FakePair>(fabric_, there);
+    here->other = arriving.get();
+    arriving->other = here.get();
+    there.incoming_.push_back({rail, std::move(arriving)});
+    made = std::move(here);
+    return {};
+  }
+  bool poll(Watch, MessageArrivals& arrivals) override {
+    bool any = !incoming_.empty();
+    for (auto& [rail, pair] : std::exchange(incoming_, {})) arrivals.arrived(rail, std::move(pair), "the test");
+    for (std::size_t i = 0; i < pairs.size(); ++i) any |= pairs[i]->poll();
+    return any;
+  }
+  int fd(Watch watch) const override { return fds_[watch == Watch::all].get(); }
+  bool may_sleep(Watch) override { return true; }
+
+  std::vector<FakePair*> pairs;
+
+ private:
+  FakeFabric& fabric_;
+  std::array<Fd, 2> fds_{Fd(eventfd(0, EFD_CLOEXEC)), Fd(eventfd(0, EFD_CLOEXEC))};
+  std::vector<RailAddress> rails_;
+  std::vector<std::pair<std::size_t, std::unique_ptr<FakePair>>> incoming_;
+};
+
+inline FakePair::FakePair(FakeFabric& fabric, FakeKind& side) : fabric_(fabric), side_(side) { side.pairs.push_back(this); }
+
+inline void FakePair::close() {
+  if (std::exchange(closed_, true)) return;
+  if (other != nullptr) other->gone = true, other->other = nullptr;
+  other = nullptr;
+  std::erase(side_.pairs, this);
+}
+
+inline bool FakePair::poll() {
+  if (!started_ || closed_) return false;
+  if (!up_ && other != nullptr && other->started_) {
+    up_ = true;
+    events_->connected();
+    return true;
+  }
+  if (up_ && deliver()) return true;
+  if (!closed_ && !read_.empty()) {
+    const std::uint32_t slot = read_.front();
+    read_.pop_front();
+    events_->sent(slot);
+    return true;
+  }
+  if (closed_ || !gone || fabric_.silent) return false;
+  gone = false;
+  events_->broken({Code::closed, "the other side has closed it"});
+  return true;
+}
+
+/// One message; its sender hears of that later.
+inline bool FakePair::deliver() {
+  if (fabric_.silent || other == nullptr || (forged_.empty() && other->under_way_.empty())) return false;
+  if (posted_.empty()) {
+    ++fabric_.not_ready;
+    return false;
+  }
+  const std::uint32_t slot = posted_.front();
+  posted_.pop_front();
+  std::size_t size = 0;
+  if (!forged_.empty()) {
+    size = forged_.front().size();
+    std::copy(forged_.front().begin(), forged_.front().end(), slots_.at(slot).begin());
+    forged_.pop_front();
+  } else {
+    const auto [from, length] = other->under_way_.front();
+    size = length;
+    other->under_way_.pop_front();
+    std::copy_n(other->slots_.at(from).begin(), length, slots_.at(slot).begin());
+    other->read_.push_back(from);
+  }
+  events_->received(slot, size);
+  return true;
+}
+
+/// Two processes with one rail each.
+class MessagePair : public testing::Test {
+ protected:
+  MessagePair() {
+    a.known = b.self, b.known = a.self;
+    open(a);
+    open(b);
+  }
+  void open(Side& side) {
+    auto kind = std::make_unique<FakeKind>(fabric, 1);
+    kinds.push_back(kind.get());
+    side.transport = make_message_transport(std::move(kind), options, clock, Log(Side::write_line, &side, 2), side, side.self,
+                                            &side.why);
+  }
+  void connect(Nanoseconds within = kSecond) {
+    a.transport->connect({b.self, 0, 0, false}, 0, b.transport->rails()[0], clock.now() + within);
+  }
+  [[nodiscard]] bool join() {
+    connect();
+    return drive([&] { return !a.lanes.empty() && !b.lanes.empty(); }, a, b);
+  }
+  FrameLog& at_a() { return *a.logs.back(); }
+  FrameLog& at_b() { return *b.logs.back(); }
+  Lane& lane_a() { return *a.lanes.back(); }
+  Lane& lane_b() { return *b.lanes.back(); }
+
+  HandClock clock;
+  MessageOptions options;
+  FakeFabric fabric;
+  std::vector<FakeKind*> kinds;
+  Side a{11}, b{22};
+};
+
+}  // namespace nezha::test

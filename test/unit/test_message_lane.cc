@@ -1,0 +1,235 @@
+// SPDX-License-Identifier: BSD-3-Clause
+/// Lanes over whole messages, on a network that is memory of the test.
+#include "message_pair.h"
+#include "random_bytes.h"
+#include "rail/message/message.h"
+
+namespace nezha::test {
+namespace {
+
+class MessageLanes : public MessagePair {
+ protected:
+  std::span<FakePair* const> pairs(std::size_t side) { return kinds[side]->pairs; }
+
+  FrameLog::Frame random_frame(std::size_t header, std::size_t payload) {
+    return {random_contents(random, header), random_contents(random, payload)};
+  }
+  /// Several pieces of the payload, as a frame has them.
+  Lane::Sent send(Lane& lane, const FrameLog::Frame& frame) {
+    std::vector<Gather> parts;
+    const std::size_t part = std::max<std::size_t>(frame.payload.size() / 5, 1);
+    for (std::size_t at = 0; at < frame.payload.size(); at += part)
+      parts.push_back({frame.payload.data() + at, std::min(part, frame.payload.size() - at)});
+    return lane.send(frame.header, parts);
+  }
+  void send_all(Lane& lane, FrameLog& told, const std::vector<FrameLog::Frame>& frames) {
+    for (const FrameLog::Frame& frame : frames) {
+      const int freed = told.freed;
+      const Lane::Sent sent = send(lane, frame);
+      ASSERT_TRUE(sent == Lane::Sent::whole || sent == Lane::Sent::partly);
+      ASSERT_TRUE(sent == Lane::Sent::whole || drive([&] { return told.freed > freed; }, a, b));
+    }
+  }
+
+  Random random{5};
+};
+
+TEST_F(MessageLanes, CarryFramesOfAnySizeInOrderBothWays) {
+  fabric.refuse_every = 3;
+  ASSERT_TRUE(join());
+  std::vector<FrameLog::Frame> there, back;
+  for (const std::size_t size : {0UL, 1UL, 300UL, 32UL * 1024, 100000UL, kMaxFramePayload}) {
+    there.push_back(random_frame(1 + size % kMaxFrameHeader, size));
+    back.push_back(random_frame(kMaxFrameHeader, size / 2));
+  }
+  for (std::size_t i = 0; i < there.size(); ++i) {
+    send_all(lane_a(), at_a(), {there[i]});
+    send_all(lane_b(), at_b(), {back[i]});
+  }
+  ASSERT_TRUE(drive([&] { return at_b().frames.size() == there.size() && at_a().frames.size() == back.size(); }, a, b));
+  EXPECT_EQ(at_b().frames, there);
+  EXPECT_EQ(at_a().frames, back);
+  EXPECT_EQ(fabric.not_ready, 0U);
+}
+
+/// Acknowledgements are messages too: without bounds on them the receives of a sender that hears nothing else would run out.
+TEST_F(MessageLanes, OneWayTrafficNeverFindsTheReceiverNotReady) {
+  fabric.refuse_every = 7;
+  ASSERT_TRUE(join());
+  const FrameLog::Frame small = random_frame(40, 8), large = random_frame(40, 20000);
+  for (int i = 0; i < 3000; ++i) send_all(lane_a(), at_a(), {i % 3 == 0 ? large : small});
+  ASSERT_TRUE(drive([&] { return at_b().frames.size() == 3000; }, a, b));
+  EXPECT_EQ(fabric.not_ready, 0U);
+}
+
+TEST_F(MessageLanes, APeerThatDoesNotLookStopsTheSenderAndLosesNothing) {
+  ASSERT_TRUE(join());
+  const FrameLog::Frame frame = random_frame(40, kMaxFramePayload);
+  int whole = 0;
+  Lane::Sent sent = Lane::Sent::whole;
+  for (; whole < 1000 && sent == Lane::Sent::whole; ++whole) {
+    sent = send(lane_a(), frame);
+    a.transport->progress(Watch::all);
+  }
+  ASSERT_EQ(sent, Lane::Sent::partly);
+  EXPECT_EQ(send(lane_a(), frame), Lane::Sent::busy);
+  ASSERT_TRUE(drive([&] { return at_b().frames.size() == static_cast<std::size_t>(whole); }, a, b));
+  EXPECT_EQ(at_b().frames.back(), frame);
+  EXPECT_EQ(fabric.not_ready, 0U);
+}
+
+TEST_F(MessageLanes, TheSourceOfAPartlySentFrameMayChangeOnceItIsOwned) {
+  ASSERT_TRUE(join());
+  FrameLog::Frame frame = random_frame(40, kMaxFramePayload);
+  const FrameLog::Frame before = frame;
+  std::size_t frames = 1;
+  while (send(lane_a(), frame) == Lane::Sent::whole) ++frames;
+  lane_a().own_rest();
+  frame.payload.assign(frame.payload.size(), std::byte{9});
+  ASSERT_TRUE(drive([&] { return at_b().frames.size() == frames; }, a, b));
+  EXPECT_EQ(at_b().frames.back(), before);
+  EXPECT_EQ(at_a().freed, 1);
+}
+
+TEST_F(MessageLanes, FillIsWhatTheOtherProcessHasNotAcknowledged) {
+  ASSERT_TRUE(join());
+  fabric.silent = true;
+  const FrameLog::Frame frame = random_frame(40, 100000);
+  ASSERT_EQ(send(lane_a(), frame), Lane::Sent::whole);
+  settle(a, b);
+  EXPECT_GE(lane_a().fill(), 100000U);
+  fabric.silent = false;
+  EXPECT_TRUE(drive([&] { return lane_a().fill() < options.ack_bytes; }, a, b));
+}
+
+TEST_F(MessageLanes, APulseAsksForAnswersAndSilenceShows) {
+  ASSERT_TRUE(join());
+  ASSERT_EQ(send(lane_a(), random_frame(40, 8)), Lane::Sent::whole);
+  ASSERT_TRUE(drive([&] { return at_b().frames.size() == 1; }, a, b));
+  EXPECT_NE(lane_a().fill(), 0U);  // too little to be acknowledged by itself
+  lane_a().pulse();
+  lane_a().pulse();  // nothing has come since: now it asks
+  ASSERT_TRUE(drive([&] { return lane_a().fill() == 0; }, a, b));
+  EXPECT_EQ(lane_a().pulse().in_flight, 0U);
+
+  fabric.silent = true;
+  ASSERT_EQ(send(lane_a(), random_frame(40, 8)), Lane::Sent::whole);
+  const LanePulse before = lane_a().pulse();
+  settle(a, b);
+  clock.advance(kSecond);
+  const LanePulse after = lane_a().pulse();
+  EXPECT_NE(after.in_flight, 0U);
+  EXPECT_EQ(after.delivered, before.delivered);
+  EXPECT_GE(after.heard, kSecond);
+}
+
+TEST_F(MessageLanes, ALaneThatIsClosedGivesItsSourcesBackAtOnce) {
+  ASSERT_TRUE(join());
+  fabric.silent = true;
+  std::vector<std::byte> source(kMaxFramePayload, std::byte{1});
+  const std::vector<std::byte> header(40);
+  while (lane_a().send(header, std::vector<Gather>{{source.data(), source.size()}}) == Lane::Sent::whole) {}
+  lane_a().close();
+  source = {};
+  fabric.silent = false;
+  EXPECT_EQ(lane_a().send(header, {}), Lane::Sent::down);
+  ASSERT_TRUE(drive([&] { return at_b().downs.size() == 1; }, a, b));
+  EXPECT_TRUE(at_b().frames.empty());
+  EXPECT_TRUE(at_a().downs.empty());
+  EXPECT_EQ(at_a().freed, 0);
+}
+
+TEST_F(MessageLanes, TheEndBetweenFramesIsToldFromTheEndInsideOne) {
+  ASSERT_TRUE(join());
+  lane_a().close();
+  ASSERT_TRUE(drive([&] { return at_b().downs.size() == 1; }, a, b));
+  EXPECT_EQ(at_b().downs[0], "the other side has closed it");
+}
+
+TEST_F(MessageLanes, ARefusedFrameClosesTheLane) {
+  ASSERT_TRUE(join());
+  at_b().on_end = [](Lane&) { return Status{Code::bad_wire, "not wanted"}; };
+  ASSERT_EQ(send(lane_a(), random_frame(40, 8)), Lane::Sent::whole);
+  ASSERT_TRUE(drive([&] { return at_a().downs.size() == 1 && at_b().downs.size() == 1; }, a, b));
+  EXPECT_EQ(at_b().downs[0], "not wanted");
+}
+
+TEST_F(MessageLanes, WhatIsForgedClosesTheLane) {
+  std::vector<std::byte> message(kMessageHeader);
+  const std::vector<std::pair<MessageHeader, std::string>> cases = {
+      {{MessageType::credit, false, 32, 1000}, "an acknowledgement of what was not sent"},
+      {{MessageType::credit, false, 1, 3}, "an impossible number of receives"},
+      {{MessageType::credit, false, 60000, 3}, "an impossible number of receives"},
+      {{MessageType::welcome, false, 32, 3}, "a message out of turn"},
+      {{static_cast<MessageType>(77), false, 32, 3}, "a message of an unknown type"}};
+  for (const auto& [header, why] : cases) {
+    const std::size_t lanes = b.lanes.size();
+    connect();
+    ASSERT_TRUE(drive([&] { return a.lanes.size() > lanes && b.lanes.size() > lanes; }, a, b));
+    MessageHeader forged = header;
+    if (forged.received == 3) forged.received = 2;  // the challenge and the welcome
+    write_message_header(message.data(), forged);
+    pairs(1).back()->forge(message);
+    ASSERT_TRUE(drive([&] { return b.logs.back()->downs.size() == 1; }, a, b)) << why;
+    EXPECT_EQ(b.logs.back()->downs[0], why);
+  }
+}
+
+TEST_F(MessageLanes, RedirectedBytesGoNowhere) {
+  ASSERT_TRUE(join());
+  std::vector<std::byte> place(kMaxFramePayload);
+  at_b().lay_out = [&](ScatterList& into, std::vector<std::byte>& payload) {
+    into.segments[0] = {place.data(), payload.size()};
+    into.count = 1;
+  };
+  at_b().on_begin = [&](Lane&) { return Status{}; };
+  fabric.refuse_every = 2;  // so that the frame comes bit by bit
+  const FrameLog::Frame frame = random_frame(40, kMaxFramePayload);
+  ASSERT_NE(send(lane_a(), frame), Lane::Sent::down);
+  ASSERT_TRUE(drive([&] { return !at_b().current.header.empty(); }, a, b));
+  ASSERT_TRUE(at_b().frames.empty());
+  lane_b().redirect(0);
+  const std::vector<std::byte> now = place;
+  ASSERT_TRUE(drive([&] { return at_b().frames.size() == 1; }, a, b));
+  EXPECT_EQ(place, now);
+}
+
+TEST_F(MessageLanes, AStrangerWithoutTheSecretIsRefused) {
+  b.secret_bytes.fill(8);
+  connect();
+  ASSERT_TRUE(drive([&] { return a.failed.size() == 1; }, a, b));
+  EXPECT_NE(a.failures[0].find("does not know the job's secret"), std::string::npos) << a.failures[0];
+  settle(a, b);
+  EXPECT_TRUE(a.lanes.empty());
+  EXPECT_TRUE(b.lanes.empty());
+}
+
+TEST_F(MessageLanes, AConnectionThatNobodyAnswersEndsInTime) {
+  fabric.silent = true;
+  connect(kSecond);
+  settle(a, b);
+  EXPECT_TRUE(a.failed.empty());
+  clock.advance(2 * kSecond);
+  ASSERT_TRUE(drive([&] { return a.failed.size() == 1; }, a, b));
+  EXPECT_NE(a.failures[0].find("no answer within the time"), std::string::npos) << a.failures[0];
+  clock.advance(options.handshake_timeout);
+  settle(a, b);
+  EXPECT_TRUE(kinds[1]->pairs.empty());
+}
+
+TEST_F(MessageLanes, SoManyMayWaitForAdmissionAndNoMore) {
+  fabric.silent = true;
+  for (std::size_t i = 0; i < options.pending_per_rail + 10; ++i) connect();
+  settle(a, b);
+  EXPECT_EQ(kinds[1]->pairs.size(), options.pending_per_rail);
+}
+
+TEST_F(MessageLanes, ALaneNobodyExpectsIsRefused) {
+  b.refuse = [](const LaneSpec&) { return true; };
+  connect();
+  ASSERT_TRUE(drive([&] { return a.failed.size() == 1; }, a, b));
+  EXPECT_TRUE(b.logged("no such lane is expected"));
+}
+
+}  // namespace
+}  // namespace nezha::test
