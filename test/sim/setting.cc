@@ -157,6 +157,7 @@ void Setting::draw_faults() {
   faults.death = draw_time(random, kMillisecond, kSecond);
   config.timeout = 3 + static_cast<unsigned>(random.below(5));
   faults.longest_pause = std::min(faults.longest_pause, kSecond);
+  faults.jump = 0;  // silence counts anew after each: with storms until the call returns, it would never last long enough
 }
 
 /// From a source of their own, so that all else is as the seed had it before there was a choice of rails.
