@@ -66,8 +66,6 @@ MUTATIONS = [
         ("    found.push_back((position - distance + size) % size);", "    if (distance > size / 3) found.push_back((position - distance + size) % size);")]),
     ("a mesh is tried among ranks that have no lanes for it", "components/tuning/plan.cc", [
         ("  if (meshes(size)) return AlgorithmChoice::mesh;", "  return AlgorithmChoice::mesh;")]),
-    ("a team is ready although its ranks mean different lanes", "components/engine/team.cc", [
-        ("const bool differ = (words", "const bool differ = false && (words")]),
     # Nobody looks at trunks that are at rest.
     ("a trunk that owes an ack is at rest", "components/trunk/trunk_receive.cc", [
         ("  is_busy();\n  owed_.add(piece);", "  owed_.add(piece);")]),

@@ -20,6 +20,7 @@ struct Rails {
   std::string share;
   std::string window = "256k";
   int mesh_peers = 32;
+  int mesh_peers_of_last = -1;  ///< of the last rank; -1: as the others
 };
 
 /// N cores whose lanes are up, with one team that has agreed.
@@ -42,6 +43,7 @@ class Cluster {
         ports_.push_back(std::make_unique<SimPort>(network_, options));
         ports.push_back(ports_.back().get());
       }
+      if (rank == ranks - 1 && rails.mesh_peers_of_last >= 0) config.mesh_peers = rails.mesh_peers_of_last;
       const auto id = static_cast<ProcessId>(rank) + 1;
       cores_.push_back(std::make_unique<Core>(config, network_, Log(), static_cast<std::uint32_t>(rank),
                                               "n" + std::to_string(rank), id, Secret{}));

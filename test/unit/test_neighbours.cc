@@ -126,6 +126,21 @@ TEST_P(Sparse, AnAlgorithmThatLacksALaneEndsWithAnError) {
     EXPECT_NE(cluster.team(rank).error(), "") << "rank " << rank;
 }
 
+/// Lanes of an earlier team may be up: then all are ready at their first vote, but one means lanes to fewer.
+TEST(DifferingLimits, ATeamIsReadyWhenAllMeanTheLanesOfRankZero) {
+  constexpr int kRanks = 8;
+  for (const bool all : {true, false}) {
+    Cluster cluster(kRanks, {{1.0}, "", "256k", all ? 32 : 0, all ? 0 : 32}, 5);
+    for (int teams = 0; teams < 2; ++teams, cluster.renew()) {
+      for (int rank = 0; rank < kRanks; ++rank)
+        EXPECT_EQ(cluster.team(static_cast<std::size_t>(rank)).needed().size(), neighbours(kRanks, rank, all).size());
+      const std::vector<Ints> sources(kRanks, Ints(100, 1));
+      const AlgorithmChoice algorithm = all ? AlgorithmChoice::mesh : AlgorithmChoice::halving;
+      for (const Ints& sum : cluster.run(sources, algorithm, 5, NEZHA_INT64, false)) EXPECT_EQ(sum, Ints(100, kRanks));
+    }
+  }
+}
+
 INSTANTIATE_TEST_SUITE_P(Ranks, Sparse, testing::Values(2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 15, 16, 17, 23, 32, 33));
 
 }  // namespace
