@@ -78,16 +78,16 @@ class FakeKind final : public MessageKind {
       RailAddress& rail = rails_.emplace_back();
       rail.transport = "fake";
       rail.name = std::to_string(i);
-      rail.place = {static_cast<std::byte>(fabric.sides.size())};
+      rail.place.resize(fabric.sides.size());  // their number tells
     }
     fabric.sides.push_back(this);
   }
 
   std::span<const RailAddress> rails() const override { return rails_; }
-  std::string where(const RailAddress&) const override { return "the test"; }
+  std::string where(const RailAddress& rail) const override { return "side " + std::to_string(rail.place.size()); }
   Status connect(std::size_t rail, const RailAddress& remote, std::unique_ptr<QueuePair>& made) override {
     auto here = std::make_unique<FakePair>(fabric_, *this);
-    FakeKind& there = *fabric_.sides[std::to_integer<std::size_t>(remote.place.at(0))];
+    FakeKind& there = *fabric_.sides[remote.place.size()];
     auto arriving = std::make_unique<FakePair>(fabric_, there);
     here->other = arriving.get();
     arriving->other = here.get();

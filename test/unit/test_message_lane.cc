@@ -160,7 +160,7 @@ TEST_F(MessageLanes, WhatIsForgedClosesTheLane) {
       {{MessageType::credit, false, 32, 1000}, "an acknowledgement of what was not sent"},
       {{MessageType::credit, false, 1, 3}, "an impossible number of receives"},
       {{MessageType::credit, false, 60000, 3}, "an impossible number of receives"},
-      {{MessageType::welcome, false, 32, 3}, "a message out of turn"},
+      {{MessageType::handshake, false, 32, 3}, "a message out of turn"},
       {{static_cast<MessageType>(77), false, 32, 3}, "a message of an unknown type"}};
   for (const auto& [header, why] : cases) {
     const std::size_t lanes = b.lanes.size();

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: BSD-3-Clause
-/// A connection of messages on its way to become a lane: either side of the exchange in rail/handshake.h, one message each.
+/// A connection of messages on its way to become a lane: it carries a Handshake, one message of the connection for each.
 #pragma once
 
 #include <memory>
 #include <string>
 
-#include "rail/message/channel.h"
 #include "rail/handshake.h"
+#include "rail/message/channel.h"
 #include "rail/rail.h"
 
 namespace nezha {
@@ -27,9 +27,9 @@ class MessageAdmission final : public MessageChannel::User {
     ~Host() = default;
   };
 
-  /// `connecting`: the side that speaks first; then `spec` is whole, else it has the local rail alone. `rail` is the kind's.
-  MessageAdmission(bool connecting, const LaneSpec& spec, std::size_t rail, std::string peer, Nanoseconds deadline, ProcessId self,
-                   const Admission& admission, Host& host, std::unique_ptr<MessageChannel> channel);
+  /// `rail` is the kind's; `peer` names the other side, for texts.
+  MessageAdmission(Handshake handshake, std::size_t rail, std::string peer, Nanoseconds deadline, const Admission& admission,
+                   Host& host, std::unique_ptr<MessageChannel> channel);
 
   Status start() { return channel_->start(*this); }
   std::unique_ptr<MessageChannel> take_channel() { return std::move(channel_); }
@@ -37,8 +37,8 @@ class MessageAdmission final : public MessageChannel::User {
     if (channel_) channel_->close();
   }
 
-  bool connecting() const { return talk_.connecting_side(); }
-  const LaneSpec& spec() const { return talk_.spec(); }
+  bool connecting() const { return handshake_.connecting_side(); }
+  const LaneSpec& spec() const { return handshake_.spec(); }
   std::size_t rail() const { return rail_; }
   const std::string& peer() const { return peer_; }
   Nanoseconds deadline = 0;
@@ -50,15 +50,14 @@ class MessageAdmission final : public MessageChannel::User {
   void room() override {}
   void lost(const Status& why) override { host_.failed(*this, why); }
 
-  Status answer(MessageType type);
+  Status send_answer();
 
-  Handshake talk_;
+  Handshake handshake_;
   const std::size_t rail_;
   const std::string peer_;
   const Admission& admission_;
   Host& host_;
   std::unique_ptr<MessageChannel> channel_;
-  MessageType awaited_ = MessageType::hello;
 };
 
 }  // namespace nezha

@@ -15,10 +15,7 @@
 namespace nezha {
 
 enum class MessageType : std::uint8_t {
-  hello,      ///< the four of proof.h
-  challenge,
-  proof,
-  welcome,
+  handshake,  ///< one of those of rail/handshake.h, before there is a lane
   frames,     ///< the next bytes of the lane's frames
   credit,     ///< nothing but the header
 };

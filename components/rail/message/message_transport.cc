@@ -51,21 +51,22 @@ std::string MessageTransport::lane_text(std::size_t rail, const std::string& pee
   return rails()[rail].label() + " to " + peer;
 }
 
-MessageAdmission& MessageTransport::add(bool connecting, const LaneSpec& spec, std::size_t rail, std::string peer,
-                                        Nanoseconds deadline, std::unique_ptr<QueuePair> pair) {
-  auto channel = std::make_unique<MessageChannel>(std::move(pair), options_, std::min(lane_memory_, options_.lane_memory), clock_, news_);
+MessageAdmission& MessageTransport::add(Handshake handshake, std::size_t rail, std::string peer, Nanoseconds deadline,
+                                        std::unique_ptr<QueuePair> pair) {
+  const std::size_t memory = std::min(lane_memory_, options_.lane_memory);
+  auto channel = std::make_unique<MessageChannel>(std::move(pair), options_, memory, clock_, news_);
   MessageAdmission::Host& host = *this;
-  pending_.push_back(std::make_unique<MessageAdmission>(connecting, spec, rail, std::move(peer), deadline, self_, admission_, host,
+  pending_.push_back(std::make_unique<MessageAdmission>(std::move(handshake), rail, std::move(peer), deadline, admission_, host,
                                                         std::move(channel)));
   return *pending_.back();
 }
 
 void MessageTransport::connect(const LaneSpec& spec, std::size_t local, const RailAddress& remote, Nanoseconds deadline) {
-  const std::string peer = remote.label();
+  const std::string peer = kind_->where(remote) + " (" + remote.label() + ")";
   std::unique_ptr<QueuePair> pair;
   Status status = kind_->connect(local, remote, pair);
   if (status.ok()) {
-    MessageAdmission& pending = add(true, spec, local, peer, deadline, std::move(pair));
+    MessageAdmission& pending = add(Handshake(spec, self_), local, peer, deadline, std::move(pair));
     status = pending.start();
     pending.over = !status.ok();
   }
@@ -74,10 +75,9 @@ void MessageTransport::connect(const LaneSpec& spec, std::size_t local, const Ra
 
 void MessageTransport::arrived(std::size_t rail, std::unique_ptr<QueuePair> pair, std::string from) {
   make_room(rail);
-  LaneSpec spec;
-  spec.local_rail = static_cast<std::uint8_t>(options_.first_rail + rail);
-  MessageAdmission& pending =
-      add(false, spec, rail, std::move(from), clock_.now() + options_.handshake_timeout, std::move(pair));
+  const auto number = static_cast<std::uint8_t>(options_.first_rail + rail);
+  MessageAdmission& pending = add(Handshake(number, self_), rail, std::move(from), clock_.now() + options_.handshake_timeout,
+                                  std::move(pair));
   if (const Status status = pending.start(); !status.ok()) finish(pending, status);
 }
 

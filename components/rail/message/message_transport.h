@@ -52,7 +52,7 @@ class MessageTransport final : public Transport, private MessageArrivals, privat
   void failed(MessageAdmission& pending, const Status& why) override;
 
   std::string lane_text(std::size_t rail, const std::string& peer) const;
-  MessageAdmission& add(bool connecting, const LaneSpec& spec, std::size_t rail, std::string peer, Nanoseconds deadline,
+  MessageAdmission& add(Handshake handshake, std::size_t rail, std::string peer, Nanoseconds deadline,
                         std::unique_ptr<QueuePair> pair);
   void finish(MessageAdmission& pending, const Status& why);
   void make_room(std::size_t rail);

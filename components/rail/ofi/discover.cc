@@ -40,6 +40,13 @@ std::optional<Candidate> named(const fi_info& info, const InterfaceList& include
   return {};
 }
 
+/// It has a name or an address, which need not be that of `info`, in the list.
+bool excluded(const fi_info& info, const fi_info* present, const InterfaceList& list) {
+  for (const fi_info* other = present; other != nullptr; other = other->next)
+    if (whole(*other) && name_of(*other) == name_of(info) && (match(*other, list, true) || match(*other, list, false))) return true;
+  return false;
+}
+
 /// Another one stands for it already.
 bool stands_for(const Candidate& chosen, const Candidate& other) {
   if (name_of(*chosen.info) == name_of(*other.info)) return true;
@@ -63,9 +70,9 @@ OfiDiscovery choose_ofi(const OfiLibrary& library, const fi_info* present, const
       const std::optional<Candidate> candidate = named(*info, include);
       if (!candidate) continue;
       answered[candidate->word] = true;
-      if (match(*info, exclude, true) || match(*info, exclude, false)) continue;
       const auto stands = [&](const Candidate& chosen) { return stands_for(chosen, *candidate); };
-      if (std::none_of(candidates.begin(), candidates.end(), stands)) candidates.push_back(*candidate);
+      if (!excluded(*info, present, exclude) && std::none_of(candidates.begin(), candidates.end(), stands))
+        candidates.push_back(*candidate);
     }
   }
   std::stable_sort(candidates.begin(), candidates.end(), [](const Candidate& one, const Candidate& other) { return one.word < other.word; });
