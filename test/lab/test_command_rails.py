@@ -23,6 +23,11 @@ class Here(CommandCase):
         self.assertRegex(plain(self.nezha("rails", env={**os.environ, "OMPI_MCA_coll_nezha_single_node": "2"})),
                          "tcp/lo0 127.0.0.1/32 [?] used .* tcp/lo1 127.0.0.2/32 [?] used")
 
+    def test_memory(self):
+        self.assertRegex(plain(self.nezha("rails", env={**os.environ, "OMPI_MCA_coll_nezha_single_node": "2"})),
+                         "shared memory used among ranks of this node, by two copies; "
+                         "(a single copy .process_vm_readv. would be possible|no single copy: .*process_vm_readv)")
+
     def test_nothing_to_use(self):
         env = {**os.environ, "OMPI_MCA_coll_nezha_rail_include": "eth99"}
         text = plain(self.nezha("rails", env=env, status=1))

@@ -68,6 +68,15 @@ def problems(answer):
         yield "no rail: Open MPI's own allreduce carries everything (name interfaces by coll_nezha_rail_include)"
 
 
+def memory_text(memory):
+    """What carries between the ranks of a node, and its colour."""
+    if memory["way"] == "none":
+        return f"not among ranks of this node: {memory['why']}", "bold red"
+    if memory["way"] == "copies":
+        return f"used among ranks of this node, by two copies; no single copy: {memory['why']}", "green"
+    return "used among ranks of this node, by two copies; a single copy (process_vm_readv) would be possible", "green"
+
+
 def _show(answers):
     rows = []
     for name, answer in answers.items():
@@ -75,6 +84,8 @@ def _show(answers):
             rows.append((name, rail["name"], f"{rail['address']}/{rail['prefix']}", _speed(rail), ("used", "green")))
         for other in answer["left_out"]:
             rows.append((name, other["name"], "", "", (f"left out: {other['reason']}", "dim")))
+        if memory := answer.get("memory"):
+            rows.append((name, "shared memory", "", "", memory_text(memory)))
         for text in problems(answer):
             rows.append((name, "", "", "", (text, "bold red")))
     terminal.print_table(("node", "interface", "address", "speed", "what about it"), rows)
