@@ -5,6 +5,7 @@
 
 #include <sys/eventfd.h>
 
+#include <algorithm>
 #include <deque>
 #include <functional>
 #include <memory>
@@ -47,6 +48,7 @@ class FakePair final : public QueuePair {
   Posted post_send(std::uint32_t slot, std::size_t size) override {
     if (fabric_.refuse_every != 0 && ++fabric_.posts % fabric_.refuse_every == 0) return Posted::later;
     under_way_.push_back({slot, size});
+    ring_other();
     return Posted::yes;
   }
   void close() override;
@@ -59,6 +61,7 @@ class FakePair final : public QueuePair {
   bool gone = false;  ///< the other one is
 
  private:
+  void ring_other() const;
   bool deliver();
 
   FakeFabric& fabric_;
@@ -83,11 +86,15 @@ class FakeKind final : public MessageKind {
     fabric.sides.push_back(this);
   }
 
+  ~FakeKind() override { std::replace(fabric_.sides.begin(), fabric_.sides.end(), this, static_cast<FakeKind*>(nullptr)); }
+
   std::span<const RailAddress> rails() const override { return rails_; }
   std::string where(const RailAddress&) const override { return "the test"; }
   Status connect(std::size_t rail, const RailAddress& remote, std::unique_ptr<QueuePair>& made) override {
+    const std::size_t place = remote.place.size() == 1 ? std::to_integer<std::size_t>(remote.place[0]) : fabric_.sides.size();
+    if (place >= fabric_.sides.size() || fabric_.sides[place] == nullptr) return {Code::bad_peer, "nobody is there"};
     auto here = std::make_unique<FakePair>(fabric_, *this);
-    FakeKind& there = *fabric_.sides[std::to_integer<std::size_t>(remote.place.at(0))];
+    FakeKind& there = *fabric_.sides[place];
     auto arriving = std::make_unique<FakePair>(fabric_, there);
     here->other = arriving.get();
     arriving->other = here.get();
@@ -96,6 +103,8 @@ class FakeKind final : public MessageKind {
     return {};
   }
   bool poll(Watch, MessageArrivals& arrivals) override {
+    eventfd_t rung;
+    eventfd_read(fds_[1].get(), &rung);
     bool any = !incoming_.empty();
     for (auto& [rail, pair] : std::exchange(incoming_, {})) arrivals.arrived(rail, std::move(pair), "the test");
     for (std::size_t i = 0; i < pairs.size(); ++i) any |= pairs[i]->poll();
@@ -103,12 +112,14 @@ class FakeKind final : public MessageKind {
   }
   int fd(Watch watch) const override { return fds_[watch == Watch::all].get(); }
   bool may_sleep(Watch) override { return true; }
+  /// There is something for poll().
+  void ring() { eventfd_write(fds_[1].get(), 1); }
 
   std::vector<FakePair*> pairs;
 
  private:
   FakeFabric& fabric_;
-  std::array<Fd, 2> fds_{Fd(eventfd(0, EFD_CLOEXEC)), Fd(eventfd(0, EFD_CLOEXEC))};
+  std::array<Fd, 2> fds_{Fd(eventfd(0, EFD_CLOEXEC)), Fd(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK))};
   std::vector<RailAddress> rails_;
   std::vector<std::pair<std::size_t, std::unique_ptr<FakePair>>> incoming_;
 };
@@ -120,6 +131,10 @@ inline void FakePair::close() {
   if (other != nullptr) other->gone = true, other->other = nullptr;
   other = nullptr;
   std::erase(side_.pairs, this);
+}
+
+inline void FakePair::ring_other() const {
+  if (other != nullptr) other->side_.ring();
 }
 
 inline bool FakePair::poll() {

@@ -57,17 +57,24 @@ SimTransport::~SimTransport() { network_.leave(self_); }
 
 void SimTransport::connect(const LaneSpec& spec, std::size_t local, const RailAddress& remote, Nanoseconds deadline) {
   SimTransport* peer = network_.find(spec.peer);
-  SimPort& port = peer == nullptr ? port_of(local) : peer->port_of(std::to_integer<std::size_t>(remote.place.at(0)));
+  const bool there = peer != nullptr && peer->has(remote);
+  SimPort& port = there ? peer->port_of(std::to_integer<std::size_t>(remote.place[0])) : port_of(local);
   const auto attempt = std::make_shared<Attempt>(Attempt{spec, self_, port_of(local), port, nullptr, nullptr, false});
   attempt->spec.connection = self_ << 32 | ++attempts_;
   attempt->there = std::make_shared<SimStream>(network_, attempt->local, attempt->remote);
   attempt->back = std::make_shared<SimStream>(network_, attempt->remote, attempt->local);
   expire_after(network_, attempt, deadline - clock_.now());
-  if (peer == nullptr || network_.random().chance(network_.options().refusal)) {
+  if (!there || network_.random().chance(network_.options().refusal)) {
     tell(network_, attempt, self_, &SimTransport::refused);
   } else {
     tell(network_, attempt, spec.peer, &SimTransport::knocked);
   }
+}
+
+bool SimTransport::has(const RailAddress& rail) const {
+  if (rail.place.size() != 1) return false;
+  const auto number = std::to_integer<std::size_t>(rail.place[0]);
+  return number < ports_.size() || (number == kLoopbackRail && loopback_ != nullptr);
 }
 
 void SimTransport::expire_after(SimNetwork& network, const Shared& attempt, Nanoseconds time) {

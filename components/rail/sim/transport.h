@@ -56,6 +56,8 @@ class SimTransport final : public Transport, public SimLaneOwner {
 
  private:
   SimPort& port_of(std::size_t rail) const { return rail == kLoopbackRail ? *loopback_ : *ports_[rail]; }
+  /// The address is of one of its rails.
+  bool has(const RailAddress& rail) const;
   struct Attempt;
   using Shared = std::shared_ptr<Attempt>;
 

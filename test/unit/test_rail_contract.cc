@@ -1,0 +1,86 @@
+// SPDX-License-Identifier: BSD-3-Clause
+/// The contract, kept by TCP, by rails over whole messages, and by the simulation. A kind that this machine may not have says so
+/// in a program of its own.
+#include "rail_contract.h"
+
+#include "message_pair.h"
+#include "rail/sim/transport.h"
+
+namespace nezha::test {
+namespace {
+
+/// Progress of those that are there.
+template <typename... Sides>
+bool progress(Sides&... sides) {
+  return ((sides.transport ? sides.transport->progress(Watch::all) : false) | ...);
+}
+
+struct TcpWorld {
+  static constexpr bool kAuthenticates = true;
+  static constexpr std::size_t kMostQueued = 8 * 1024 * 1024;
+
+  TcpWorld() { a.known = b.self, b.known = a.self; }
+  Nanoseconds now() const { return clock.now(); }
+  bool step() { return progress(a, b); }
+  bool step_a() { return progress(a); }
+  bool rest() {
+    poll(nullptr, 0, 1);
+    return true;
+  }
+
+  HandClock clock;
+  Side a{11, clock, {}, 1}, b{22, clock, {}, 1};
+};
+
+struct MessageWorld {
+  static constexpr bool kAuthenticates = true;
+  static constexpr std::size_t kMostQueued = 4 * 1024 * 1024;
+
+  MessageWorld() {
+    fabric.refuse_every = 5;
+    for (Side* side : {&a, &b})
+      side->transport = make_message_transport(std::make_unique<FakeKind>(fabric, 1), options, clock,
+                                               Log(Side::write_line, side, 2), *side, side->self, &side->why);
+    a.known = b.self, b.known = a.self;
+  }
+  Nanoseconds now() const { return clock.now(); }
+  bool step() { return progress(a, b); }
+  bool step_a() { return progress(a); }
+  bool rest() {
+    clock.advance(10 * kMillisecond);  // nothing else will happen, but for deadlines
+    return clock.now() < 30 * kSecond;
+  }
+
+  HandClock clock;
+  MessageOptions options;
+  FakeFabric fabric;
+  Side a{11}, b{22};
+};
+
+struct SimWorld {
+  static constexpr bool kAuthenticates = false;
+  static constexpr std::size_t kMostQueued = 1024 * 1024;
+
+  SimWorld() {
+    for (SimPort* port : {&port_a, &port_b}) {
+      Side& side = port == &port_a ? a : b;
+      side.transport = std::make_unique<SimTransport>(network, network, side.self, std::vector{port}, side, [] {});
+    }
+    a.known = b.self, b.known = a.self;
+  }
+  Nanoseconds now() const { return network.now(); }
+  bool step() { return progress(a, b); }
+  bool step_a() { return progress(a); }
+  bool rest() { return network.step(); }
+
+  SimNetwork network{{.stall = 0.1, .stall_time = kMillisecond, .short_write = 0.2, .short_read = 0.2}, 7};
+  SimPort port_a{network, {}}, port_b{network, {}};
+  Side a{11}, b{22};
+};
+
+INSTANTIATE_TYPED_TEST_SUITE_P(Tcp, RailContract, TcpWorld);
+INSTANTIATE_TYPED_TEST_SUITE_P(Messages, RailContract, MessageWorld);
+INSTANTIATE_TYPED_TEST_SUITE_P(Simulated, RailContract, SimWorld);
+
+}  // namespace
+}  // namespace nezha::test
