@@ -220,16 +220,17 @@ Status Aggregation::join(const Said& said, Trunk& trunk) {
   if (star->described[position]) return {Code::bad_peer, "a member describes an operation twice"};
   star->description = description;
   star->described[position] = true;
-  if (++star->descriptions == star->described.size()) begin(*star);
+  ++star->descriptions;
   return {};
 }
 
-/// All members have come and say the same.
+/// The next operation, if all members have described it. That may be heard before the last one has ended here: their words
+/// that they have all its sums can be behind.
 void Aggregation::begin(Star& star) {
+  if (star.under_way || star.descriptions != star.described.size()) return;
   const StarDescription& what = star.description;
   star.described.assign(star.described.size(), false);
   star.descriptions = 0;
-  if (star.under_way) return over_.emplace_back(star.id, "an operation begins before the last one has ended"), void();
   const std::uint64_t memory = what.memory();
   if (memory > limits_.star || memory_ + memory > limits_.memory)
     return over_.emplace_back(star.id, "there is no memory for it"), void();
@@ -251,6 +252,14 @@ void Aggregation::begin(Star& star) {
   star.operations->start(call, AlgorithmChoice::ring);
 }
 
+void Aggregation::end(Star& star) {
+  star.under_way = false;
+  memory_ -= star.memory;
+  --under_way_;
+  ++counts_.operations;
+  counts_.bytes += star.bytes;
+}
+
 void Aggregation::give_up(TeamId id, const std::string& why) {
   const auto found = stars_.find(id);
   if (found == stars_.end()) return;
@@ -269,12 +278,8 @@ void Aggregation::progress(Nanoseconds now) {
   step_greetings(now);
   for (const Said& said : std::exchange(said_, {})) hear(said);
   for (const auto& [id, star] : stars_) {
-    if (!star->under_way || !star->operations->finished()) continue;
-    star->under_way = false;
-    memory_ -= star->memory;
-    --under_way_;
-    ++counts_.operations;
-    counts_.bytes += star->bytes;
+    if (star->under_way && star->operations->finished()) end(*star);
+    begin(*star);
   }
   for (const auto& [id, why] : std::exchange(over_, {})) give_up(id, why);
   if (now - looked_ >= kLookEvery) look_after(now);

@@ -87,6 +87,7 @@ class Aggregation final : public Guests {
   void hear(const Said& said);
   Status join(const Said& said, Trunk& trunk);
   void begin(Star& star);
+  void end(Star& star);
   void look_after(Nanoseconds now);
   void give_up(TeamId id, const std::string& why);
   void drop_client(ProcessId id, const std::string& why);

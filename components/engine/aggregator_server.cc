@@ -58,26 +58,28 @@ void AggregatorServer::stop() {
 }
 
 void AggregatorServer::run() {
-  while (!stop_.load(std::memory_order_relaxed)) {
-    const bool moved = core_.progress(Watch::all);
-    const Nanoseconds now = clock_.now();
-    service_.progress(now);
-    if (now - stepped_ >= kStepEvery) {
-      stepped_ = now;
-      core_.step(now);
-      write_statistics(now);
-    }
-    if (moved) {
-      moved_ = now;
-      outstanding_ = true;
-      continue;
-    }
-    if (outstanding_ && now - moved_ >= kPatience && now - settled_ >= kPatience) {
-      settled_ = now;
-      outstanding_ = core_.settle();
-    }
-    rest();
+  while (!stop_.load(std::memory_order_relaxed)) turn();
+}
+
+void AggregatorServer::turn() {
+  const bool moved = core_.progress(Watch::all);
+  const Nanoseconds now = clock_.now();
+  service_.progress(now);
+  if (now - stepped_ >= kStepEvery) {
+    stepped_ = now;
+    core_.step(now);
+    write_statistics(now);
   }
+  if (moved) {
+    moved_ = now;
+    outstanding_ = true;
+    return;
+  }
+  if (outstanding_ && now - moved_ >= kPatience && now - settled_ >= kPatience) {
+    settled_ = now;
+    outstanding_ = core_.settle();
+  }
+  rest();
 }
 
 void AggregatorServer::rest() {

@@ -31,6 +31,8 @@ class AggregatorServer {
   std::uint16_t port() const { return service_.port(); }
   /// Until stop().
   void run();
+  /// One turn of that: what has come, what is due, a rest if there is nothing.
+  void turn();
   /// Any thread, or a signal's handler.
   void stop();
 

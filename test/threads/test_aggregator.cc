@@ -63,6 +63,12 @@ class Aggregator {
     server_->stop();
     thread_.join();
   }
+  /// Goes on until what is under way has ended, then stops.
+  void finish() {
+    stop();
+    const auto until = std::chrono::steady_clock::now() + std::chrono::seconds(30);
+    while (server_->service().busy() && std::chrono::steady_clock::now() < until) server_->turn();
+  }
   std::uint16_t port() const { return server_->port(); }
   /// Once it has stopped.
   const Aggregation& service() const { return server_->service(); }
@@ -153,7 +159,7 @@ TEST_P(Shares, GiveTheSumsOfTheRails) {
   for (const char* name : {"float_sum", "double_sum", "int32_sum"})
     for (const std::size_t count : {std::size_t{262144}, std::size_t{300001}, std::size_t{1000003}})
       for (const bool in_place : {false, true}) add_up(ranks, team, name, count, in_place);
-  aggregator.stop();
+  aggregator.finish();
   EXPECT_GE(aggregator.service().counts().operations, 18U);
   EXPECT_EQ(aggregator.service().counts().given_up, 0U);
   EXPECT_EQ(aggregator.service().memory(), 0U);
