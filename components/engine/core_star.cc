@@ -28,10 +28,12 @@ void Core::join_star(Team& team) {
   Star& star = *team.star();
   const int common = star.common();
   if (common < 0) return;
-  Peer& peer = *aggregators_->linked()[static_cast<std::size_t>(common)];
-  star.join(*peer.trunk);
+  Peer* const peer = aggregators_->linked()[static_cast<std::size_t>(common)];
+  const bool there = peer != nullptr && peer->address.id == star.process(common);  // or it has gone while all agreed
+  star.join(there ? peer->trunk.get() : nullptr);
   ready_[star.id()] = &team;
-  log_.line(team.rank() == 0 ? 1 : 2, "team %s reduces through %s too", team.name().c_str(), peer.label().c_str());
+  if (there)
+    log_.line(team.rank() == 0 ? 1 : 2, "team %s reduces through %s too", team.name().c_str(), peer->label().c_str());
 }
 
 void Core::leave_star(Team& team) {

@@ -16,6 +16,7 @@ constexpr std::size_t kChunk = 64 * 1024;
 constexpr std::uint32_t kWindow = 24;
 /// Sums that others have are on their way here, unless they are lost.
 constexpr Nanoseconds kOvertakenPatience = 200 * kMillisecond;
+constexpr const char* kGone = "the service is gone";
 constexpr TeamId kThrough = 0xd1b54a32d192ed03;
 
 }  // namespace
@@ -50,17 +51,18 @@ int Star::common() const {
   return -1;
 }
 
-void Star::join(Trunk& trunk) {
+void Star::join(Trunk* trunk) {
   ++generation_;
   id_ = team_ ^ kThrough * (2 * generation_ + 1);
-  trunks_[kCenter] = &trunk;
+  trunks_[kCenter] = trunk;
   operations_.emplace(view_, trunks_.size(), 0);
   operations_->set_team(id_);
-  dead_ = false;
+  dead_ = trunk == nullptr;
+  why_ = dead_ ? kGone : "";
 }
 
 void Star::lost() {
-  give_up("the service is gone");
+  give_up(kGone);
   trunks_[kCenter] = nullptr;
 }
 

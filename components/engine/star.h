@@ -43,7 +43,10 @@ class Star {
   std::span<std::uint64_t> words() { return words_; }
   /// By the combined words: which of the aggregators all have; none: -1.
   int common() const;
-  void join(Trunk& trunk);
+  /// Its process; that of another member shows when common() finds none.
+  ProcessId process(int aggregator) const { return words_[1 + 2 * static_cast<std::size_t>(aggregator)]; }
+  /// `trunk` to it, null where it was lost meanwhile: this member lacks the sums of the next call, after which all leave.
+  void join(Trunk* trunk);
   /// Nothing goes through it from here on; the aggregator is told.
   void leave();
   bool in() const { return operations_.has_value(); }

@@ -16,6 +16,7 @@
 
 #include "engine/aggregator_key.h"
 #include "engine/aggregator_server.h"
+#include "engine/star.h"
 #include "kinds.h"
 
 namespace nezha::test {
@@ -240,6 +241,27 @@ TEST(Aggregators, ServeSeveral) {
   aggregator.stop();
   EXPECT_GE(aggregator.service().counts().operations, 30U);
   EXPECT_EQ(aggregator.service().counts().given_up, 0U);
+}
+
+/// It was there when the members voted, and has gone when all had.
+TEST(Stars, WithoutTheirServiceLackTheSums) {
+  BufferPool buffers;
+  Star star(1, 2, 0, AggregatorShare{50}, buffers);
+  star.join(nullptr);
+  ASSERT_TRUE(star.in());
+  std::vector<std::byte> vector(sizeof(float) << 20);
+  Call call;
+  call.count = 1 << 20;
+  call.element = sizeof(float);
+  call.send = call.recv = vector.data();
+  call.reducer.element = call.element;
+  star.begin(call, star.part(vector.size()), NEZHA_FLOAT, NEZHA_SUM);
+  EXPECT_TRUE(star.settled(0, false));
+  star.confirmation(0);
+  EXPECT_TRUE(star.lacking());
+  star.leave();
+  EXPECT_FALSE(star.in());
+  EXPECT_EQ(star.why(), "the service is gone");
 }
 
 /// A type that the engine has no kernel for goes over the rails.
