@@ -287,8 +287,12 @@ TEST(Aggregators, NeedAKeyThatIsSecret) {
   for (const HelpText& help : ranks.at(0).helps())
     told = told || (help.topic == "no aggregator key" && help.arguments.at(1).find("0640") != std::string::npos);
   EXPECT_TRUE(told);
+}
+
+TEST(Aggregators, ErrorsNameTheKeyFile) {
   Secret secret{};
-  EXPECT_FALSE(read_aggregator_key({"/nonexistent"}, secret).ok());
+  for (const std::string path : {"/nonexistent", "/dev/null", "/dev"})
+    EXPECT_EQ(read_aggregator_key({path}, secret).text().find("key file " + path + ": "), 0U) << path;
 }
 
 }  // namespace
