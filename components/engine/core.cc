@@ -145,7 +145,7 @@ void Core::destroy_team(Team& team) {
   if (team.active()) fail(team, failure_of(team, Failure::Why::gone), "the communicator is gone");
   std::erase(climbing_, &team);
   if (team.hierarchy() != nullptr) shared_before_ += team.hierarchy()->times();
-  leave_star(team);
+  end_star(team);
   ready_.erase(team.id());
   if (team.hierarchy() != nullptr) ready_.erase(team.hierarchy()->id());
   for (Peer* peer : team.peers()) {

@@ -196,6 +196,7 @@ class Core final : public PieceReceiver, public OperationNews, public LaneNews, 
   void ask_for_life(const Team& team);
   void watch_life(Nanoseconds now);
   void watch_star(Team& team, Nanoseconds now);
+  void end_star(Team& team);
   /// `in_memory`: it gave none in the memory of their node, else on no rail.
   void give_up(Team& team, int lost, bool in_memory);
   /// `of`: on which rank it gave up; -1 = on itself.

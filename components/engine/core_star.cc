@@ -37,12 +37,17 @@ void Core::join_star(Team& team) {
 }
 
 void Core::leave_star(Team& team) {
+  end_star(team);
+  const std::string& why = team.star()->why();
+  log_.line(1, "team %s goes on over the rails alone: its aggregator: %s", team.name().c_str(),
+            why.empty() ? "another rank lacks sums of it" : why.c_str());
+}
+
+void Core::end_star(Team& team) {
   Star* const star = team.star();
   if (star == nullptr || !star->in()) return;
   ready_.erase(star->id());
   star->leave();
-  if (star->why().empty()) return log_.line(2, "team %s leaves its aggregator", team.name().c_str());
-  log_.line(1, "team %s goes on over the rails alone: its aggregator: %s", team.name().c_str(), star->why().c_str());
 }
 
 }  // namespace nezha

@@ -76,7 +76,7 @@ class Star {
   void give_up(const std::string& why);
   /// Its trunk is about to go.
   void lost();
-  /// Why it was last left; empty: it was not.
+  /// Why this member gave its last aggregator up; empty: it did not.
   const std::string& why() const { return why_; }
   /// The share that is used for such vectors, in 65536ths.
   std::uint32_t share(std::size_t bytes) const;

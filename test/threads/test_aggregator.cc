@@ -264,6 +264,20 @@ TEST(Stars, WithoutTheirServiceLackTheSums) {
   EXPECT_EQ(star.why(), "the service is gone");
 }
 
+TEST(Aggregators, AreNotLostWithTheCommunicator) {
+  const KeyFile key("ended");
+  Aggregator aggregator(key.key());
+  Ranks ranks(2, settings(aggregator.port(), key.path(), "50"), nodes(2));
+  Team ended(ranks, "ended"), other(ranks, "other");
+  ASSERT_TRUE(ended.start());
+  ASSERT_TRUE(other.start());
+  ASSERT_TRUE(joins(ranks, ended));
+  ended.destroy(0);
+  for (int call = 0; call < 10; ++call) add_up(ranks, other, "float_sum", 1 << 18, false);  // rank 1 is told meanwhile
+  ended.destroy(1);
+  for (int rank = 0; rank < 2; ++rank) EXPECT_FALSE(said(ranks.at(rank), "over the rails alone"));
+}
+
 /// A type that the engine has no kernel for goes over the rails.
 TEST(Aggregators, AreNotAskedWhatTheyCannotAddUp) {
   const KeyFile key("host");
