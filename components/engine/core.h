@@ -13,8 +13,8 @@
 #include <unordered_map>
 #include <vector>
 
-#include "engine/aggregators.h"
-#include "engine/guests.h"
+#include "engine/aggregation/aggregators.h"
+#include "engine/aggregation/guests.h"
 #include "engine/notices.h"
 #include "engine/peer.h"
 #include "engine/table_files.h"

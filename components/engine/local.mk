@@ -2,18 +2,12 @@
 engine_sources += \
 	%D%/abi.cc \
 	%D%/address.cc %D%/address.h \
-	%D%/aggregation.cc %D%/aggregation.h \
-	%D%/aggregator_key.cc %D%/aggregator_key.h \
-	%D%/aggregator_server.cc %D%/aggregator_server.h \
-	%D%/aggregators.cc %D%/aggregators.h \
 	%D%/core.cc %D%/core.h %D%/core_life.cc %D%/core_rails.cc \
 	%D%/core_shared.cc %D%/core_star.cc %D%/core_tables.cc \
 	%D%/descriptors.cc %D%/descriptors.h \
 	%D%/engine.cc %D%/engine.h %D%/engine_operate.cc %D%/engine_requests.cc \
 	%D%/engine_stats.cc \
 	%D%/errand_queue.cc %D%/errand_queue.h \
-	%D%/greeting.cc %D%/greeting.h \
-	%D%/guests.h \
 	%D%/handles.h \
 	%D%/hierarchy.cc %D%/hierarchy.h \
 	%D%/lane_watcher.h \
@@ -26,7 +20,6 @@ engine_sources += \
 	%D%/secret.cc %D%/secret.h \
 	%D%/service.cc %D%/service_errands.cc %D%/service_errands.h \
 	%D%/signals_blocked.h \
-	%D%/star.cc %D%/star.h \
 	%D%/table_files.cc %D%/table_files.h \
 	%D%/team.cc %D%/team.h \
 	%D%/topology.cc %D%/topology.h \

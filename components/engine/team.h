@@ -10,11 +10,11 @@
 #include <string>
 #include <vector>
 
+#include "engine/aggregation/star.h"
 #include "engine/hierarchy.h"
 #include "engine/notices.h"
 #include "engine/operations.h"
 #include "engine/peer.h"
-#include "engine/star.h"
 #include "nezha/nezha.h"
 #include "tuning/plan.h"
 #include "tuning/table.h"

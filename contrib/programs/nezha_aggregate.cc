@@ -11,8 +11,8 @@
 #include <optional>
 #include <string>
 
-#include "engine/aggregator_key.h"
-#include "engine/aggregator_server.h"
+#include "engine/aggregation/aggregator_key.h"
+#include "engine/aggregation/aggregator_server.h"
 #include "util/text.h"
 
 namespace {

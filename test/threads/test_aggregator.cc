@@ -14,9 +14,9 @@
 #include <string>
 #include <thread>
 
-#include "engine/aggregator_key.h"
-#include "engine/aggregator_server.h"
-#include "engine/star.h"
+#include "engine/aggregation/aggregator_key.h"
+#include "engine/aggregation/aggregator_server.h"
+#include "engine/aggregation/star.h"
 #include "kinds.h"
 
 namespace nezha::test {

@@ -6,7 +6,7 @@
 #include <cstdint>
 #include <string>
 
-#include "engine/aggregation.h"
+#include "engine/aggregation/aggregation.h"
 #include "engine/core.h"
 #include "engine/engine.h"
 

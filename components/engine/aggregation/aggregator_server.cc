@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "engine/aggregator_server.h"
+#include "engine/aggregation/aggregator_server.h"
 
 #include <poll.h>
 #include <sys/eventfd.h>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "engine/greeting.h"
+#include "engine/aggregation/greeting.h"
 
 #include <poll.h>
 #include <sys/socket.h>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "engine/aggregation.h"
+#include "engine/aggregation/aggregation.h"
 
 #include <netdb.h>
 #include <netinet/in.h>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "engine/aggregators.h"
+#include "engine/aggregation/aggregators.h"
 
 #include <netdb.h>
 #include <sys/socket.h>
@@ -12,9 +12,9 @@
 #include <string>
 #include <utility>
 
-#include "engine/aggregator_key.h"
+#include "engine/aggregation/aggregator_key.h"
+#include "engine/aggregation/greeting.h"
 #include "engine/core.h"
-#include "engine/greeting.h"
 
 namespace nezha {
 namespace {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "engine/star.h"
+#include "engine/aggregation/star.h"
 
 #include <algorithm>
 #include <cstring>

@@ -16,9 +16,9 @@
 #include <vector>
 
 #include "alg/star.h"
+#include "engine/aggregation/greeting.h"
+#include "engine/aggregation/guests.h"
 #include "engine/core.h"
-#include "engine/greeting.h"
-#include "engine/guests.h"
 
 namespace nezha {
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "engine/aggregator_key.h"
+#include "engine/aggregation/aggregator_key.h"
 
 #include <fcntl.h>
 #include <sys/stat.h>

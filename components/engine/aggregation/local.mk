@@ -1,0 +1,9 @@
+# SPDX-License-Identifier: BSD-3-Clause
+engine_sources += \
+	%D%/aggregation.cc %D%/aggregation.h \
+	%D%/aggregator_key.cc %D%/aggregator_key.h \
+	%D%/aggregator_server.cc %D%/aggregator_server.h \
+	%D%/aggregators.cc %D%/aggregators.h \
+	%D%/greeting.cc %D%/greeting.h \
+	%D%/guests.h \
+	%D%/star.cc %D%/star.h
