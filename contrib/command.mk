@@ -9,8 +9,12 @@ contrib_programs_nezha_ask_LDADD = libnezha_engine.la
 bin_PROGRAMS = nezha-aggregate
 nezha_aggregate_SOURCES = %D%/programs/nezha_aggregate.cc
 nezha_aggregate_LDADD = libnezha_engine.la
+nodist_pkgdata_DATA = nezha-aggregate.service
+CLEANFILES += nezha-aggregate.service
+nezha-aggregate.service: %D%/dist/nezha-aggregate.service.in Makefile
+	$(AM_V_GEN)sed -e 's|@BINDIR[@]|$(bindir)|' $(srcdir)/%D%/dist/nezha-aggregate.service.in >$@.new && mv $@.new $@
 
-dist_man_MANS = %D%/man/nezha.1 %D%/man/nezha-cluster.5 %D%/man/nezha-table.5
+dist_man_MANS = %D%/man/nezha.1 %D%/man/nezha-aggregate.1 %D%/man/nezha-cluster.5 %D%/man/nezha-table.5
 
 packagesdir = $(pkgdatadir)/python
 nezha_commanddir = $(packagesdir)/nezha_command

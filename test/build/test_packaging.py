@@ -42,7 +42,8 @@ def make(target, place):
     directories = {"prefix": "/usr", "libexecdir": "/usr/libexec", "componentdir": "/usr/lib/component",
                    "helptextdir": "/usr/share/openmpi", "docdir": "/usr/share/doc/nezha"}
     words = [f"{name}={value}" for name, value in directories.items()]
-    subprocess.run(["make", "-C", BUILD, "nezha"], capture_output=True, check=True)  # else it might be made with that prefix, and stay
+    # Else these might be made with that prefix, and stay.
+    subprocess.run(["make", "-C", BUILD, "nezha", "nezha-aggregate.service"], capture_output=True, check=True)
     done = subprocess.run(["make", "-C", BUILD, f"DESTDIR={place}", *words, target], capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stdout[-1000:] + done.stderr[-2000:]
 
@@ -161,6 +162,14 @@ class Packaging(unittest.TestCase):
             ("prepend_path", "PATH", f"{prefix}/bin"), ("prepend_path", "MANPATH", f"{prefix}/share/man"),
             ("setenv", "OMPI_MCA_opal_mca_base_component_path", f"{prefix}/lib/openmpi:SYS_DEFAULT:USER_DEFAULT"),
             ("setenv", "OMPI_MCA_coll_nezha_enable", "1")])
+
+    @unittest.skipUnless(shutil.which("systemd-analyze"), "systemd-analyze is not installed (systemd)")
+    def test_unit(self):
+        with tempfile.TemporaryDirectory() as place:
+            unit = pathlib.Path(place) / "nezha-aggregate.service"
+            unit.write_text(read(DIST / "nezha-aggregate.service.in").replace("@BINDIR@", str(BUILD)), encoding="utf-8")
+            done = subprocess.run(["systemd-analyze", "verify", "--man=no", unit], capture_output=True, text=True, check=False)
+        self.assertEqual((done.returncode, done.stderr), (0, ""))
 
     def test_container(self):
         """It has what the package of the command recommends, and leads to files that are there."""

@@ -113,7 +113,7 @@ def use_steps(steps, check, packages):
     steps.shell("they are installed", f"cd {SOURCES}; {install} ../nezha-doc_*.deb")
     steps.run("their own test, as a new user", ["sh", f"{SOURCES}/debian/tests/allreduce"], user=USER)
     steps.shell("the command", "nezha --version; nezha rails; nezha doctor || test $? = 1; nezha report --help >/dev/null\n"
-                "for page in man1/nezha.1 man5/nezha-table.5 man7/nezha-parameters.7; do gzip -t /usr/share/man/$page.gz; done",
+                "for page in man1/nezha.1 man1/nezha-aggregate.1 man5/nezha-table.5 man7/nezha-parameters.7; do gzip -t /usr/share/man/$page.gz; done",
                 user=USER)
     steps.shell("mpirun over the lab's two rails", f"""
         cd
