@@ -1,0 +1,262 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""An aggregation service beside the rails of an emulated cluster: what it carries, and calls that go on with the same bits
+when it is killed, stands still or is cut off. Strangers and jobs with another key get nowhere."""
+
+import os
+import re
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+import textwrap
+import threading
+import unittest
+
+from bench_case import BUILD, program
+from lab_case import HERE, eventually, make_lab
+from nezha_lab.aggregator import Aggregator
+
+SERVICE = os.path.join(BUILD, "nezha-aggregate")
+RANKS = 3
+NODE = RANKS
+BYTES = 2 << 20
+SETTINGS = {"OMPI_MCA_coll_nezha_learn": "0", "OMPI_MCA_coll_nezha_verbose": "1", "OMPI_MCA_coll_nezha_reproducible": "1"}
+
+# What somebody without the key may send to ports: nothing, words that are none, half a greeting.
+STRANGER = textwrap.dedent("""
+    import socket, sys, time
+    open_ones = []
+    for place in sys.argv[1:]:
+        host, _, port = place.rpartition(":")
+        for words in (b"", b"GET / HTTP/1.0\\r\\n\\r\\n", b"NEZAAGG1" + bytes(16) + b"\\x20\\x00", bytes(4096)):
+            try:
+                open_ones.append(socket.create_connection((host, int(port)), 5))
+                open_ones[-1].sendall(words)
+            except OSError:
+                pass
+    print(len(open_ones), flush=True)
+    time.sleep(1)
+    """)
+
+
+class Calls:
+    """A job that calls again and again, until it is ended. `bits`: {input: {hashes of its results}}"""
+
+    def __init__(self, lab, options):
+        self._job = lab.popen([*options, BesideTheRails.program, BYTES], np=RANKS, component_dir=os.path.join(BUILD, "component"),
+                              env=SETTINGS, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+        self.made = 0
+        self.bits = {}
+        self._errors = []
+        self._threads = [threading.Thread(target=self._count), threading.Thread(target=self._read)]
+        for thread in self._threads:
+            thread.start()
+
+    def _count(self):
+        for line in self._job.stdout:
+            call = re.fullmatch(r"(\d+) (\w{16})\n", line)
+            if call:  # mpirun tells here of a rank that was killed
+                self.bits.setdefault(call[1], set()).add(call[2])
+                self.made += 1
+
+    def _read(self):
+        for line in self._job.stderr:
+            self._errors.append(line)
+
+    @property
+    def errors(self):
+        return "".join(self._errors)
+
+    def joined(self):
+        """How often it began to use the service."""
+        return self.errors.count("reduces through")
+
+    def go_on(self, calls=5):
+        wanted = self.made + calls
+        return eventually(lambda: self.made >= wanted or self._job.poll() is not None, 60) and self._job.poll() is None
+
+    def kill(self):
+        for pid in self._job.pids(program="bits"):
+            os.kill(pid, signal.SIGKILL)
+
+    def end(self):
+        self._job.end(0.1)
+        for thread in self._threads:
+            thread.join()
+        self._job.stdout.close()
+        self._job.stderr.close()
+
+
+def key_file(case, text):
+    with tempfile.NamedTemporaryFile("w", delete=False) as file:  # mode 0600
+        file.write(text * 32)
+    case.addCleanup(os.unlink, file.name)
+    return file.name
+
+
+class BesideTheRails(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        program("nezha_fault_bench")  # or a skip: there is no MPI here
+        if not os.access(SERVICE, os.X_OK):
+            raise unittest.SkipTest(f"{SERVICE} was not built")
+        directory = tempfile.mkdtemp(prefix="nezha-lab-bits-")
+        cls.addClassCleanup(shutil.rmtree, directory)
+        BesideTheRails.program = os.path.join(directory, "bits")
+        subprocess.run(["mpicc", "-O2", os.path.join(HERE, "bits.c"), "-o", cls.program], check=True)
+        cls.lab = make_lab(cls, nodes=RANKS + 1, rails=["200mbit", "200mbit"],
+                           node_rates={(NODE, 0): "600mbit", (NODE, 1): "600mbit"})
+        rails_alone = Calls(cls.lab, [])
+        cls.expected = rails_alone.bits if rails_alone.go_on(6) else None
+        rails_alone.end()
+
+    def setUp(self):
+        self.assertEqual([len(hashes) for hashes in self.expected.values()], [1, 1, 1])
+        self.key = key_file(self, "k")
+        self.service = Aggregator(self.lab, NODE, SERVICE, self.key, ["--verbose", "2"])
+        self.enterContext(self.service)
+
+    def calls(self, key=None, share=50):
+        job = Calls(self.lab, self.service.parameters(key or self.key, share))
+        self.addCleanup(job.end)
+        return job
+
+    def carried(self):
+        return sum(self.lab.nic_bytes(NODE, rail).received for rail in range(2))
+
+    def assert_used(self, job):
+        """In two calls it gets half of three vectors at least once."""
+        before = self.carried()
+        self.assertTrue(eventually(lambda: self.carried() - before > 3 * BYTES or not job.go_on(1), 60))
+        self.assertTrue(job.go_on(1), job.errors)
+        self.assertGreater(self.carried() - before, 3 * BYTES)
+
+    def assert_right(self, *jobs):
+        for job in jobs:
+            self.assertEqual(job.bits, self.expected, job.errors)
+
+    def assert_comes_and_goes(self, away, back):
+        job = self.calls()
+        self.assert_used(job)
+        for times in (2, 3):
+            away()
+            self.assertTrue(job.go_on(), job.errors)
+            back()
+            self.assert_used(job)
+            self.assertGreaterEqual(job.joined(), times, job.errors)
+        self.assert_right(job)
+
+    def both_links(self, verb):
+        for rail in range(2):
+            verb(rail, NODE)
+
+    def test_killed_and_started_again(self):
+        self.assert_comes_and_goes(lambda: self.service.end(signal.SIGKILL), self.service.start)
+
+    def test_stopped_and_continued(self):
+        self.assert_comes_and_goes(lambda: self.service.send(signal.SIGSTOP), lambda: self.service.send(signal.SIGCONT))
+
+    def test_cut_off_and_healed(self):
+        self.assert_comes_and_goes(lambda: self.both_links(self.lab.cut), lambda: self.both_links(self.lab.heal))
+
+    def test_links_that_fall_silent(self):
+        self.addCleanup(self.both_links, self.lab.speak)
+        self.assert_comes_and_goes(lambda: self.both_links(self.lab.silence), lambda: self.both_links(self.lab.speak))
+
+    def test_started_again_at_once(self):
+        job = self.calls()
+        self.assert_used(job)
+        for times in (2, 3):
+            self.service.end(signal.SIGKILL)
+            self.service.start()
+            self.assertTrue(eventually(lambda: job.joined() >= times or not job.go_on(1), 60), job.errors)
+            self.assert_used(job)
+        self.assert_right(job)
+
+    def test_one_link_is_enough(self):
+        job = self.calls()
+        self.assert_used(job)
+        self.lab.cut(0, NODE)
+        self.addCleanup(self.lab.heal, 0, NODE)
+        self.assert_used(job)
+        self.assertEqual(job.joined(), 1, job.errors)
+        self.assert_right(job)
+
+    def test_two_jobs(self):
+        """At the same time; one that is killed takes nothing from the other."""
+        jobs = [self.calls(share=100), self.calls(share=30)]
+        for job in jobs:
+            self.assertTrue(eventually(lambda: job.joined() or not job.go_on(1), 60))
+            self.assertTrue(job.go_on(), job.errors)
+        self.assertEqual([job.joined() for job in jobs], [1, 1])
+        self.assert_right(*jobs)
+        jobs[0].kill()
+        self.assertTrue(eventually(lambda: self.service.log().count("has gone: ") == RANKS, 30), self.service.log())
+        self.assert_used(jobs[1])
+        self.assertEqual(jobs[1].joined(), 1, jobs[1].errors)
+        self.assert_right(jobs[1])
+        jobs[1].end()
+        self.assertTrue(eventually(lambda: self.service.log().count("has gone: ") == 2 * RANKS, 30), self.service.log())
+        self.assertEqual(self.service.end(), 0)
+
+    def test_another_key(self):
+        job = self.calls(key_file(self, "x"))
+        self.assertTrue(eventually(lambda: "another key" in job.errors or not job.go_on(1), 60), job.errors)
+        self.assertTrue(job.go_on(), job.errors)
+        self.assertLess(self.carried(), BYTES)
+        self.assertEqual(job.joined(), 0)
+        self.assert_right(job)
+        self.assertIn("refused", self.service.log())
+        self.assertNotIn("has come", self.service.log())
+
+    def test_strangers(self):
+        """At the port for greetings and at those of its lanes, while a job uses it."""
+        job = self.calls()
+        self.assert_used(job)
+        listening = self.lab.exec(NODE, ["ss", "-Hltn"], check=True, capture_output=True, text=True).stdout
+        places = sorted({"".join(place) for place in re.findall(r"\b(10\.\d+\.\d+\.\d+)(?:%\w+)?(:\d+)\s", listening)})
+        self.assertIn(self.service.place, places)
+        self.assertGreaterEqual(len(places), 3)
+        done = self.lab.exec(0, [sys.executable, "-c", STRANGER, *places], check=True, capture_output=True, text=True)
+        self.assertEqual(int(done.stdout), 4 * len(places))
+        self.assertIn("does not speak this protocol", self.service.log())
+        self.assert_used(job)
+        self.assertEqual(job.joined(), 1, job.errors)
+        self.assert_right(job)
+        self.assertEqual(self.service.log().count("has come"), RANKS)
+
+
+class Arguments(unittest.TestCase):
+    def setUp(self):
+        if not os.access(SERVICE, os.X_OK):
+            self.skipTest(f"{SERVICE} was not built")
+
+    def complaint(self, status, *arguments):
+        done = subprocess.run([SERVICE, *arguments], capture_output=True, text=True, timeout=30, check=False,
+                              stdin=subprocess.DEVNULL)
+        self.assertEqual(done.returncode, status, done.stderr)
+        return done.stdout + done.stderr
+
+    def test_wrong_ones_are_named(self):
+        key = key_file(self, "k")
+        self.assertIn("--key is missing", self.complaint(2))
+        self.assertIn("'node7'", self.complaint(2, "--key", key, "node7"))
+        self.assertIn("--listen node7", self.complaint(2, "--key", key, "--listen", "node7"))
+        self.assertIn("--memory 5", self.complaint(2, "--key", key, "--memory", "5"))
+        self.assertIn("rails", self.complaint(2, "--key", key, "--set", "rails=eth0"))
+        self.assertIn("usage:", self.complaint(0, "--help"))
+
+    def test_a_key_must_be_secret_and_long(self):
+        self.assertIn("/nonexistent", self.complaint(1, "--key", "/nonexistent"))
+        key = key_file(self, "k")
+        os.chmod(key, 0o604)
+        self.assertIn("0604", self.complaint(1, "--key", key))
+        os.chmod(key, 0o600)
+        with open(key, "w", encoding="ascii") as file:
+            file.write("short")
+        self.assertIn("5 bytes", self.complaint(1, "--key", key))
+
+
+if __name__ == "__main__":
+    unittest.main()
