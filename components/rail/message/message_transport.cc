@@ -61,7 +61,7 @@ MessageAdmission& MessageTransport::add(bool connecting, const LaneSpec& spec, s
 }
 
 void MessageTransport::connect(const LaneSpec& spec, std::size_t local, const RailAddress& remote, Nanoseconds deadline) {
-  const std::string peer = kind_->where(remote);
+  const std::string peer = kind_->where(remote) + " (" + remote.label() + ")";
   std::unique_ptr<QueuePair> pair;
   Status status = kind_->connect(local, remote, pair);
   if (status.ok()) {
