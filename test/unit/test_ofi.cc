@@ -91,6 +91,7 @@ TEST_F(OfiLanes, TheEndOfTheOtherSideShowsAndANewLaneComesUp) {
   a.lanes[0]->close();
   a.transport->forget(*a.lanes[0]);
   ASSERT_TRUE(drive([&] { return b.logs[0]->downs.size() == 1; }, a, b));
+  EXPECT_EQ(b.logs[0]->downs[0], "the other side closed the connection");
   b.transport->forget(*b.lanes[0]);
   connect();
   ASSERT_TRUE(drive([&] { return a.lanes.size() == 2 && b.lanes.size() == 2; }, a, b));

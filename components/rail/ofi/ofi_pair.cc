@@ -76,7 +76,10 @@ void OfiPair::completed(std::uint32_t slot, std::uint64_t flags, std::size_t siz
 void OfiPair::close() {
   if (std::exchange(refusable_, false)) fi_reject(rail_.listener_.get(), info_->handle, nullptr, 0);
   if (!operations_) return;
-  if (endpoint_) rail_.pairs_.erase(&endpoint_->fid);
+  if (endpoint_) {
+    rail_.pairs_.erase(endpoint());
+    std::erase(rail_.shut_down_, endpoint());  // the next endpoint may lie there
+  }
   endpoint_.reset();
   memory_.reset();
   for (std::uint32_t slot = 0; slot < slots_.receives + slots_.sends; ++slot) operations_[slot].pair = nullptr;

@@ -21,6 +21,7 @@ class OfiPair final : public QueuePair {
   void connected() { events_->connected(); }
   void completed(std::uint32_t slot, std::uint64_t flags, std::size_t size);
   void broken(const Status& why) { events_->broken(why); }
+  fid_t endpoint() const { return &endpoint_->fid; }
 
  private:
   Status open();

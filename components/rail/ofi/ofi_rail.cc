@@ -162,6 +162,8 @@ void OfiRail::take_error() {
   if (fi_cq_readerr(completions_.get(), &error, 0) < 0) return;
   const auto* failed = static_cast<const OfiOperation*>(error.op_context);
   if (failed == nullptr || failed->pair == nullptr) return;
+  // What was posted when the connection ended: the event that says so may come later.
+  if (error.err == FI_ECANCELED) return shut_down_.push_back(failed->pair->endpoint());
   failed->pair->broken(library_.error((error.flags & FI_RECV) != 0 ? "receiving" : "sending", -error.err));
 }
 
