@@ -1,0 +1,145 @@
+#!/usr/bin/python3
+# SPDX-License-Identifier: BSD-3-Clause
+"""Rails of libfabric on the emulated cluster, by its provider for TCP: alone, and beside a rail of Nezha's own TCP; with rails
+that break. libfabric tells of no lost carrier and of no silence, so that the engine's own deadlines find out."""
+
+import ctypes
+import os
+import signal
+import unittest
+
+from fault_case import NODES, FaultCase
+from mpi_case import LONG, program
+
+OFI = "ofi/eth0", "ofi/eth1"
+MIXED = "tcp/eth0", "ofi/eth1"
+SHARE, SUSPECT, FAILOVER, BACK = -4, -3, -2, -1  # columns of the report
+
+
+def label(rail):
+    """What it is called once it is found: with the provider."""
+    return rail.replace("ofi/", "ofi/tcp:")
+
+
+def rows(output, whose):
+    """{rail: columns} of the report's rows that are rank 0's, or "least" or "most"."""
+    found, rail = {}, None
+    for words in map(str.split, output.splitlines()):
+        if words[1:3] == ["rank", "0"]:
+            rail = words[0]
+        if rail and whose in (" ".join(words[1:3]), *words[:1]):
+            found[rail] = words
+    return found
+
+
+class OfiCase(FaultCase):
+    def setUp(self):
+        try:
+            ctypes.CDLL("libfabric.so.1")
+        except OSError as reason:
+            self.skipTest(str(reason))
+        super().setUp()
+
+    def over(self, rails, faults, seconds=4, **params):
+        """The output of a job that has survived. Each of `rails` had a share."""
+        output = self.survives(faults, seconds=seconds, coll_nezha_rail_include=",".join(rails), coll_nezha_report=1, **params)
+        own = rows(output, "rank 0")
+        self.assertEqual(sorted(own), sorted(map(label, rails)), output[-3000:])
+        for rail, words in own.items():
+            self.assertGreater(float(words[SHARE]), 5, f"share of {rail}:\n{output[-3000:]}")
+        self.most = rows(output, "most")
+        return output
+
+    def assert_failed_over(self, rail, output):
+        """Its pieces went another way at least once, and it came back."""
+        for column in (FAILOVER, BACK):
+            self.assertGreater(int(self.most[label(rail)][column]), 0, output[-3000:])
+
+
+class Rails(OfiCase):
+    def test_two(self):
+        self.assertNotIn("is lost: no answer", self.over(OFI, [], seconds=1))
+
+    def test_beside_tcp(self):
+        self.over(MIXED, [], seconds=1)
+
+
+class Survives(OfiCase):
+    def test_silence(self):
+        """Of the one that is libfabric's: to TCP and back."""
+        output = self.over(MIXED, [(0.5, self.lab.silence, 1), (2, self.lab.speak, 1)])
+        self.assertGreater(int(self.most[label("ofi/eth1")][SUSPECT]), 0, output[-3000:])
+        self.assert_failed_over("ofi/eth1", output)
+
+    def test_cable_of_tcp_pulled(self):
+        """From TCP to libfabric and back."""
+        output = self.over(MIXED, [(0.5, self.lab.cut, 0, 1), (1.5, self.lab.heal, 0, 1)], seconds=3)
+        self.assertIn("rail tcp/eth0 is lost: eth0 has no carrier", output)
+        self.assert_failed_over("tcp/eth0", output)
+
+    def test_cable_pulled(self):
+        output = self.over(OFI, [(0.5, self.lab.cut, 1, 1), (2, self.lab.heal, 1, 1)])
+        self.assert_failed_over("ofi/eth1", output)
+
+    def test_interface_deleted(self):
+        output = self.over(OFI, [(0.5, self.lab.unplug, 1, 2), (2, self.lab.plug, 1, 2)])
+        self.assert_failed_over("ofi/eth1", output)
+
+
+@unittest.skipUnless(LONG, "only in a long check")
+class SurvivesMore(OfiCase):
+    def test_each_cable_pulled_in_turn(self):
+        faults = [(0.5, self.lab.cut, 0, 1), (2, self.lab.heal, 0, 1), (4, self.lab.cut, 1, 2), (6, self.lab.heal, 1, 2)]
+        output = self.over(OFI, faults, seconds=8)
+        for rail in OFI:
+            self.assert_failed_over(rail, output)
+
+    def test_one_direction(self):
+        output = self.over(OFI, [(0.5, self.lab.halfopen, 1, 0, 1), (3, self.lab.healopen, 1, 0, 1)], seconds=5)
+        self.assertIn("is suspect: no answer for", output)
+
+    def test_flapping(self):
+        flaps = [(0.3 + 0.2 * i, self.lab.cut if i % 2 == 0 else self.lab.heal, 1, 0) for i in range(16)]
+        self.over(MIXED, flaps, seconds=5)
+
+    def test_all_rails_away_for_a_while(self):
+        faults = [(0.5, self.lab.cut, 0), (0.5, self.lab.cut, 1), (2.5, self.lab.heal, 0), (3, self.lab.heal, 1)]
+        self.over(OFI, faults, seconds=6)
+
+    def test_rate_to_a_crawl(self):
+        output = self.over(OFI, [(0.5, self.lab.rate, 1, "2mbit"), (4, self.lab.rate, 1, "1gbit")], seconds=6)
+        self.assertNotIn("no answer from the other side", output)
+
+    def test_process_stopped_for_a_while(self):
+        def send(job_signal):
+            os.kill(self.lab.pids(1, "survives")[0].pid, job_signal)
+        output = self.over(OFI, [(0.5, send, signal.SIGSTOP), (3, send, signal.SIGCONT)], seconds=5)
+        self.assertNotIn("no answer from the other side", output)
+
+
+@unittest.skipUnless(LONG, "only in a long check")
+class TwoRanksOnEachNode(OfiCase):
+    nodes, ppn = 2, 2
+
+    def test_silence(self):
+        self.over(MIXED, [(0.5, self.lab.silence, 1), (2.5, self.lab.speak, 1)])
+
+
+@unittest.skipUnless(LONG, "only in a long check")
+class Errors(OfiCase):
+    def fails(self, fault, ranks):
+        job = self.start(program("until_error"), coll_nezha_timeout=2, coll_nezha_learn=0, coll_nezha_rail_include=",".join(OFI))
+        self.await_line(job, "calls go over rails", NODES)
+        fault()
+        said = [line for line in self.await_line(job, "an error after", ranks) if "an error after" in line]
+        self.assertTrue(all("as it should be" in line for line in said), "".join(said))
+
+    def test_no_rail_is_left(self):
+        self.fails(lambda: self.on_all_rails(self.lab.cut), NODES)
+
+    def test_process_stopped(self):
+        self.fails(lambda: os.kill(self.lab.pids(1, "until_error")[0].pid, signal.SIGSTOP), NODES - 1)
+
+
+if __name__ == "__main__":
+    unittest.main()
