@@ -86,7 +86,6 @@ class Survives(OfiCase):
         self.assert_failed_over("ofi/eth1", output)
 
 
-@unittest.skipUnless(LONG, "only in a long check")
 class SurvivesMore(OfiCase):
     def test_each_cable_pulled_in_turn(self):
         faults = [(0.5, self.lab.cut, 0, 1), (2, self.lab.heal, 0, 1), (4, self.lab.cut, 1, 2), (6, self.lab.heal, 1, 2)]
@@ -117,7 +116,6 @@ class SurvivesMore(OfiCase):
         self.assertNotIn("no answer from the other side", output)
 
 
-@unittest.skipUnless(LONG, "only in a long check")
 class TwoRanksOnEachNode(OfiCase):
     nodes, ppn = 2, 2
 
@@ -125,7 +123,6 @@ class TwoRanksOnEachNode(OfiCase):
         self.over(MIXED, [(0.5, self.lab.silence, 1), (2.5, self.lab.speak, 1)])
 
 
-@unittest.skipUnless(LONG, "only in a long check")
 class Errors(OfiCase):
     def fails(self, fault, ranks):
         job = self.start(program("until_error"), coll_nezha_timeout=2, coll_nezha_learn=0, coll_nezha_rail_include=",".join(OFI))
@@ -139,6 +136,10 @@ class Errors(OfiCase):
 
     def test_process_stopped(self):
         self.fails(lambda: os.kill(self.lab.pids(1, "until_error")[0].pid, signal.SIGSTOP), NODES - 1)
+
+
+if not LONG:
+    del SurvivesMore, TwoRanksOnEachNode, Errors  # minutes
 
 
 if __name__ == "__main__":
