@@ -40,6 +40,17 @@
     MPI_Comm from, int keyval, void *extra, void *value, void *copy, int *flag, __attribute__((unused)) MPI_Comm to
 #endif
 
+/* A byte transfer layer hands over a message: the parameters of the function, and where the message then is. The file includes
+ * btl.h. */
+#if OMPI_MAJOR_VERSION >= 5
+#define NEZHA_BTL_RECEIVE_PARAMS \
+    __attribute__((unused)) struct mca_btl_base_module_t *btl, const mca_btl_base_receive_descriptor_t *message
+#else
+#define NEZHA_BTL_RECEIVE_PARAMS                                                                                  \
+    __attribute__((unused)) struct mca_btl_base_module_t *btl, __attribute__((unused)) mca_btl_base_tag_t tag,    \
+        mca_btl_base_descriptor_t *message, __attribute__((unused)) void *context
+#endif
+
 /** Whether this process has a PMIx to publish to and to ask (ompi_info has none). */
 static inline bool nezha_compat_has_pmix(void)
 {

@@ -5,6 +5,7 @@ glue_sources += %D%/compat.h \
 	%D%/absent/ompi/mpi/fortran/base/fint_2_int.h \
 	%D%/absent/opal/mca/threads/pthreads/threads_pthreads_mutex.h \
 	%D%/absent/opal/mca/threads/pthreads/threads_pthreads_threads.h \
+	%D%/nezha_btl.c %D%/nezha_btl.h \
 	%D%/nezha_help.c %D%/nezha_help.h \
 	%D%/nezha_modex.c %D%/nezha_modex.h \
 	%D%/nezha_output.c %D%/nezha_output.h \

@@ -20,9 +20,14 @@ static bool stays_or_is_tcp(const char *btl)
     return false;
 }
 
+bool nezha_transport_is_btl(void)
+{
+    return 0 == strcmp("ob1", mca_pml_base_selected_component.pmlm_version.mca_component_name);
+}
+
 bool nezha_transport_is_tcp(void)
 {
-    if (0 != strcmp("ob1", mca_pml_base_selected_component.pmlm_version.mca_component_name)) {
+    if (!nezha_transport_is_btl()) {
         return false;
     }
     mca_btl_base_selected_module_t *selected;

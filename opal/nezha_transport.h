@@ -5,6 +5,9 @@
 
 #include <stdbool.h>
 
+/** Whether messages go by byte transfer layers, which are otherwise not looked after. Known as soon as the other. */
+bool nezha_transport_is_btl(void);
+
 /** Whether messages between nodes can go over TCP only. Known from the first communicator on; false where it is not. */
 bool nezha_transport_is_tcp(void);
 

@@ -69,6 +69,15 @@ nezha_peer_t* nezha_engine_peer(nezha_engine_t* engine, const void* address, siz
   });
 }
 
+void nezha_engine_message(nezha_engine_t* engine, const nezha_bytes_t* pieces, size_t count) {
+  guarded(false, [&] {
+    engine->engine.message({pieces, count});
+    return true;
+  });
+}
+
+int nezha_engine_host_carries(nezha_engine_t* engine) { return engine->engine.host_carries() ? 1 : 0; }
+
 void nezha_engine_abandon(nezha_engine_t* engine) { engine->engine.abandon(); }
 
 nezha_team_t* nezha_team_create(nezha_engine_t* engine, const nezha_team_spec_t* spec) {

@@ -15,6 +15,7 @@
 #include "engine/secret.h"
 #include "engine/transports.h"
 #include "tuning/siblings.h"
+#include "rail/btl/btl_kind.h"
 #include "util/random.h"
 
 namespace nezha {
@@ -49,6 +50,7 @@ Nanoseconds SystemClock::now() const {
 Engine::Engine(const Config& config, const nezha_host_t& host, const nezha_self_t& self)
     : host_(host),
       local_ranks_(self.local_ranks),
+      host_btl_(host),
       errands_([this] { wake_service(); }),
       core_(with_window(config, self.job_ranks), clock_, Log(host.log, host.ctx, config.verbose), self.job_rank,
             self.node_name, make_id(), make_key_or_zero()),
@@ -64,8 +66,9 @@ Status Engine::open() {
   }
   Notices notices;
   const bool known = core_.self().id != 0 && core_.self().key != Secret{};
-  Status status = known ? open_transports(core_, local_ranks_, notices)
+  Status status = known ? open_transports(core_, local_ranks_, host_btl_.there() ? &host_btl_ : nullptr, notices)
                         : Status{Code::internal, "the kernel gives no random bytes"};
+  for (const RailAddress& rail : core_.self().rails) host_carries_ = host_carries_ || rail.transport == kBtl;
   core_.employ_service(errands_);
   if (const Status door = core_.config().shared_memory ? core_.open_door() : Status{}; !door.ok())
     core_.log().line(1, "no shared memory with ranks of this node: %s", door.text().c_str());
@@ -167,6 +170,7 @@ void Engine::destroy_team(Team& team) {
 
 bool Engine::agreement_due(Team& team, std::size_t bytes) {
   Lock lock(mutex_);
+  if (host_carries_) look_with_host(lock);
   return team.agreement_due(bytes);
 }
 
@@ -180,6 +184,7 @@ void Engine::vote(Team& team, std::array<std::uint64_t, NEZHA_VOTE_WORDS>& words
 /// the first call waits until the lanes are up. Everybody else's calls never wait for wiring.
 void Engine::await_wiring(Lock& lock, const Team& team) {
   while (!core_.wired(team) && clock_.now() < team.wiring_until()) {
+    if (host_carries_) core_.progress(Watch::all);
     const Unlocked meanwhile(lock);
     host_.progress(host_.ctx);
     const timespec moment{0, kWiringLook};
@@ -216,6 +221,13 @@ void Engine::ending() {
   Notices notices;
   tables.save(notices);  // may wait; the service thread goes on meanwhile
   help(notices);
+}
+
+void Engine::message(std::span<const nezha_bytes_t> pieces) {
+  std::array<std::span<const std::byte>, 16> all;
+  const std::size_t count = std::min(pieces.size(), all.size());
+  for (std::size_t i = 0; i < count; ++i) all[i] = {static_cast<const std::byte*>(pieces[i].data), pieces[i].size};
+  host_btl_.arrived(std::span(all).first(count));
 }
 
 std::string Engine::error_of(const Team& team) {

@@ -17,6 +17,7 @@
 
 #include "engine/core.h"
 #include "engine/requests.h"
+#include "engine/host_btl.h"
 #include "engine/service_errands.h"
 #include "engine/trace.h"
 #include "engine/workers.h"
@@ -55,6 +56,8 @@ class Engine {
   std::string error_of(const Team& team);
   void give_up(Team& team, const char* why);
   void ending();
+  void message(std::span<const nezha_bytes_t> pieces);
+  bool host_carries() const { return host_carries_; }
 
   std::size_t rails();
   bool rail_stats(std::size_t index, nezha_rail_stats_t& stats);
@@ -105,6 +108,7 @@ class Engine {
   template <typename Over>
   void drive(Lock& lock, const Over& over);
   bool look();
+  void look_with_host(Lock& lock);
   bool go_on(Nanoseconds now);
   bool advance_requests();
   void overlap();
@@ -134,6 +138,8 @@ class Engine {
   const nezha_host_t host_;
   const std::uint32_t local_ranks_;
   const SystemClock clock_;
+  HostBtl host_btl_;
+  bool host_carries_ = false;  ///< there are rails that move only in the host's threads; as open() has found
   std::mutex mutex_;
   std::atomic<unsigned> entering_ = 0;  ///< callers on their way to mutex_, to begin an operation
   // Guarded by mutex_:

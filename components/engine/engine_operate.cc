@@ -218,12 +218,23 @@ void Engine::drive(Lock& lock, const Over& over) {
       host_looked_ = now;
       core_.step(now);
       if (trace_) trace_->tick(now);
+    }
+    if (now >= look_due || host_carries_) {
       const Unlocked meanwhile(lock);
       host_.progress(host_.ctx);
     } else if (!moved) {
       rest(lock, idle_rounds++ < (now - began < kYoung ? kSpinsYoung : kSpins) ? 0 : look_due - now);
     }
   }
+}
+
+/// For lanes that nobody else moves.
+void Engine::look_with_host(Lock& lock) {
+  {
+    const Unlocked meanwhile(lock);
+    host_.progress(host_.ctx);
+  }
+  core_.progress(Watch::all);
 }
 
 bool Engine::look() {

@@ -60,7 +60,7 @@ bool Engine::advance_requests() {
 }
 
 bool Engine::progress() {
-  if (requests_.waiting() == 0) return false;
+  if (requests_.waiting() == 0 && !host_carries_) return false;
   Lock lock(mutex_, std::try_to_lock);
   if (!lock.owns_lock()) return false;
   const Nanoseconds now = clock_.now();
@@ -72,6 +72,7 @@ bool Engine::progress() {
   } catch (const std::bad_alloc&) {
     no_memory();
   }
+  if (host_carries_) return moved;  // to sleep on descriptors would keep the host's threads from it
   spins_ = at_once && !moved ? spins_ + 1 : 0;
   if (spins_ < kSpins || now - begun_ < kYoung || now - moved_ < kYoung) return moved;
   rest(lock, kNap);

@@ -50,6 +50,7 @@ void Engine::start_service() {
   if (service_.joinable() || wake_fd_ < 0) return;
   const SignalsBlocked meanwhile;
   service_ = std::thread([this] { serve(); });
+  host_btl_.keep_out(service_.get_id());
 }
 
 void Engine::serve() {

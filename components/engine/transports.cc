@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "rail/btl/btl_kind.h"
 #include "rail/message/message_transport.h"
 #ifdef NEZHA_HAVE_OFI
 #include "rail/ofi/ofi.h"
@@ -27,6 +28,7 @@ std::string joined(const std::vector<std::string>& words, const char* none) {
 struct RailSearch {
   Core& core;
   std::uint32_t local_ranks;
+  HostMessages* messages;
   bool shares_devices;  ///< its rails publish their devices: the user has not named any by this kind
   std::vector<std::string> unknown;    ///< words of rail_include, as written, that nothing here answers to
   std::vector<std::string> available;  ///< what there is, for people
@@ -139,23 +141,49 @@ Status open_verbs(RailSearch& search) {
       make_message_transport(std::move(kind), messages, core.clock(), core.log(), core, core.self().id, &status);
   return status;
 }
-bool names_verbs(const InterfaceList& include) { return may_name_verbs(include); }
+bool names_verbs(const Config& config) { return may_name_verbs(config.rail_include); }
 #else
 Status open_verbs(RailSearch&) { return {Code::absent, "this Nezha was built without libibverbs"}; }
-bool names_verbs(const InterfaceList& include) { return include.names_kind("verbs"); }
+bool names_verbs(const Config& config) { return config.rail_include.names_kind("verbs"); }
 #endif
 
-bool always(const InterfaceList&) { return true; }
-bool names_ofi(const InterfaceList& include) { return include.names_kind("ofi"); }
+/// All of them, unless rail_include names some, by their numbers.
+Status open_btl(RailSearch& search) {
+  Core& core = search.core;
+  if (search.messages == nullptr) return {Code::absent, "there is no Open MPI here to send by"};
+  const InterfaceList named = core.config().rail_include.of_kind_alone(kBtl);
+  std::vector<std::uint8_t> modules;
+  std::vector<std::string> left;
+  for (const InterfaceList::Pattern& word : named.patterns()) left.push_back(word.written());
+  for (int module = 0; module < core.config().btl; ++module) {
+    const std::string name = std::to_string(module);
+    search.available.push_back(std::string(kBtl) + "/" + name);
+    const bool wanted = std::erase(left, search.available.back()) != 0 || named.empty();
+    if (wanted) modules.push_back(static_cast<std::uint8_t>(module));
+  }
+  search.unknown = left;
+  if (modules.empty()) return {Code::no_rail, "coll_nezha_rail_include leaves none; there are: " + joined(search.available, "none")};
+  auto kind = std::make_unique<BtlKind>(*search.messages, std::move(modules), core.self().job_rank);
+  if (Status status = kind->open(); !status.ok()) return status;
+  Status why;
+  search.transport = make_message_transport(std::move(kind), btl_options(core.rails()), core.clock(), core.log(), core,
+                                            core.self().id, &why);
+  return why;
+}
+
+bool always(const Config&) { return true; }
+bool names_ofi(const Config& config) { return config.rail_include.names_kind("ofi"); }
+bool has_btl(const Config& config) { return config.btl != 0; }
 
 struct Row {
   const char* name;
   Status (*open)(RailSearch&);
   bool named_only;  ///< only where the user names rails of this kind, since TCP serves the same NICs
-  bool (*wanted)(const InterfaceList& include);  ///< it may name rails of this kind; else the kind stays out of it
+  bool (*wanted)(const Config& config);  ///< it may name rails of this kind; else the kind stays out of it
 };
 constexpr Row kTransports[] = {{"tcp", open_tcp, false, always}, {"verbs", open_verbs, false, names_verbs},
-                               {"ofi", open_ofi, true, names_ofi}};
+                               {"ofi", open_ofi, true, names_ofi},
+                               {kBtl, open_btl, true, has_btl}};
 
 bool speaks_of(const InterfaceList::Pattern& word, const Row& row) {
   return row.named_only ? word.kind == row.name : word.kind.empty() || word.kind == row.name;
@@ -205,13 +233,13 @@ DiscoverOptions tcp_rules(const Config& config) {
   return options;
 }
 
-Status open_transports(Core& core, std::uint32_t local_ranks, Notices& notices) {
+Status open_transports(Core& core, std::uint32_t local_ranks, HostMessages* messages, Notices& notices) {
   const InterfaceList& include = core.config().rail_include;
   std::vector<RailSearch> searches;
   std::vector<std::string> reasons;
   for (const Row& row : kTransports) {
-    RailSearch& search = searches.emplace_back(RailSearch{core, local_ranks, !include.names_kind(row.name), {}, {}, {}, false});
-    if (!row.wanted(include)) continue;
+    RailSearch& search = searches.emplace_back(RailSearch{core, local_ranks, messages, !include.names_kind(row.name), {}, {}, {}, false});
+    if (!row.wanted(core.config())) continue;
     const Status status = row.open(search);
     search.found = search.transport != nullptr;
     if (search.transport) {

@@ -148,6 +148,8 @@ class Lane {
   /// Whether the far end still answers. Cheap: refreshed every few milliseconds at most. A transport that cannot tell
   /// has nothing in flight.
   virtual LanePulse pulse() { return {}; }
+  /// Whether what is sent arrives, and may be answered, while the far end's process makes no call.
+  virtual bool answers_by_itself() const { return true; }
   /// Closes the lane at once; lane_down is not called.
   virtual void close() = 0;
 

@@ -94,7 +94,7 @@ void Trunk::peer_closed(std::uint64_t connection) {
 }
 
 Nanoseconds Trunk::quiet(Nanoseconds now, Nanoseconds ask_after) {
-  if (heard_ || now - asked_ > kForgotten) {
+  if (heard_ || now - asked_ > kForgotten || !answers_by_itself()) {
     alive_ = now;
     sign_wanted_ = false;
   }
@@ -108,6 +108,17 @@ Nanoseconds Trunk::quiet(Nanoseconds now, Nanoseconds ask_after) {
     pump();
   }
   return now - alive_;
+}
+
+/// Some process on the other side of these lanes may compute for hours, of which nobody tells.
+bool Trunk::answers_by_itself() const {
+  bool up = false;
+  for (const LaneState& state : lanes_) {
+    if (state.lane == nullptr) continue;
+    if (state.lane->answers_by_itself()) return true;
+    up = true;
+  }
+  return !up;
 }
 
 void Trunk::show_life() {

@@ -183,6 +183,10 @@ constexpr std::array kRows = {
     row<&Config::table_save>("table_save", "", {0, 0}, "FILE", 3, 0,
         "The file to which rank 0 of the job adds at MPI_Finalize what its communicators have learned. It may be the one "
         "that table names, also when there is none yet."),
+    row<&Config::btl>("btl", "0", {0, 8}, "", 6, 0,
+        "How many of the byte transfer layer modules that Open MPI itself sends by are rails too: btl/0, btl/1, ... For networks "
+        "that no other kind of rail speaks. They move only while a rank is in an MPI call, and do not survive the loss of their "
+        "network, since Open MPI does not. Open MPI has to send by the pml ob1. The same on all ranks."),
     row<&Config::aggregators>("aggregators", "", {0, 0}, "HOST:PORT,...", 3, kDecides,
         "Aggregation services (nezha-aggregate) to which a part of each large vector goes to be reduced there, beside the "
         "rails: up to 4, of which the first is used that all ranks of a communicator have reached. Empty: none."),

@@ -40,6 +40,7 @@ struct Config {
   bool enable{};
   int priority{};
   int single_node{};  ///< number of loopback rails; 0 = off
+  int btl{};          ///< number of Open MPI's own modules that are rails
   InterfaceList rail_include;
   InterfaceList rail_exclude;
   IpVersion ip_version{};

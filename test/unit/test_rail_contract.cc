@@ -3,6 +3,7 @@
 /// in a program of its own.
 #include "rail_contract.h"
 
+#include "btl_pair_of_hosts.h"
 #include "message_pair.h"
 #include "rail/sim/transport.h"
 
@@ -16,7 +17,7 @@ bool progress(Sides&... sides) {
 }
 
 struct TcpWorld {
-  static constexpr bool kAuthenticates = true;
+  static constexpr bool kAuthenticates = true, kWakes = true;
   static constexpr std::size_t kMostQueued = 8 * 1024 * 1024;
 
   TcpWorld() { a.known = b.self, b.known = a.self; }
@@ -33,7 +34,7 @@ struct TcpWorld {
 };
 
 struct MessageWorld {
-  static constexpr bool kAuthenticates = true;
+  static constexpr bool kAuthenticates = true, kWakes = true;
   static constexpr std::size_t kMostQueued = 4 * 1024 * 1024;
 
   MessageWorld() {
@@ -57,8 +58,42 @@ struct MessageWorld {
   Side a{11}, b{22};
 };
 
+struct BtlWorld {
+  static constexpr bool kAuthenticates = true, kWakes = false;
+  static constexpr std::size_t kMostQueued = 4 * 1024 * 1024;
+
+  BtlWorld() {
+    at_a.other = &at_b, at_b.other = &at_a;
+    for (Side* side : {&a, &b}) {
+      FakeHost& host = side == &a ? at_a : at_b;
+      host.refuse_every = 7;
+      side->transport = make_message_transport(make_btl_kind(host, side == &a ? 0 : 1), options, clock,
+                                               Log(Side::write_line, side, 2), *side, side->self, &side->why);
+    }
+    a.known = b.self, b.known = a.self;
+  }
+  Nanoseconds now() const { return clock.now(); }
+  bool step() {
+    const bool moved = at_a.deliver() | at_b.deliver();
+    return progress(a, b) || moved;
+  }
+  bool step_a() {
+    const bool moved = at_a.deliver() | at_b.deliver();
+    return progress(a) || moved;
+  }
+  bool rest() {
+    clock.advance(10 * kMillisecond);
+    return clock.now() < 60 * kSecond;
+  }
+
+  HandClock clock;
+  MessageOptions options = btl_options(0);
+  FakeHost at_a, at_b;
+  Side a{11}, b{22};
+};
+
 struct SimWorld {
-  static constexpr bool kAuthenticates = false;
+  static constexpr bool kAuthenticates = false, kWakes = false;
   static constexpr std::size_t kMostQueued = 1024 * 1024;
 
   SimWorld() {
@@ -80,6 +115,7 @@ struct SimWorld {
 
 INSTANTIATE_TYPED_TEST_SUITE_P(Tcp, RailContract, TcpWorld);
 INSTANTIATE_TYPED_TEST_SUITE_P(Messages, RailContract, MessageWorld);
+INSTANTIATE_TYPED_TEST_SUITE_P(Btl, RailContract, BtlWorld);
 INSTANTIATE_TYPED_TEST_SUITE_P(Simulated, RailContract, SimWorld);
 
 }  // namespace

@@ -238,6 +238,15 @@ TEST_F(SignsOfLife, AreNotMissedBySomebodyWhoDidNotAsk) {
   EXPECT_EQ(a->trunk.quiet(clock.now(), kSecond), 0);
 }
 
+/// Lanes by which a process answers in calls only: that it computes is no sign of its death. One other lane is enough.
+TEST_F(SignsOfLife, AreNotMissedWhereNobodyCanGiveThem) {
+  open(2);
+  for (HandLane* lane : a->lanes) lane->answers = false;
+  EXPECT_EQ(ask(100 * kSecond), 0);
+  a->lanes[1]->answers = true;
+  EXPECT_GE(ask(3 * kSecond), 2 * kSecond);
+}
+
 TEST_F(SignsOfLife, WhoGivesUpTellsThePeer) {
   open(1);
   const Failure failure{Failure::Why::differs, 7, 0xffffffff, (std::uint64_t{1} << 56) - 1, 0xfffffffe};

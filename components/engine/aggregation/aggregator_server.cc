@@ -47,7 +47,7 @@ AggregatorServer::AggregatorServer(const Options& options, const Log& log)
 Status AggregatorServer::open(Notices& notices) {
   if (core_.self().id == 0) return {Code::internal, "the kernel gives no random bytes"};
   if (!wake_) return {Code::io, "no descriptor to be woken by"};
-  if (Status status = open_transports(core_, 1, notices); !status.ok()) return status;
+  if (Status status = open_transports(core_, 1, nullptr, notices); !status.ok()) return status;
   return service_.listen(options_.host, options_.port);
 }
 

@@ -99,6 +99,13 @@ typedef struct nezha_host {
      *  inside nezha_carry, nezha_start or nezha_engine_progress of this engine, with the engine's lock held:
      *  must not call the engine, nor wait for any other thread. */
     void (*reduce)(void *ctx, void *reduce_ctx, const void *in, void *inout, size_t first, size_t count);
+    /** Sends a message, head and body in one, by module `module` of the host's own byte transfer layers to a rank of the job,
+     *  where nezha_engine_message() gets it; those of one module arrive in order. Copies it. NEZHA_OK; NEZHA_PENDING: there is
+     *  no room now; NEZHA_ERR_RAILS: there is no such module or rank. Only from a thread inside nezha_team_agreement_due,
+     *  nezha_team_vote or one of those of `reduce`, with the engine's lock held: must not call the engine. NULL: there are no
+     *  such layers. */
+    int (*send)(void *ctx, unsigned module, uint32_t job_rank, const void *head, size_t head_size, const void *body,
+                size_t body_size);
 } nezha_host_t;
 
 /* ---- the engine ------------------------------------------------------------------------------------------- */
@@ -135,6 +142,18 @@ const void *nezha_engine_address(nezha_engine_t *engine, size_t *size);
  *  pointer, owned by the engine. `same_node`: the host says that it runs on this node. NULL when not understood. */
 nezha_peer_t *nezha_engine_peer(nezha_engine_t *engine, const void *address, size_t size, int same_node, char *why,
                                 size_t why_size);
+
+typedef struct nezha_bytes {
+    const void *data;
+    size_t size;
+} nezha_bytes_t;
+
+/** One message (untrusted bytes) that a peer sent by its host's `send`, in pieces. Does not wait for the engine's lock, which the
+ *  calling thread may hold. */
+void nezha_engine_message(nezha_engine_t *engine, const nezha_bytes_t *pieces, size_t count);
+
+/** Whether rails need the host's threads: nezha_engine_progress() is then to be called whenever the host progresses. */
+int nezha_engine_host_carries(nezha_engine_t *engine);
 
 /** After fork(), in the child: the engine must not be touched again there. Nothing else is allowed in the child. */
 void nezha_engine_abandon(nezha_engine_t *engine);

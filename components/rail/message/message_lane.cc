@@ -111,7 +111,7 @@ std::size_t MessageLane::fill() {
 
 /// What the other process has acknowledged is all that is known of the far end; it is asked where nothing else will make it.
 LanePulse MessageLane::pulse() {
-  if (!channel_->open()) return {};
+  if (!channel_->open() || !answers_by_itself()) return {};
   const std::uint64_t before = std::exchange(acked_, channel_->acked());
   LanePulse pulse;
   pulse.in_flight = channel_->unacked_bytes();

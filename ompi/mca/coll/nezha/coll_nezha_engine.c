@@ -9,6 +9,8 @@
 #include "coll_nezha_params.h"
 #include "coll_nezha_peers.h"
 #include "coll_nezha_reduce.h"
+#include "opal/compat.h"
+#include "opal/nezha_btl.h"
 #include "opal/nezha_help.h"
 #include "opal/nezha_output.h"
 #include "opal/nezha_progress.h"
@@ -36,6 +38,26 @@ static int host_progress(void *ctx)
     return nezha_progress();
 }
 
+static int host_send(void *ctx, unsigned module, uint32_t job_rank, const void *head, size_t head_size, const void *body,
+                     size_t body_size)
+{
+    (void)ctx;
+    return nezha_btl_send(module, job_rank, head, head_size, body, body_size);
+}
+
+static void take_message(const nezha_bytes_t *pieces, size_t count)
+{
+    nezha_engine_t *const receiver = engine;
+    if (NULL != receiver) {
+        nezha_engine_message(receiver, pieces, count);
+    }
+}
+
+static int progress_rails(void)
+{
+    return NULL != engine ? nezha_engine_progress(engine) : 0;
+}
+
 /** A child of fork() has none of our threads and must leave the parent's connections alone. */
 static void forget_after_fork(void)
 {
@@ -53,23 +75,33 @@ static void watch_forks(void)
 int coll_nezha_engine_open(void)
 {
     static pthread_once_t forks = PTHREAD_ONCE_INIT;
-    const nezha_host_t host = {.log = host_log, .help = host_help, .progress = host_progress, .reduce = coll_nezha_reduce};
+    nezha_host_t host = {.log = host_log, .help = host_help, .progress = host_progress, .reduce = coll_nezha_reduce};
     const nezha_self_t self = {.job_rank = nezha_topology_job_rank(),
                                 .node_name = nezha_topology_node(),
                                 .local_ranks = nezha_topology_local_ranks(),
                                 .job_ranks = (uint32_t)ompi_proc_world_size()};
     nezha_config_t *config = coll_nezha_params_config();
     trouble[0] = '\0';
+    if (nezha_btl_open(take_message)) {
+        host.send = host_send;
+    }
     if (NULL != config) {
         nezha_engine_create(config, &host, &self, &engine, trouble, sizeof trouble);
     }
     nezha_config_destroy(config);
+    if (NULL != engine && nezha_engine_host_carries(engine)) {
+        opal_progress_register(progress_rails);
+    } else {
+        nezha_btl_close();
+    }
     pthread_once(&forks, watch_forks);
     return coll_nezha_peers_publish(engine);
 }
 
 void coll_nezha_engine_close(void)
 {
+    opal_progress_unregister(progress_rails);
+    nezha_btl_close();
     if (NULL != engine) {
         nezha_engine_destroy(engine);
         engine = NULL;
