@@ -69,12 +69,14 @@ struct ScatterList {
   std::size_t count = 0;
 };
 
-/// What is known of the far end's transport (its kernel or NIC, not the process behind it), which answers by itself.
+/// What is known of the far end's transport. A kernel or a NIC answers by itself; where only the process behind it does,
+/// silence may mean that the process does not run.
 struct LanePulse {
   std::uint64_t delivered = 0;  ///< grows whenever it acknowledges something; only changes count
   std::size_t in_flight = 0;    ///< bytes that left and await its answer; 0 while it holds us back, or all is answered
   Nanoseconds heard = 0;        ///< for how long nothing at all has come from it
   Nanoseconds rtt = 0;          ///< within which an answer usually comes, variance included; 0 = unknown
+  bool by_process = false;      ///< the other process answers
 };
 
 /// One long system call that a lane leaves to its rail's worker, or a transport to the engine's service thread.

@@ -55,6 +55,7 @@ struct LaneState {
 
   // Receiving: the frame that is under way.
   bool receiving = false;
+  bool spoke = false;  ///< a frame has come since the last look at silence
   FrameRecords records;
   std::array<Placement, kMaxFrameSegments> places;
   std::array<std::uint8_t, kMaxFrameSegments> segment;  ///< of the scatter list, for each piece with payload

@@ -2,6 +2,7 @@
 #include "trunk/silence.h"
 
 #include <algorithm>
+#include <utility>
 
 namespace nezha {
 namespace {
@@ -12,11 +13,28 @@ constexpr Nanoseconds kMostExpected = kSecond;
 constexpr Nanoseconds kLargestFloor = 100 * kMillisecond;
 constexpr Nanoseconds kRemembered = 10 * kSecond;
 
+/// By then the kernel has tried again a few times, and waits ever longer; a new connection is faster. A lane that slows
+/// down to a crawl brings answers half a second apart until its pace is known.
+constexpr Nanoseconds kHopeless = kSecond;
+/// The same where no other lane speaks.
+constexpr Nanoseconds kAllHopeless = 3 * kSecond, kAllProcessesHopeless = 10 * kSecond;
+/// A process that is not heard for so long, though it is asked, may have stood still: what proved that it ran counts no more.
+constexpr Nanoseconds kLongestGap = 50 * kMillisecond;
+/// So much silence of a process is suspicious without proof: a suspicion costs little, and the proof may be lost too.
+constexpr Nanoseconds kUnproven = kSecond;
+
 }  // namespace
 
-void Silence::look(const LanePulse& pulse, Nanoseconds expected, Nanoseconds now) {
+void Silence::look(const LanePulse& pulse, Nanoseconds expected, bool elsewhere, Nanoseconds now) {
   const bool answered = pulse.in_flight == 0 || pulse.delivered != delivered_;
-  lasted_ = answered || !waiting_ ? 0 : lasted_ + std::clamp<Nanoseconds>(now - looked_, 1, kMostAtOnce);
+  by_process_ = pulse.by_process;
+  if (answered || !waiting_) {
+    lasted_ = proven_ = 0;
+    proven_at_ = now;
+  } else {
+    lasted_ += std::clamp<Nanoseconds>(now - looked_, 1, kMostAtOnce);
+    if (elsewhere || !by_process_) prove(now);
+  }
   waiting_ = pulse.in_flight != 0;
   delivered_ = pulse.delivered;
   looked_ = now;
@@ -26,6 +44,25 @@ void Silence::look(const LanePulse& pulse, Nanoseconds expected, Nanoseconds now
     patient_until_ = 0;
     floor_ = kFloor;
   }
+}
+
+/// The far end was able to answer until now.
+void Silence::prove(Nanoseconds now) {
+  const Nanoseconds since = now - std::exchange(proven_at_, now);
+  if (!by_process_)
+    proven_ = lasted_;
+  else
+    proven_ = since > kLongestGap ? 0 : proven_ + std::clamp<Nanoseconds>(since, 1, kMostAtOnce);
+}
+
+bool Silence::suspicious() const {
+  return lasted_ != 0 && (proven_ >= floor_ + expected_ || lasted_ >= kUnproven + expected_);
+}
+
+bool Silence::hopeless(bool others_speak) const {
+  if (others_speak && (proven_ < floor_ + expected_ || looked_ - proven_at_ > kLongestGap)) return false;
+  const Nanoseconds patience = others_speak ? kHopeless : by_process_ ? kAllProcessesHopeless : kAllHopeless;
+  return suspicious() && lasted_ >= patience && heard_ >= patience;
 }
 
 /// Some kernels answer late without being gone. After a few mistakes it is known of which lanes.

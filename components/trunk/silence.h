@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
-/// Whether the far end of one lane has stopped answering, judged from its pulse. A far end that is only slow answers: its
-/// kernel does, whatever its process does. Time comes with the calls.
+/// Whether the far end of one lane has stopped answering, judged from its pulse. Time comes with the calls.
+///
+/// Where a kernel or a NIC answers, silence counts from the look at which an answer was due. Where the other process answers
+/// (LanePulse::by_process), the same silence may mean that it does not run. Then only time counts in which it is heard by
+/// another lane: it ran, and the answer should have come.
 #pragma once
 
 #include <cstdint>
@@ -12,12 +15,16 @@ namespace nezha {
 
 class Silence {
  public:
-  /// `expected`: how long an answer takes by what is queued and how fast the lane is.
-  void look(const LanePulse& pulse, Nanoseconds expected, Nanoseconds now);
+  /// `expected`: how long an answer takes by what is queued and how fast the lane is. `elsewhere`: the other process was heard
+  /// by another lane since the last look.
+  void look(const LanePulse& pulse, Nanoseconds expected, bool elsewhere, Nanoseconds now);
   /// Longer than can be expected: what was sent had better go another way too.
-  bool suspicious() const { return lasted_ != 0 && lasted_ >= floor_ + expected_; }
-  /// So long that the connection is of no use any more: what its kernel would try again comes too late.
-  bool hopeless(Nanoseconds patience) const { return suspicious() && lasted_ >= patience && heard_ >= patience; }
+  bool suspicious() const;
+  /// So long that the connection is of no use any more. `others_speak`: another lane to the same peer answers; else it is more
+  /// likely the peer that stands still than its network.
+  bool hopeless(bool others_speak) const;
+  /// A sign of the other process by another lane would tell whether this is silence.
+  bool needs_proof() const { return by_process_ && lasted_ != 0; }
   /// Nothing was answered since the last look either.
   bool goes_on(const LanePulse& pulse) const { return lasted_ != 0 && pulse.in_flight != 0 && pulse.delivered == delivered_; }
   /// How long it has lasted, as far as it was looked at; 0: the far end answers, or has nothing to answer.
@@ -31,9 +38,13 @@ class Silence {
   /// A few ticks of the kernel; below it lie delayed interrupts and acknowledgements of a loaded machine.
   static constexpr Nanoseconds kFloor = 25 * kMillisecond;
 
-  bool waiting_ = false;
+  void prove(Nanoseconds now);
+
+  bool waiting_ = false, by_process_ = false;
   std::uint64_t delivered_ = 0;
   Nanoseconds looked_ = 0, lasted_ = 0, heard_ = 0, expected_ = 0;
+  Nanoseconds proven_ = 0;     ///< of lasted_, in which the far end was able to answer
+  Nanoseconds proven_at_ = 0;  ///< up to when that is known
   Nanoseconds floor_ = kFloor;
   Nanoseconds patient_until_ = 0;  ///< from then on the floor is as at first
 };

@@ -204,6 +204,8 @@ class Trunk final : public LaneEvents {
   std::size_t index_between(std::uint8_t local_rail, std::uint8_t remote_rail) const;
   void suspect(LaneState& state, Nanoseconds now);
   void forgive(LaneState& state, Nanoseconds now);
+  bool heard_beside(const LaneState& state) const;
+  void seek_proof(Nanoseconds now);
   void close_lane(LaneState& state, const Status& why);
   void end_lane(LaneState& state);
   void peer_closed(std::uint64_t connection);
@@ -228,6 +230,9 @@ class Trunk final : public LaneEvents {
   const Strategy& strategy() const;
   RailSet rails_wanted() const;
   bool send_frame(LaneState& state, std::size_t room);
+  bool hand_over(LaneState& state, Frame& frame);
+  void send_ack(LaneState& state);
+  void send_alone(LaneState& state, SentPiece& record);
   void add_replays(Frame& frame, std::size_t room);
   void add_flows(Frame& frame, std::size_t room);
   bool add_chunk(Frame& frame, Flow& flow, std::size_t room);
@@ -254,7 +259,7 @@ class Trunk final : public LaneEvents {
   Status complete(LaneState& state, std::size_t index);
   bool deliver(const PieceHeader& piece, Placement place, const std::byte* data);
   bool settle_early(const PieceHeader& piece, std::byte* buffer);
-  Status control_arrived(const PieceHeader& piece);
+  Status control_arrived(LaneState& state, const PieceHeader& piece);
   void discard_elsewhere(std::uint64_t id);
   void to_bin(LaneState& state, std::size_t index);
   void drop_receiving(LaneState& state);
@@ -286,6 +291,7 @@ class Trunk final : public LaneEvents {
   Nanoseconds sign_asked_ = 0;  ///< when it was, the last time
   Nanoseconds asked_ = 0;       ///< when quiet() was last called
   Nanoseconds alive_ = 0;       ///< when it last saw a sign of life, or began to ask for one
+  Nanoseconds proof_sought_ = 0;  ///< when it was asked beside a silent lane; 0: it has been heard since
 
   // Receiving.
   ReceivedSet received_;

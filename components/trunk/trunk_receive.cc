@@ -26,7 +26,7 @@ Status Trunk::frame_begins(Lane& lane, std::span<const std::byte> header, std::s
   LaneState& state = state_of(lane);
   if (Status status = parse_records(header, payload, state.records); !status.ok()) return status;
   if (state.records.has_ack && !take_ack(state.records.ack)) return bad("an ack for what was never sent");
-  state.receiving = true;
+  state.receiving = state.spoke = true;
   heard_ = true;
   if (Status status = place_all(state); !status.ok()) {
     drop_receiving(state);
@@ -112,7 +112,7 @@ Status Trunk::complete(LaneState& state, std::size_t index) {
   }
   received_.add(piece.id);
   discard_elsewhere(piece.id);
-  if (piece.control) return control_arrived(piece);
+  if (piece.control) return control_arrived(state, piece);
   const bool good =
       place.kind == PlaceKind::early ? settle_early(piece, place.where) : deliver(piece, place, place.where);
   return good ? Status{} : bad("a piece that its operation cannot have");
@@ -170,7 +170,7 @@ void Trunk::forget_team(TeamId team) {
   if (!ahead_.empty()) ask_ahead(team);
 }
 
-Status Trunk::control_arrived(const PieceHeader& piece) {
+Status Trunk::control_arrived(LaneState& state, const PieceHeader& piece) {
   switch (static_cast<Control>(piece.step)) {
     case Control::want:
       peer_at(piece);
@@ -202,7 +202,12 @@ Status Trunk::control_arrived(const PieceHeader& piece) {
       return {};
     }
     case Control::alive:
-      owed_.at_least(kAckPieces);  // at once: who is busy all the time sends no ack on its own
+      // At once, since a busy process sends no ack on its own; and by the lane that has just brought the question, since
+      // another one may be what the peer doubts.
+      if (state.usable() && !state.lane->busy())
+        send_ack(state);
+      else
+        owed_.at_least(kAckPieces);
       return {};
     case Control::withdrawn:
       return {};

@@ -102,7 +102,19 @@ bool Trunk::send_frame(LaneState& state, std::size_t room) {
   frame.lane = index_of(state);
   add_replays(frame, room);
   add_flows(frame, room);
-  if (frame.pieces == 0) return false;
+  return frame.pieces != 0 && hand_over(state, frame);
+}
+
+/// A control record goes by this lane at once, whatever the strategy would choose.
+void Trunk::send_alone(LaneState& state, SentPiece& record) {
+  Frame frame;
+  frame.lane = index_of(state);
+  --replays_;
+  add_piece(frame, record);
+  hand_over(state, frame);
+}
+
+bool Trunk::hand_over(LaneState& state, Frame& frame) {
   if (ack_rides()) {
     frame.header_size += encode_ack(frame.header.data() + frame.header_size, received_.ack());
     owed_.recorded(received_.ack_names_all());
@@ -240,13 +252,17 @@ bool Trunk::send_acks() {
   for (LaneState& state : lanes_)
     if (state.usable() && !state.lane->busy() && (best == nullptr || state.fill < best->fill)) best = &state;
   if (best == nullptr) return false;
+  send_ack(*best);
+  return true;
+}
+
+void Trunk::send_ack(LaneState& state) {
   std::array<std::byte, kAckRecord> record;
   encode_ack(record.data(), received_.ack());
   owed_.recorded(received_.ack_names_all());
-  best->handed(clock_.now(), record.size());
-  best->rail->frames_sent += 1;
-  best->lane->send(record, {});
-  return true;
+  state.handed(clock_.now(), record.size());
+  state.rail->frames_sent += 1;
+  state.lane->send(record, {});
 }
 
 }  // namespace nezha

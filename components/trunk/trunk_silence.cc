@@ -11,11 +11,6 @@
 namespace nezha {
 namespace {
 
-/// By then the kernel has tried again a few times, and waits ever longer; a new connection is faster. A lane that slows
-/// down to a crawl brings answers half a second apart until its pace is known.
-constexpr Nanoseconds kHopeless = kSecond;
-/// The same where no other lane speaks: then it is more likely the peer that stands still than its network.
-constexpr Nanoseconds kAllHopeless = 3 * kSecond;
 /// A process that asks less often was stopped itself, or had nothing to ask: it counts anew.
 constexpr Nanoseconds kForgotten = kSecond;
 /// A question for a sign of life may have come to the other kernel and no further, before that end of the lane was
@@ -38,20 +33,44 @@ void Trunk::listen(Nanoseconds now) {
   for (LaneState& state : lanes_) {
     if (state.lane == nullptr) continue;
     const bool waits = state.fill != 0 || state.suspect;
-    state.silence.look(waits ? state.lane->pulse() : LanePulse{}, queue_time(state), now);
+    state.silence.look(waits ? state.lane->pulse() : LanePulse{}, queue_time(state), heard_beside(state), now);
     if (!state.silence.suspicious() && !state.suspect) anyone_speaks = true;
   }
+  seek_proof(now);
   for (LaneState& state : lanes_) {
     if (state.lane == nullptr) continue;
     if (state.suspect && state.silence.lasted() == 0) {
       forgive(state, now);
-    } else if (state.silence.hopeless(anyone_speaks ? kHopeless : kAllHopeless)) {
+    } else if (state.silence.hopeless(anyone_speaks)) {
       close_lane(state, {Code::timed_out, "no answer from the other side for " +
                                               std::to_string(state.silence.lasted() / kMillisecond) + " ms"});
     } else if (anyone_speaks && !state.suspect && state.silence.suspicious()) {
       suspect(state, now);
     }
   }
+}
+
+/// The peer has sent something by another lane since the last look.
+bool Trunk::heard_beside(const LaneState& state) const {
+  return std::any_of(lanes_.begin(), lanes_.end(), [&](const LaneState& other) { return &other != &state && other.spoke; });
+}
+
+/// A lane whose far end is a process is silent: the peer is asked for a sign of life by a lane that is not, unless it has just
+/// given one or is being asked.
+void Trunk::seek_proof(Nanoseconds now) {
+  const LaneState* silent = nullptr;
+  LaneState* other = nullptr;
+  bool spoke = false;
+  for (LaneState& state : lanes_) {
+    spoke = spoke || std::exchange(state.spoke, false);
+    if (state.lane != nullptr && state.silence.needs_proof()) silent = &state;
+    else if (state.usable() && state.silence.lasted() == 0 && !state.lane->busy()) other = &state;
+  }
+  if (spoke) proof_sought_ = 0;
+  if (silent == nullptr || other == nullptr || spoke || !log_.room()) return;
+  if (proof_sought_ != 0 && now - proof_sought_ < std::max(kAskRarely, silent->silence.lasted())) return;
+  proof_sought_ = now;
+  send_alone(*other, send_control(Control::alive, 0, 0));
 }
 
 bool Trunk::wants_lane(std::uint8_t local_rail, std::uint8_t remote_rail) const {

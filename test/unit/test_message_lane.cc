@@ -123,6 +123,25 @@ TEST_F(MessageLanes, APulseAsksForAnswersAndSilenceShows) {
   EXPECT_GE(after.heard, kSecond);
 }
 
+/// What silence has to exceed follows what answers have taken: processes answer, which may wait for a processor.
+TEST_F(MessageLanes, AnAnswerIsExpectedWithinTheTimeOfTheLastOnes) {
+  ASSERT_TRUE(join());
+  const auto answered = [&] { return lane_a().pulse().in_flight == 0; };
+  ASSERT_TRUE(drive(answered, a, b));  // the handshake
+  const auto answered_after = [&](Nanoseconds time) {
+    ASSERT_EQ(send(lane_a(), random_frame(40, 8)), Lane::Sent::whole);
+    lane_a().pulse();
+    lane_a().pulse();  // asks
+    clock.advance(time);
+    ASSERT_TRUE(drive(answered, a, b));
+  };
+  EXPECT_TRUE(lane_a().pulse().by_process);
+  for (int i = 0; i < 30; ++i) answered_after(kMillisecond);
+  EXPECT_LE(lane_a().pulse().rtt, 2 * kMillisecond);
+  for (int i = 0; i < 3; ++i) answered_after(100 * kMillisecond);
+  EXPECT_GE(lane_a().pulse().rtt, 100 * kMillisecond);
+}
+
 TEST_F(MessageLanes, ALaneThatIsClosedGivesItsSourcesBackAtOnce) {
   ASSERT_TRUE(join());
   fabric.silent = true;

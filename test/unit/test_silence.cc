@@ -15,12 +15,13 @@ class SilenceTest : public testing::Test {
     for (const Nanoseconds end = now + time; now < end;) {
       now += kLook;
       pulse.heard += kLook;
-      silence.look(pulse, expected, now);
+      silence.look(pulse, expected, elsewhere, now);
     }
   }
 
   Nanoseconds now = kSecond;
   Nanoseconds expected = 0;
+  bool elsewhere = false;
   Silence silence;
 };
 
@@ -67,17 +68,18 @@ TEST_F(SilenceTest, WaitsAsLongAsAnAnswerUsuallyTakes) {
 }
 
 TEST_F(SilenceTest, TimeThatNobodyLookedDoesNotCount) {
-  silence.look({.delivered = 7, .in_flight = 100}, 0, now);
-  silence.look({.delivered = 7, .in_flight = 100, .heard = 3 * kSecond}, 0, now + 3 * kSecond);
+  silence.look({.delivered = 7, .in_flight = 100}, 0, false, now);
+  silence.look({.delivered = 7, .in_flight = 100, .heard = 3 * kSecond}, 0, false, now + 3 * kSecond);
   EXPECT_FALSE(silence.suspicious());
 }
 
 TEST_F(SilenceTest, IsHopelessOnlyWhenNothingAtAllIsHeard) {
   look(2 * kSecond, {.delivered = 7, .in_flight = 100});
-  EXPECT_TRUE(silence.hopeless(kSecond));
-  silence.look({.delivered = 7, .in_flight = 100, .heard = 0}, 0, now + kLook);
+  EXPECT_TRUE(silence.hopeless(true));
+  EXPECT_FALSE(silence.hopeless(false));
+  silence.look({.delivered = 7, .in_flight = 100, .heard = 0}, 0, false, now + kLook);
   EXPECT_TRUE(silence.suspicious());
-  EXPECT_FALSE(silence.hopeless(kSecond));
+  EXPECT_FALSE(silence.hopeless(true));
 }
 
 TEST_F(SilenceTest, AMistakeMakesMorePatient) {
@@ -88,6 +90,56 @@ TEST_F(SilenceTest, AMistakeMakesMorePatient) {
   EXPECT_FALSE(silence.suspicious());
   look(40 * kMillisecond, {.delivered = 8, .in_flight = 100});
   EXPECT_TRUE(silence.suspicious());
+}
+
+constexpr LanePulse kProcess{.delivered = 7, .in_flight = 100, .by_process = true};
+
+TEST_F(SilenceTest, OfAProcessCountsWhileItIsHeardElsewhere) {
+  look(500 * kMillisecond, kProcess);
+  EXPECT_FALSE(silence.suspicious()) << "it may stand still";
+  EXPECT_TRUE(silence.needs_proof());
+  elsewhere = true;
+  look(20 * kMillisecond, kProcess);
+  EXPECT_FALSE(silence.suspicious()) << "it has just come back";
+  look(20 * kMillisecond, kProcess);
+  EXPECT_TRUE(silence.suspicious());
+  EXPECT_FALSE(silence.hopeless(true));
+  look(600 * kMillisecond, kProcess);
+  EXPECT_FALSE(silence.hopeless(true)) << "bytes came by it not long ago";
+}
+
+TEST_F(SilenceTest, OfAProcessIsHopelessOnlyWhileThatRuns) {
+  LanePulse pulse = kProcess;
+  pulse.heard = 2 * kSecond;
+  elsewhere = true;
+  look(100 * kMillisecond, pulse);
+  EXPECT_TRUE(silence.suspicious());
+  elsewhere = false;
+  look(3 * kSecond, pulse);
+  EXPECT_FALSE(silence.hopeless(true)) << "it stands still";
+  elsewhere = true;
+  look(20 * kMillisecond, pulse);
+  EXPECT_FALSE(silence.hopeless(true)) << "it runs again and may answer any moment";
+  look(20 * kMillisecond, pulse);
+  EXPECT_TRUE(silence.hopeless(true));
+}
+
+TEST_F(SilenceTest, OfAProcessIsSuspiciousInTheEndWithoutProof) {
+  look(900 * kMillisecond, kProcess);
+  EXPECT_FALSE(silence.suspicious());
+  look(200 * kMillisecond, kProcess);
+  EXPECT_TRUE(silence.suspicious());
+  look(5 * kSecond, kProcess);
+  EXPECT_FALSE(silence.hopeless(false));
+}
+
+TEST_F(SilenceTest, OfAllLanesToAProcessIsHopelessLater) {
+  LanePulse pulse = kProcess;
+  pulse.heard = 20 * kSecond;
+  look(8 * kSecond, pulse);
+  EXPECT_FALSE(silence.hopeless(false));
+  look(3 * kSecond, pulse);
+  EXPECT_TRUE(silence.hopeless(false));
 }
 
 }  // namespace

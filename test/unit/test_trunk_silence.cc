@@ -183,6 +183,64 @@ TEST_F(TrunkSilence, ThePeerHearsOfAClosedLaneByAnother) {
   EXPECT_TRUE(b->lanes[0]->dead);
 }
 
+/// The far end of each lane is the other process.
+class SilentProcess : public TrunkSilence {
+ protected:
+  /// Frames that came out of `from` on a lane that is not silent arrive, now.
+  void carry_others(End& from, End& to) {
+    while (carry(from, to, other)) {}
+  }
+  /// B answers at once, as far as it can: nothing comes through the silent lane.
+  void listen_while_it_runs(Nanoseconds time) {
+    for (Nanoseconds spent = 0; spent < time; spent += kLook) {
+      listen(kLook);
+      carry_others(*a, *b);
+      b->trunk.pump();
+      carry_others(*b, *a);
+    }
+  }
+  void send_to_process() {
+    send_into_silence(2);
+    a->lanes[silent]->beat.by_process = true;
+  }
+};
+
+TEST_F(SilentProcess, IsNoSuspectWhileItMayStandStill) {
+  send_to_process();
+  listen(900 * kMillisecond);
+  EXPECT_TRUE(a->receiver.suspected.empty());
+  EXPECT_LE(a->lanes[other]->frames.size(), 5u) << "it is asked for a sign of life ever more rarely";
+}
+
+TEST_F(SilentProcess, IsSuspectedWhereItAnswersByAnotherLane) {
+  send_to_process();
+  listen_while_it_runs(100 * kMillisecond);
+  EXPECT_EQ(a->receiver.suspected, std::vector<int>{static_cast<int>(silent)});
+  EXPECT_FALSE(a->lanes[silent]->dead);
+  listen_while_it_runs(2 * kSecond);
+  EXPECT_TRUE(a->lanes[silent]->dead);
+  EXPECT_FALSE(a->lanes[other]->dead);
+  EXPECT_TRUE(delivered(source));
+}
+
+/// Only a lane that is not silent itself can bring proof.
+TEST_F(SilentProcess, IsNotAskedByTheSilentLane) {
+  send_to_process();
+  const std::size_t frames = a->lanes[silent]->frames.size();
+  listen(200 * kMillisecond);
+  EXPECT_EQ(a->lanes[silent]->frames.size(), frames);
+  EXPECT_GE(a->lanes[other]->frames.size(), 1u);
+}
+
+TEST_F(SilentProcess, ThatStoodStillIsNoSuspectWhenItGoesOn) {
+  send_to_process();
+  listen(800 * kMillisecond);
+  listen_while_it_runs(16 * kMillisecond);
+  a->lanes[silent]->beat.in_flight = 0;
+  listen_while_it_runs(100 * kMillisecond);
+  EXPECT_TRUE(a->receiver.suspected.empty());
+}
+
 class SignsOfLife : public TrunkPair {
  protected:
   Nanoseconds ask(Nanoseconds time) {

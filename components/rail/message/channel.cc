@@ -2,6 +2,7 @@
 #include "rail/message/channel.h"
 
 #include <algorithm>
+#include <cstdlib>
 #include <utility>
 
 namespace nezha {
@@ -123,11 +124,17 @@ Status MessageChannel::take_credit(const MessageHeader& header) {
   peer_receives_ = header.receives;
   for (std::uint32_t i = 0; i < more; ++i) unacked_bytes_ -= sizes_[acked_++ % kMostReceives];
   if (asked_ != 0 && acked_ >= asked_) {
-    const Nanoseconds took = std::max<Nanoseconds>(heard_at_ - asked_at_, 1);
-    least_answer_ = least_answer_ == 0 ? took : std::min(least_answer_, took);
+    answered(std::max<Nanoseconds>(heard_at_ - asked_at_, 1));
     asked_ = 0;
   }
   return {};
+}
+
+void MessageChannel::answered(Nanoseconds took) {
+  const bool first = least_answer_ == 0;
+  least_answer_ = first ? took : std::min(least_answer_, took);
+  deviation_ = first ? took / 2 : (3 * deviation_ + std::abs(took - mean_answer_)) / 4;
+  mean_answer_ = first ? took : (7 * mean_answer_ + took) / 8;
 }
 
 void MessageChannel::sent(std::uint32_t slot) {

@@ -75,6 +75,8 @@ class MessageChannel final : private QueuePairEvents {
   Nanoseconds heard_at() const { return heard_at_; }
   /// Between a question and its answer, the least so far; 0 = none yet.
   Nanoseconds least_answer() const { return least_answer_; }
+  /// Within which an answer usually comes, by the last ones; 0 = none yet.
+  Nanoseconds usual_answer() const { return mean_answer_ + 4 * deviation_; }
   /// Local sends whose memory the transport still reads.
   std::size_t sending() const { return slots_.sends - free_.size(); }
 
@@ -97,6 +99,7 @@ class MessageChannel final : private QueuePairEvents {
   void note_owing();
   void send_credit();
   void post(std::uint32_t slot, MessageType type, std::size_t body);
+  void answered(Nanoseconds took);
   bool hand_over(std::uint32_t slot, std::size_t size);
   Status take_credit(const MessageHeader& header);
 
@@ -130,6 +133,7 @@ class MessageChannel final : private QueuePairEvents {
   bool wants_answer_ = false;   ///< the next message asks
   std::uint64_t asked_ = 0;     ///< the question is the message before this number; 0 = none is open
   Nanoseconds asked_at_ = 0, heard_at_ = 0, least_answer_ = 0;
+  Nanoseconds mean_answer_ = 0, deviation_ = 0;  ///< as TCP's: RFC 6298
 };
 
 }  // namespace nezha

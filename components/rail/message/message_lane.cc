@@ -118,7 +118,8 @@ LanePulse MessageLane::pulse() {
   if (pulse.in_flight != 0 && before == acked_) channel_->ask();
   pulse.delivered = acked_;
   pulse.heard = clock_.now() - channel_->heard_at();
-  pulse.rtt = options_.answer_time;
+  pulse.rtt = channel_->usual_answer() != 0 ? channel_->usual_answer() : options_.answer_time;
+  pulse.by_process = true;
   return pulse;
 }
 
