@@ -123,7 +123,7 @@ class Comparison(OnTheLab):
     def test_beside_all_others(self):
         done, found = self.bench(*options("contrib/bench --quick"), "--component-dir", self.component_dir(), "--nodes", "2",
                                  "--rail", "1gbit", "--rail", "500mbit", "--rounds", "1", "--sizes", "4,256K",
-                                 "--time", "0.02", "--memory", cwd=self.place)
+                                 "--time", "0.02", "--memory", "--picture", "bench.png", cwd=self.place)
         self.assertIn(done.returncode, (0, 3), done.stderr)
         case = found["cases"][0]
         self.assertLessEqual({"nezha", "again", "ompi-one", "ompi-all"}, set(case["rounds"][0]))
@@ -188,9 +188,9 @@ class Comparison(OnTheLab):
         own = self.component_dir()
         other = os.path.join(self.place, "component")
         shutil.copytree(own, other)
-        words = [word.replace("OTHER/build/default", self.place) for word in options("contrib/bench --against")]
-        arguments = (*words, "--component-dir", own, "--competitors", "nezha", "--nodes", "2", "--rounds", "1", "--sizes", "1M",
-                     "--time", "0.02")
+        _, _, *words = options("contrib/bench --against")
+        arguments = ("--against", self.place, *words, "--component-dir", own, "--competitors", "nezha", "--nodes", "2", "--rounds", "1",
+                     "--sizes", "1M", "--time", "0.02")
         done, found = self.bench(*arguments)
         self.assertEqual(found["cases"][0]["summary"]["competitors"], ["nezha", "nezha-other"], done.stderr)
         self.assertRegex(done.stdout, r"size +Nezha us .* Nezha other us +/ Nezha")
