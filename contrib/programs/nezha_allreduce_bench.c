@@ -37,12 +37,15 @@ static struct mpi_reduction reduction_of(const struct bench_options* o) {
   return (struct mpi_reduction){types[o->type], ops[o->op]};
 }
 
-/// The least of the ranks' counts since `before`; complete on rank 0.
+/// The least of the ranks' counts since `before`, where `calls` are those that Nezha carried in either way; complete on
+/// rank 0. Calls that leave the node and go through its memory count once.
 static struct nezha_counts carried_since(struct nezha_counts before) {
   const struct nezha_counts now = nezha_counters_read();
-  unsigned long own[2] = {now.calls - before.calls, now.bytes - before.bytes}, least[2] = {0, 0};
-  MPI_Reduce(own, least, 2, MPI_UNSIGNED_LONG, MPI_MIN, 0, MPI_COMM_WORLD);
-  return (struct nezha_counts){least[0], least[1]};
+  unsigned long own[3] = {now.calls - before.calls, now.bytes - before.bytes, now.memory_calls - before.memory_calls};
+  unsigned long least[3] = {0, 0, 0};
+  if (own[2] > own[0]) own[0] = own[2];
+  MPI_Reduce(own, least, 3, MPI_UNSIGNED_LONG, MPI_MIN, 0, MPI_COMM_WORLD);
+  return (struct nezha_counts){least[0], least[1], least[2]};
 }
 
 /// A size for calls that are not measured, of no size class that is: those are to begin with what is measured.
@@ -56,7 +59,7 @@ static size_t unmeasured(const struct bench_options* o) {
   return most;
 }
 
-/// Calls until the rails carry some, or for a while. Returns the seconds that took.
+/// Calls until Nezha carries some, or for a while. Returns the seconds that took.
 static double settle(const struct bench_options* o, const struct bench_driver* driver, struct bench_buffers* buffers) {
   const size_t bytes = unmeasured(o);
   const double start = MPI_Wtime();

@@ -13,7 +13,7 @@ struct counter {
 
 static MPI_T_pvar_session session;
 static bool opened;
-static struct counter calls, bytes;
+static struct counter calls, bytes, memory_calls;
 
 static bool bind(const char* name, struct counter* counter) {
   int index;
@@ -29,7 +29,8 @@ bool nezha_counters_open(void) {
   int provided;
   if (MPI_T_init_thread(MPI_THREAD_SINGLE, &provided) != MPI_SUCCESS) return false;
   if (MPI_T_pvar_session_create(&session) == MPI_SUCCESS)
-    opened = bind("coll_nezha_calls", &calls) && bind("coll_nezha_bytes", &bytes);
+    opened = bind("coll_nezha_calls", &calls) && bind("coll_nezha_bytes", &bytes) &&
+             bind("coll_nezha_memory_calls", &memory_calls);
   return opened;
 }
 
@@ -37,6 +38,7 @@ void nezha_counters_close(void) {
   if (session != MPI_T_PVAR_SESSION_NULL) MPI_T_pvar_session_free(&session);
   free(calls.values);
   free(bytes.values);
+  free(memory_calls.values);
   MPI_T_finalize();
 }
 
@@ -48,10 +50,11 @@ static unsigned long total(const struct counter* counter) {
 }
 
 struct nezha_counts nezha_counters_read(void) {
-  struct nezha_counts counts = {0, 0};
+  struct nezha_counts counts = {0, 0, 0};
   if (opened) {
     counts.calls = total(&calls);
     counts.bytes = total(&bytes);
+    counts.memory_calls = total(&memory_calls);
   }
   return counts;
 }

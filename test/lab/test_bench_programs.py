@@ -141,6 +141,19 @@ class Comparison(OnTheLab):
         with open(os.path.join(self.place, "bench.json"), encoding="utf-8") as file:
             self.assertEqual([case["summary"]["case"]["name"] for case in json.load(file)["cases"]], ["1+0.5", "slow-node"])
 
+    def test_several_ranks_on_a_node(self):
+        """What this Open MPI lacks is left out with a word; memory carries the calls of one node."""
+        done, found = self.bench(*options("contrib/bench --cases 4x4"), "--component-dir", self.component_dir(), "--rounds", "1",
+                                 "--sizes", "64", "--time", "0.02")
+        self.assertIn(done.returncode, (0, 3), done.stderr)
+        for case in found["cases"]:
+            self.assertLessEqual({"nezha", "again", "ompi-one", "han-one"}, set(case["rounds"][0]), done.stderr)
+            self.assertEqual(case["rounds"][0]["nezha"]["header"]["ranks"], case["summary"]["case"]["nodes"] * 4)
+        alone = found["cases"][1]
+        self.assertEqual(alone["summary"]["case"]["name"], "node-4")
+        if alone["rounds"][0]["nezha"]["header"].get("nezha"):
+            self.assertNotEqual(alone["summary"]["sizes"][0]["competitors"]["nezha"]["carried_by"], "incumbent")
+
     def test_an_osu_program(self):
         """Ours takes OSU's options and prints OSU's format, so it can stand for one: all powers of two of a range."""
         os.symlink(program("nezha_allreduce_bench"), os.path.join(self.place, "osu_allreduce"))

@@ -2,6 +2,7 @@
 """From launches to what is printed: ratios, percentages, and columns that are not what they claim; needs no lab."""
 
 import contextlib
+import dataclasses
 import io
 import json
 import os
@@ -232,6 +233,25 @@ class Cases(unittest.TestCase):
         self.assertEqual(PRESETS["slow-node"].weights(), [1000.0, 500.0])
         self.assertEqual(PRESETS["unshaped"].weights(), [1.0, 1.0])
         self.assertEqual(Case("own", 2, ("100mbit", "1gbit")).best_rail(), 1)
+
+    def test_several_ranks_on_a_node(self):
+        launcher = Launcher(PRESETS["4x4"], Programs("m", "g", "c"), Effort((1024,), 0.1))
+        for who, rails in (("han-one", 0), ("han", "all")):
+            words, keywords = launcher.of(who)
+            self.assertEqual(words[:3], ["--mca", "coll_han_priority", "100"])
+            self.assertEqual(keywords, {"ppn": 4, "incumbent_rails": rails, "nezha": False})
+        self.assertEqual(launcher.of("ompi-all")[0][0], "m")
+        whole = summary.summarise(dataclasses.replace(measured(rounds(), LIMITS), case=PRESETS["4x4"]))
+        self.assertEqual(table.case_text(whole["case"]), "4 nodes with 4 ranks each, 1gbit + 1gbit")
+
+    def test_competitors_by_case(self):
+        def wanted(*words):
+            options = cli.build_parser().parse_args(words)
+            return choices.wanted(options, choices.cases(options)[0])
+        self.assertEqual(wanted("--cases", "1+1"), ["nezha", "ompi-one", "ompi-all", "gloo"])
+        self.assertEqual(wanted("--cases", "4x4"), ["nezha", "ompi-one", "ompi-all", "han-one", "han", "xhc", "acoll"])
+        self.assertEqual(wanted("--nodes", "1", "--ranks", "2"), ["nezha", "ompi-one", "han-one", "xhc", "acoll"])
+        self.assertEqual(wanted("--cases", "node-4", "--subject", "han"), ["han", "ompi-one", "xhc", "acoll"])
 
     def test_names(self):
         self.assertEqual([case.name for case in presets("1+1,slow-node")], ["1+1", "slow-node"])

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The clusters that are compared on: how many nodes, and what rails of what rate."""
+"""The clusters that are compared on: how many nodes with how many ranks, and what rails of what rate."""
 
 import contextlib
 import dataclasses
@@ -12,12 +12,17 @@ from .errors import BenchUsage
 
 @dataclasses.dataclass(frozen=True)
 class Case:
-    """rails and node_rates as the lab takes them ("1gbit", "none"; "NODE:RAIL:RATE")."""
+    """rails and node_rates as the lab takes them ("1gbit", "none"; "NODE:RAIL:RATE"); ranks: on each node."""
 
     name: str
     nodes: int
     rails: tuple
     node_rates: tuple = ()
+    ranks: int = 1
+
+    @property
+    def processes(self):
+        return self.nodes * self.ranks
 
     @contextlib.contextmanager
     def lab(self):
@@ -53,6 +58,12 @@ PRESETS = {case.name: case for case in (
     Case("slow-node", 4, ("1gbit", "1gbit"), ("1:1:500mbit",)),
     Case("unshaped", 4, ("none", "none")),
     Case("unshaped-one", 4, ("none",)),
+    Case("4x4", 4, ("1gbit", "1gbit"), ranks=4),
+    Case("2x8", 2, ("1gbit", "1gbit"), ranks=8),
+    Case("4x4-unshaped", 4, ("none", "none"), ranks=4),
+    Case("node-2", 1, ("none",), ranks=2),
+    Case("node-4", 1, ("none",), ranks=4),
+    Case("node-8", 1, ("none",), ranks=8),
 )}
 
 

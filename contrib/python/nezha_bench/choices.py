@@ -6,23 +6,23 @@ import os
 import shlex
 
 from .cases import Case, PRESETS, presets
-from .competitors import (ALL, GLOO, NEZHA, NEZHA_OTHER, NEZHA_THREADS, ON_A_LAB, ONE, USUAL, WITH_COMPONENT, Effort,
-                          Programs, component_of_build)
+from .competitors import (GLOO, NEZHA, NEZHA_OTHER, NEZHA_THREADS, ON_A_LAB, OVER_ONE, USUAL, USUAL_BY_NODE, WITH_COMPONENT,
+                          Effort, Programs, component_of_build)
 from .errors import BenchUsage
 from .sizes import QUICK_SIZES, parse_sizes
 
 
 def cases(options):
-    shape = options.nodes or options.rails or options.node_rates or options.unshaped
+    shape = options.nodes or options.rails or options.node_rates or options.unshaped or options.ranks
     if options.cases:
         if shape:
-            raise BenchUsage("--cases names whole clusters: --nodes, --rail, --node-rate and --unshaped are not allowed beside it")
+            raise BenchUsage("--cases names whole clusters: --nodes, --ranks, --rail, --node-rate and --unshaped are not allowed beside it")
         return presets(options.cases)
     if not shape:
         return [PRESETS["1+1"]]
     rails = tuple(options.rails or ("1gbit", "1gbit"))
     rails = ("none",) * len(rails) if options.unshaped else rails
-    return [Case("own", options.nodes or 4, rails, tuple(options.node_rates))]
+    return [Case("own", options.nodes or 4, rails, tuple(options.node_rates), options.ranks or 1)]
 
 
 def effort(options):
@@ -32,8 +32,8 @@ def effort(options):
 
 
 def wanted(options, case):
-    """The competitors, subject first. With one rail, one and all are the same job."""
-    usual = [NEZHA, NEZHA_THREADS] if options.cores is not None else list(USUAL)
+    """The competitors, subject first. With one rail or one node, one and all are the same job."""
+    usual = [NEZHA, NEZHA_THREADS] if options.cores is not None else list(USUAL if case.ranks == 1 else USUAL_BY_NODE)
     if options.program:
         usual = [name for name in usual if name != GLOO]
     names = options.competitors.split(",") if options.competitors else usual
@@ -48,8 +48,9 @@ def wanted(options, case):
         raise BenchUsage(f"competitor '{GLOO}': it runs no MPI program, --program is not allowed with it")
     if options.subject not in WITH_COMPONENT and not options.competitors:
         names.remove(NEZHA)
-    if len(case.rails) == 1 and ONE in names and ALL in names:
-        names.remove(ALL if options.subject != ALL else ONE)
+    for every, one in OVER_ONE.items() if len(case.rails) == 1 or case.nodes == 1 else ():
+        if one in names and every in names:
+            names.remove(every if options.subject != every else one)
     return [options.subject] + [name for name in names if name != options.subject]
 
 

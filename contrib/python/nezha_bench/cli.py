@@ -10,7 +10,7 @@ from nezha_lab.leaving import EXIT_UNAVAILABLE, exit_status, leave_on_signals
 from . import choices, summary
 from .arguments import more_than_0, positive, seconds
 from .cases import PRESETS
-from .competitors import NEZHA, ON_A_LAB, USUAL
+from .competitors import NEZHA, ON_A_LAB, USUAL, USUAL_BY_NODE
 from .errors import BenchError
 from .files import picture, replaceable
 from .sizes import QUICK_SIZES
@@ -20,13 +20,14 @@ _TOP = os.path.dirname(os.path.dirname(os.path.dirname(os.path.dirname(os.path.a
 _ABOUT = f"""\
 Compares Nezha on an emulated cluster with Open MPI over one rail (a job of its own), Open MPI over all rails, Gloo
 (one context and one thread per rail, shares set by hand, at each size the fastest of its algorithms) and the computed
-limit. Each round launches every competitor once, in changing order, and the subject twice: how much the subject
-differs from itself is the noise floor, and differences below it are called not resolvable. Every element of every
-result is checked.
+limit; where nodes have several ranks, with Open MPI's han, xhc and acoll in place of Gloo. Each round launches every
+competitor once, in changing order, and the subject twice: how much the subject differs from itself is the noise floor,
+and differences below it are called not resolvable. Every element of every result is checked.
 
   bench                                 4 nodes, 1 + 1 Gbit/s, 4 bytes to 64 MiB, 15 rounds: half an hour
   bench --quick --picture bench.png     fewer sizes, 5 rounds
   bench --cases 1+0.5,slow-node --sizes 1M,16M --json bench.json
+  bench --cases 4x4,node-4 --sizes 8:16K                      several ranks on a node
   bench --nodes 2 --rail 1gbit --rail 200mbit --nezha-mca coll_nezha_share eth0:5,eth1:1
   bench --unshaped --cores 'eth0=0;eth1=1' --sizes 256K:64M    what a thread per rail is worth, and where
   bench --learning --sizes 4:16M                              what learning costs in the first 1000 calls, and gains
@@ -45,8 +46,9 @@ def build_parser():
     parser = argparse.ArgumentParser(prog="bench", description=_ABOUT, formatter_class=argparse.RawDescriptionHelpFormatter)
     add = parser.add_argument
     where = parser.add_argument_group("cluster")
-    where.add_argument("--cases", metavar="LIST", help="named clusters, or all; default 1+1, or what the next three say")
+    where.add_argument("--cases", metavar="LIST", help="named clusters, or all; default 1+1, or what the next ones say")
     where.add_argument("--nodes", type=positive, metavar="N", help="default 4")
+    where.add_argument("--ranks", type=positive, metavar="N", help="on each node; default 1")
     where.add_argument("--rail", action="append", dest="rails", metavar="RATE", help="once per rail; default 1gbit twice")
     where.add_argument("--node-rate", action="append", default=[], dest="node_rates", metavar="NODE:RAIL:RATE")
     where.add_argument("--unshaped", action="store_true", help="rails without a rate: what the processor allows")
@@ -60,7 +62,8 @@ def build_parser():
     add("--quick", action="store_true", help=f"5 rounds, 0.1 s, sizes {QUICK_SIZES}")
     add("--in-place", action="store_true", help="MPI_IN_PLACE")
     add("--subject", choices=ON_A_LAB, default=NEZHA, help="who is compared with the others; default nezha")
-    add("--competitors", metavar="LIST", help=f"of {', '.join(ON_A_LAB)}; default {', '.join(USUAL)}, as far as the build has them")
+    add("--competitors", metavar="LIST", help=f"of {', '.join(ON_A_LAB)}; default {', '.join(USUAL)}, "
+        f"with several ranks on a node {', '.join(USUAL_BY_NODE)}, as far as the build and Open MPI have them")
     add("--statistic", choices=(summary.AVERAGE, summary.MEDIAN), default=summary.AVERAGE,
         help="of a launch's calls; default average, as OSU has it")
     add("--memory", action="store_true", help="also what the processes hold at the largest size, in launches of their own")
@@ -69,8 +72,8 @@ def build_parser():
     add("--learning", action="store_true", help="instead of all that: Nezha alone, as it learns, with what it has learned, and "
         "without; default 5 rounds")
     add("--osu", metavar="PATH", help="this osu_allreduce instead of our program; its results are not checked")
-    add("--program", metavar="COMMAND", help="instead of sizes: this MPI program, one process per node, from where bench is "
-        "started, under each competitor but gloo; default 3 rounds. Its standard output's lines 'iteration N' are counted")
+    add("--program", metavar="COMMAND", help="instead of sizes: this MPI program, with the case's ranks on each node, from where "
+        "bench is started, under each competitor but gloo; default 3 rounds. Its standard output's lines 'iteration N' are counted")
     add("words", nargs="*", default=[], metavar="WORD", help="after --: further words of COMMAND, as they are")
     add("--from", type=seconds, dest="since", metavar="SECONDS", help="with --program: its calls and iterations count from then "
         "on, in seconds after its start")

@@ -33,7 +33,7 @@ def compare(options, case, programs, effort):
         measured = rounds.measure(lab, launcher, options.subject, wanted, count, seen, patience=options.patience)
         try:
             if options.memory and not measured.interrupted:
-                seconds = rounds.deadline(effort, case.nodes)
+                seconds = rounds.deadline(effort, case.processes)
                 measured.memory = memory.measure(lab, launcher, wanted, seconds, seen)
             if options.instructions and not measured.interrupted:
                 most = min(count, instructions.REPETITIONS)

@@ -4,27 +4,40 @@
 import dataclasses
 import os
 
+from nezha_lab import openmpi
+
 from .errors import BenchError, BenchUsage
 from .sizes import size_text
 
 NEZHA, NEZHA_ONE, NEZHA_THREADS, NEZHA_OTHER = "nezha", "nezha-one", "nezha-threads", "nezha-other"
 ONE, ALL, GLOO = "ompi-one", "ompi-all", "gloo"
+# Open MPI's collectives for nodes of several ranks, over all rails unless they say otherwise.
+HAN_ONE, HAN, XHC, ACOLL = "han-one", "han", "xhc", "acoll"
 # On a cluster of which nothing is known, Open MPI as it is there.
 INCUMBENT = "ompi"
 AGAIN = "again"
 
 LABELS = {NEZHA: "Nezha, all rails", NEZHA_ONE: "Nezha, one rail", NEZHA_THREADS: "Nezha, a thread per rail",
           NEZHA_OTHER: "Nezha, other build", ONE: "Open MPI, one rail", ALL: "Open MPI, all rails",
-          GLOO: "Gloo, all rails", INCUMBENT: "Open MPI without Nezha"}
+          GLOO: "Gloo, all rails", INCUMBENT: "Open MPI without Nezha", HAN_ONE: "Open MPI's han, one rail",
+          HAN: "Open MPI's han, all rails", XHC: "Open MPI's xhc", ACOLL: "Open MPI's acoll"}
 SHORT = {NEZHA: "Nezha", NEZHA_ONE: "Nezha one", NEZHA_THREADS: "Nezha threads", NEZHA_OTHER: "Nezha other",
-         ONE: "OMPI one", ALL: "OMPI all", GLOO: "Gloo", INCUMBENT: "OMPI"}
+         ONE: "OMPI one", ALL: "OMPI all", GLOO: "Gloo", INCUMBENT: "OMPI", HAN_ONE: "han one", HAN: "han all",
+         XHC: "xhc", ACOLL: "acoll"}
+# The component that Open MPI is made to prefer for these.
+PREFERRED = {HAN_ONE: "han", HAN: "han", XHC: "xhc", ACOLL: "acoll"}
+_HIGHEST_PRIORITY = "100"
 # Who carries the calls by the component, and is asked for proof.
 WITH_COMPONENT = (NEZHA, NEZHA_ONE, NEZHA_THREADS, NEZHA_OTHER)
 # Who can be launched on a lab.
-ON_A_LAB = (*WITH_COMPONENT, ONE, ALL, GLOO)
+ON_A_LAB = (*WITH_COMPONENT, ONE, ALL, GLOO, *PREFERRED)
 # Nezha on one rail tells what the second is worth, and with threads what they are, but they are no competitors of Nezha's
 # unless asked for.
 USUAL = (NEZHA, ONE, ALL, GLOO)
+# With several ranks on a node.
+USUAL_BY_NODE = (NEZHA, ONE, ALL, *PREFERRED)
+# That one rail and all of them are the same job for, where there is but one or nothing leaves the node.
+OVER_ONE = {ALL: ONE, HAN: HAN_ONE}
 
 
 @dataclasses.dataclass(frozen=True)
@@ -48,6 +61,8 @@ class Programs:
         left_out = []
         if GLOO in wanted and not os.access(self.gloo, os.X_OK):
             left_out.append((GLOO, "the build has no nezha_gloo_bench (install libgloo-dev and build again)"))
+        left_out += [(name, f"this Open MPI has no coll/{part}") for name, part in PREFERRED.items()
+                     if name in wanted and not openmpi.has_coll(part)]
         mpi = self.osu or self.mpi
         if not os.access(mpi, os.X_OK):
             raise BenchError(f"there is no program {mpi}: build first (contrib/build), or name the build by --build")
@@ -99,13 +114,18 @@ class Launcher:
 
     def of(self, competitor):
         """(arguments, keywords for Lab.popen)"""
-        one_each = {"np": self.case.nodes}
+        spread = {"ppn": self.case.ranks}
         if competitor == GLOO:
-            return self._gloo(), {**one_each, "incumbent_rails": "mgmt", "nezha": False}
+            return self._gloo(), {**spread, "incumbent_rails": "mgmt", "nezha": False}
         if competitor in WITH_COMPONENT:
-            return self._nezha(competitor), {**one_each, "component_dir": self.programs.component_of(competitor)}
-        rails = self.case.best_rail() if competitor == ONE else "all"
-        return self._mpi(), {**one_each, "incumbent_rails": rails, "nezha": False}
+            return self._nezha(competitor), {**spread, "component_dir": self.programs.component_of(competitor)}
+        rails = self.case.best_rail() if competitor in (ONE, HAN_ONE) else "all"
+        return [*self._preferred(competitor), *self._mpi()], {**spread, "incumbent_rails": rails, "nezha": False}
+
+    @staticmethod
+    def _preferred(competitor):
+        part = PREFERRED.get(competitor)
+        return ["--mca", f"coll_{part}_priority", _HIGHEST_PRIORITY] if part else []
 
     def _nezha(self, competitor):
         pairs = [*self._own(competitor), *self.nezha_mca]

@@ -19,7 +19,7 @@ _READING = ("us: a late call with what was learned, median. found: calls until t
 
 def run(launcher, count):
     case = launcher.case
-    seconds = rounds.deadline(launcher.effort, case.nodes) + 60
+    seconds = rounds.deadline(launcher.effort, case.processes) + 60
     with case.lab() as lab:
         found = learning.measure(lab, launcher, count, seconds, lambda text: print(f"{case.name}: {text}", file=sys.stderr))
     costs = learning.summarise(found)

@@ -42,9 +42,9 @@ class _Sampler(threading.Thread):
 
 
 def measure(lab, launcher, competitors, deadline_seconds, progress):
-    """One launch each of Nezha and Open MPI with all rails, at the largest size, one process per node."""
+    """One launch each of Nezha and Open MPI with all rails, at the largest size."""
     size = launcher.effort.sizes[-1]
-    found = {"size": size, "peers": launcher.case.nodes - 1, "processes": {}}
+    found = {"size": size, "peers": launcher.case.processes - 1, "processes": {}}
     for who in (who for who in (NEZHA, ALL) if who in competitors):
         progress.memory(who)
         found["processes"][who] = _one(lab, launcher, who, deadline_seconds, size)

@@ -28,9 +28,9 @@ class Measured:
     failure: BenchError = None
 
 
-def deadline(effort, nodes):
+def deadline(effort, processes):
     """Generous: a launch that needs longer hangs. Few calls of a large vector may take longer than the size's time."""
-    slowest = 8 * 2 * sum(effort.sizes) / 100e6 * max(4, nodes)
+    slowest = 8 * 2 * sum(effort.sizes) / 100e6 * max(4, processes)
     return 60.0 + _PATIENCE * (len(effort.sizes) * (effort.seconds + 1.5) + slowest)
 
 
@@ -46,7 +46,7 @@ def measure(lab, launcher, subject, competitors, count, progress, enough=lambda:
     measured.limits = {size: lab.limit_seconds(size, case.nodes) for size in sizes}
     try:
         if GLOO in competitors:
-            _scout_gloo(lab, launcher, deadline(launcher.effort, case.nodes), measured, progress)
+            _scout_gloo(lab, launcher, deadline(launcher.effort, case.processes), measured, progress)
         for _ in range(count):
             _round(lab, launcher, measured, count, progress, run)
             if enough():
@@ -64,7 +64,7 @@ def measure(lab, launcher, subject, competitors, count, progress, enough=lambda:
 
 
 def _round(lab, launcher, measured, count, progress, run):
-    number, seconds = len(measured.rounds), deadline(launcher.effort, measured.case.nodes)
+    number, seconds = len(measured.rounds), deadline(launcher.effort, measured.case.processes)
     sequence = order([*measured.competitors, AGAIN], number)
     launches = {}
     for who in sequence:

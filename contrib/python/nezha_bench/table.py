@@ -42,7 +42,9 @@ def case_text(case):
     rails = " + ".join("unshaped" if rate == "none" else rate for rate in case["rails"])
     uneven = "".join(f", node n{n} rail eth{r} at {rate}" for n, r, rate in
                      (entry.split(":") for entry in case["node_rates"]))
-    return f"{case['nodes']} nodes, {rails}{uneven}"
+    nodes = "1 node" if case["nodes"] == 1 else f"{case['nodes']} nodes"
+    ranks = f" with {case['ranks']} ranks each" if case["ranks"] > 1 else ""
+    return f"{nodes}{ranks}, {rails}{uneven}"
 
 
 def heading(case, rounds, interrupted=False):

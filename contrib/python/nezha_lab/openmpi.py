@@ -23,6 +23,13 @@ def major():
     return int(found[1])
 
 
+@functools.cache
+def has_coll(name):
+    """Whether it has that component for collectives."""
+    words = subprocess.run(["ompi_info", "--parsable"], capture_output=True, text=True, check=False).stdout
+    return f"mca:coll:{name}:" in words
+
+
 def component_path(directory):
     return {COMPONENT_PATH: f"{directory}:SYS_DEFAULT:USER_DEFAULT"}
 
