@@ -106,7 +106,8 @@ class Core final : public PieceReceiver, public OperationNews, public LaneNews, 
   bool climb();
   /// What calls by way of shared memory have taken so far, over all teams.
   Hierarchy::Times shared_times() const;
-  /// The memory to sleep on while everything that is under way waits for ranks of this node alone; else null.
+  /// The memory to sleep on while the only call that is under way by way of shared memory waits for ranks of this node
+  /// alone; else null.
   NodeMemory* only_node() const;
   bool holds() const { return hold_.left(); }
   void send_held() { hold_.send(); }
@@ -204,6 +205,7 @@ class Core final : public PieceReceiver, public OperationNews, public LaneNews, 
   std::string label(const Team& team, std::size_t rank) const;
   void settle_doubts();
   void take_early_failure(const Team& team);
+  bool climb_on();
   void share_memory(Nanoseconds now);
   Nanoseconds beat_every() const;
   void fail(Team& team, const Failure& failure, const std::string& why);

@@ -9,7 +9,8 @@ namespace nezha {
 namespace {
 
 constexpr Nanoseconds kJoinEvery = 500 * kMicrosecond;  ///< between looks at shared memory that is not there yet
-constexpr Nanoseconds kLookEvery = 50 * kMillisecond;   ///< and at that which is
+constexpr Nanoseconds kCallEvery = 4 * kMillisecond;    ///< and at that which a call waits for
+constexpr Nanoseconds kLookEvery = 50 * kMillisecond;   ///< and at other
 
 }  // namespace
 
@@ -43,6 +44,18 @@ void Core::start_shared(Team& team, const Call& call, AlgorithmChoice choice) {
 }
 
 bool Core::climb() {
+  hold_.begin();
+  try {
+    const bool moved = climb_on();
+    hold_.end();
+    return moved;
+  } catch (...) {
+    hold_.end(true);
+    throw;
+  }
+}
+
+bool Core::climb_on() {
   bool moved = false;
   for (std::size_t i = 0; i < climbing_.size();) {
     Team& team = *climbing_[i];
@@ -69,10 +82,7 @@ Hierarchy::Times Core::shared_times() const {
 }
 
 NodeMemory* Core::only_node() const {
-  if (climbing_.size() != 1) return nullptr;
-  const Team* team = climbing_.front();
-  const auto others = [&](const auto& other) { return other->operations().active(); };
-  return std::none_of(teams_.begin(), teams_.end(), others) ? team->hierarchy()->only_node() : nullptr;
+  return climbing_.size() == 1 ? climbing_.front()->hierarchy()->only_node() : nullptr;
 }
 
 /// Often enough that a few that come late cost nobody the team.
@@ -92,8 +102,9 @@ void Core::share_memory(Nanoseconds now) {
     return team->state() == NEZHA_TEAM_WIRING && team->hierarchy() != nullptr;
   };
   beat(now);
-  const bool often = std::any_of(teams_.begin(), teams_.end(), joining) || !climbing_.empty();
-  if (!door_ || now - shared_ < (often ? kJoinEvery : kLookEvery)) return;
+  if (!door_ || now - shared_ < kJoinEvery) return;
+  const Nanoseconds every = !climbing_.empty() ? kCallEvery : kLookEvery;
+  if (now - shared_ < every && std::none_of(teams_.begin(), teams_.end(), joining)) return;
   shared_ = now;
   door_->progress(now);
   for (const auto& team : teams_)

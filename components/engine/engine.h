@@ -97,7 +97,7 @@ class Engine {
   bool through_star(Lock& lock, Team& team, const nezha_call_t& what, const Candidate& way);
   void operate_star(Lock& lock, Team& team, const nezha_call_t& what, const Call& call, AlgorithmChoice choice);
   void operate_shared(Lock& lock, Team& team, const Call& call, AlgorithmChoice choice);
-  void look_at_node(Lock& lock, const Hierarchy& hierarchy);
+  void look_at_node(Lock& lock, Hierarchy& hierarchy);
   template <typename Body>
   void operated(Team& team, const Body& body);
   void agree(Lock& lock, Team& team, Collective collective);
@@ -107,7 +107,9 @@ class Engine {
   void wait(Lock& lock, const Over& over);
   template <typename Over>
   void drive(Lock& lock, const Over& over);
-  bool look();
+  bool look(Nanoseconds now);
+  bool look_everywhere();
+  NodeMemory* only_node() const;
   void look_with_host(Lock& lock);
   bool go_on(Nanoseconds now);
   bool advance_requests();
@@ -150,7 +152,8 @@ class Engine {
   unsigned operations_ = 0;  ///< that callers wait for
   unsigned waiting_ = 0;     ///< callers that wait for the one that drives
   bool driving_ = false;
-  Nanoseconds host_looked_ = 0;  ///< when a caller last let the host progress
+  Nanoseconds host_looked_ = 0;   ///< when a caller last let the host progress
+  Nanoseconds lanes_looked_ = 0;  ///< when a caller that waits last looked at lanes
   Nanoseconds polled_ = 0;       ///< when a caller last looked after requests
   Nanoseconds begun_ = 0;        ///< when the latest request was begun
   Nanoseconds moved_ = 0;        ///< when a look last brought requests on

@@ -29,6 +29,7 @@ constexpr unsigned kYields = 20;                     ///< for callers that are a
 /// have.
 constexpr Nanoseconds kHostOften = 100 * kMicrosecond;
 constexpr Nanoseconds kHostRarely = kMillisecond;
+constexpr Nanoseconds kLanesOften = 100 * kMicrosecond;  ///< between looks at lanes that nothing is waited for from
 
 }  // namespace
 
@@ -81,21 +82,22 @@ void Engine::operate(Lock& lock, Team& team, const Call& call, AlgorithmChoice c
 void Engine::operate_shared(Lock& lock, Team& team, const Call& call, AlgorithmChoice choice) {
   operated(team, [&] {
     core_.start_shared(team, call, choice);
-    if (team.within_node() && !driving_) look_at_node(lock, *team.hierarchy());
+    // Now and then a call looks at lanes and at the host, also where all calls are short.
+    if (!driving_ && clock_.now() - host_looked_ < kHostRarely) look_at_node(lock, *team.hierarchy());
     wait(lock, [&] { return !team.hierarchy()->under_way(); });
   });
 }
 
-/// The beginning of a wait for ranks of this node alone, who need microseconds: no look at lanes or at the host, which cost
-/// more than that. Where looking again at once brings nothing, other processes get the core: the one that is waited for may
-/// have none.
-void Engine::look_at_node(Lock& lock, const Hierarchy& hierarchy) {
+/// The beginning of a call, as long as it waits for ranks of this node alone, which need microseconds: no look at lanes or
+/// at the host, which cost more than that. Where looking again at once brings nothing, other processes get the core: the
+/// one that is waited for may have none.
+void Engine::look_at_node(Lock& lock, Hierarchy& hierarchy) {
   driving_ = true;
   const AtExit free_the_drive([this] { driving_ = false; });
   const Nanoseconds until = clock_.now() + kHostOften;
   unsigned idle = 0;
   bool in_time = true, won = false, lost = false;  // by looking again at once
-  while (hierarchy.under_way() && in_time) {
+  while (hierarchy.only_node() != nullptr && in_time) {
     if (core_.climb()) {
       won = won || idle != 0;
       idle = 0;
@@ -199,13 +201,13 @@ void Engine::wait(Lock& lock, const Over& over) {
 template <typename Over>
 void Engine::drive(Lock& lock, const Over& over) {
   const Nanoseconds began = clock_.now();
-  Nanoseconds idle_since = began;
+  Nanoseconds idle_since = began, now = began;
   unsigned idle_rounds = 0;
   while (!over()) {
-    const bool moved = look();
+    const bool moved = look(now);
     if (moved && waiting_ != 0) turn_.notify_all();
     if (over()) return;
-    const Nanoseconds now = clock_.now();
+    now = clock_.now();
     const Nanoseconds look_due = host_looked_ + std::clamp((now - began) / 8, kHostOften, kHostRarely);
     if (moved) {
       idle_since = now;
@@ -237,14 +239,27 @@ void Engine::look_with_host(Lock& lock) {
   core_.progress(Watch::all);
 }
 
-bool Engine::look() {
+/// While ranks of this node alone are waited for, lanes can wait a little: a look at the memory costs a tenth of one at
+/// them, and on a crowded node the rank that is waited for has to wait for this one's looks.
+bool Engine::look(Nanoseconds now) {
+  if (only_node() != nullptr && now - lanes_looked_ < kLanesOften) return core_.climb();
+  lanes_looked_ = now;
+  return look_everywhere();
+}
+
+/// The memory to sleep on while all that is under way waits for ranks of this node alone; else null.
+NodeMemory* Engine::only_node() const {
+  return operations_ == 1 && requests_.waiting() == 0 ? core_.only_node() : nullptr;
+}
+
+bool Engine::look_everywhere() {
   const bool moved = core_.progress(Watch::all);
   return advance_requests() || moved;
 }
 
 /// Nothing to do for the lanes: sleep for `longest` at most, or only yield.
 void Engine::rest(Lock& lock, Nanoseconds longest) {
-  if (NodeMemory* memory = longest == 0 ? nullptr : core_.only_node()) return rest_on(lock, *memory, longest);
+  if (NodeMemory* memory = longest == 0 ? nullptr : only_node()) return rest_on(lock, *memory, longest);
   std::array<pollfd, 8> fds;
   nfds_t count = 0;
   for (const auto& transport : core_.transports())
@@ -262,7 +277,7 @@ void Engine::rest(Lock& lock, Nanoseconds longest) {
 /// Until a rank of this node has done something.
 void Engine::rest_on(Lock& lock, NodeMemory& memory, Nanoseconds longest) {
   memory.announce_sleep();
-  if (!look()) {
+  if (!look_everywhere()) {
     lock.unlock();
     memory.sleep(longest);
     lock.lock();

@@ -82,7 +82,7 @@ bool Engine::progress() {
 
 /// What is due, at lanes and by time.
 bool Engine::go_on(Nanoseconds now) {
-  const bool moved = look();
+  const bool moved = look_everywhere();
   if (moved) moved_ = settled_ = now;
   if (now - settled_ >= kPatience) {
     core_.settle();
