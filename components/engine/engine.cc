@@ -247,9 +247,9 @@ int Engine::collective(Team& team, const nezha_call_t& what) {
   }
 }
 
-/// Within a node memory carries allreduce alone.
+/// Within a node memory carries allreduces and barriers alone.
 bool Engine::serves(const Team& team, Collective collective) {
-  return !team.within_node() || collective == Collective::allreduce;
+  return !team.within_node() || collective == Collective::allreduce || collective == Collective::barrier;
 }
 
 void Engine::give_up(Team& team, const char* why) {
@@ -319,14 +319,19 @@ Candidate Engine::barrier_way(const Team& team) {
   return {sibling_choice(team.plan(), Collective::barrier, 1, 1, team.size())};
 }
 
-/// Of these nothing is learned.
+/// Of these nothing is learned. Where ranks of a node share memory it is a sum that nobody reads, since only the first
+/// of each node then waits for other nodes.
 int Engine::carry_barrier(Lock& lock, Team& team, const nezha_call_t& what) {
   if (!team.error().empty()) return NEZHA_ERR_FAILED;
   const Candidate way = barrier_way(team);
   if (way.algorithm == AlgorithmChoice::incumbent) return NEZHA_USE_INCUMBENT;
   const Nanoseconds start = clock_.now();
-  operate(lock, team, call_of(team, what, way), way.algorithm);
-  if (team.error().empty()) count(what.count * what.element, clock_.now() - start);
+  std::uint64_t nothing = 0;
+  if (team.shares(sizeof nothing))
+    operate_shared(lock, team, Team::combine({&nothing, 1}, NEZHA_BOR), fewest_steps(team.hierarchy()->nodes()));
+  else
+    operate(lock, team, call_of(team, what, way), way.algorithm);
+  if (team.error().empty() && !team.within_node()) count(what.count * what.element, clock_.now() - start);
   if (core_.has_notices()) show_notices(lock);
   return team.error().empty() ? NEZHA_OK : NEZHA_ERR_FAILED;
 }

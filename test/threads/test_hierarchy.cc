@@ -7,6 +7,7 @@
 #include <random>
 #include <thread>
 
+#include "barriers.h"
 #include "kinds.h"
 
 namespace nezha::test {
@@ -80,6 +81,28 @@ TEST_P(Hierarchies, GiveTheSameBits) {
     });
     for (const std::vector<std::byte>& other : first) EXPECT_TRUE(other == first[0]) << count;
   }
+}
+
+/// Only the first of each node sends to other nodes, and sums in between are right.
+TEST_P(Hierarchies, Meet) {
+  constexpr int kTimes = 100;
+  const Nodes& nodes = GetParam();
+  Ranks ranks(static_cast<int>(nodes.size()), kSettings, nodes);
+  Team team(ranks, "everybody");
+  ASSERT_TRUE(team.start());
+  std::vector<std::uint64_t> before;
+  for (int rank = 0; rank < ranks.size(); ++rank) before.push_back(sent(ranks.at(rank)));
+  meet(ranks, team, kTimes);
+  for (std::size_t rank = 0; rank < nodes.size(); ++rank) {
+    const bool first = std::find(nodes.begin(), nodes.end(), nodes[rank]) == nodes.begin() + static_cast<long>(rank);
+    const std::uint64_t bytes = sent(ranks.at(static_cast<int>(rank))) - before[rank];
+    if (first)
+      EXPECT_GE(bytes, kTimes * sizeof(std::uint64_t));
+    else
+      EXPECT_LT(bytes, kTimes * sizeof(std::uint64_t));
+  }
+  sum_up(ranks, team, 100, 3);
+  meet(ranks, team, 3);
 }
 
 INSTANTIATE_TEST_SUITE_P(Nodes, Hierarchies,

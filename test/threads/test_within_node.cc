@@ -8,6 +8,7 @@
 #include <thread>
 
 #include "../unit/open_descriptors.h"
+#include "barriers.h"
 #include "kinds.h"
 
 namespace nezha::test {
@@ -81,6 +82,18 @@ TEST_P(WithinNode, NeedsNoRail) {
     EXPECT_EQ(ranks.at(rank).calls(), 0u) << "rails carried none";
   }
 }
+
+TEST_P(WithinNode, Meets) {
+  Ranks ranks(GetParam(), kNoRails);
+  Team team(ranks, "everybody");
+  team.within_node = true;
+  ASSERT_TRUE(team.start());
+  meet(ranks, team, 50);
+  sums_are_right(ranks, team, 100, 3);
+  meet(ranks, team, 3);
+  EXPECT_EQ(ranks.at(0).memory().calls, 3u) << "sums";
+}
+
 INSTANTIATE_TEST_SUITE_P(Ranks, WithinNode, testing::Values(2, 3, 4, 8));
 
 /// Rails there are, and some ranks of the job: no lane comes up, and nothing goes over a rail.

@@ -86,13 +86,16 @@ mca_coll_base_module_t *coll_nezha_comm_query(struct ompi_communicator_t *comm, 
     module->super.coll_module_enable = coll_nezha_module_enable;
     module->super.coll_allreduce = coll_nezha_allreduce;
     module->within_node = one_node && 0 == wanted.single_nodes;
+    module->collectives = wanted.collectives;
     if (module->within_node) { /* other calls stay as they are */
+        if (0 != (wanted.collectives & 1u << NEZHA_BARRIER)) {
+            module->super.coll_barrier = coll_nezha_barrier;
+        }
         return &module->super;
     }
     module->super.coll_iallreduce = coll_nezha_iallreduce;
     module->super.coll_allreduce_init = coll_nezha_allreduce_init;
     module->super.coll_barrier = coll_nezha_barrier;
-    module->collectives = wanted.collectives;
 #define REPLACE_IF_ASKED(call, collective, ours)    \
     if (0 != (wanted.collectives & 1u << (collective))) {  \
         module->super.coll_##call = ours;           \
