@@ -280,8 +280,9 @@ int Engine::carry(Lock& lock, Team& team, const nezha_call_t& what) {
   const Trace::Bytes before = by_rail ? core_.sent() : Trace::Bytes{};
   const Nanoseconds start = clock_.now();
   const Call call = call_of(team, what, way);
+  std::size_t aggregated = 0;
   if (allreduce && through_star(lock, team, what, way))
-    operate_star(lock, team, what, call, way.algorithm);
+    aggregated = operate_star(lock, team, what, call, way.algorithm);
   else if (!team.error().empty())
     return NEZHA_ERR_FAILED;
   else if (allreduce && team.shares(what.element))
@@ -290,12 +291,12 @@ int Engine::carry(Lock& lock, Team& team, const nezha_call_t& what) {
     operate(lock, team, call, way.algorithm);
   if (team.error().empty()) {
     const Nanoseconds took = clock_.now() - start;
-    if (!team.within_node()) count(bytes, took);
+    if (!team.within_node()) count(bytes, took, aggregated);
     if (allreduce && team.shares(what.element)) count_shared(bytes, took);
     Trace::Bytes carried = by_rail ? core_.sent() : Trace::Bytes{};
     for (std::size_t rail = 0; rail < carried.size(); ++rail) carried[rail] -= before[rail];
     table.took(took, carried);
-    if (trace_ && allreduce) trace_->call(start, bytes, team.size(), way, table.rails(), carried);
+    if (trace_ && allreduce) trace_->call(start, bytes, team.size(), way, table.rails(), carried, aggregated);
   }
   if (core_.has_notices()) show_notices(lock);
   return team.error().empty() ? NEZHA_OK : NEZHA_ERR_FAILED;
@@ -393,7 +394,7 @@ void Engine::incumbent_done(Team& team) {
   try {
     if (table.measures()) table.took(clock_.now() - since);
     if (trace_ && team.incumbent_collective == Collective::allreduce)
-      trace_->call(since, team.incumbent_bytes, team.size(), {}, {}, {});
+      trace_->call(since, team.incumbent_bytes, team.size(), {}, {}, {}, 0);
   } catch (...) {
     break_off(team);
   }

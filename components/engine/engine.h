@@ -95,7 +95,7 @@ class Engine {
   void stay_awake();
   void operate(Lock& lock, Team& team, const Call& call, AlgorithmChoice choice);
   bool through_star(Lock& lock, Team& team, const nezha_call_t& what, const Candidate& way);
-  void operate_star(Lock& lock, Team& team, const nezha_call_t& what, const Call& call, AlgorithmChoice choice);
+  std::size_t operate_star(Lock& lock, Team& team, const nezha_call_t& what, const Call& call, AlgorithmChoice choice);
   void operate_shared(Lock& lock, Team& team, const Call& call, AlgorithmChoice choice);
   void look_at_node(Lock& lock, Hierarchy& hierarchy);
   template <typename Body>
@@ -119,7 +119,7 @@ class Engine {
   void let_others_in(Lock& lock);
   void rest(Lock& lock, Nanoseconds longest);
   void rest_on(Lock& lock, NodeMemory& memory, Nanoseconds longest);
-  void count(std::size_t bytes, Nanoseconds took);
+  void count(std::size_t bytes, Nanoseconds took, std::size_t aggregated = 0);
   void count_shared(std::size_t bytes, Nanoseconds took);
   void open_trace(Notices& notices);
   void write_trace(Lock& lock);

@@ -131,8 +131,8 @@ bool Engine::through_star(Lock& lock, Team& team, const nezha_call_t& what, cons
 }
 
 /// Both ways at once, then a word of all members on whether they have all sums; where one lacks some, that part over the
-/// rails.
-void Engine::operate_star(Lock& lock, Team& team, const nezha_call_t& what, const Call& call, AlgorithmChoice choice) {
+/// rails. Returns how many bytes of the vector went through the aggregator.
+std::size_t Engine::operate_star(Lock& lock, Team& team, const nezha_call_t& what, const Call& call, AlgorithmChoice choice) {
   Star& star = *team.star();
   const Nanoseconds start = clock_.now();
   const BlockPart through = star.part(call.bytes());
@@ -148,14 +148,18 @@ void Engine::operate_star(Lock& lock, Team& team, const nezha_call_t& what, cons
       return star.settled(clock_.now(), team.operations().overtaken()) && carried;
     });
   });
-  if (!team.error().empty()) return;
+  if (!team.error().empty()) return 0;
   operate(lock, team, Team::combine(star.confirmation(clock_.now() - start), NEZHA_MAX), team.agreement_algorithm());
-  if (!team.error().empty()) return;
-  if (!star.lacking()) return star.accept(call, call.bytes());
+  if (!team.error().empty()) return 0;
+  if (!star.lacking()) {
+    star.accept(call, call.bytes());
+    return call.bytes() * (through.to - through.from) / BlockPart::kWhole;
+  }
   core_.leave_star(team);
   Call again = call;
   again.part = through;
   operate(lock, team, again, choice);
+  return 0;
 }
 
 /// The service thread is to look in: acks and words for peers may be left to send.

@@ -10,11 +10,12 @@ namespace nezha {
 
 static_assert(NEZHA_SIZE_CLASSES == kSizeClasses);
 
-void Engine::count(std::size_t bytes, Nanoseconds took) {
+void Engine::count(std::size_t bytes, Nanoseconds took, std::size_t aggregated) {
   nezha_class_stats_t& entry = classes_[size_class_of(bytes)];
   entry.calls += 1;
   entry.bytes += bytes;
   entry.time_ns += static_cast<std::uint64_t>(took);
+  entry.aggregated += aggregated;
   calls_ += 1;
   bytes_ += bytes;
 }

@@ -22,6 +22,14 @@ constexpr Nanoseconds kTraceTick = 50 * kMillisecond;
 constexpr std::uint64_t kSingly = 512;  ///< calls of a size class that get a line each
 constexpr std::size_t kMost = 32u << 20;  ///< bytes of a file
 
+/// Empty where nothing went through an aggregator.
+std::string aggregated_part(std::uint64_t aggregated, std::uint64_t bytes) {
+  if (aggregated == 0) return {};
+  char text[40];
+  std::snprintf(text, sizeof text, ",\"aggregated\":%.4f", static_cast<double>(aggregated) / static_cast<double>(bytes));
+  return text;
+}
+
 double microseconds(Nanoseconds time) { return static_cast<double>(time) / static_cast<double>(kMicrosecond); }
 
 }  // namespace
@@ -91,15 +99,16 @@ std::string Trace::list(const Bytes& bytes) const {
 }
 
 void Trace::call(Nanoseconds began, std::size_t bytes, int ranks, const Candidate& way, const RailNames& names,
-                 const Bytes& sent) {
+                 const Bytes& sent, std::size_t aggregated) {
   const Nanoseconds now = clock_.now(), took = now - began;
   const std::size_t index = size_class_of(bytes);
   Size& size = sizes_[index];
   name_rails();
   size.calls += 1;
   if (size.calls <= kSingly) {
-    line(R"({"kind":"call","t":%.3f,"ranks":%d,"bytes":%zu,"us":%.3f,"way":%s,"sent":%s})", milliseconds(began), ranks,
-         bytes, microseconds(took), json_text(text_of(way, names)).c_str(), list(sent).c_str());
+    line(R"({"kind":"call","t":%.3f,"ranks":%d,"bytes":%zu,"us":%.3f,"way":%s,"sent":%s%s})", milliseconds(began), ranks,
+         bytes, microseconds(took), json_text(text_of(way, names)).c_str(), list(sent).c_str(),
+         aggregated_part(aggregated, bytes).c_str());
     return;
   }
   if (size.since != 0 && size.way != way) summarise(index, now);
@@ -107,16 +116,18 @@ void Trace::call(Nanoseconds began, std::size_t bytes, int ranks, const Candidat
   if (size.since == 0) size.way_text = text_of(way, names);
   size.since += 1;
   size.time += took;
+  size.bytes += bytes;
+  size.aggregated += aggregated;
   size.least = size.since == 1 ? took : std::min(size.least, took);
   for (std::size_t rail = 0; rail < rails_; ++rail) size.sent[rail] += sent[rail];
 }
 
 void Trace::summarise(std::size_t index, Nanoseconds now) {
   Size& size = sizes_[index];
-  line(R"({"kind":"calls","t":%.3f,"class":%zu,"calls":%llu,"us":%.3f,"least_us":%.3f,"way":%s,"sent":%s})",
+  line(R"({"kind":"calls","t":%.3f,"class":%zu,"calls":%llu,"us":%.3f,"least_us":%.3f,"way":%s,"sent":%s%s})",
        milliseconds(now), index, static_cast<unsigned long long>(size.since),
        microseconds(size.time) / static_cast<double>(size.since), microseconds(size.least),
-       json_text(size.way_text).c_str(), list(size.sent).c_str());
+       json_text(size.way_text).c_str(), list(size.sent).c_str(), aggregated_part(size.aggregated, size.bytes).c_str());
   const std::uint64_t calls = size.calls;
   size = Size{};
   size.calls = calls;

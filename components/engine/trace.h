@@ -9,6 +9,8 @@
 ///   {"kind":"call","t":T,"ranks":R,"bytes":B,"us":U,"way":A,"sent":[...]}          the first 512 calls of a size class, each
 ///   {"kind":"calls","t":T,"class":K,"calls":C,"us":U,"least_us":L,"way":A,"sent":[...]}   later ones, once a tick: means
 ///   {"kind":"full","t":T}                                       at 32 MiB the file ends
+///
+/// Where a part of the vectors went through an aggregator, a line of calls also has "aggregated":P, that part of 1.
 #pragma once
 
 #include <array>
@@ -44,8 +46,9 @@ class Trace final : public LaneWatcher {
   Trace(const Trace&) = delete;
   Trace& operator=(const Trace&) = delete;
 
-  /// A call that is over; `names`: of the way's rails; `sent`: by each rail in it.
-  void call(Nanoseconds began, std::size_t bytes, int ranks, const Candidate& way, const RailNames& names, const Bytes& sent);
+  /// A call that is over; `names`: of the way's rails; `sent`: by each rail in it; `aggregated`: bytes of the vector.
+  void call(Nanoseconds began, std::size_t bytes, int ranks, const Candidate& way, const RailNames& names, const Bytes& sent,
+            std::size_t aggregated);
   void lane(std::string_view event, std::string_view label, std::string_view peer, std::string_view why) override;
   /// To be called often; writes down what came together since the last tick when one is over.
   void tick(Nanoseconds now);
@@ -60,6 +63,7 @@ class Trace final : public LaneWatcher {
     std::uint64_t calls = 0;  ///< in all
     std::uint64_t since = 0;  ///< since the last tick, beyond those written singly
     Nanoseconds time = 0, least = 0;
+    std::uint64_t bytes = 0, aggregated = 0;
     Candidate way;
     std::string way_text;
     Bytes sent{};

@@ -192,6 +192,13 @@ class Perfetto(Files):
         self.assertTrue(all(isinstance(event["ts"], float) and event["ts"] >= 0 for event in events if event["ph"] in "XiC"))
 
 
+def aggregated():
+    """Of the vectors of the mesh's calls a half went through an aggregator, and an eighth of those that are summed."""
+    for line in lines():
+        part = 0.5 if '"call"' in line else 0.125
+        yield line.replace("]}", f'],"aggregated":{part}}}') if '"mesh"' in line else line
+
+
 class Prometheus(Files):
     LINE = re.compile(r'(\w+)\{((?:\w+="(?:[^"\\\n]|\\["\\n])*",?)*)\} (-?[0-9.e+-]+)')
 
@@ -222,6 +229,10 @@ class Prometheus(Files):
         self.assertEqual(found["nezha_lane_events_total", f'{labels},event="lost"'], 1)
         self.assertEqual(found["nezha_size_settled", f'{labels},from_bytes="65536"'], 1)
 
+    def test_aggregated(self):
+        trace = trace_file.read(self.file("aggregated.trace", "\n".join(aggregated())))
+        self.assertEqual(self.samples(("job", trace))["nezha_size_aggregated_ratio", 'trace="job",node="n0",from_bytes="65536"'], 0.125)
+
     def test_names_of_files(self):
         trace = trace_file.read(self.trace())
         found = self.samples(('a"b\\c', trace), ("d", trace))
@@ -235,6 +246,12 @@ class Page(Files, CommandCase):
         self.nezha("report", *paths, "--output", output)
         with open(output, encoding="utf-8") as file:
             return file.read()
+
+    def test_aggregated(self):
+        page = self.page(self.file("aggregated.trace", "\n".join(aggregated())))
+        self.assertIn("<th>aggregator %</th>", page)
+        self.assertIn("<td>12.5</td>", page)
+        self.assertNotIn("aggregator", self.page(self.trace()))
 
     def sound(self, page, pictures):
         found = re.findall(r"<svg.*?</svg>", page, re.DOTALL)

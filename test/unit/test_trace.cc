@@ -38,11 +38,11 @@ class TraceTest : public ::testing::Test {
     loads_.emplace_back();
   }
   /// A call of `bytes` that took `took`, the first rail carrying them all.
-  void call(std::size_t bytes, Nanoseconds took, Candidate way = {AlgorithmChoice::ring, 0}) {
+  void call(std::size_t bytes, Nanoseconds took, Candidate way = {AlgorithmChoice::ring, 0}, std::size_t aggregated = 0) {
     const Nanoseconds began = clock_.time;
     clock_.time += took;
     loads_[0].bytes_sent += bytes;
-    trace_->call(began, bytes, 4, way, {}, {bytes});
+    trace_->call(began, bytes, 4, way, {}, {bytes}, aggregated);
   }
   std::vector<std::string> lines() {
     EXPECT_TRUE(trace_->write(trace_->take()).ok());
@@ -95,6 +95,17 @@ TEST_F(TraceTest, ManyCallsOfASizeShareALine) {
   std::stringstream all;
   all << file.rdbuf();
   EXPECT_NE(all.str().find(R"("calls":1,"us":4.000,"least_us":4.000,"way":"mesh")"), std::string::npos);
+}
+
+TEST_F(TraceTest, PartsThatWentThroughAnAggregator) {
+  call(1000, kMicrosecond, {AlgorithmChoice::ring, 0}, 250);
+  EXPECT_NE(lines().back().find(R"("sent":[1000,0],"aggregated":0.2500})"), std::string::npos) << lines().back();
+  for (int i = 0; i < 511; ++i) call(1000, kMicrosecond);
+  call(1000, kMicrosecond, {AlgorithmChoice::ring, 0}, 500);
+  call(1000, kMicrosecond);
+  trace_->tick(clock_.time + 50 * kMillisecond);
+  EXPECT_NE(lines().back().find(R"("calls":2,)"), std::string::npos) << lines().back();
+  EXPECT_NE(lines().back().find(R"("aggregated":0.2500})"), std::string::npos) << lines().back();
 }
 
 TEST_F(TraceTest, LanesAndNewRails) {

@@ -320,6 +320,7 @@ typedef struct nezha_rail_stats {
 
 typedef struct nezha_class_stats {
     uint64_t calls, bytes, time_ns; /* of calls in [2^k, 2^(k+1)) bytes that the rails carried */
+    uint64_t aggregated;            /* of these bytes, what went through aggregators */
 } nezha_class_stats_t;
 
 /** Of allreduces that went through the memory which ranks of this node share, whether or not rails carried sums between nodes.

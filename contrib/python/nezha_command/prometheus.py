@@ -28,6 +28,8 @@ def _metrics(traces):
                       if getattr(size, quantile) is not None])
     yield Metric("nezha_size_settled", "gauge", "1 where a size kept its way long enough to be its choice.",
                  [(labels, int(size.settled)) for labels, size in by_size])
+    yield Metric("nezha_size_aggregated_ratio", "gauge", "Part of a size's vectors that went through an aggregator.",
+                 [(labels, size.aggregated) for labels, size in by_size if size.aggregated])
     for what in ("sent", "received"):
         yield Metric(f"nezha_rail_{what}_bytes_total", "counter", f"Bytes that rank 0 {what} over each rail.",
                      [({"trace": name, "node": trace.node, "rail": rail}, sum(getattr(row, what)[at] for row in trace.traffic))

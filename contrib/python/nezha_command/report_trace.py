@@ -75,9 +75,12 @@ def _write_sizes(page, trace, sizes, limits):
     page.say(f"Which algorithm, and which part of the bytes went over each rail, in {trace_story.SETTLED}. "
              "Hatched: the calls went to Open MPI's own allreduce (incumbent), and no bytes are counted.")
     page.svg(figures.svg(figures.shares(sizes, trace.rails), f"s{next(_numbers)}"), "Shares of rails and algorithm by size")
-    rows = [_size_row(size, trace, limits) for size in sizes]
+    aggregated = any(size.aggregated for size in sizes)
+    rows = [_size_row(size, trace, limits) + ((f"{100 * size.aggregated:.1f}",) if aggregated else ()) for size in sizes]
     page.table(["from bytes", "calls", "way", "median", "p50", "p99", *(["% of limit"] if limits else []), "settled after calls",
-                *(f"{name} %" for name in trace.rails)], rows, text=("way",))
+                *(f"{name} %" for name in trace.rails), *(["aggregator %"] if aggregated else [])], rows, text=("way",))
+    if aggregated:
+        page.say("aggregator %: the part of the vector that went through an aggregator. Rails carry its bytes too.")
     page.say("p50 and p99: of the calls among the first 512 of a size that went this way; p99 where these are 100 or more. “Never "
              "settled”: the way changed too late to say that it was the choice.")
     if limits:

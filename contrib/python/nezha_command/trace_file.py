@@ -11,13 +11,14 @@ FORMAT = 1
 
 Event = collections.namedtuple("Event", "ms event lane peer why")
 Traffic = collections.namedtuple("Traffic", "ms sent received")
-Call = collections.namedtuple("Call", "ms ranks size us way sent")
-Calls = collections.namedtuple("Calls", "ms size_class calls us least_us way sent")
+Call = collections.namedtuple("Call", "ms ranks size us way sent aggregated", defaults=(0.0,))
+Calls = collections.namedtuple("Calls", "ms size_class calls us least_us way sent aggregated", defaults=(0.0,))
 
 
 @dataclasses.dataclass
 class Trace:
-    """Times are in milliseconds since the job began; lists of bytes are in the order of rails, padded with zeros."""
+    """Times are in milliseconds since the job began; lists of bytes are in the order of rails, padded with zeros. aggregated: the
+    part of the vectors that went through an aggregator, of 1."""
 
     version: str = ""
     node: str = ""
@@ -79,10 +80,11 @@ def _take(trace, entry):
     elif kind == "lane":
         trace.events.append(Event(entry["t"], entry["event"], entry["lane"], entry["peer"], entry["why"]))
     elif kind == "call":
-        trace.single.append(Call(entry["t"], entry["ranks"], entry["bytes"], entry["us"], entry["way"], entry["sent"]))
+        trace.single.append(Call(entry["t"], entry["ranks"], entry["bytes"], entry["us"], entry["way"], entry["sent"],
+                                 float(entry.get("aggregated", 0))))
     elif kind == "calls":
         trace.summed.append(Calls(entry["t"], entry["class"], entry["calls"], entry["us"], entry["least_us"], entry["way"],
-                                  entry["sent"]))
+                                  entry["sent"], float(entry.get("aggregated", 0))))
     elif kind == "full":
         trace.full = True
 

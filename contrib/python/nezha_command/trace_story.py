@@ -34,6 +34,7 @@ class Size:
     p99: float = None
     ranks: int = 0  # of the calls that were written singly, and their median size; 0 where there are none
     bytes: int = 0
+    aggregated: float = 0.0  # the part of the vectors that went through an aggregator, of 1
 
     @property
     def is_incumbent(self):
@@ -62,7 +63,7 @@ def _size(trace, size_class, calls):
     single = [call for call in trace.single if call.size.bit_length() - 1 == size_class]
     summed = [row for row in trace.summed if row.size_class == size_class]
     points = [(number, call.us, call.way) for number, call in enumerate(single, 1)]
-    rows = [(1, call.us, call.way, call.sent) for call in single] + [(row.calls, row.us, row.way, row.sent) for row in summed]
+    rows = [(1, call.us, call.way, call) for call in single] + [(row.calls, row.us, row.way, row) for row in summed]
     late = _latest(rows, max(1, calls // 4))
     way = collections.Counter({way: 0 for _, _, way, _ in late})
     for count, _, one, _ in late:
@@ -72,7 +73,8 @@ def _size(trace, size_class, calls):
     return Size(size_class, calls, way, statistics.median(us for _, us, _, _ in chosen), _shares(chosen),
                 _settled_after(rows, way), points, *_percentiles([us for _, us, one in points if one == way]),
                 statistics.mode(call.ranks for call in single) if single else 0,
-                int(statistics.median(call.size for call in single)) if single else 0)
+                int(statistics.median(call.size for call in single)) if single else 0,
+                sum(count * row.aggregated for count, _, _, row in chosen) / sum(count for count, *_ in chosen))
 
 
 def _percentiles(times):
@@ -94,7 +96,7 @@ def _latest(rows, wanted):
 
 
 def _shares(rows):
-    totals = [sum(column) for column in zip(*(sent for _, _, _, sent in rows))]
+    totals = [sum(column) for column in zip(*(row.sent for _, _, _, row in rows))]
     whole = sum(totals)
     return [part / whole for part in totals] if whole else []
 

@@ -67,17 +67,25 @@ static void print_size(FILE *out, int size_class)
 
 static void print_classes(FILE *out)
 {
-    nezha_class_stats_t stats[NEZHA_SIZE_CLASSES] = {{0, 0, 0}};
+    nezha_class_stats_t stats[NEZHA_SIZE_CLASSES] = {{0, 0, 0, 0}};
     if (NULL != coll_nezha_engine()) {
         nezha_engine_class_stats(coll_nezha_engine(), stats);
     }
-    fprintf(out, "  %-13s %10s %14s %12s %12s\n", "size", "calls", "MiB", "time s", "MiB/s");
+    bool aggregated = false;
+    for (int i = 0; i < NEZHA_SIZE_CLASSES; i++) {
+        aggregated = aggregated || stats[i].aggregated > 0;
+    }
+    fprintf(out, "  %-13s %10s %14s %12s %12s%s\n", "size", "calls", "MiB", "time s", "MiB/s", aggregated ? "  aggregator %" : "");
     for (int i = 0; i < NEZHA_SIZE_CLASSES; i++) {
         if (stats[i].calls > 0) {
             double seconds = (double)stats[i].time_ns / 1e9, size = (double)stats[i].bytes / mebi;
             print_size(out, i);
-            fprintf(out, "%11llu %14.3f %12.6f %12.1f\n", (unsigned long long)stats[i].calls, size, seconds,
+            fprintf(out, "%11llu %14.3f %12.6f %12.1f", (unsigned long long)stats[i].calls, size, seconds,
                     seconds > 0 ? size / seconds : 0.0);
+            if (aggregated) {
+                fprintf(out, " %13.1f", 100.0 * (double)stats[i].aggregated / (double)stats[i].bytes);
+            }
+            fprintf(out, "\n");
         }
     }
 }
