@@ -1,12 +1,15 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// Answers of the engine, for the nezha command: what the component would do on this node, without a job.
 ///
-///   nezha_ask rails [NAME=VALUE...]   which interfaces become rails with these parameters, and which do not, why
+///   nezha_ask rails [NAME=VALUE...]   which interfaces become rails with these parameters, and which do not, why; what the
+///                                     aggregators that they name answer
 ///   nezha_ask lanes ADDRESS/BITS,... ADDRESS/BITS,...   which rails of one node are paired with which of another, by number
 ///   nezha_ask table FILE                what a table of the component holds, or "refused" and why
 ///
 /// Parameters are named without coll_nezha_; btl_tcp_if_include and btl_tcp_if_exclude are what Open MPI's own TCP was told.
 /// An answer is a line per fact, its fields between tabs, the kind of fact first. Exit status 2: wrong arguments.
+#include <unistd.h>
+
 #include <algorithm>
 #include <cerrno>
 #include <cstdio>
@@ -17,6 +20,8 @@
 #include <string_view>
 #include <vector>
 
+#include "engine/aggregation/aggregator_key.h"
+#include "engine/aggregation/inquiry.h"
 #include "engine/transports.h"
 #include "nezha/nezha.h"
 #include "rail/pairing.h"
@@ -102,6 +107,28 @@ std::string reason_for(const std::string& name, const Lines& lines) {
   return "it could not be opened";
 }
 
+/// "aggregator PLACE NODE RAILS LANES MICROSECONDS" for one that would serve this node, lanes being those between its rails and
+/// `own`; "silent PLACE REASON" for another.
+void aggregators(const nezha::Config& config, const std::vector<nezha::RailAddress>& own) {
+  if (config.aggregators.empty()) return;
+  char node[256] = "";
+  gethostname(node, sizeof node - 1);
+  nezha::Secret key{};
+  const nezha::Status keyed = read_aggregator_key(config.aggregator_key, key);
+  for (const nezha::AggregatorList::Entry& entry : config.aggregators.entries) {
+    const nezha::AggregatorAnswer answer =
+        keyed.ok() ? ask_aggregator(entry, key, node) : nezha::AggregatorAnswer{keyed, {}, 0};
+    if (!answer.status.ok()) {
+      fact({"silent", entry.text(), answer.status.text()});
+      continue;
+    }
+    std::string rails;
+    for (const nezha::RailAddress& rail : answer.address.rails) rails += (rails.empty() ? "" : ", ") + rail.label();
+    fact({"aggregator", entry.text(), answer.address.node, rails, std::to_string(pair_rails(own, answer.address.rails).size()),
+          std::to_string(answer.took / nezha::kMicrosecond)});
+  }
+}
+
 /// The rules' answer first, then whether each chosen interface can really be opened (a port of the range, for one).
 int rails(nezha_config_t& handle) {
   const nezha::Config& config = nezha::config_of(handle);
@@ -113,14 +140,17 @@ int rails(nezha_config_t& handle) {
   }
   std::vector<nezha_rail_stats_t> opened;
   const Lines lines = open_engine(handle, opened);
+  std::vector<nezha::RailAddress> own;
   for (const nezha::Interface& rail : found.chosen) {
     const std::string name = "tcp/" + rail.name;
     const bool open = std::any_of(opened.begin(), opened.end(), [&](const auto& stats) { return name == stats.name; });
-    if (open)
-      fact({"rail", name, rail.device, nezha::address_text(rail.family, rail.address), std::to_string(rail.prefix),
-            std::to_string(rail.speed_mbps)});
-    else
+    if (!open) {
       fact({"left_out", rail.name, reason_for(name, lines)});
+      continue;
+    }
+    own.push_back(nezha::tcp_address(rail, 0));
+    fact({"rail", name, rail.device, nezha::address_text(rail.family, rail.address), std::to_string(rail.prefix),
+          std::to_string(rail.speed_mbps)});
   }
   for (const std::string& text : found.left_out) {
     const std::size_t colon = text.find(": ");
@@ -128,6 +158,7 @@ int rails(nezha_config_t& handle) {
   }
   for (const std::string& word : found.unknown) fact({"unknown", word});
   for (const std::string& text : found.available) fact({"available", text});
+  aggregators(config, own);
   return 0;
 }
 

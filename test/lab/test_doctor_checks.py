@@ -14,8 +14,8 @@ import lab_case  # noqa: F401 (makes the packages importable)
 
 from nezha_command import packed
 from nezha_command.errors import CommandError
-from nezha_doctor import (check_addresses, check_component, check_kernel, check_mtu, check_pairs, check_processors, check_rails, check_speed,
-                          check_subnets, check_versions, checks, matrix)
+from nezha_doctor import (check_addresses, check_aggregators, check_component, check_kernel, check_mtu, check_pairs, check_processors,
+                          check_rails, check_speed, check_subnets, check_versions, checks, matrix)
 from nezha_doctor.findings import ADVICE, PROBLEM, Cluster
 from nezha_doctor.probe import Lane, Probe, phase_of
 
@@ -30,6 +30,7 @@ def mac(node, rail):
 def facts(number):
     devices = [f"eth{rail}" for rail in range(len(RAILS))]
     return {"nezha": "1.0.0", "parameters": {}, "trouble": [], "unknown": [], "available": devices,
+            "aggregators": [], "aggregator_share": "auto",
             "left_out": [{"name": "lo", "reason": "loopback"}],
             "rails": [{"name": name, "device": device, "address": f"10.1{rail}.0.{number + 1}", "prefix": 24, "speed_mbps": 1000}
                       for rail, (name, device) in enumerate(zip(RAILS, devices))],
@@ -133,6 +134,32 @@ class Checks(unittest.TestCase):
         for node in ("n0", "n1", "n3"):
             del self.cluster.facts[node]["rails"][1]
         self.assertEqual(list(check_rails.check(self.cluster)), [])
+
+    def aggregate(self, share="auto", **answer):
+        for node in self.cluster.facts.values():
+            node["aggregators"] = [{"name": "spare:4757", "node": "spare", "rails": list(RAILS), "lanes": 2, "us": 300, "trouble": ""}]
+            node["aggregator_share"] = share
+        self.cluster.facts["n2"]["aggregators"][0].update(answer)
+
+    def test_an_aggregator(self):
+        self.aggregate()
+        self.assertEqual(checks.findings(self.cluster), [])
+
+    def test_an_aggregator_that_does_not_answer_one_node(self):
+        self.aggregate(node="", rails=[], lanes=0, trouble="connect: Connection refused")
+        self.one(check_aggregators, "spare:4757 is of no use to a job with n2: connect: Connection refused", ["n2"])
+
+    def test_an_aggregator_in_other_networks(self):
+        self.aggregate(lanes=0)
+        self.one(check_aggregators, r"with n2: no rail here is in a network of its rails \(tcp/eth0, tcp/eth1\)", ["n2"])
+
+    def test_an_aggregator_in_one_of_two_networks(self):
+        self.aggregate(lanes=1)
+        self.one(check_aggregators, "n2 has 2 rails, but only 1 of them in networks of aggregator spare:4757 on spare", ["n2"], ADVICE)
+
+    def test_an_aggregator_that_gets_nothing(self):
+        self.aggregate(share="0")
+        self.one(check_aggregators, "coll_nezha_aggregator_share is 0", NODES, ADVICE)
 
     def test_one_address_on_all_nodes(self):
         """As that of a bridge for containers; where it leads to is told once, and not as lanes that fail."""

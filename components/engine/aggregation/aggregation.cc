@@ -104,6 +104,7 @@ void Aggregation::step_greetings(Nanoseconds now) {
 
 void Aggregation::admit(const Greeting& greeting, Nanoseconds now) {
   const ProcessId id = greeting.peer().id;
+  if (greeting.peer().rails.empty()) return core_.log().line(2, "somebody on %s asks", greeting.peer().node.c_str());
   drop_client(id, "it has greeted anew");
   if (clients_.size() >= limits_.clients) {
     ++counts_.refused;

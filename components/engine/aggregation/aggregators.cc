@@ -1,19 +1,15 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "engine/aggregation/aggregators.h"
 
-#include <netdb.h>
-#include <sys/socket.h>
-
 #include <algorithm>
 #include <atomic>
-#include <cerrno>
-#include <cstring>
 #include <optional>
 #include <string>
 #include <utility>
 
 #include "engine/aggregation/aggregator_key.h"
 #include "engine/aggregation/greeting.h"
+#include "engine/aggregation/lookup.h"
 #include "engine/core.h"
 
 namespace nezha {
@@ -29,40 +25,26 @@ constexpr Nanoseconds kLostFor = kSecond;
 /// After the greeting the first lane may take as long.
 constexpr Nanoseconds kWiringTime = 5 * kSecond;
 
-/// Looks a name up, which may block.
+/// On the service thread, because a look-up may block.
 class Lookup final : public Errand {
  public:
-  explicit Lookup(const AggregatorList::Entry& entry) : host_(entry.host), port_(std::to_string(entry.port)) {}
+  explicit Lookup(const AggregatorList::Entry& entry) : entry_(entry) {}
 
   void run() override {
-    addrinfo hints{};
-    hints.ai_socktype = SOCK_STREAM;
-    hints.ai_flags = AI_NUMERICSERV;
-    addrinfo* found = nullptr;
-    const int error = getaddrinfo(host_.c_str(), port_.c_str(), &hints, &found);
-    why_ = error == 0 ? "" : gai_strerror(error);
-    size_ = 0;
-    if (error == 0) {
-      size_ = std::min<std::size_t>(found->ai_addrlen, sizeof address_);
-      std::memcpy(&address_, found->ai_addr, size_);
-      freeaddrinfo(found);
-    }
+    status_ = look_up(entry_, place_);
     over_.store(true, std::memory_order_release);
   }
 
   bool over() const { return over_.load(std::memory_order_acquire); }
   void again() { over_.store(false, std::memory_order_release); }
-  bool found() const { return size_ != 0; }
-  const std::string& why() const { return why_; }
-  const sockaddr* address() const { return reinterpret_cast<const sockaddr*>(&address_); }
-  socklen_t size() const { return static_cast<socklen_t>(size_); }
+  const Status& status() const { return status_; }
+  const SocketAddress& place() const { return place_; }
 
  private:
-  const std::string host_, port_;
+  const AggregatorList::Entry entry_;
   std::atomic<bool> over_ = false;
-  std::string why_;
-  sockaddr_storage address_{};
-  std::size_t size_ = 0;
+  Status status_;
+  SocketAddress place_;
 };
 
 }  // namespace
@@ -107,10 +89,9 @@ class Aggregators::Link {
 
   void connect(Nanoseconds now, const Secret& key) {
     if (!lookup_.over()) return;
-    if (!lookup_.found()) return retry(now, lookup_.why());
-    Fd fd(socket(lookup_.address()->sa_family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0));
-    if (!fd || (::connect(fd.get(), lookup_.address(), lookup_.size()) != 0 && errno != EINPROGRESS))
-      return retry(now, std::string("connect: ") + std::strerror(errno));
+    if (!lookup_.status().ok()) return retry(now, lookup_.status().text());
+    Fd fd;
+    if (const Status begun = begin_connection(lookup_.place(), fd); !begun.ok()) return retry(now, begun.text());
     greeting_.emplace(Greeting::Side::rank, std::move(fd), key, core_.self(), now + kGreetingTime);
     state_ = State::greeting;
   }

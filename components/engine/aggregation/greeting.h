@@ -6,7 +6,8 @@
 ///   PROOF    rank        proof 32
 ///   WELCOME  aggregator  magic u64
 /// A proof is HMAC-SHA256 with the key of the file over the role and all of HELLO and ANSWER up to the proof. The secret of the
-/// pair, by which its lanes are admitted, is the same with another role: it is never sent.
+/// pair, by which its lanes are admitted, is the same with another role: it is never sent. A rank whose address has no rails only
+/// asks (inquiry.h): it is welcome and no client.
 ///
 /// Nothing here blocks; step() goes on as far as it can. Guarded by the engine's lock.
 #pragma once

@@ -6,4 +6,6 @@ engine_sources += \
 	%D%/aggregators.cc %D%/aggregators.h \
 	%D%/greeting.cc %D%/greeting.h \
 	%D%/guests.h \
+	%D%/inquiry.cc %D%/inquiry.h \
+	%D%/lookup.cc %D%/lookup.h \
 	%D%/star.cc %D%/star.h

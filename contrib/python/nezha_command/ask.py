@@ -27,7 +27,8 @@ def ask(*arguments):
 
 def rails(parameters):
     """What the component would use on this node; parameters: {name: value}, names without coll_nezha_."""
-    found = {"version": "", "rails": [], "left_out": [], "unknown": [], "available": [], "trouble": []}
+    found = {"version": "", "rails": [], "left_out": [], "unknown": [], "available": [], "trouble": [], "aggregators": [],
+             "aggregator_share": parameters.get("aggregator_share", "auto")}
     for kind, *fields in ask("rails", *(f"{name}={value}" for name, value in parameters.items())):
         if kind == "version":
             found["version"] = fields[0]
@@ -39,9 +40,20 @@ def rails(parameters):
             found["left_out"].append({"name": fields[0], "reason": fields[1]})
         elif kind == "trouble":
             found["trouble"].append(dict(zip(("parameter", "value", "reason", "used"), fields)))
+        elif kind == "aggregator":
+            place, node, rails_there, lanes_to_it, microseconds = fields
+            found["aggregators"].append({"name": place, "node": node, "rails": rails_there.split(", "), "lanes": int(lanes_to_it),
+                                         "us": int(microseconds), "trouble": ""})
+        elif kind == "silent":
+            found["aggregators"].append({"name": fields[0], "node": "", "rails": [], "lanes": 0, "us": None, "trouble": fields[1]})
         elif kind in ("unknown", "available"):
             found[kind].append(fields[0])
     return found
+
+
+def aggregator_trouble(service):
+    """Why the node that gave this answer of an aggregator cannot use it; empty: it can."""
+    return service["trouble"] or ("" if service["lanes"] else f"no rail here is in a network of its rails ({', '.join(service['rails'])})")
 
 
 def lanes(mine, theirs):

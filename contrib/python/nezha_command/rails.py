@@ -5,7 +5,7 @@ import json
 import socket
 import types
 
-from . import fleet, launch, node, terminal
+from . import ask, fleet, launch, node, terminal
 from .errors import FOUND, GOOD
 
 _ABOUT = """\
@@ -64,8 +64,16 @@ def problems(answer):
     for word in answer["unknown"]:
         there = ", ".join(answer["available"]) or "nothing"
         yield f"'{word}' is named as a rail, and this node does not have it; there is {there}"
+    for service in answer["aggregators"]:
+        trouble = ask.aggregator_trouble(service)
+        if trouble:
+            yield f"aggregator {service['name']} is not used: {trouble}"
     if not answer["rails"]:
         yield "no rail: Open MPI's own allreduce carries everything (name interfaces by coll_nezha_rail_include)"
+
+
+def share_text(share):
+    return "the share of large vectors is found by trying" if share == "auto" else f"share of large vectors {share} %"
 
 
 def _show(answers):
@@ -75,9 +83,18 @@ def _show(answers):
             rows.append((name, rail["name"], f"{rail['address']}/{rail['prefix']}", _speed(rail), ("used", "green")))
         for other in answer["left_out"]:
             rows.append((name, other["name"], "", "", (f"left out: {other['reason']}", "dim")))
+        for service in answer["aggregators"]:
+            if not ask.aggregator_trouble(service):
+                rows.append((name, f"aggregator {service['name']}", "", "", (_of_aggregator(service, answer), "green")))
         for text in problems(answer):
             rows.append((name, "", "", "", (text, "bold red")))
     terminal.print_table(("node", "interface", "address", "speed", "what about it"), rows)
+
+
+def _of_aggregator(service, answer):
+    lanes = f"{service['lanes']} lane{'' if service['lanes'] == 1 else 's'}"
+    return (f"{service['node']} answers after {service['us'] / 1000:.1f} ms; {lanes} to it over {', '.join(service['rails'])}; "
+            f"{share_text(answer['aggregator_share'])}")
 
 
 def _speed(rail):

@@ -1,0 +1,34 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Every node gets an answer from the aggregators that are named, and has lanes to them: else no rank uses them."""
+
+from nezha_command.ask import aggregator_trouble
+
+from .findings import ADVICE, PROBLEM, Finding, names
+
+
+def check(cluster):
+    for (service, trouble), nodes in _by_trouble(cluster).items():
+        yield Finding(PROBLEM, "aggregators", nodes, f"aggregator {service} is of no use to a job with {names(nodes)}: "
+                      f"{trouble}",
+                      "start nezha-aggregate there, let its port and its rails through the firewall, and give the nodes and it the same "
+                      "key file (coll_nezha_aggregator_key)")
+    for node, facts in cluster.facts.items():
+        for service in facts["aggregators"]:
+            if not aggregator_trouble(service) and service["lanes"] < len(facts["rails"]):
+                yield Finding(ADVICE, "aggregators", [node], f"{node} has {len(facts['rails'])} rails, but only "
+                              f"{service['lanes']} of them in networks of aggregator {service['name']} on {service['node']}",
+                              "give the aggregator an interface in each network")
+    for _, nodes in cluster.several(lambda facts: facts["aggregator_share"] == "0" and bool(facts["aggregators"]) or None).items():
+        yield Finding(ADVICE, "aggregators", nodes, f"on {names(nodes)}: aggregators are named, and coll_nezha_aggregator_share is 0: "
+                      "nothing goes through them", "leave it at auto")
+
+
+def _by_trouble(cluster):
+    """{(aggregator, why it cannot be used): [nodes]}"""
+    found = {}
+    for node, facts in cluster.facts.items():
+        for service in facts["aggregators"]:
+            trouble = aggregator_trouble(service)
+            if trouble:
+                found.setdefault((service["name"], trouble), []).append(node)
+    return found
