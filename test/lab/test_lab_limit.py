@@ -29,6 +29,18 @@ class Limit(unittest.TestCase):
     def test_slowest_node_counts(self):
         self.near(140248 - 1398, 16 * MIB, [["1gbit", "1gbit"], ["1gbit", "500mbit"], ["1gbit", "1gbit"], ["2gbit"]])
 
+    def aggregated(self, microseconds, rates, aggregator):
+        self.assertAlmostEqual(limit.aggregated_seconds(16 * MIB, rates, aggregator) * 1e6, microseconds, delta=1)
+
+    def test_an_aggregator(self):
+        # Nodes (105187 - 35062 s) us for a part s of 16 MiB, less 1049 us; an aggregator of 8 Gbit/s 70125 s us, less 262 us.
+        self.aggregated(69338, [["1gbit", "1gbit"]] * 4, ["4gbit", "4gbit"])
+        # One of 2 Gbit/s 280500 s us, less 1049 us: s is 1/3.
+        self.aggregated(92451, [["1gbit", "1gbit"]] * 4, ["1gbit", "1gbit"])
+
+    def test_an_aggregator_without_limit(self):
+        self.aggregated(70125 - 1049, [["1gbit", "1gbit"]] * 4, ["none", "none"])
+
     def test_where_there_is_none(self):
         self.near(0, 64 * 1024, [["1gbit", "1gbit"]] * 4)
         self.near(0, 16 * MIB, [["none", "1gbit"]] * 4)

@@ -12,13 +12,15 @@ from .errors import BenchUsage
 
 @dataclasses.dataclass(frozen=True)
 class Case:
-    """rails and node_rates as the lab takes them ("1gbit", "none"; "NODE:RAIL:RATE"); ranks: on each node."""
+    """rails and node_rates as the lab takes them ("1gbit", "none"; "NODE:RAIL:RATE"); ranks: on each node. aggregator: the
+    rates of the links of one more node, on which no rank runs but nezha-aggregate; empty: there is none."""
 
     name: str
     nodes: int
     rails: tuple
     node_rates: tuple = ()
     ranks: int = 1
+    aggregator: tuple = ()
 
     @property
     def processes(self):
@@ -27,8 +29,15 @@ class Case:
     @contextlib.contextmanager
     def lab(self):
         """To measure on: the machine's processors stay awake while it is up."""
-        with awake.processors(), Lab(self.nodes, list(self.rails), node_rates=list(self.node_rates)) as lab:
+        own = [f"{self.nodes}:{rail}:{rate}" for rail, rate in enumerate(self.aggregator)]
+        with (awake.processors(),
+              Lab(self.nodes + bool(self.aggregator), list(self.rails), node_rates=[*self.node_rates, *own]) as lab):
             yield lab
+
+    def limit_seconds(self, lab, size):
+        """Of an allreduce by a rank on each node, on the lab that lab() gave."""
+        beside = {"aggregator": self.nodes} if self.aggregator else {}
+        return lab.limit_seconds(size, self.nodes, **beside)
 
     def rates(self):
         """rates[node][rail] in bits per second, None where unshaped. Raises LabError for a rate that is none."""
@@ -55,6 +64,8 @@ PRESETS = {case.name: case for case in (
     Case("2x1+1", 2, ("1gbit", "1gbit")),
     Case("6x1+1", 6, ("1gbit", "1gbit")),
     Case("one-rail", 4, ("1gbit",)),
+    Case("aggregator", 4, ("1gbit", "1gbit"), aggregator=("4gbit", "4gbit")),
+    Case("slow-aggregator", 4, ("1gbit", "1gbit"), aggregator=("1gbit", "1gbit")),
     Case("slow-node", 4, ("1gbit", "1gbit"), ("1:1:500mbit",)),
     Case("unshaped", 4, ("none", "none")),
     Case("unshaped-one", 4, ("none",)),

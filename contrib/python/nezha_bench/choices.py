@@ -6,7 +6,7 @@ import os
 import shlex
 
 from .cases import Case, PRESETS, presets
-from .competitors import (GLOO, NEZHA, NEZHA_OTHER, NEZHA_THREADS, ON_A_LAB, OVER_ONE, USUAL, USUAL_BY_NODE, WITH_COMPONENT,
+from .competitors import (GLOO, NEZHA, NEZHA_OTHER, NEZHA_RAILS, NEZHA_THREADS, ON_A_LAB, OVER_ONE, USUAL, USUAL_BY_NODE, WITH_COMPONENT,
                           Effort, Programs, component_of_build)
 from .errors import BenchUsage
 from .sizes import QUICK_SIZES, parse_sizes
@@ -34,6 +34,8 @@ def effort(options):
 def wanted(options, case):
     """The competitors, subject first. With one rail or one node, one and all are the same job."""
     usual = [NEZHA, NEZHA_THREADS] if options.cores is not None else list(USUAL if case.ranks == 1 else USUAL_BY_NODE)
+    if case.aggregator:
+        usual.insert(1, NEZHA_RAILS)
     if options.program:
         usual = [name for name in usual if name != GLOO]
     names = options.competitors.split(",") if options.competitors else usual

@@ -7,7 +7,7 @@ import sys
 
 from nezha_lab.leaving import EXIT_INTERRUPTED
 
-from . import choices, document, files, instructions, learning_table, memory, progress, rounds, summary, table
+from . import aggregator, choices, document, files, instructions, learning_table, memory, progress, rounds, summary, table
 from .competitors import LABELS, NEZHA, Launcher
 from .errors import EXIT_INVALID, UNWRITTEN, BenchError, BenchUsage
 
@@ -28,7 +28,7 @@ def compare(options, case, programs, effort):
     count = options.rounds or (5 if options.quick else 15)
     launcher = Launcher(case, programs, effort, tuple(map(tuple, options.nezha_mca)), options.cores)
     launches = count * (len(wanted) + 1)
-    with (case.lab() as lab,
+    with (case.lab() as lab, aggregator.beside(lab, launcher),
           progress.make(case.name, options.subject, launches, len(effort.sizes)) as seen):
         measured = rounds.measure(lab, launcher, options.subject, wanted, count, seen, patience=options.patience)
         try:

@@ -10,6 +10,7 @@ from .errors import BenchError, BenchUsage
 from .sizes import size_text
 
 NEZHA, NEZHA_ONE, NEZHA_THREADS, NEZHA_OTHER = "nezha", "nezha-one", "nezha-threads", "nezha-other"
+NEZHA_RAILS = "nezha-rails"  # where there is an aggregator, without it
 ONE, ALL, GLOO = "ompi-one", "ompi-all", "gloo"
 # Open MPI's collectives for nodes of several ranks, over all rails unless they say otherwise.
 HAN_ONE, HAN, XHC, ACOLL = "han-one", "han", "xhc", "acoll"
@@ -18,17 +19,17 @@ INCUMBENT = "ompi"
 AGAIN = "again"
 
 LABELS = {NEZHA: "Nezha, all rails", NEZHA_ONE: "Nezha, one rail", NEZHA_THREADS: "Nezha, a thread per rail",
-          NEZHA_OTHER: "Nezha, other build", ONE: "Open MPI, one rail", ALL: "Open MPI, all rails",
+          NEZHA_OTHER: "Nezha, other build", NEZHA_RAILS: "Nezha, rails alone", ONE: "Open MPI, one rail", ALL: "Open MPI, all rails",
           GLOO: "Gloo, all rails", INCUMBENT: "Open MPI without Nezha", HAN_ONE: "Open MPI's han, one rail",
           HAN: "Open MPI's han, all rails", XHC: "Open MPI's xhc", ACOLL: "Open MPI's acoll"}
 SHORT = {NEZHA: "Nezha", NEZHA_ONE: "Nezha one", NEZHA_THREADS: "Nezha threads", NEZHA_OTHER: "Nezha other",
-         ONE: "OMPI one", ALL: "OMPI all", GLOO: "Gloo", INCUMBENT: "OMPI", HAN_ONE: "han one", HAN: "han all",
+         NEZHA_RAILS: "Nezha rails", ONE: "OMPI one", ALL: "OMPI all", GLOO: "Gloo", INCUMBENT: "OMPI", HAN_ONE: "han one", HAN: "han all",
          XHC: "xhc", ACOLL: "acoll"}
 # The component that Open MPI is made to prefer for these.
 PREFERRED = {HAN_ONE: "han", HAN: "han", XHC: "xhc", ACOLL: "acoll"}
 _HIGHEST_PRIORITY = "100"
 # Who carries the calls by the component, and is asked for proof.
-WITH_COMPONENT = (NEZHA, NEZHA_ONE, NEZHA_THREADS, NEZHA_OTHER)
+WITH_COMPONENT = (NEZHA, NEZHA_ONE, NEZHA_THREADS, NEZHA_OTHER, NEZHA_RAILS)
 # Who can be launched on a lab.
 ON_A_LAB = (*WITH_COMPONENT, ONE, ALL, GLOO, *PREFERRED)
 # Nezha on one rail tells what the second is worth, and with threads what they are, but they are no competitors of Nezha's
@@ -49,12 +50,14 @@ class Programs:
     component_dir: str
     osu: str = None
     other_dir: str = None  # NEZHA_OTHER's component_dir
+    aggregate: str = None
 
     @classmethod
     def of_build(cls, build, osu=None):
         programs = os.path.join(build, "contrib", "programs")
         return cls(os.path.join(programs, "nezha_allreduce_bench"), os.path.join(programs, "nezha_gloo_bench"),
-                   os.path.join(build, "component"), os.path.abspath(osu) if osu else None)
+                   os.path.join(build, "component"), os.path.abspath(osu) if osu else None,
+                   aggregate=os.path.join(build, "nezha-aggregate"))
 
     def check(self, wanted):
         """Drops what is optional and not there, with a reason; raises where the rest lacks something."""
@@ -111,6 +114,7 @@ class Launcher:
         """cores: where the threads of NEZHA_THREADS are bound, as coll_nezha_rail_cores has it; NEZHA then has none."""
         self.case, self.programs, self.effort, self.nezha_mca, self.cores = case, programs, effort, nezha_mca, cores
         self.gloo_plan = {}
+        self.aggregator = []  # what makes a job use it, as options of mpirun
 
     def of(self, competitor):
         """(arguments, keywords for Lab.popen)"""
@@ -129,7 +133,8 @@ class Launcher:
 
     def _nezha(self, competitor):
         pairs = [*self._own(competitor), *self.nezha_mca]
-        return [word for key, value in pairs for word in ("--mca", key, value)] + self._mpi()
+        aggregator = self.aggregator if uses_aggregator(competitor) else []
+        return [*aggregator, *(word for key, value in pairs for word in ("--mca", key, value)), *self._mpi()]
 
     def _own(self, competitor):
         if competitor == NEZHA_ONE:
@@ -158,6 +163,11 @@ class Launcher:
         plan = ",".join(f"{size_text(size)}={way}" for size, way in self.gloo_plan.items())
         return [self.programs.gloo, "--rails", rails, "--shares", ",".join(f"{w:g}" for w in self.case.weights()),
                 *(["--plan", plan] if plan else []), *self._ours()]
+
+
+def uses_aggregator(competitor):
+    """Where there is one."""
+    return competitor in WITH_COMPONENT and competitor not in (NEZHA_ONE, NEZHA_RAILS)
 
 
 def order(competitors, round_number):

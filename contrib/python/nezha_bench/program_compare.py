@@ -3,7 +3,7 @@
 
 import os
 
-from . import choices, program, program_summary, program_table, progress, rounds
+from . import aggregator, choices, program, program_summary, program_table, progress, rounds
 from .compare import in_turn
 
 _ROUNDS = 3
@@ -28,5 +28,6 @@ def _compare(options, case, programs, clock):
     def run_one(lab, own, who, *_):
         return program.run(lab, own, who, clock, options.limit or _MOST_SECONDS)
 
-    with case.lab() as lab, progress.make(case.name, options.subject, count * (len(wanted) + 1), 1) as seen:
+    with (case.lab() as lab, aggregator.beside(lab, launcher),
+          progress.make(case.name, options.subject, count * (len(wanted) + 1), 1) as seen):
         return rounds.measure(lab, launcher, options.subject, wanted, count, seen, run=run_one), launcher

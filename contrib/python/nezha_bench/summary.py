@@ -4,7 +4,7 @@
 import dataclasses
 import statistics
 
-from . import carried, stats, stolen
+from . import aggregator, carried, stats, stolen
 from .competitors import AGAIN, WITH_COMPONENT
 from .errors import BenchError
 
@@ -39,7 +39,7 @@ def _invalid(measured):
     found = {}
     for who in WITH_COMPONENT:
         own = [launch for launches in measured.rounds for launch in launches.values() if launch.competitor == who]
-        reason = carried.fault(own) if own and not _is_osu(own) else None
+        reason = (carried.fault(own) or aggregator.fault(measured.case, own)) if own and not _is_osu(own) else None
         if reason:
             found[who] = reason
     return found

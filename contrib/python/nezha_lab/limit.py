@@ -6,6 +6,8 @@ payload (Ethernet, IP and TCP headers take the rest), and its token bucket lets 
 slowest node counts, since every node must have sent its part.
 """
 
+import math
+
 from .network import BURST_BYTES
 from .spec import bits_per_second
 
@@ -19,6 +21,27 @@ def allreduce_seconds(message_bytes, rates):
         return 0.0
     moved = message_bytes * 2 * (nodes - 1) / nodes
     return max(_node_seconds(moved, [bits_per_second(rate) for rate in own]) for own in rates)
+
+
+def aggregated_seconds(message_bytes, rates, aggregator):
+    """The same with an aggregator, whose rails have these rates: of a part s of the vector every node sends and receives s times the
+    bytes, and the aggregator as much for each of them. The best s is where the nodes take as long as the aggregator, or 1."""
+    nodes = len(rates)
+    if nodes < 2:
+        return 0.0
+    slowest = min(rates, key=lambda own: sum(bits_per_second(rate) or math.inf for rate in own))
+    own, center = ([bits_per_second(rate) for rate in rails] for rails in (slowest, aggregator))
+
+    def seconds(part):
+        return (_node_seconds(message_bytes * ((1 - part) * 2 * (nodes - 1) / nodes + part), own),
+                _node_seconds(message_bytes * part * nodes, center))
+
+    low, high = 0.0, 1.0
+    for _ in range(50):
+        middle = (low + high) / 2
+        of_nodes, of_center = seconds(middle)
+        low, high = (middle, high) if of_center < of_nodes else (low, middle)
+    return max(seconds(low))
 
 
 def _node_seconds(moved, rails):

@@ -1,0 +1,39 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""The aggregator of a case that has one, and whether it was used."""
+
+import contextlib
+import os
+import tempfile
+
+from nezha_lab.aggregator import Aggregator
+
+from .competitors import uses_aggregator
+from .errors import BenchError
+
+# What coll_nezha_report prints where something went through an aggregator.
+_USED = "aggregator %"
+
+
+@contextlib.contextmanager
+def beside(lab, launcher):
+    """Runs it, with a key of its own, for what the launcher starts meanwhile."""
+    case, program = launcher.case, launcher.programs.aggregate
+    if not case.aggregator:
+        yield
+        return
+    if not program or not os.access(program, os.X_OK):
+        raise BenchError(f"there is no program {program}: build first (contrib/build), or name the build by --build")
+    with tempfile.NamedTemporaryFile(prefix="nezha-bench-key-") as key:  # mode 0600
+        key.write(os.urandom(32))
+        key.flush()
+        with Aggregator(lab, case.nodes, program, key.name) as service:
+            launcher.aggregator = [*service.parameters(key.name), "--mca", "coll_nezha_report", "1"]
+            yield
+
+
+def fault(case, launches):
+    """Why a column is not about the aggregator, in one sentence; None when it is, or should not be."""
+    if not case.aggregator or not uses_aggregator(launches[0].competitor):
+        return None
+    without = sum(_USED not in launch.words for launch in launches)
+    return f"nothing went through the aggregator in {without} of {len(launches)} launches" if without else None
