@@ -23,8 +23,9 @@ class Silence {
   /// So long that the connection is of no use any more. `others_speak`: another lane to the same peer answers; else it is more
   /// likely the peer that stands still than its network.
   bool hopeless(bool others_speak) const;
-  /// A sign of the other process by another lane would tell whether this is silence.
-  bool needs_proof() const { return by_process_ && lasted_ != 0; }
+  /// An answer is overdue, and a sign of the other process by another lane would tell whether this is silence. Not before:
+  /// what asks for that sign wants an answer too.
+  bool needs_proof() const { return by_process_ && lasted_ != 0 && lasted_ >= expected_; }
   /// Nothing was answered since the last look either.
   bool goes_on(const LanePulse& pulse) const { return lasted_ != 0 && pulse.in_flight != 0 && pulse.delivered == delivered_; }
   /// How long it has lasted, as far as it was looked at; 0: the far end answers, or has nothing to answer.

@@ -108,6 +108,17 @@ TEST_F(SilenceTest, OfAProcessCountsWhileItIsHeardElsewhere) {
   EXPECT_FALSE(silence.hopeless(true)) << "bytes came by it not long ago";
 }
 
+/// Two lanes to a process, each of which has just been asked something, would go on asking by each other for ever.
+TEST_F(SilenceTest, NeedsNoProofBeforeAnAnswerIsDue) {
+  expected = 20 * kMillisecond;
+  look(16 * kMillisecond, kProcess);
+  EXPECT_FALSE(silence.needs_proof());
+  look(12 * kMillisecond, kProcess);
+  EXPECT_TRUE(silence.needs_proof());
+  look(12 * kMillisecond, {.delivered = 7, .in_flight = 100});
+  EXPECT_FALSE(silence.needs_proof()) << "it is no process";
+}
+
 TEST_F(SilenceTest, OfAProcessIsHopelessOnlyWhileThatRuns) {
   LanePulse pulse = kProcess;
   pulse.heard = 2 * kSecond;
