@@ -102,11 +102,13 @@ void NodeMemory::awake() {
 }
 
 void NodeMemory::wake_sleepers() {
-  for (std::uint32_t index = 0; index < members(); ++index) {
-    if (index == self_) continue;
-    std::atomic_ref asleep(member(index).asleep);
-    if (asleep.load() == 1 && asleep.exchange(0) == 1) futex(member(index).asleep, FUTEX_WAKE, 1, nullptr);
-  }
+  for (std::uint32_t index = 0; index < members(); ++index) wake(index);
+}
+
+void NodeMemory::wake(std::uint32_t index) {
+  if (index == self_) return;
+  std::atomic_ref asleep(member(index).asleep);
+  if (asleep.load() == 1 && asleep.exchange(0) == 1) futex(member(index).asleep, FUTEX_WAKE, 1, nullptr);
 }
 
 }  // namespace nezha

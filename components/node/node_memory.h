@@ -45,9 +45,10 @@ class NodeMemory {
   std::uint32_t self() const { return self_; }
 
   static std::uint64_t load(std::uint64_t& word) { return std::atomic_ref(word).load(); }
+  static void store(std::uint64_t& word, std::uint64_t value) { std::atomic_ref(word).store(value); }
   /// Stores and wakes who sleeps.
   void advance(std::uint64_t& word, std::uint64_t value) {
-    std::atomic_ref(word).store(value);
+    store(word, value);
     wake();
   }
   static std::uint64_t peek(std::uint64_t& word) { return std::atomic_ref(word).load(std::memory_order_relaxed); }
@@ -80,8 +81,11 @@ class NodeMemory {
   /// Until a member advances a flag, or `timeout` has passed at the latest.
   void sleep(Nanoseconds timeout);
   void awake();
+  bool anybody_sleeps() const { return std::atomic_ref(header().sleepers).load() != 0; }
   /// Wakes all other members that sleep. No system call if nobody does.
   void wake();
+  /// Wakes that one if it sleeps and is not this one.
+  void wake(std::uint32_t index);
 
  private:
   template <typename T>
@@ -97,7 +101,7 @@ class NodeMemory {
 };
 
 inline void NodeMemory::wake() {
-  if (std::atomic_ref(header().sleepers).load() != 0) wake_sleepers();
+  if (anybody_sleeps()) wake_sleepers();
 }
 
 }  // namespace nezha

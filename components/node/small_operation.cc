@@ -29,7 +29,16 @@ void SmallOperation::begin(const NodeCall& call) {
   NodeSmallSlot& slot = memory_.small(memory_.self(), operations_);
   copy_bytes(slot.data, call.send, call.bytes);
   NodeMemory::put(slot.bytes, call.bytes);
-  memory_.advance(slot.flag, operations_);
+  NodeMemory::store(slot.flag, operations_);
+  if (memory_.anybody_sleeps()) wake_if_last();
+}
+
+/// Nobody can go on before the last vector is there, whose owner sees all flags: the others wake nobody.
+void SmallOperation::wake_if_last() {
+  for (std::uint32_t member = memory_.members(); member-- > 0;)
+    if (NodeMemory::load(memory_.small(member, operations_).flag) < operations_) return;
+  if (alone()) return memory_.wake();
+  for (const std::uint32_t carrier : call_.carriers) memory_.wake(carrier);
 }
 
 bool SmallOperation::poll() {

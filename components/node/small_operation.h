@@ -25,6 +25,7 @@ class SmallOperation final : public NodeOperation {
 
  private:
   bool alone() const { return call_.carriers.empty(); }
+  void wake_if_last();
   bool all_contributed();
   void fold(const NodeRange& range);
   bool take_results();

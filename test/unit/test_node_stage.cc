@@ -369,5 +369,35 @@ TEST(NodeStage, SleeperIsWokenByTheFlagItAwaits) {
   EXPECT_TRUE(awake);
 }
 
+/// Of those that sleep nobody is woken by a vector with which it cannot go on.
+TEST(NodeStage, SmallVectorsWakeWhoCanGoOn) {
+  for (const bool carried : {true, false}) {
+    const NodeGround ground(4, 16 * 1024);
+    NodeMemory memories[] = {ground.memory(0), ground.memory(1), ground.memory(2), ground.memory(3)};
+    NodeRank ranks[] = {NodeRank(memories[0], kCopies), NodeRank(memories[1], kCopies), NodeRank(memories[2], kCopies),
+                        NodeRank(memories[3], kCopies)};
+    const auto sleeps = [&](std::uint32_t member) {
+      return std::atomic_ref(memories[0].member(member).asleep).load() == 1;
+    };
+    const NodeCase wanted{.count = 10, .carriers = std::vector<std::uint32_t>(carried ? 1 : 0)};
+    for (const std::uint32_t member : {0, 2, 3}) {
+      ranks[member].begin(wanted);
+      EXPECT_FALSE(ranks[member].poll());
+      memories[member].announce_sleep();
+      for (const std::uint32_t before : {0, 2, 3}) EXPECT_EQ(sleeps(before), before <= member) << member;
+    }
+    ranks[1].begin(wanted);
+    EXPECT_FALSE(sleeps(0));
+    EXPECT_EQ(sleeps(2), carried) << "until the carrier has the result";
+    EXPECT_EQ(sleeps(3), carried);
+    memories[0].awake();
+    ranks[0].finish();
+    EXPECT_FALSE(sleeps(2));
+    EXPECT_FALSE(sleeps(3));
+    for (const std::uint32_t member : {2, 3}) memories[member].awake();
+    for (NodeRank& rank : ranks) rank.finish();
+  }
+}
+
 }  // namespace
 }  // namespace nezha::test
