@@ -15,9 +15,9 @@
 
 namespace nezha {
 
-constexpr std::size_t kNodeLine = 128;        ///< bytes: two cache lines, because processors fetch them in pairs
-constexpr std::size_t kNodeSmall = 8 * 1024;  ///< the largest vector that goes through the small slots, bytes
-constexpr std::size_t kNodeDepth = 4;         ///< chunks that a member may be ahead of the slowest one
+constexpr std::size_t kNodeLine = 128;         ///< bytes: two cache lines, because processors fetch them in pairs
+constexpr std::size_t kNodeSmall = 32 * 1024;  ///< the largest vector that goes through the small slots, bytes
+constexpr std::size_t kNodeDepth = 4;          ///< chunks that a member may be ahead of the slowest one
 constexpr std::uint32_t kMostNodeMembers = 1024;
 constexpr std::size_t kLeastNodeChunk = 4 * 1024, kMostNodeChunk = 256 * 1024;
 
@@ -78,10 +78,12 @@ class NodeLayout {
 
   /// Fits a second-level cache of 1 MiB with the chunks that a member reads and writes at a time.
   static std::size_t usual_chunk(std::uint32_t members);
-  /// The largest vector that goes through the small slots, bytes. Every member reads all vectors of those, so that with
-  /// more members cutting the vector pays sooner.
-  static std::size_t small_limit(std::uint32_t members) {
-    return std::clamp(2 * kNodeSmall / members, kLeastSmall, kNodeSmall);
+  /// The largest vector that goes through the small slots, bytes. Where the node is alone every member reads all
+  /// vectors of those, else (`carried`) a carrier does, for all, which saves two rounds through the members. With more
+  /// members cutting the vector pays sooner.
+  static std::size_t small_limit(std::uint32_t members, bool carried) {
+    return carried ? std::clamp(kMostFolded / members, kLeastSmall, kNodeSmall)
+                   : std::clamp(kMostRead / members, kLeastSmall, kMostRead / 2);
   }
 
   std::uint32_t members() const { return members_; }
@@ -102,7 +104,7 @@ class NodeLayout {
   }
 
  private:
-  static constexpr std::size_t kLeastSmall = 2 * 1024;
+  static constexpr std::size_t kLeastSmall = 2 * 1024, kMostRead = 16 * 1024, kMostFolded = 64 * 1024;
   static constexpr std::size_t kPage = 4096, kHeader = kPage, kLines = kPage;
   static constexpr std::size_t kSlots = (kLines + 4 * sizeof(NodeSmallSlot) + kPage - 1) / kPage * kPage;
   static constexpr std::size_t kApart = kPage / 2;  ///< from where in a page most vectors begin (copy.h)

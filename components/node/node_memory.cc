@@ -12,7 +12,7 @@ namespace nezha {
 namespace {
 
 constexpr std::uint64_t kMagic = 0x65'64'6f'6e'61'7a'65'6e;  // "nezanode"
-constexpr std::uint64_t kVersion = 2;
+constexpr std::uint64_t kVersion = 3;
 
 static_assert(std::atomic_ref<std::uint64_t>::is_always_lock_free &&
                   std::atomic_ref<std::uint32_t>::is_always_lock_free,

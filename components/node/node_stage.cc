@@ -19,7 +19,7 @@ void NodeStage::begin(const NodeCall& call) {
   if (own < call.carriers.size()) {
     part_ = NodeCut(call.bytes, call.reducer.element, call.bytes, memory_.members(), call.carriers.size()).part(own);
   }
-  if (call.bytes <= NodeLayout::small_limit(memory_.members())) {
+  if (call.bytes <= NodeLayout::small_limit(memory_.members(), !call.carriers.empty())) {
     ++small_begun_;
     operation_ = &small_;
   } else {

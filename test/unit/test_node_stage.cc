@@ -76,12 +76,18 @@ TEST_P(NodeStageTest, EveryTypeAndOperation) {
 TEST_P(NodeStageTest, SizesAroundEveryBorder) {
   for (const std::uint32_t members : {1, 2, 3, 5}) {
     std::vector<NodeCase> cases;
-    for (const std::size_t border : {std::size_t{1}, std::size_t{16}, NodeLayout::small_limit(members),
-                                     std::size_t{16 * 1024}, 4 * 16 * 1024 * kNodeDepth}) {
+    for (const std::size_t border :
+         {std::size_t{1}, std::size_t{16}, NodeLayout::small_limit(members, false),
+          NodeLayout::small_limit(members, true), std::size_t{16 * 1024}, 4 * 16 * 1024 * kNodeDepth}) {
       for (const int apart : {-1, 0, 1}) {
         for (const bool in_place : {false, true}) {
           const std::size_t count = border + static_cast<std::size_t>(apart);
-          cases.push_back({.type = NEZHA_UINT8, .element = 1, .count = count, .in_place = in_place, .carriers = {}});
+          for (const std::size_t carriers : {0, 1})
+            cases.push_back({.type = NEZHA_UINT8,
+                             .element = 1,
+                             .count = count,
+                             .in_place = in_place,
+                             .carriers = std::vector<std::uint32_t>(carriers)});
         }
       }
     }
