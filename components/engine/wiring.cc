@@ -55,7 +55,7 @@ void Wiring::want(Peer& peer, Nanoseconds now) {
   if (peer.wanted) return;
   wanted_.push_back(&peer);
   peer.wanted = true;
-  peer.settled = peer.wires.empty();
+  peer.settled = peer.wired();  // lanes may have come up for the other side already
   due(now);
 }
 

@@ -234,6 +234,20 @@ TEST_F(WiringTest, PatienceBeginsWhenThePeerWantsItsLanesToo) {
   EXPECT_TRUE(early.settled);
 }
 
+/// The other side's communicator has come first: it had connected before this one wanted lanes.
+TEST_F(WiringTest, LanesThatCameBeforeTheyWereWantedAreNotWaitedFor) {
+  Peer early;
+  early.address.id = 7;
+  early.trunk = std::make_unique<Trunk>(7, TrunkOptions{}, TrunkOwner{receiver_, receiver_, receiver_}, clock_, log_);
+  for (std::uint8_t rail : {0, 1}) {
+    early.wires.emplace_back().rails = {rail, rail};
+    early.trunk->add_lane(rail, rail, loads_[rail]);
+    wiring_.lane_up(early, {rail, rail}, clock_.now());
+  }
+  wiring_.want(early, clock_.now());
+  EXPECT_TRUE(early.settled);
+}
+
 TEST_F(WiringTest, AFailureAfterThePeerHasConnectedChangesNothing) {
   wiring_.step(clock_.now());
   tried_.clear();
