@@ -1,12 +1,14 @@
 // SPDX-License-Identifier: BSD-3-Clause
-/// Dissemination, a barrier: in round k each position tells the one 2^k further on that it, and all from whom it has
-/// heard, are there; ceil(log2(N)) rounds for any number of positions (Hensgen, Finkel and Manber, 1988).
+/// Dissemination, a barrier: in each round a position tells the one that is a distance further on that it, and all from
+/// whom it has heard, are there; ceil(log2(N)) rounds for any number of positions (Hensgen, Finkel and Manber, 1988).
+/// Distances are those of halving, from 1 on, in place of powers of two, so that it needs no lanes of its own: each is at
+/// most the number of positions that a position has heard of by then.
 ///
 /// On the wire, step k is round k. A piece cannot be empty: each has one byte, which means nothing.
-#include <bit>
 #include <vector>
 
 #include "alg/algorithm.h"
+#include "alg/neighbours.h"
 
 namespace nezha {
 namespace {
@@ -16,9 +18,7 @@ constexpr std::byte kHere{1};
 class Dissemination final : public Algorithm {
  public:
   explicit Dissemination(const TeamView& team)
-      : Algorithm(team),
-        rounds_(std::bit_width(static_cast<unsigned>(team.size) - 1)),
-        heard_(static_cast<std::size_t>(rounds_)) {}
+      : Algorithm(team), distances_(halved_distances(team.size)), heard_(distances_.size()) {}
 
   void begin(const Call&) override {
     heard_.assign(heard_.size(), std::byte{});
@@ -29,7 +29,7 @@ class Dissemination final : public Algorithm {
   std::size_t expected(int, const Call&) const override { return sizeof(kHere); }
 
   Placement place(int from, const PieceHeader& piece) override {
-    if (piece.step >= rounds_ || from != teller(piece.step)) return {PlaceKind::bad};
+    if (piece.step >= rounds() || from != teller(piece.step)) return {PlaceKind::bad};
     if (piece.offset != 0 || piece.length != sizeof(kHere)) return {PlaceKind::bad};
     return {PlaceKind::scratch};
   }
@@ -46,17 +46,19 @@ class Dissemination final : public Algorithm {
   }
 
   bool awaits(int from) const override { return !complete() && from == teller(round_); }
-  bool complete() const override { return round_ == rounds_; }
+  bool complete() const override { return round_ == rounds(); }
 
  private:
-  int teller(int round) const { return team().next(team().position, -(1 << round)); }
+  int rounds() const { return static_cast<int>(distances_.size()); }
+  int distance(int round) const { return distances_[static_cast<std::size_t>(rounds() - 1 - round)]; }
+  int teller(int round) const { return team().next(team().position, -distance(round)); }
 
   void tell() {
-    team().send(team().next(team().position, 1 << round_),
+    team().send(team().next(team().position, distance(round_)),
                 {.data = &kHere, .size = sizeof(kHere), .step = static_cast<std::uint16_t>(round_), .hops = 1});
   }
 
-  const int rounds_;
+  const std::vector<int> distances_;  ///< the last round's first
   std::vector<std::byte> heard_;  ///< by round
   int round_ = 0;                 ///< whose word is waited for
 };

@@ -7,34 +7,31 @@
 /// On the wire, step 0 is the pairing, 1..k the exchanges, k+1 the result for the position that paired up. Each step's
 /// value is sent from a place of its own: it may still be queued when the partner's has been added to the result. These
 /// places stay as they are until the operation ends, so what is sent need not be copied before it leaves.
-#include <bit>
 #include <cstring>
 #include <vector>
 
 #include "alg/algorithm.h"
+#include "alg/doubling_partners.h"
 
 namespace nezha {
 namespace {
 
 class Doubling final : public Algorithm {
  public:
-  using Algorithm::Algorithm;
+  explicit Doubling(const TeamView& team) : Algorithm(team), partners_(team.size, team.position) {}
 
   void begin(const Call& call) override {
     call_ = call;
-    const auto size = static_cast<unsigned>(team().size);
-    exchanges_ = std::bit_width(size) - 1;
-    extra_ = team().size - (1 << exchanges_);
-    const auto steps = static_cast<std::size_t>(exchanges_) + 2;
+    const auto steps = static_cast<std::size_t>(result_step()) + 1;
     if (slots_.size() < 2 * steps * call.bytes()) slots_.resize(2 * steps * call.bytes());
     got_.assign(steps, 0);
     step_ = 0;
     finished_ = false;
     if (call.recv != call.send) std::memcpy(call.recv, call.send, call.bytes());
-    if (paired() && !works()) {
+    if (partners_.paired() && !partners_.works()) {
       send(team().position + 1, 0);
       step_ = result_step();
-    } else if (!paired()) {
+    } else if (!partners_.paired()) {
       exchange(1);
     }
   }
@@ -58,20 +55,8 @@ class Doubling final : public Algorithm {
   bool complete() const override { return finished_; }
 
  private:
-  int result_step() const { return exchanges_ + 1; }
-  /// The first 2 * extra positions pair up: the odd one of a pair works for both.
-  bool paired() const { return team().position < 2 * extra_; }
-  bool works() const { return !paired() || team().position % 2 == 1; }
-  /// Position among those that exchange, and back.
-  int index() const { return paired() ? team().position / 2 : team().position - extra_; }
-  int position_of(int index) const { return index < extra_ ? 2 * index + 1 : index + extra_; }
-
-  /// Who sends to this position in that step; -1 when nobody does.
-  int partner(int step) const {
-    if (step == 0) return paired() && works() ? team().position - 1 : -1;
-    if (step == result_step()) return works() ? -1 : team().position + 1;
-    return works() ? position_of(index() ^ (1 << (step - 1))) : -1;
-  }
+  int result_step() const { return partners_.result_step(); }
+  int partner(int step) const { return partners_.partner(step); }
 
   std::byte* slot(int step) { return slots_.data() + static_cast<std::size_t>(step) * call_.bytes(); }
   std::byte* own_slot(int step) { return slot(result_step() + 1 + step); }
@@ -97,7 +82,7 @@ class Doubling final : public Algorithm {
   void exchange(int step) {
     step_ = step;
     if (step != result_step()) return send(partner(step), step);
-    if (paired()) send(team().position - 1, step);
+    if (partners_.paired()) send(team().position - 1, step);
     finished_ = true;
   }
 
@@ -110,8 +95,7 @@ class Doubling final : public Algorithm {
   }
 
   Call call_;
-  int exchanges_ = 0;
-  int extra_ = 0;
+  const DoublingPartners partners_;
   int step_ = 0;                   ///< whose value is waited for
   std::vector<std::byte> slots_;   ///< by step: the partner's values, then those sent
   std::vector<std::size_t> got_;   ///< bytes arrived, by step

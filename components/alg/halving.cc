@@ -18,6 +18,7 @@
 #include <vector>
 
 #include "alg/algorithm.h"
+#include "alg/neighbours.h"
 #include "alg/values.h"
 
 namespace nezha {
@@ -25,9 +26,8 @@ namespace {
 
 class Halving final : public Algorithm {
  public:
-  explicit Halving(const TeamView& team) : Algorithm(team) {
-    for (int distance = team.size; distance > 1; distance = (distance + 1) / 2) reach_.push_back(distance);
-    reach_.push_back(1);
+  explicit Halving(const TeamView& team) : Algorithm(team), reach_{team.size} {
+    for (const int distance : halved_distances(team.size)) reach_.push_back(distance);
     for (int index = 0; index < team.size; ++index) {
       Way way;
       while (way.additions < steps() && index < reach(way.additions) / 2) ++way.additions;

@@ -3,10 +3,11 @@ engine_sources += \
 	%D%/algorithm.h %D%/algorithms.cc \
 	%D%/call.h \
 	%D%/dissemination.cc \
-	%D%/doubling.cc \
+	%D%/doubling.cc %D%/doubling_partners.h \
 	%D%/halving.cc \
 	%D%/layout.h \
 	%D%/mesh.cc \
+	%D%/neighbours.cc %D%/neighbours.h \
 	%D%/ring.cc \
 	%D%/single_step.cc \
 	%D%/star.cc %D%/star.h \
