@@ -103,6 +103,7 @@ Peer* Core::add(std::unique_ptr<Peer> peer) {
   peer->connects = self_.job_rank < peer->address.job_rank;
   TrunkOptions options = trunk_options(peer->address.window);
   options.hold = &hold_;
+  options.busy = &busy_;
   peer->trunk = std::make_unique<Trunk>(id, options, TrunkOwner{*this, *this, *this}, clock_, log_);
   peer->untold = moved_;
   const auto added = peers_.emplace(id, std::move(peer)).first;
@@ -260,8 +261,9 @@ bool Core::progress(Watch watch) {
   dead_.clear();
   if (!news_.empty()) take_news();
   if (doubts_) settle_doubts();
-  for (const auto& [id, peer] : peers_)
-    if (peer->trunk->has_queued()) peer->trunk->pump();
+  busy_.each([](Trunk& trunk) {
+    if (trunk.has_queued()) trunk.pump();
+  });
   return moved;
 }
 
@@ -270,7 +272,8 @@ void Core::step(Nanoseconds now) {
   if (now - listened_ >= kListenEvery && listening()) {
     listened_ = now;
     refresh_loads(now);
-    for (const auto& [id, peer] : peers_) peer->trunk->listen(now);
+    busy_.each([now](Trunk& trunk) { trunk.listen(now); });
+    busy_.let_go(now);
   }
   share_memory(now);
   if (aggregators_) aggregators_->step(now);
@@ -302,10 +305,11 @@ bool Core::listening() const {
 bool Core::settle() {
   refresh_loads(clock_.now());
   bool outstanding = listening();
-  for (const auto& [id, peer] : peers_) {
-    peer->trunk->send_acks();
-    outstanding = outstanding || peer->trunk->outstanding();
-  }
+  busy_.each([&](Trunk& trunk) {
+    trunk.send_acks();
+    outstanding = outstanding || trunk.outstanding();
+  });
+  busy_.let_go(clock_.now());
   return outstanding;
 }
 

@@ -229,6 +229,7 @@ class Core final : public PieceReceiver, public OperationNews, public LaneNews, 
   std::bitset<kMaxRails> moved_;                    ///< rails that are not as they were published
   std::vector<std::pair<Peer*, RailNotice>> news_;  ///< rails of peers that have moved
   Hold hold_;
+  Busy busy_;
   Notices notices_;
   BufferPool buffers_;           ///< of all teams
   Nanoseconds buffers_due_ = 0;  ///< when it is next asked to release what nobody uses; 0: nothing is in excess

@@ -21,6 +21,7 @@ void Core::remove_outsider(Peer& peer) {
   std::erase_if(news_, [&](const auto& news) { return news.first == &peer; });
   wiring_.forget(peer);
   peer.trunk->close([this](Lane& lane) { dead_.emplace_back(&lane, place_of(lane.spec().local_rail).transport); });
+  busy_.forget(*peer.trunk);
   peers_.erase(peer.address.id);
 }
 

@@ -2,6 +2,7 @@
 engine_sources += \
 	%D%/ahead.h \
 	%D%/best_rail.cc \
+	%D%/busy.cc %D%/busy.h \
 	%D%/earliest_finish.cc \
 	%D%/early_store.cc %D%/early_store.h \
 	%D%/failure.cc %D%/failure.h \

@@ -14,6 +14,7 @@
 
 #include "rail/rail.h"
 #include "trunk/ahead.h"
+#include "trunk/busy.h"
 #include "trunk/early_store.h"
 #include "trunk/failure.h"
 #include "trunk/flow.h"
@@ -92,6 +93,7 @@ struct TrunkOptions {
   std::size_t peer_window = 256 * 1024;   ///< what the peer keeps for us
   bool checksum = false;                  ///< CRC32C over payloads
   Hold* hold = nullptr;                   ///< of all trunks of an engine; null: nothing is held back
+  Busy* busy = nullptr;                   ///< of all trunks of an engine; null: somebody looks at this one all the time
 };
 
 class Trunk final : public LaneEvents {
@@ -176,6 +178,8 @@ class Trunk final : public LaneEvents {
   bool send_acks();
   /// Something is outstanding: pieces of ours unacknowledged, or acks of ours not sent.
   bool outstanding() const { return !log_.empty() || owed_.pieces() != 0; }
+  /// False: something is under way. Else Busy does not have it from here on, until that is so again.
+  bool rest(Nanoseconds now);
 
   // ---- receiving (trunk_receive.cc)
   /// An operation has begun here, those up to `ended` have ended: delivers its early pieces and tells the peer if it
@@ -223,6 +227,7 @@ class Trunk final : public LaneEvents {
            owed_.bytes() >= std::min<std::size_t>(kAckBytes, options_.keep / 4) / part;
   }
 
+  void is_busy();
   std::size_t sendable(const Flow& flow) const;
   std::size_t queued() const;
   bool held_back();
@@ -284,6 +289,7 @@ class Trunk final : public LaneEvents {
   bool pumping_ = false;
   bool held_ = false;  ///< is to be pumped at the end of the hold
   std::uint32_t notices_ = 0;  ///< of rails, that were sent
+  bool busy_ = false;  ///< Busy has it
 
   // Signs of life.
   bool heard_ = false;          ///< a frame has come since the last quiet()

@@ -101,6 +101,7 @@ Status Trunk::frame_ends(Lane& lane) {
 Status Trunk::complete(LaneState& state, std::size_t index) {
   const PieceHeader& piece = state.records.pieces[index];
   const Placement place = state.places[index];
+  is_busy();
   owed_.add(piece);
   if (received_.contains(piece.id)) {
     if (place.kind == PlaceKind::early) early_.drop(place.where);

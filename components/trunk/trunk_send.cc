@@ -22,7 +22,26 @@ struct Trunk::Frame {
 };
 static_assert(kMaxFrameSegments * kCheckedPieceRecord + kAckRecord <= kMaxFrameHeader);
 
+void Trunk::is_busy() {
+  if (busy_ || options_.busy == nullptr) return;
+  options_.busy->add(*this);
+  busy_ = true;
+}
+
+/// Lanes that have nothing under way any more are looked at once more: a peer that is silent then has nothing to answer.
+bool Trunk::rest(Nanoseconds now) {
+  const auto rests = [this] {
+    const auto waits = [](const LaneState& state) { return state.fill != 0 || state.suspect; };
+    return !has_queued() && !outstanding() && std::none_of(lanes_.begin(), lanes_.end(), waits);
+  };
+  if (!rests()) return false;
+  listen(now);
+  busy_ = !rests();
+  return !busy_;
+}
+
 void Trunk::send(Flow& flow, const ReadyChunk& chunk) {
+  is_busy();
   flow.push(chunk);
   if (!flow.listed) {
     flow.listed = true;
@@ -232,6 +251,7 @@ void Trunk::began(Flow& flow) {
 }
 
 SentPiece& Trunk::add_control(Control control) {
+  is_busy();
   SentPiece& record = log_.add();
   record.header.control = true;
   record.header.step = static_cast<std::uint16_t>(control);

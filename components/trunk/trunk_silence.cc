@@ -164,7 +164,9 @@ void Trunk::take_back(const LaneState& state) {
     ++replays_;
   }
   if (replays_ != before) state.rail->failovers += 1;
-  if (received_.any()) owed_.at_least(kAckPieces);
+  if (!received_.any()) return;
+  is_busy();
+  owed_.at_least(kAckPieces);
 }
 
 }  // namespace nezha

@@ -59,4 +59,9 @@ MUTATIONS = [
         ("  send_control(Control::begun, team, op).header.set_ended(ended);\n", "  static_cast<void>(ended);\n")]),
     ("nobody asks for window", TRUNK + "trunk_send.cc", [
         ("  send_control(Control::want, flow.team(), flow.op()).header.set_ended(flow.ended());\n", "")]),
+    # Nobody looks at trunks that are at rest.
+    ("a trunk that owes an ack is at rest", "components/trunk/trunk_receive.cc", [
+        ("  is_busy();\n  owed_.add(piece);", "  owed_.add(piece);")]),
+    ("a trunk that has something to send is at rest", "components/trunk/trunk_send.cc", [
+        ("  is_busy();\n  flow.push(chunk);", "  flow.push(chunk);")]),
 ]
