@@ -4,6 +4,7 @@
 
 #include <cstddef>
 #include <span>
+#include <stdexcept>
 
 #include "alg/layout.h"
 #include "alg/star.h"
@@ -63,13 +64,16 @@ struct Call {
   }
 };
 
-/// The team in ring order. `flows` and `trunks` have one entry a position; those at `position` are not used.
+/// The team in ring order. Its neighbours, the members that this one exchanges pieces with, are numbered: `flows` and
+/// `trunks` have one entry for each.
 struct TeamView {
   int size = 0;
   int position = 0;
   std::span<Flow> flows;
   std::span<Trunk* const> trunks;
-  std::span<const int> rank_at;   ///< rank by position
+  std::span<const int> neighbours;  ///< position by number
+  std::span<const int> numbers;     ///< number by position; -1: no neighbour
+  std::span<const int> rank_at;     ///< rank by position
   BufferPool* buffers = nullptr;  ///< for what an operation needs room for beside its vectors
 
   int next(int from, int steps = 1) const { return static_cast<int>((from + steps % size + size) % size); }
@@ -77,9 +81,19 @@ struct TeamView {
   int previous() const { return next(position, -1); }
   /// How many steps forward from `from` to `to`.
   int distance(int from, int to) const { return (to - from + size) % size; }
-  void send(int to, const ReadyChunk& chunk) const { trunks[static_cast<std::size_t>(to)]->send(flows[static_cast<std::size_t>(to)], chunk); }
+  /// Throws where that is no neighbour: without a lane the piece would wait for ever.
+  std::size_t number(int at) const {
+    const int found = numbers[static_cast<std::size_t>(at)];
+    if (found < 0) throw std::logic_error("an algorithm sends to a rank that has no lanes");
+    return static_cast<std::size_t>(found);
+  }
+  void send(int to, const ReadyChunk& chunk) const {
+    const std::size_t at = number(to);
+    trunks[at]->send(flows[at], chunk);
+  }
   void superseded(int to, std::uint64_t offset, std::uint64_t size_) const {
-    trunks[static_cast<std::size_t>(to)]->superseded(flows[static_cast<std::size_t>(to)], offset, size_);
+    const std::size_t at = number(to);
+    trunks[at]->superseded(flows[at], offset, size_);
   }
 };
 

@@ -40,7 +40,7 @@ Core::Core(const Config& config, const Clock& clock, const Log& log, std::uint32
 }
 
 Core::~Core() {
-  for (const auto& [id, peer] : peers_) peer->trunk->close();
+  for (Peer* peer : open_) peer->trunk->close();
 }
 
 void Core::add_transport(std::unique_ptr<Transport> transport) {
@@ -80,7 +80,7 @@ std::vector<std::string> Core::unknown_shares() const {
 
 TrunkOptions Core::trunk_options(std::uint64_t peer_window) const {
   TrunkOptions options;
-  options.keep = keep_memory(peers_.size() + 1);
+  options.keep = keep_memory(open_.size() + 1);
   options.early_window = config_.window;
   options.peer_window = static_cast<std::size_t>(peer_window);
   options.checksum = config_.checksum;
@@ -101,43 +101,67 @@ Peer* Core::add_peer(std::span<const std::byte> bytes, bool same_node, Status& w
 Peer* Core::add(std::unique_ptr<Peer> peer) {
   const ProcessId id = peer->address.id;
   peer->connects = self_.job_rank < peer->address.job_rank;
-  TrunkOptions options = trunk_options(peer->address.window);
+  return peers_.emplace(id, std::move(peer)).first->second.get();
+}
+
+void Core::open(Peer& peer) {
+  if (peer.trunk) return;
+  TrunkOptions options = trunk_options(peer.address.window);
   options.hold = &hold_;
   options.busy = &busy_;
-  peer->trunk = std::make_unique<Trunk>(id, options, TrunkOwner{*this, *this, *this}, clock_, log_);
-  peer->untold = moved_;
-  const auto added = peers_.emplace(id, std::move(peer)).first;
+  if (peer.address.job_rank != kNoRank) options.number = numbered_++;
+  open_.push_back(&peer);
   try {
-    wire_up(*added->second, false);
-  } catch (...) {
-    peers_.erase(added);  // nobody shall meet one without its lanes
+    peer.trunk = std::make_unique<Trunk>(peer.address.id, options, TrunkOwner{*this, *this, *this}, clock_, log_);
+    peer.untold = moved_;
+    wire_up(peer, false);
+  } catch (...) {  // nobody shall meet one without its lanes
+    open_.pop_back();
+    peer.trunk.reset();
+    peer.wires.clear();
     throw;
   }
-  return added->second.get();
+}
+
+Links::Need Core::need() {
+  return [this](Peer& peer) {
+    open(peer);
+    wiring_.want(peer, clock_.now());
+  };
 }
 
 Nanoseconds Core::wiring_patience() const { return config_.connect_timeout * kSecond + kSamplePatience + kSecond; }
 
-Team* Core::create_team(std::string name, int rank, std::vector<Peer*> peers, OpNumber before, bool within_node) {
-  for (Peer* peer : peers)
-    if (peer != nullptr && !within_node) wiring_.want(*peer, clock_.now());
-  if (aggregators_ && !within_node) aggregators_->begin();
+std::unique_ptr<Team> Core::plan_team(std::string name, int rank, std::vector<Peer*> peers, OpNumber before,
+                                      bool within_node) {
   const Nanoseconds until = clock_.now() + wiring_patience();
-  return teams_
-      .emplace_back(std::make_unique<Team>(std::move(name), rank, std::move(peers), self_.node, until, buffers_, before,
-                                           within_node))
-      .get();
+  return std::make_unique<Team>(std::move(name), rank, std::move(peers), self_.node, until, buffers_, before, within_node);
 }
 
-std::size_t Core::lanes_to_come(std::span<Peer* const> peers) const {
+Team* Core::add_team(std::unique_ptr<Team> team) {
+  const Plan plan = Plan::from(config_);
+  const Links::Need need = this->need();
+  for (Peer* peer : team->would_need(plan)) need(*peer);  // counterparts of other nodes too, which calls need much later
+  team->link(plan, need);
+  if (aggregators_ && !team->within_node()) aggregators_->begin();
+  return teams_.emplace_back(std::move(team)).get();
+}
+
+std::size_t Core::lanes_to_come(const Team& team) const {
   std::size_t lanes = 0;
   const auto add = [&](const Peer& peer) {
     for (const Wire& wire : peer.wires) lanes += !wire.there() && peer.needs(wire) ? 1 : 0;
   };
-  for (const auto& [id, peer] : peers_)
+  for (const Peer* peer : open_)
     if (peer->wanted) add(*peer);
-  for (const Peer* peer : peers)
-    if (peer != nullptr && !peer->wanted) add(*peer);
+  for (const Peer* peer : team.would_need(Plan::from(config_))) {
+    if (peer->wanted) continue;
+    const std::vector<RailPair> pairs = pairs_with(*peer);
+    if (peer->trunk)
+      add(*peer);
+    else
+      lanes += !pairs.empty() && pairs.front().local == kLoopbackRail ? 1 : pairs.size();
+  }
   return lanes;
 }
 
@@ -149,10 +173,11 @@ void Core::destroy_team(Team& team) {
   end_star(team);
   ready_.erase(team.id());
   if (team.hierarchy() != nullptr) ready_.erase(team.hierarchy()->id());
-  for (Peer* peer : team.peers()) {
-    if (peer == nullptr || team.id() == 0) continue;
-    peer->trunk->forget_team(team.id());
-    if (team.hierarchy() != nullptr) peer->trunk->forget_team(team.hierarchy()->id());
+  for (const int rank : team.needed()) {
+    if (team.id() == 0) break;
+    Trunk& trunk = *team.peer(rank).trunk;
+    trunk.forget_team(team.id());
+    if (team.hierarchy() != nullptr) trunk.forget_team(team.hierarchy()->id());
   }
   std::erase_if(teams_, [&](const auto& other) { return other.get() == &team; });
 }
@@ -160,18 +185,17 @@ void Core::destroy_team(Team& team) {
 bool Core::wired(const Team& team) const {
   if (team.within_node()) return team.hierarchy() != nullptr && team.hierarchy()->settled();
   return team.next_peer().sample == Sample::done && (team.hierarchy() == nullptr || team.hierarchy()->settled()) &&
-         std::all_of(team.peers().begin(), team.peers().end(),
-                     [](const Peer* peer) { return peer == nullptr || peer->settled; });
+         std::all_of(team.needed().begin(), team.needed().end(), [&](int rank) { return team.peer(rank).settled; });
 }
 
 void Core::vote(Team& team, std::array<std::uint64_t, NEZHA_VOTE_WORDS>& words) {
   bool ready = wired(team);
   bool failed = rails() == 0 && !team.within_node();
-  for (const Peer* peer : team.peers()) {
-    if (peer == nullptr || team.within_node()) continue;
-    const std::size_t up = peer->trunk->lanes_up();
+  for (const int rank : team.needed()) {
+    const Peer& peer = team.peer(rank);
+    const std::size_t up = peer.trunk->lanes_up();
     ready = ready && up != 0;
-    failed = failed || (peer->settled && up == 0 && !peer->was_up());
+    failed = failed || (peer.settled && up == 0 && !peer.was_up());
   }
   TeamId fresh = 0;
   if (!random_id(fresh).ok()) failed = true;
@@ -188,9 +212,13 @@ nezha_team_state_t Core::decide(Team& team, const std::array<std::uint64_t, NEZH
   const bool within_node = team.within_node();
   const Status trouble = was_to_share ? team.hierarchy()->trouble() : Status{};
   const nezha_team_state_t after = team.decide(words, Plan::from(config_), notices_);
+  if (after == NEZHA_TEAM_WIRING && team.relinks()) team.link(team.plan(), need());
   all_are_there(team);
-  if (team.wants_hierarchy()) team.make_hierarchy(door_ ? &*door_ : nullptr, team.wiring_until() - kSecond, clock_);
-  if (after == NEZHA_TEAM_WIRING && !within_node) ask_for_life(team);
+  if (team.wants_hierarchy()) {
+    team.make_hierarchy(door_ ? &*door_ : nullptr, team.wiring_until() - kSecond, clock_, need());
+    all_are_there(team);
+  }
+  if (after == NEZHA_TEAM_WIRING) ask_for_life(team);
   if (before == after) return after;
   log_.line(1, "team %s of %d ranks: %s", team.name().c_str(), team.size(),
             after == NEZHA_TEAM_READY ? "ready" : "declined");
@@ -211,19 +239,18 @@ nezha_team_state_t Core::decide(Team& team, const std::array<std::uint64_t, NEZH
     if (!team.rows_due()) compare_rows(team, {});
     take_early_failure(team);
   }
-  if (after == NEZHA_TEAM_DECLINED && !within_node)  // a process without rails has said so itself
-    for (const Peer* peer : team.peers())
-      if (peer != nullptr && peer->settled && peer->trunk->lanes_up() == 0 && !peer->address.rails.empty() &&
-          !self_.rails.empty())
-        notices_.push_back({"pair cannot connect", {team.name(), self_.node, peer->label()}});
+  if (after == NEZHA_TEAM_DECLINED)  // a process without rails has said so itself
+    for (const int rank : team.needed())
+      if (const Peer& peer = team.peer(rank);
+          peer.settled && peer.trunk->lanes_up() == 0 && !peer.address.rails.empty() && !self_.rails.empty())
+        notices_.push_back({"pair cannot connect", {team.name(), self_.node, peer.label()}});
   return after;
 }
 
 /// Every member has the team now. Who came long before the others has waited for nobody: its patience begins here.
 void Core::all_are_there(Team& team) {
   bool news = team.within_node() && team.wants_hierarchy();
-  for (Peer* peer : team.peers())
-    news = (peer != nullptr && !team.within_node() && wiring_.wanted_by(*peer, clock_.now())) || news;
+  for (const int rank : team.needed()) news = wiring_.wanted_by(team.peer(rank), clock_.now()) || news;
   if (news) team.set_wiring_until(clock_.now() + wiring_patience());
 }
 
@@ -314,7 +341,7 @@ bool Core::settle() {
 }
 
 void Core::show_life() {
-  for (const auto& [id, peer] : peers_)
+  for (const Peer* peer : open_)
     if (peer->trunk->lanes_up() != 0) peer->trunk->show_life();
 }
 
@@ -416,7 +443,10 @@ const Secret* Core::secret(ProcessId id) const {
 bool Core::expects(const LaneSpec& spec) const {
   const auto found = peers_.find(spec.peer);
   if (found == peers_.end() || (wanted_only_ && !found->second->wanted)) return false;
-  return found->second->trunk->knows_lane(spec.local_rail, spec.remote_rail);
+  const Peer& peer = *found->second;
+  if (peer.trunk) return peer.trunk->knows_lane(spec.local_rail, spec.remote_rail);
+  const std::vector<RailPair> pairs = pairs_with(peer);
+  return std::find(pairs.begin(), pairs.end(), rails_of(spec)) != pairs.end();
 }
 
 bool Core::wants(const LaneSpec& spec) const {
@@ -426,6 +456,7 @@ bool Core::wants(const LaneSpec& spec) const {
 
 LaneEvents& Core::lane_up(Lane& lane) {
   Peer& peer = *peers_.at(lane.spec().peer);  // secret() knew it when this connection was admitted, in the same call
+  open(peer);
   peer.trunk->lane_up(lane);
   wiring_.lane_up(peer, rails_of(lane.spec()), clock_.now());
   lanes_changed(peer, false);

@@ -53,7 +53,8 @@ class Core final : public PieceReceiver, public OperationNews, public LaneNews, 
   /// Words of the share parameter that name no rail.
   std::vector<std::string> unknown_shares() const;
 
-  /// The peer with that address, known from now on. Null: `why` tells.
+  /// The peer with that address, known from now on: no more than that until a team needs lanes to it, or it connects.
+  /// Null: `why` tells.
   Peer* add_peer(std::span<const std::byte> address, bool same_node, Status& why);
 
   /// A process that is no rank of the job: the pair has met otherwise, and shares that secret. Null: it cannot be.
@@ -61,13 +62,22 @@ class Core final : public PieceReceiver, public OperationNews, public LaneNews, 
   /// One that no team has. Its lanes are closed.
   void remove_outsider(Peer& peer);
 
+  /// It is to have lanes: a team needs them, or it connects. They are wired only when a team wants them.
+  void open(Peer& peer);
+
   /// `before`: tests have a team count its operations from there on.
   /// `within_node`: see nezha_team_spec_t.
-  Team* create_team(std::string name, int rank, std::vector<Peer*> peers, OpNumber before = 0, bool within_node = false);
-  /// How many lanes would come up that are not there yet, if a team of these peers (null: the own rank) were created.
-  std::size_t lanes_to_come(std::span<Peer* const> peers) const;
-  /// And how many descriptors it takes to share memory with the ranks of this node, if this process is its rank `rank`.
-  std::size_t descriptors_of_memory(int rank, std::span<Peer* const> peers, bool within_node) const;
+  Team* create_team(std::string name, int rank, std::vector<Peer*> peers, OpNumber before = 0, bool within_node = false) {
+    return add_team(plan_team(std::move(name), rank, std::move(peers), before, within_node));
+  }
+  /// The same in two steps: in the first one nothing is connected.
+  std::unique_ptr<Team> plan_team(std::string name, int rank, std::vector<Peer*> peers, OpNumber before = 0,
+                                  bool within_node = false);
+  Team* add_team(std::unique_ptr<Team> team);
+  /// How many lanes would come up that are not there yet, if that team were added.
+  std::size_t lanes_to_come(const Team& team) const;
+  /// And how many descriptors it takes to share memory with the ranks of this node.
+  std::size_t descriptors_of_memory(const Team& team) const;
   /// From here on only peers that a team of this process needs may connect.
   void admit_wanted_only() { wanted_only_ = true; }
   void destroy_team(Team& team);
@@ -173,6 +183,7 @@ class Core final : public PieceReceiver, public OperationNews, public LaneNews, 
  private:
   Peer* add(std::unique_ptr<Peer> peer);
   Team* team_of(TeamId id) const;
+  Links::Need need();
   Nanoseconds wiring_patience() const;
   void all_are_there(Team& team);
   void keep_table(const Team& team);
@@ -187,6 +198,8 @@ class Core final : public PieceReceiver, public OperationNews, public LaneNews, 
   RailLoad& load_of(std::uint8_t rail) { return rail == kLoopbackRail ? loopback_load_ : loads_[rail]; }
   void add_wire(Peer& peer, RailPair rails, bool spare, bool promising);
   void add_rail(Transport& transport, const RailAddress& address);
+  /// The loopback's is the first, if they have it.
+  std::vector<RailPair> pairs_with(const Peer& peer) const;
   void wire_up(Peer& peer, bool promising);
   void rail_moved(std::uint8_t local_rail, const RailAddress& address);
   void tell_back(std::uint8_t local_rail);
@@ -236,6 +249,8 @@ class Core final : public PieceReceiver, public OperationNews, public LaneNews, 
   TableFiles tables_;
   Wiring wiring_;
   std::unordered_map<ProcessId, std::unique_ptr<Peer>> peers_;
+  std::vector<Peer*> open_;  ///< those with a trunk
+  std::uint32_t numbered_ = 0;  ///< trunks of ranks
   Guests* guests_ = nullptr;
   std::unique_ptr<Aggregators> aggregators_;  ///< null: none are named
   std::optional<NodeAcceptor> door_;  ///< outlives the teams

@@ -39,8 +39,8 @@ std::string words_of(const std::exception_ptr& exception) {
 /// One end of a lane may not know that the other is gone. While a team is not ready nothing is sent that would find
 /// out, and where it is the only lane of its pair the team would never be.
 void Core::ask_for_life(const Team& team) {
-  for (const Peer* peer : team.peers())
-    if (peer != nullptr && peer->trunk->lanes_up() != 0) peer->trunk->quiet(clock_.now(), 0);
+  for (const int rank : team.needed())
+    if (Trunk& trunk = *team.peer(rank).trunk; trunk.lanes_up() != 0) trunk.quiet(clock_.now(), 0);
 }
 
 /// An operation does not wait for ever for a process that gives no sign of life: whatever the reason, no lane that
@@ -53,11 +53,12 @@ void Core::watch_life(Nanoseconds now) {
   const Nanoseconds ask_after = std::min(timeout / 4, kSecond);
   for (const auto& team : teams_) {
     watch_star(*team, now);
-    for (int rank = 0; team->active() && rank < team->size(); ++rank) {
-      if (rank == team->rank() || !team->awaits(rank)) continue;
+    for (std::size_t i = 0; team->active() && i < team->watched().size(); ++i) {
+      const int rank = team->watched()[i];
+      if (!team->awaits(rank)) continue;
       const std::optional<Nanoseconds> in_memory = team->quiet_in_memory(rank, now);
-      Trunk& trunk = *team->peers()[static_cast<std::size_t>(rank)]->trunk;
-      if ((in_memory ? *in_memory : trunk.quiet(now, ask_after)) >= timeout) give_up(*team, rank, in_memory.has_value());
+      const Nanoseconds quiet = in_memory ? *in_memory : team->peer(rank).trunk->quiet(now, ask_after);
+      if (quiet >= timeout) give_up(*team, rank, in_memory.has_value());
     }
   }
 }
@@ -125,10 +126,13 @@ void Core::fail(Team& team, const Failure& failure, const std::string& why) {
   team.fail(why, failure);
 }
 
-/// It was ready elsewhere before it was here, and has failed there.
+/// It was ready elsewhere before it was here, and has failed there. A counterpart that is no neighbour tells of the hierarchy.
 void Core::take_early_failure(const Team& team) {
+  const auto means = [&](TeamId id) {
+    return id == team.id() || (team.hierarchy() != nullptr && id == team.hierarchy()->id());
+  };
   for (const auto& [id, failure] : early_failures_)
-    if (id == team.id()) return team_failed(id, failure);
+    if (means(id)) return team_failed(id, failure);
 }
 
 void Core::team_failed(TeamId id, const Failure& failure) {

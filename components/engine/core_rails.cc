@@ -38,13 +38,23 @@ void Core::add_wire(Peer& peer, RailPair rails, bool spare, bool promising) {
   peer.trunk->add_lane(rails.local, rails.remote, load_of(rails.local));
 }
 
+std::vector<RailPair> Core::pairs_with(const Peer& peer) const {
+  std::vector<RailPair> pairs = pair_rails(self_.rails, peer.address.rails);
+  if (peer.same_node && share_loopback(self_.loopback, peer.address.loopback))
+    pairs.insert(pairs.begin(), {kLoopbackRail, kLoopbackRail});
+  return pairs;
+}
+
 /// Makes wires of the pairs that there are none for.
 void Core::wire_up(Peer& peer, bool promising) {
-  const bool loopback = peer.same_node && share_loopback(self_.loopback, peer.address.loopback);
-  if (loopback) add_wire(peer, {kLoopbackRail, kLoopbackRail}, false, false);
-  for (const RailPair pair : pair_rails(self_.rails, peer.address.rails)) add_wire(peer, pair, loopback, promising);
+  const std::vector<RailPair> pairs = pairs_with(peer);
+  const bool loopback = !pairs.empty() && pairs.front().local == kLoopbackRail;
+  for (const RailPair pair : pairs) {
+    const bool first = pair.local == kLoopbackRail;
+    add_wire(peer, pair, loopback && !first, promising && !first);
+  }
   most_lanes_ = std::max(most_lanes_, loopback ? std::size_t{1} : peer.wires.size());
-  for (const auto& transport : transports_) transport->bound_lanes(lane_memory(peers_.size(), most_lanes_));
+  for (const auto& transport : transports_) transport->bound_lanes(lane_memory(open_.size(), most_lanes_));
 }
 
 void Core::rail_back(std::uint8_t local_rail, const RailAddress& address) {
@@ -60,7 +70,7 @@ void Core::rail_back(std::uint8_t local_rail, const RailAddress& address) {
 /// Peers cannot see that it is back: the link was lost at this end only. Those of lower rank connect to it, and all announce
 /// theirs, for which this node may have asked in vain.
 void Core::tell_back(std::uint8_t local_rail) {
-  for (const auto& [id, peer] : peers_)
+  for (const Peer* peer : open_)
     if (peer->trunk->lanes_up() != 0) peer->trunk->tell_rail({local_rail, self_.rails[local_rail]});
 }
 
@@ -87,7 +97,7 @@ std::optional<std::uint8_t> Core::rail_added(Transport& transport, const RailAdd
 void Core::rail_moved(std::uint8_t local_rail, const RailAddress& address) {
   self_.rails[local_rail] = address;
   moved_.set(local_rail);
-  for (const auto& [id, peer] : peers_) {
+  for (Peer* peer : open_) {
     wire_up(*peer, true);
     peer->untold.set(local_rail);
     tell_rails(*peer);
@@ -106,7 +116,7 @@ void Core::tell_rails(Peer& peer) {
 void Core::peer_rail(Trunk& trunk, const RailNotice& notice) { news_.emplace_back(peers_.at(trunk.peer()).get(), notice); }
 
 void Core::take_news() {
-  const bool answers = peers_.size() <= kMostAnswers;
+  const bool answers = open_.size() <= kMostAnswers;
   for (const auto& [peer, notice] : news_) {
     std::vector<RailAddress>& rails = peer->address.rails;
     if (notice.rail >= rails.size()) rails.resize(notice.rail + 1U);

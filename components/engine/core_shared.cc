@@ -25,14 +25,16 @@ Status Core::open_door() {
 }
 
 /// The first rank of a node has a connection to each other one, which have one to it; and the memory's own until all have it.
-std::size_t Core::descriptors_of_memory(int rank, std::span<Peer* const> peers, bool within_node) const {
+std::size_t Core::descriptors_of_memory(const Team& team) const {
   if (!config_.shared_memory) return 0;
+  const std::span<Peer* const> peers = team.peers();
+  const bool within_node = team.within_node();
   const auto mates = [&](std::span<Peer* const> some) {
     return static_cast<std::size_t>(std::count_if(some.begin(), some.end(), [&](const Peer* peer) {
       return peer != nullptr && (within_node || peer->address.node == self_.node);
     }));
   };
-  const std::size_t all = mates(peers), before = mates(peers.first(static_cast<std::size_t>(rank)));
+  const std::size_t all = mates(peers), before = mates(peers.first(static_cast<std::size_t>(team.rank())));
   const bool shares = within_node || all + 1 < peers.size();  // on one node with rails of its own they use those
   return all == 0 || !shares ? 0 : (before == 0 ? all : 1) + 1;
 }

@@ -10,8 +10,16 @@ Peer* Core::add_outsider(Address address, const Secret& secret) {
   peer->same_node = address.node == self_.node && !live_apart(self_.loopback, address.loopback);
   peer->address = std::move(address);
   peer->secret = secret;
+  const ProcessId id = peer->address.id;
   Peer* const added = add(std::move(peer));
-  if (added->connects) wiring_.want(*added, clock_.now());
+  try {
+    open(*added);
+    if (added->connects) wiring_.want(*added, clock_.now());
+  } catch (...) {
+    std::erase(open_, added);
+    peers_.erase(id);
+    throw;
+  }
   return added;
 }
 
@@ -22,6 +30,7 @@ void Core::remove_outsider(Peer& peer) {
   wiring_.forget(peer);
   peer.trunk->close([this](Lane& lane) { dead_.emplace_back(&lane, place_of(lane.spec().local_rail).transport); });
   busy_.forget(*peer.trunk);
+  std::erase(open_, &peer);
   peers_.erase(peer.address.id);
 }
 

@@ -29,8 +29,8 @@ RailSet Core::rails_here(const Team& team, RailSet rails) const {
   const Peer& first = *team.peers().front();
   RailSet here = 0;
   if (!first.same_node) {
-    for (const Wire& wire : first.wires)
-      if (has(rails, wire.rails.remote)) here |= only(wire.rails.local);
+    for (const RailPair pair : pairs_with(first))
+      if (pair.local != kLoopbackRail && has(rails, pair.remote)) here |= only(pair.local);
     return here;
   }
   for (std::size_t rail = 0; rail < self_.rails.size(); ++rail)
@@ -79,9 +79,7 @@ TableFiles Core::learned_tables() {
 /// What the teams that the peer is in have measured no longer holds, and Open MPI's own allreduce may run over what was lost.
 void Core::lanes_changed(const Peer& peer, bool lost) {
   for (const auto& team : teams_) {
-    if (team->within_node()) continue;
-    if (std::find(team->peers().begin(), team->peers().end(), &peer) == team->peers().end()) continue;
-    team->lanes_changed(lost);
+    if (team->needs(peer)) team->lanes_changed(lost);
   }
 }
 

@@ -133,15 +133,16 @@ Team* Engine::create_team(const nezha_team_spec_t& spec) {
   Lock lock(mutex_);
   std::vector<Peer*> peers;
   for (int rank = 0; rank < spec.size; ++rank) peers.push_back(reinterpret_cast<Peer*>(spec.peers[rank]));
-  if (const Notices shortage = descriptors_lacking(spec, peers); !shortage.empty()) {
+  const bool within = spec.within_node != 0;
+  std::unique_ptr<Team> planned = core_.plan_team(spec.name, spec.rank, std::move(peers), 0, within);
+  if (const Notices shortage = descriptors_lacking(*planned); !shortage.empty()) {
     lock.unlock();
     help(shortage);
     return nullptr;
   }
   start_service();
   workers_.start(core_);
-  const bool within = spec.within_node != 0;
-  Team* team = core_.create_team(spec.name, spec.rank, std::move(peers), 0, within);  // the last that may throw
+  Team* team = core_.add_team(std::move(planned));  // the last that may throw
   team->incumbent_on_rails = spec.incumbent_on_rails != 0;
   ticking_ = true;
   wake_service();
@@ -149,17 +150,17 @@ Team* Engine::create_team(const nezha_team_spec_t& spec) {
 }
 
 /// Without a team it is the host that would run short of them, sooner or later, and end the job.
-Notices Engine::descriptors_lacking(const nezha_team_spec_t& spec, std::span<Peer* const> peers) {
-  const bool within = spec.within_node != 0;
-  const std::size_t others = within ? 0 : without_descriptors_ ? peers.size() - 1 : core_.lanes_to_come(peers);
-  const std::size_t lanes = others + core_.descriptors_of_memory(spec.rank, peers, within);
+Notices Engine::descriptors_lacking(const Team& team) {
+  const std::size_t peers = team.would_need(Plan::from(core_.config())).size();
+  const std::size_t others = without_descriptors_ ? peers : core_.lanes_to_come(team);
+  const std::size_t lanes = others + core_.descriptors_of_memory(team);
   if (lanes == 0) return {};
   const Descriptors have = descriptors();
   const std::size_t own = without_descriptors_ ? kDescriptorsOfEngine : 0;  // else they are among the used ones
-  const std::size_t needed = have.used + own + lanes + descriptors_of_host(peers.size());
+  const std::size_t needed = have.used + own + lanes + descriptors_of_host(static_cast<std::size_t>(team.size()));
   if (needed <= have.limit && !without_descriptors_) return {};
   core_.admit_wanted_only();
-  return {{"too few descriptors", {spec.name, core_.self().node, std::to_string(lanes), std::to_string(needed)}}};
+  return {{"too few descriptors", {team.name(), core_.self().node, std::to_string(lanes), std::to_string(needed)}}};
 }
 
 void Engine::destroy_team(Team& team) {
@@ -273,7 +274,9 @@ int Engine::carry(Lock& lock, Team& team, const nezha_call_t& what) {
   while (team.error().empty() && team.must_agree(collective, bytes, what.element)) agree(lock, team, collective);
   if (!team.error().empty()) return NEZHA_ERR_FAILED;
   Table& table = team.table(collective);
-  const Candidate way = table.next(bytes, what.element);
+  const bool shares = collective == Collective::allreduce && team.shares(what.element);
+  const Candidate next = table.next(bytes, what.element);
+  const Candidate way = shares ? next : team.flat(next, collective, bytes, what.element);
   if (way.algorithm == AlgorithmChoice::incumbent) return leave(lock, team, collective, bytes);
   const bool allreduce = collective == Collective::allreduce;  // only these are traced and saved
   const bool by_rail = allreduce && (trace_ || (table.measures() && core_.saves_tables()));
@@ -285,7 +288,7 @@ int Engine::carry(Lock& lock, Team& team, const nezha_call_t& what) {
     aggregated = operate_star(lock, team, what, call, way.algorithm);
   else if (!team.error().empty())
     return NEZHA_ERR_FAILED;
-  else if (allreduce && team.shares(what.element))
+  else if (shares)
     operate_shared(lock, team, call, way.algorithm);
   else
     operate(lock, team, call, way.algorithm);

@@ -124,8 +124,8 @@ class Engine {
   void open_trace(Notices& notices);
   void write_trace(Lock& lock);
   bool too_few_descriptors() const;
-  /// What is to be said when a team of these peers cannot be had; empty: they suffice.
-  Notices descriptors_lacking(const nezha_team_spec_t& spec, std::span<Peer* const> peers);
+  /// What is to be said when that team cannot be had; empty: they suffice.
+  Notices descriptors_lacking(const Team& team);
   void await_wiring(Lock& lock, const Team& team);
   void show_notices(Lock& lock);
   void help(const Notices& notices) const;

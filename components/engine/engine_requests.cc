@@ -25,9 +25,11 @@ int Engine::start(Team& team, const nezha_call_t& what, Request*& request) {
   if (!team.error().empty()) return NEZHA_ERR_FAILED;
   if (team.within_node()) return NEZHA_USE_INCUMBENT;
   const auto collective = static_cast<Collective>(what.collective);
-  const Candidate way = Team::learns(collective)
-                            ? team.table(collective).next_untimed(what.count * what.element, what.element)
-                            : barrier_way(team);
+  const std::size_t bytes = what.count * what.element;
+  const Candidate way =
+      Team::learns(collective)
+          ? team.flat(team.table(collective).next_untimed(bytes, what.element), collective, bytes, what.element)
+          : barrier_way(team);
   if (way.algorithm == AlgorithmChoice::incumbent) return NEZHA_USE_INCUMBENT;
   try {
     request = &requests_.take();

@@ -27,20 +27,22 @@ std::size_t smallest(const RanksByNode& nodes) {
 }  // namespace
 
 Hierarchy::Hierarchy(Spec spec, NodeAcceptor* door) : spec_(std::move(spec)), id_(spec_.team ^ kBetween) {
-  std::size_t own = 0;
-  while (std::find(spec_.nodes[own].begin(), spec_.nodes[own].end(), spec_.rank) == spec_.nodes[own].end()) ++own;
-  mates_ = spec_.nodes[own];
+  const auto [own, ranks] = counterparts(spec_.nodes, spec_.rank);
+  mates_ = spec_.nodes[static_cast<std::size_t>(own)];
   self_ = static_cast<std::uint32_t>(std::find(mates_.begin(), mates_.end(), spec_.rank) - mates_.begin());
   for (std::uint32_t carrier = 0; nodes() > 1 && carrier < smallest(spec_.nodes); ++carrier) carriers_.push_back(carrier);
   const auto peer = [&](int rank) { return spec_.peers[static_cast<std::size_t>(rank)]; };
   if (self_ < carriers_.size()) {
-    for (std::size_t node = 0; node < spec_.nodes.size(); ++node)
-      trunks_.push_back(node == own ? nullptr : peer(spec_.nodes[node][self_])->trunk.get());
+    rank_at_ = ranks;
+    std::vector<Peer*> peers;
+    for (const int rank : rank_at_) peers.push_back(peer(rank));
     view_.size = nodes();
-    view_.position = static_cast<int>(own);
-    view_.trunks = trunks_;
+    view_.position = own;
+    view_.rank_at = rank_at_;
     view_.buffers = spec_.buffers;
-    operations_.emplace(view_, trunks_.size(), 0);
+    links_ = Links(peers, view_.position, spec_.all, spec_.need);
+    links_.fill(view_);
+    operations_.emplace(view_, 0);
     operations_->set_team(id_);
   }
   if (mates_.size() == 1) return;
@@ -66,6 +68,18 @@ Hierarchy::Hierarchy(Spec spec, NodeAcceptor* door) : spec_(std::move(spec)), id
   }
 }
 
+Hierarchy::Counterparts Hierarchy::counterparts(const RanksByNode& nodes, int rank) {
+  Counterparts found;
+  const auto of = [&](std::size_t node) { return std::find(nodes[node].begin(), nodes[node].end(), rank); };
+  std::size_t own = 0;
+  while (of(own) == nodes[own].end()) ++own;
+  found.own = static_cast<int>(own);
+  const auto place = static_cast<std::size_t>(of(own) - nodes[own].begin());
+  if (nodes.size() == 1 || place >= smallest(nodes)) return found;
+  for (const std::vector<int>& ranks : nodes) found.ranks.push_back(ranks[place]);
+  return found;
+}
+
 std::size_t Hierarchy::carriers(std::size_t bytes) const {
   return carriers_.empty() ? 0 : std::clamp<std::size_t>(bytes / kLeastPart, 1, carriers_.size());
 }
@@ -78,16 +92,9 @@ std::size_t Hierarchy::segment(std::size_t bytes, std::size_t element) const {
   return std::max<std::size_t>(std::min(segment, part) / element, 1) * element;
 }
 
-int Hierarchy::position_of(const Trunk& trunk) const {
-  const auto found = std::find(trunks_.begin(), trunks_.end(), &trunk);
-  return found == trunks_.end() ? -1 : static_cast<int>(found - trunks_.begin());
-}
+double Hierarchy::rate() const { return carries() ? next().rate() : 0; }
 
-double Hierarchy::rate() const { return carries() ? trunks_[static_cast<std::size_t>(view_.next())]->rate() : 0; }
-
-double Hierarchy::best_rate() const {
-  return carries() ? trunks_[static_cast<std::size_t>(view_.next())]->best_rate() : 0;
-}
+double Hierarchy::best_rate() const { return carries() ? next().best_rate() : 0; }
 
 void Hierarchy::progress(Nanoseconds now) {
   if (!segment_) return;
@@ -195,8 +202,8 @@ bool Hierarchy::awaits(int rank) const {
   if (!under_way_ || rank == spec_.rank) return false;
   if (stage_ && mate(rank)) return true;
   const Trunk* trunk = spec_.peers[static_cast<std::size_t>(rank)]->trunk.get();
-  const int position = position_of(*trunk);
-  return position >= 0 && operations_->awaits(position);
+  const int number = trunk == nullptr ? -1 : links_.number_of(*trunk);
+  return number >= 0 && operations_->awaits(static_cast<std::size_t>(number));
 }
 
 int Hierarchy::lost_member() const {

@@ -15,6 +15,7 @@
 #include <string>
 #include <vector>
 
+#include "engine/links.h"
 #include "engine/operations.h"
 #include "engine/peer.h"
 #include "node/node_life.h"
@@ -37,10 +38,19 @@ class Hierarchy {
     BufferPool* buffers = nullptr;
     Nanoseconds deadline = 0;  ///< for the shared memory
     const Clock* clock = nullptr;  ///< for times(); outlives this
+    bool all = false;              ///< counterparts have lanes to all others
+    Links::Need need;
   };
 
   /// `door`: where this process hands out shared memory; outlives this. Null: it has none, and then no node has any.
   Hierarchy(Spec spec, NodeAcceptor* door);
+
+  struct Counterparts {
+    int own = 0;             ///< the number of the rank's node
+    std::vector<int> ranks;  ///< by node, the own rank among them; empty: it carries nothing
+  };
+  /// The ranks of the same place on their nodes, if every node has one there.
+  static Counterparts counterparts(const RanksByNode& nodes, int rank);
 
   /// How many ranks of each node carry a vector, and bytes of a segment of it: the same on all ranks.
   std::size_t carriers(std::size_t bytes) const;
@@ -49,7 +59,11 @@ class Hierarchy {
   /// What parts go over between nodes. Of this process, for a carrier; else of nobody.
   TeamId id() const { return id_; }
   Operations* operations() { return operations_ ? &*operations_ : nullptr; }
-  int position_of(const Trunk& trunk) const;
+  const TeamView& view() const { return view_; }
+  /// Counterparts that this process needs lanes to.
+  const Links& links() const { return links_; }
+  /// Ranks of this node, the own one included.
+  const std::vector<int>& mates() const { return mates_; }
   /// Bytes per nanosecond towards the next node's counterpart, as far as it is known.
   double rate() const;
   double best_rate() const;
@@ -98,6 +112,7 @@ class Hierarchy {
  private:
   std::optional<std::uint32_t> mate(int rank) const;
   bool carries() const { return operations_.has_value(); }
+  const Trunk& next() const { return *view_.trunks[view_.number(view_.next())]; }
   std::size_t ready() const { return stage_ ? stage_->reduced_up_to() : part_.end; }
   bool begin_segments();
   bool end_segments();
@@ -112,7 +127,8 @@ class Hierarchy {
   std::optional<NodeStage> stage_;       ///< once the segment is ready
   std::optional<NodeLife> life_;         ///< as long
   Status without_;                       ///< not ok: there will be no segment
-  std::vector<Trunk*> trunks_;           ///< of the counterparts, by node; null at the own
+  Links links_;                          ///< to counterparts, whose positions are those of their nodes
+  std::vector<int> rank_at_;             ///< of the counterparts
   TeamView view_;
   std::optional<Operations> operations_;
 

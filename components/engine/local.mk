@@ -11,6 +11,7 @@ engine_sources += \
 	%D%/handles.h \
 	%D%/hierarchy.cc %D%/hierarchy.h \
 	%D%/lane_watcher.h \
+	%D%/links.cc %D%/links.h \
 	%D%/memory.cc %D%/memory.h \
 	%D%/notices.h \
 	%D%/operation.cc %D%/operation.h %D%/operations.cc %D%/operations.h \

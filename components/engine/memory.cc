@@ -2,6 +2,7 @@
 #include "engine/memory.h"
 
 #include <algorithm>
+#include <bit>
 
 #include "util/params.h"
 
@@ -16,7 +17,8 @@ constexpr std::size_t kMostWindow = 256 * 1024;
 constexpr std::size_t kLeastLane = 64 * 1024;
 constexpr std::size_t kMostLane = 512 * 1024;
 
-std::size_t peer_memory(std::size_t peers) { return std::min(kOnePeer, kAllPeers / peers); }
+/// Beyond the fewest it counts them in powers of two, so that what it comes to is not another one with each of them.
+std::size_t peer_memory(std::size_t peers) { return std::min(kOnePeer, kAllPeers / std::bit_ceil(peers)); }
 
 }  // namespace
 

@@ -26,7 +26,7 @@ bool needs_all(const Call& call, const TeamView& team) {
 }  // namespace
 
 Operation::Operation(const TeamView& team, const OpNumber& team_ended)
-    : flows_(static_cast<std::size_t>(team.size)), view_(team) {
+    : flows_(team.trunks.size()), view_(team) {
   view_.flows = flows_;
   for (Flow& flow : flows_) flow.team_ended = &team_ended;
 }
@@ -51,33 +51,29 @@ void Operation::prepare(TeamId team, OpNumber number, const Call& call, Algorith
   call_ = call;
   needs_all_ = needs_all(call, view_);
   const std::size_t grain = call.star.members != 0 ? kStarGrain : call.element;
-  for (int to = 0; to < view_.size; ++to)
-    if (to != view_.position)
-      flow(to).open(team, number, grain, call.one_rail, call.rails, static_cast<std::uint32_t>(call.compared()));
+  for (Flow& flow : flows_)
+    flow.open(team, number, grain, call.one_rail, call.rails, static_cast<std::uint32_t>(call.compared()));
 }
 
 bool Operation::ended() {
   if (!algorithm_->complete()) return false;
   bool all = true;
-  for (int to = 0; to < view_.size; ++to) {
-    if (to == view_.position) continue;
+  for (std::size_t to = 0; to < flows_.size(); ++to) {
     if (needs_all_) peer_began(to);
-    all = flow(to).empty() && trunk(to).close_flow(flow(to)) && all;
+    all = flows_[to].empty() && trunk(to).close_flow(flows_[to]) && all;
   }
   if (all) algorithm_->end();
   return all;
 }
 
-bool Operation::awaits(int position) const {
-  if (position == view_.position) return false;
-  if (!algorithm_->complete()) return algorithm_->awaits(position);
-  const Flow& flow = flows_[static_cast<std::size_t>(position)];
+bool Operation::awaits(std::size_t neighbour) const {
+  if (!algorithm_->complete()) return algorithm_->awaits(view_.neighbours[neighbour]);
+  const Flow& flow = flows_[neighbour];
   return !flow.empty() || flow.unacked != 0;
 }
 
 void Operation::abort(std::vector<std::size_t>& charged) {
-  for (int to = 0; to < view_.size; ++to)
-    if (to != view_.position) charged[static_cast<std::size_t>(to)] += trunk(to).abort_flow(flow(to));
+  for (std::size_t to = 0; to < flows_.size(); ++to) charged[to] += trunk(to).abort_flow(flows_[to]);
   algorithm_->end();
 }
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-/// One collective of a team under way: its number, its vector, what it sends to each member, and its algorithm. Kept and
+/// One collective of a team under way: its number, its vector, what it sends to each neighbour, and its algorithm. Kept and
 /// used again by operations.h, so that an operation like an earlier one allocates nothing. Guarded by the engine's lock.
 #pragma once
 
@@ -22,13 +22,12 @@ class Operation {
 
   /// The next one to be carried. Its vectors stay until it is over. `choice` does not count for a barrier or a star.
   void prepare(TeamId team, OpNumber number, const Call& call, AlgorithmChoice choice);
-  /// Sends what is ready, and takes what has come. `begun`: whether the member at a position is known to have begun it.
+  /// Sends what is ready, and takes what has come. `begun`: whether the neighbour of a number is known to have begun it.
   template <typename Begun>
   void begin(const Begun& begun) {
-    for (int to = 0; to < view_.size; ++to) {
-      if (to == view_.position) continue;
+    for (std::size_t to = 0; to < flows_.size(); ++to) {
       if (begun(to)) peer_began(to);
-      trunk(to).tell_begun(flow(to), algorithm_->expected(to, call_));
+      trunk(to).tell_begun(flows_[to], algorithm_->expected(view_.neighbours[to], call_));
     }
     algorithm_->begin(call_);
   }
@@ -37,20 +36,19 @@ class Operation {
   std::size_t bytes() const { return call_.bytes(); }
   Algorithm& algorithm() const { return *algorithm_; }
 
-  void peer_began(int position) { trunk(position).began(flow(position)); }
+  void peer_began(std::size_t neighbour) { trunk(neighbour).began(flows_[neighbour]); }
   /// Goes on towards its end; true when the result is final and nothing refers to the caller's memory.
   bool ended();
-  /// Bytes of the member at that position are missing, or, where all have come, its acknowledgements.
-  bool awaits(int position) const;
-  /// Ends it without a result. Adds up, by position, what Trunk::abort_flow() returns.
+  /// Bytes of that neighbour are missing, or, where all have come, its acknowledgements.
+  bool awaits(std::size_t neighbour) const;
+  /// Ends it without a result. Adds up, by neighbour, what Trunk::abort_flow() returns.
   void abort(std::vector<std::size_t>& charged);
 
  private:
   Algorithm& algorithm_for(const Call& call, AlgorithmChoice choice);
-  Flow& flow(int position) { return flows_[static_cast<std::size_t>(position)]; }
-  Trunk& trunk(int position) const { return *view_.trunks[static_cast<std::size_t>(position)]; }
+  Trunk& trunk(std::size_t neighbour) const { return *view_.trunks[neighbour]; }
 
-  std::vector<Flow> flows_;  ///< by position; that at the own is not used
+  std::vector<Flow> flows_;  ///< by neighbour
   TeamView view_;
   std::array<std::unique_ptr<Algorithm>, 5> algorithms_;
   std::unique_ptr<Algorithm> barrier_;

@@ -6,8 +6,8 @@
 
 namespace nezha {
 
-Operations::Operations(const TeamView& view, std::size_t size, OpNumber before)
-    : view_(view), begun_(before), ended_(before), peers_(size) {}
+Operations::Operations(const TeamView& view, OpNumber before)
+    : view_(view), begun_(before), ended_(before), peers_(view.trunks.size()) {}
 
 Operation& Operations::idle_one() {
   if (idle_.empty()) {
@@ -30,17 +30,15 @@ OpNumber Operations::start(const Call& call, AlgorithmChoice choice) {
   begun(call.compared(), &operation);
   ++under_way_;
   const OpNumber number = begun_;
-  operation.begin([&](int position) { return peers_[static_cast<std::size_t>(position)].begun >= number; });
-  for (Trunk* trunk : view_.trunks)
-    if (trunk != nullptr) trunk->op_begun(team_, number, ended_);
+  operation.begin([&](std::size_t neighbour) { return peers_[neighbour].begun >= number; });
+  for (Trunk* trunk : view_.trunks) trunk->op_begun(team_, number, ended_);
   return number;
 }
 
 void Operations::leave_to_incumbent(std::size_t bytes) {
   begun(bytes, nullptr);
   note_ended();
-  for (Trunk* trunk : view_.trunks)
-    if (trunk != nullptr) trunk->op_begun(team_, begun_, ended_);
+  for (Trunk* trunk : view_.trunks) trunk->op_begun(team_, begun_, ended_);
 }
 
 void Operations::note_ended() {
@@ -66,9 +64,9 @@ bool Operations::finished() {
   return under_way_ == 0;
 }
 
-bool Operations::awaits(int position) const {
+bool Operations::awaits(std::size_t neighbour) const {
   for (OpNumber number = ended_ + 1; under_way_ != 0 && number <= begun_; ++number)
-    if (const Operation* operation = find(number); operation != nullptr && operation->awaits(position)) return true;
+    if (const Operation* operation = find(number); operation != nullptr && operation->awaits(neighbour)) return true;
   return false;
 }
 
@@ -86,7 +84,7 @@ void Operations::fail(const Failure& failure) {
   }
   note_ended();
   for (std::size_t to = 0; to < charged.size(); ++to)
-    if (view_.trunks[to] != nullptr) view_.trunks[to]->tell_failed(team_, charged[to], failure);
+    if (Trunk* trunk = view_.trunks[to]; trunk != nullptr) trunk->tell_failed(team_, charged[to], failure);
 }
 
 Operation* Operations::find(OpNumber number) const {
@@ -95,28 +93,28 @@ Operation* Operations::find(OpNumber number) const {
 }
 
 /// It may be ahead of us: then the next operation here finds its window open.
-void Operations::peer_at(int position, OpNumber begun, OpNumber ended) {
-  Progress& peer = peers_[static_cast<std::size_t>(position)];
+void Operations::peer_at(std::size_t neighbour, OpNumber begun, OpNumber ended) {
+  Progress& peer = peers_[neighbour];
   if (begun > peer.begun) {
     const OpNumber first = std::max(peer.begun, ended_) + 1;
     peer.begun = begun;
     for (OpNumber number = first; number <= std::min(begun, begun_); ++number)
-      if (Operation* operation = find(number)) operation->peer_began(position);
+      if (Operation* operation = find(number)) operation->peer_began(neighbour);
   }
   if (ended > peer.ended) {
     peer.ended = ended;
-    view_.trunks[static_cast<std::size_t>(position)]->peer_ended(team_, ended);
+    view_.trunks[neighbour]->peer_ended(team_, ended);
   }
 }
 
-Placement Operations::place(int from, const PieceHeader& piece) const {
+Placement Operations::place(std::size_t from, const PieceHeader& piece) const {
   if (piece.op > begun_) return {PlaceKind::early};
   const Slot& slot = slot_of(piece.op);
   if (slot.number != piece.op) return {PlaceKind::bin};
   if (slot.incumbent) return {PlaceKind::bad};
   if (slot.operation == nullptr) return {PlaceKind::bin};
   if (piece.whole != static_cast<std::uint32_t>(slot.bytes)) return {PlaceKind::bad};
-  return slot.operation->algorithm().place(from, piece);
+  return slot.operation->algorithm().place(view_.neighbours[from], piece);
 }
 
 }  // namespace nezha

@@ -14,10 +14,13 @@ namespace nezha {
 
 class Operations {
  public:
-  /// `view`: it may still be filled, its flows are not used, and it outlives this. They count from `before` + 1.
-  Operations(const TeamView& view, std::size_t size, OpNumber before);
+  /// `view`: its flows are not used, and it outlives this. It may change until the first operation, and have trunks that are
+  /// null: members that have not come yet. They count from `before` + 1.
+  Operations(const TeamView& view, OpNumber before);
 
-  /// The team's, once it has one. Before the first operation.
+  /// How many neighbours the view has, or is about to have. Before the first operation.
+  void note_neighbours(std::size_t count) { peers_.assign(count, {}); }
+  /// The team has an id. Before the first operation.
   void set_team(TeamId team) { team_ = team; }
 
   // ---- calls
@@ -31,19 +34,19 @@ class Operations {
   bool finished(OpNumber number);
   bool finished();
   bool active() const { return under_way_ != 0; }
-  /// One that is under way needs something of that member which has not come: bytes, or acknowledgements.
-  bool awaits(int position) const;
-  /// A member has begun one that has not begun here.
+  /// One that is under way needs something of that neighbour which has not come: bytes, or acknowledgements.
+  bool awaits(std::size_t neighbour) const;
+  /// A neighbour has begun one that has not begun here.
   bool overtaken() const;
   /// All that are under way end without a result; the members are told who gave up.
   void fail(const Failure& failure);
   /// Of the vector of a recent one.
   std::size_t bytes_of(OpNumber number) const { return slot_of(number).bytes; }
 
-  // ---- what the trunks bring, by the sender's position
+  // ---- what the trunks bring, by the sender's number among the neighbours
   bool has_begun(OpNumber number) const { return number <= begun_; }
-  void peer_at(int position, OpNumber begun, OpNumber ended);
-  Placement place(int from, const PieceHeader& piece) const;
+  void peer_at(std::size_t neighbour, OpNumber begun, OpNumber ended);
+  Placement place(std::size_t from, const PieceHeader& piece) const;
   /// Null: nobody needs the piece any more.
   Operation* find(OpNumber number) const;
 
@@ -71,7 +74,7 @@ class Operations {
   OpNumber ended_;  ///< this one and all before it have ended here
   std::array<Slot, kMostUnderWay> slots_;  ///< by number
   std::size_t under_way_ = 0;
-  std::vector<Progress> peers_;  ///< by position, as far as is known
+  std::vector<Progress> peers_;  ///< by neighbour, as far as is known
   std::vector<std::unique_ptr<Operation>> all_;
   std::vector<Operation*> idle_;  ///< has room for all; the last one ended is the next one used
 };

@@ -55,7 +55,7 @@ struct Peer {
   bool same_node = false;  ///< on this node, and in this network namespace as far as is known
   bool connects = false;  ///< this process has the lower rank and connects; else it waits to be connected to
   std::vector<Wire> wires;  ///< the loopback's first, if there is one
-  std::unique_ptr<Trunk> trunk;
+  std::unique_ptr<Trunk> trunk;  ///< from when it is first needed, here or there; null before, and then there are no wires
   std::bitset<kMaxRails> untold;  ///< rails of this process that have moved, which the peer is still to be told
   bool wanted = false;             ///< some team needs it
   Nanoseconds wiring_deadline = 0; ///< until when wires that are not up are waited for; 0 = it may not want them yet

@@ -2,7 +2,10 @@
 #include "engine/team.h"
 
 #include <algorithm>
+#include <string_view>
+#include <unordered_map>
 
+#include "alg/neighbours.h"
 #include "trunk/wire.h"
 
 namespace nezha {
@@ -18,6 +21,8 @@ constexpr std::uint64_t kKnows = 8;       ///< rank 0 only: rows follow
 constexpr std::uint64_t kRails = 16;      ///< rank 0 only: it chooses among several lanes to the next rank
 constexpr std::uint64_t kOnRails = 32;    ///< rank 0 only: the incumbent has no network but the rails
 constexpr std::uint64_t kNotShared = 64;  ///< the ranks of this node cannot share memory
+constexpr std::uint64_t kToAll = 128;     ///< it has lanes to all others, or is getting them
+constexpr std::uint64_t kToSome = 256;    ///< to neighbours only
 constexpr double kRateUnit = 1e9;         ///< rates travel as bytes per second
 
 static_assert(kRows * sizeof(std::uint64_t) <= kMostCopied);
@@ -38,10 +43,9 @@ Team::Team(std::string name, int rank, std::vector<Peer*> peers, const std::stri
       within_node_(within_node),
       wiring_until_(wiring_until),
       peers_(std::move(peers)),
-      operations_(view_, peers_.size(), before) {
+      operations_(view_, before) {
   order_by_node(own_node);
   view_.size = static_cast<int>(peers_.size());
-  view_.trunks = trunks_;
   view_.rank_at = rank_at_;
   view_.buffers = &buffers;
 }
@@ -52,10 +56,9 @@ void Team::order_by_node(const std::string& own_node) {
     return rank == rank_ || within_node_ ? own_node : peers_[static_cast<std::size_t>(rank)]->address.node;
   };
   std::vector<int> first(peers_.size());
+  std::unordered_map<std::string_view, int> lowest;
   for (int rank = 0; rank < static_cast<int>(peers_.size()); ++rank) {
-    int lowest = 0;
-    while (node(lowest) != node(rank)) ++lowest;
-    first[static_cast<std::size_t>(rank)] = lowest;
+    first[static_cast<std::size_t>(rank)] = lowest.emplace(node(rank), rank).first->second;
     rank_at_.push_back(rank);
   }
   std::stable_sort(rank_at_.begin(), rank_at_.end(), [&](int a, int b) {
@@ -63,11 +66,55 @@ void Team::order_by_node(const std::string& own_node) {
   });
   for (std::size_t position = 0; position < rank_at_.size(); ++position) {
     const int rank = rank_at_[position];
-    trunks_.push_back(rank == rank_ ? nullptr : peers_[static_cast<std::size_t>(rank)]->trunk.get());
     if (rank == rank_) view_.position = static_cast<int>(position);
   }
   std::sort(first.begin(), first.end());
   shape_ = {static_cast<int>(peers_.size()), static_cast<int>(std::unique(first.begin(), first.end()) - first.begin())};
+}
+
+std::vector<Peer*> Team::would_need(const Plan& plan) const {
+  if (within_node_) return {};
+  std::vector<int> ranks;
+  for (const int position : neighbours(view_.size, view_.position, plan.meshes(view_.size)))
+    ranks.push_back(rank_at_[static_cast<std::size_t>(position)]);
+  if (plan.shared_memory && shares_nodes()) {
+    const RanksByNode nodes = by_node();
+    const auto [own, all] = Hierarchy::counterparts(nodes, rank_);
+    for (const int node : all.empty() ? std::vector<int>() : neighbours(shape_.nodes, own, plan.meshes(shape_.nodes)))
+      ranks.push_back(all[static_cast<std::size_t>(node)]);
+  }
+  std::sort(ranks.begin(), ranks.end());
+  ranks.erase(std::unique(ranks.begin(), ranks.end()), ranks.end());
+  std::vector<Peer*> peers;
+  for (const int rank : ranks) peers.push_back(&peer(rank));
+  return peers;
+}
+
+void Team::link(const Plan& plan, const Links::Need& need) {
+  if (within_node_) return;
+  std::vector<Peer*> ordered;
+  for (const int rank : rank_at_) ordered.push_back(peers_[static_cast<std::size_t>(rank)]);
+  Links links(ordered, view_.position, plan.meshes(view_.size), need);
+  Reach reach = this->reach(links, hierarchy_.get());
+  operations_.note_neighbours(links.peers().size());
+  links_ = std::move(links);  // no exception from here on: votes tell of all of it
+  links_.fill(view_);
+  reach_ = std::move(reach);
+}
+
+Team::Reach Team::reach(const Links& links, const Hierarchy* hierarchy) const {
+  Reach reach;
+  for (const int position : links.positions()) reach.needed.push_back(rank_at_[static_cast<std::size_t>(position)]);
+  if (hierarchy != nullptr)
+    for (const int node : hierarchy->view().neighbours)
+      reach.needed.push_back(hierarchy->view().rank_at[static_cast<std::size_t>(node)]);
+  std::sort(reach.needed.begin(), reach.needed.end());
+  reach.needed.erase(std::unique(reach.needed.begin(), reach.needed.end()), reach.needed.end());
+  reach.watched = reach.needed;
+  if (hierarchy != nullptr)
+    for (const int mate : hierarchy->mates())
+      if (mate != rank_ && !std::binary_search(reach.needed.begin(), reach.needed.end(), mate)) reach.watched.push_back(mate);
+  return reach;
 }
 
 /// Calls 1 to 8, then ever rarer, and every large one: a function of what all ranks see alike.
@@ -82,7 +129,8 @@ void Team::vote(std::array<std::uint64_t, NEZHA_VOTE_WORDS>& words, const Plan& 
                 bool failed) const {
   words.fill(0);
   const bool shared = !hierarchy_wanted_ || (hierarchy_ != nullptr && hierarchy_->trouble().ok());
-  words[kFlags] = (ready ? 0 : kNotReady) | (failed ? kFailed : 0) | (shared ? 0 : kNotShared);
+  words[kFlags] = (ready ? 0 : kNotReady) | (failed ? kFailed : 0) | (shared ? 0 : kNotShared) |
+                  (links_.all() ? kToAll : kToSome);
   words[kVersion] = kWireVersion;
   words[kNotVersion] = ~words[kVersion];
   if (rank_ != 0) return;
@@ -117,13 +165,15 @@ nezha_team_state_t Team::decide(const std::array<std::uint64_t, NEZHA_VOTE_WORDS
     hierarchy_wanted_ = id_ != 0;
     return state_;
   }
-  if ((words[kFlags] & kNotReady) != 0) return state_;
+  const bool differ = (words[kFlags] & kToAll) != 0 && (words[kFlags] & kToSome) != 0;
+  if ((words[kFlags] & kNotReady) != 0 || differ) return state_;
   id_ = words[kTeamId];
   if (id_ == 0) return state_ = NEZHA_TEAM_DECLINED;
   if ((words[kFlags] & kNotShared) != 0) hierarchy_.reset();
   if (within_node_ && !hierarchy_) return state_ = NEZHA_TEAM_DECLINED;
   operations_.set_team(id_);
   state_ = NEZHA_TEAM_READY;  // as on all ranks: an exception from here on is an error of the ready team
+  reach_ = reach(links_, hierarchy_.get());
   if (plan_ != own) notices.push_back(differing(differences(own, plan_)));
   Terms terms{plan_, view_.size, static_cast<double>(words[kRate]) / kRateUnit, (words[kFlags] & kRails) != 0};
   terms.nodes = hierarchy_ ? hierarchy_->nodes() : 0;
@@ -176,7 +226,7 @@ double Team::best_rail() const {
 /// There are several, and some have several ranks; or there is nothing else.
 bool Team::shares_nodes() const { return within_node_ || (shape_.nodes > 1 && shape_.nodes < shape_.ranks); }
 
-void Team::make_hierarchy(NodeAcceptor* door, Nanoseconds deadline, const Clock& clock) {
+RanksByNode Team::by_node() const {
   RanksByNode nodes;
   const std::string* last = nullptr;
   for (const int rank : rank_at_) {  // nodes are neighbours in the ring
@@ -186,14 +236,24 @@ void Team::make_hierarchy(NodeAcceptor* door, Nanoseconds deadline, const Clock&
     nodes.back().push_back(rank);
     last = &node;
   }
-  hierarchy_ =
-      std::make_unique<Hierarchy>(Hierarchy::Spec{id_, rank_, std::move(nodes), peers_, view_.buffers, deadline, &clock}, door);
+  return nodes;
+}
+
+void Team::make_hierarchy(NodeAcceptor* door, Nanoseconds deadline, const Clock& clock, const Links::Need& need) {
+  RanksByNode nodes = by_node();
+  const bool all = plan_.meshes(static_cast<int>(nodes.size()));
+  auto hierarchy = std::make_unique<Hierarchy>(
+      Hierarchy::Spec{id_, rank_, std::move(nodes), peers_, view_.buffers, deadline, &clock, all, need}, door);
+  reach_ = reach(links_, hierarchy.get());
+  hierarchy_ = std::move(hierarchy);
 }
 
 bool Team::awaits_by_lanes(int rank) const {
+  if (rank == rank_) return false;
   if (star_ && star_->under_way()) return true;  // sums need something of everybody
-  const auto position = std::find(rank_at_.begin(), rank_at_.end(), rank) - rank_at_.begin();
-  return operations_.awaits(static_cast<int>(position));
+  const Trunk* trunk = peer(rank).trunk.get();
+  const int number = trunk == nullptr ? -1 : links_.number_of(*trunk);
+  return number >= 0 && operations_.awaits(static_cast<std::size_t>(number));
 }
 
 bool Team::awaits(int rank) const { return awaits_by_lanes(rank) || (hierarchy_ && hierarchy_->awaits(rank)); }
@@ -201,6 +261,12 @@ bool Team::awaits(int rank) const { return awaits_by_lanes(rank) || (hierarchy_ 
 std::optional<Nanoseconds> Team::quiet_in_memory(int rank, Nanoseconds now) const {
   if (!hierarchy_ || awaits_by_lanes(rank)) return std::nullopt;
   return hierarchy_->quiet(rank, now);
+}
+
+Candidate Team::flat(const Candidate& way, Collective collective, std::size_t bytes, std::size_t element) const {
+  const bool among_nodes = collective == Collective::allreduce && hierarchy_;  // else the choice was for all ranks
+  if (!among_nodes || !needs_all_lanes(way.algorithm) || plan_.meshes(view_.size)) return way;
+  return {plan_.choose(bytes, element, view_.size)};
 }
 
 Call Team::agreement(Collective collective) {
@@ -234,20 +300,20 @@ void Team::fail(const std::string& why, const Failure& failure) {
   if (!within_node_) operations_.fail(failure);
 }
 
-int Team::position_of(const Trunk& trunk) const {
-  const auto found = std::find(trunks_.begin(), trunks_.end(), &trunk);
-  return found == trunks_.end() ? -1 : static_cast<int>(found - trunks_.begin());
+int Team::number_of(const Trunk& trunk) const {
+  const int number = links_.number_of(trunk);
+  return number >= 0 || !hierarchy_ ? number : hierarchy_->links().number_of(trunk);
 }
 
 Team::Place Team::place_of(const Trunk& trunk, TeamId id) {
-  if (id == id_) return {&operations_, position_of(trunk)};
+  if (id == id_) return {&operations_, &view_, links_.number_of(trunk)};
   if (star_ && star_->in() && id == star_->id()) {
     if (&trunk != star_->trunk()) return {};
     star_->moved();
-    return {star_->operations(), 1};
+    return {star_->operations(), &star_->view(), 0};
   }
   if (!hierarchy_ || id != hierarchy_->id()) return {};
-  return {hierarchy_->operations(), hierarchy_->position_of(trunk)};
+  return {hierarchy_->operations(), &hierarchy_->view(), hierarchy_->links().number_of(trunk)};
 }
 
 bool Team::has_begun(TeamId id, OpNumber op) const {
@@ -257,30 +323,31 @@ bool Team::has_begun(TeamId id, OpNumber op) const {
 }
 
 void Team::peer_at(const Trunk& trunk, TeamId id, OpNumber begun, OpNumber ended) {
-  if (const Place place = place_of(trunk, id); place.position >= 0)
-    place.operations->peer_at(place.position, begun, ended);
+  if (const Place place = place_of(trunk, id); place.number >= 0)
+    place.operations->peer_at(place.from(), begun, ended);
 }
 
 Placement Team::place(const Trunk& trunk, const PieceHeader& piece) {
   const Place place = place_of(trunk, piece.team);
-  if (place.position < 0) return {PlaceKind::bad};
+  if (place.number < 0) return {PlaceKind::bad};
   if ((doubt_ || !error_.empty()) && place.operations->has_begun(piece.op)) return {PlaceKind::bin};
-  return place.operations->place(place.position, piece);
+  return place.operations->place(place.from(), piece);
 }
 
 void Team::arriving(const Trunk& trunk, const PieceHeader& piece) {
   const Place place = place_of(trunk, piece.team);
-  if (Operation* operation = place.operations->find(piece.op)) operation->algorithm().arriving(place.position, piece);
+  if (Operation* operation = place.operations->find(piece.op)) operation->algorithm().arriving(place.position(), piece);
 }
 
 bool Team::arrived(const Trunk& trunk, const PieceHeader& piece, const std::byte* data) {
   const Place place = place_of(trunk, piece.team);
   Operation* operation = doubt_ || place.operations == nullptr ? nullptr : place.operations->find(piece.op);
-  return operation == nullptr || operation->algorithm().arrived(place.position, piece, data);
+  return operation == nullptr || operation->algorithm().arrived(place.position(), piece, data);
 }
 
 void Team::differs(const Trunk& trunk, const PieceHeader& piece) {
-  const int from = rank_at_[static_cast<std::size_t>(position_of(trunk))];
+  const auto sends = [&](int rank) { return peers_[static_cast<std::size_t>(rank)]->trunk.get() == &trunk; };
+  const int from = *std::find_if(needed().begin(), needed().end(), sends);
   const Place place = place_of(trunk, piece.team);
   const std::uint64_t expected = place.operations == nullptr ? 0 : place.operations->bytes_of(piece.op);
   const Failure failure{Failure::Why::differs, static_cast<std::uint32_t>(rank_), static_cast<std::uint32_t>(from),

@@ -12,6 +12,7 @@
 
 #include "engine/aggregation/star.h"
 #include "engine/hierarchy.h"
+#include "engine/links.h"
 #include "engine/notices.h"
 #include "engine/operations.h"
 #include "engine/peer.h"
@@ -37,6 +38,8 @@ class Team {
   /// All members are on one node: they have no lanes, and all calls go by way of the hierarchy or to the incumbent.
   bool within_node() const { return within_node_; }
   const std::vector<Peer*>& peers() const { return peers_; }
+  /// Of another rank.
+  Peer& peer(int rank) const { return *peers_[static_cast<std::size_t>(rank)]; }
   /// By when wiring has come to its end, one way or the other, if all members are there.
   Nanoseconds wiring_until() const { return wiring_until_; }
   void set_wiring_until(Nanoseconds when) { wiring_until_ = when; }
@@ -44,6 +47,20 @@ class Team {
   Peer& next_peer() const {
     return *peers_[static_cast<std::size_t>(rank_at_[static_cast<std::size_t>(view_.next())])];
   }
+
+  // ---- lanes
+  /// The members that this one needs lanes to by a plan, counterparts of other nodes included.
+  std::vector<Peer*> would_need(const Plan& plan) const;
+  /// Has lanes to its neighbours come up: `need` is told of each. Counterparts follow in make_hierarchy(). Before the team is
+  /// ready; within a node nobody needs any.
+  void link(const Plan& plan, const Links::Need& need);
+  /// The lanes are not those that the agreed plan needs.
+  bool relinks() const { return !within_node_ && links_.all() != plan_.meshes(view_.size); }
+  /// Ranks that this one needs lanes to: neighbours in the team, and among counterparts of other nodes.
+  const std::vector<int>& needed() const { return reach_.needed; }
+  /// Ranks that a call may wait for: those, and the ranks of this node that it shares memory with.
+  const std::vector<int>& watched() const { return reach_.watched; }
+  bool needs(const Peer& peer) const { return peer.trunk && number_of(*peer.trunk) >= 0; }
 
   // ---- agreement
   bool agreement_due(std::size_t bytes);
@@ -89,9 +106,11 @@ class Team {
   /// The team is to have a hierarchy, and has an id to make it by. Alike on all members.
   bool wants_hierarchy() const { return hierarchy_wanted_ && !hierarchy_ && state_ == NEZHA_TEAM_WIRING; }
   /// `door`: see Hierarchy.
-  void make_hierarchy(NodeAcceptor* door, Nanoseconds deadline, const Clock& clock);
+  void make_hierarchy(NodeAcceptor* door, Nanoseconds deadline, const Clock& clock, const Links::Need& need);
   /// Null: every rank sends to every other.
   Hierarchy* hierarchy() const { return hierarchy_.get(); }
+  /// The same way, or another where calls that do not go by the nodes' shared memory have no lanes for it.
+  Candidate flat(const Candidate& way, Collective collective, std::size_t bytes, std::size_t element) const;
   /// Calls with such elements go by way of the nodes' shared memory.
   bool shares(std::size_t element) const {
     return hierarchy_ && state_ == NEZHA_TEAM_READY && element <= hierarchy_->largest_element();
@@ -137,7 +156,7 @@ class Team {
   void arriving(const Trunk& trunk, const PieceHeader& piece);
   bool arrived(const Trunk& trunk, const PieceHeader& piece, const std::byte* data);
   /// The other end is a member.
-  bool has(const Trunk& trunk) const { return position_of(trunk) >= 0; }
+  bool has(const Trunk& trunk) const { return number_of(trunk) >= 0; }
 
   /// Why what is under way will not be completed. Nothing of it is touched any more, until fail() tells the members.
   struct Doubt {
@@ -152,13 +171,23 @@ class Team {
   void broke(std::exception_ptr exception);
 
  private:
-  /// The operations that the other end means by that id, and its position among their members; null: none.
+  /// The operations that the other end means by that id, and its number among their neighbours; -1: none.
   struct Place {
     Operations* operations = nullptr;
-    int position = -1;
+    const TeamView* view = nullptr;
+    int number = -1;
+
+    std::size_t from() const { return static_cast<std::size_t>(number); }
+    int position() const { return view->neighbours[from()]; }
   };
   Place place_of(const Trunk& trunk, TeamId id);
-  int position_of(const Trunk& trunk) const;
+  /// The other end's number among those that this process needs lanes to; -1: none.
+  int number_of(const Trunk& trunk) const;
+  RanksByNode by_node() const;
+  struct Reach {
+    std::vector<int> needed, watched;
+  };
+  Reach reach(const Links& links, const Hierarchy* hierarchy) const;
   void order_by_node(const std::string& own_node);
   bool awaits_by_lanes(int rank) const;
   double rate() const;
@@ -174,7 +203,8 @@ class Team {
   Nanoseconds wiring_until_;
   std::vector<Peer*> peers_;    ///< by rank
   std::vector<int> rank_at_;    ///< rank by position
-  std::vector<Trunk*> trunks_;  ///< by position, null at the own
+  Links links_;
+  Reach reach_;
   TeamView view_;
   Operations operations_;
   bool hierarchy_wanted_ = false;

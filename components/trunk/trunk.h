@@ -87,6 +87,8 @@ struct TrunkOwner {
   LaneNews& lanes;
 };
 
+constexpr std::uint32_t kNoNumber = ~std::uint32_t{0};
+
 struct TrunkOptions {
   std::size_t keep = 256 * 1024;          ///< own memory for bytes whose source is gone
   std::size_t early_window = 256 * 1024;  ///< early pieces kept for the peer
@@ -94,6 +96,7 @@ struct TrunkOptions {
   bool checksum = false;                  ///< CRC32C over payloads
   Hold* hold = nullptr;                   ///< of all trunks of an engine; null: nothing is held back
   Busy* busy = nullptr;                   ///< of all trunks of an engine; null: somebody looks at this one all the time
+  std::uint32_t number = kNoNumber;       ///< of this one among them, from 0 on
 };
 
 class Trunk final : public LaneEvents {
@@ -103,6 +106,7 @@ class Trunk final : public LaneEvents {
   Trunk& operator=(const Trunk&) = delete;
 
   ProcessId peer() const { return peer_; }
+  std::uint32_t number() const { return options_.number; }
 
   // ---- lanes (trunk_lanes.cc)
   /// Makes room for a lane between these rails; `rail` outlives the trunk. Not from within a call of the trunk's.

@@ -23,10 +23,13 @@ constexpr std::size_t kSplit = 16 * 1024;
 constexpr AlgorithmChoice kOwn[] = {AlgorithmChoice::single_step, AlgorithmChoice::doubling, AlgorithmChoice::mesh,
                                     AlgorithmChoice::halving, AlgorithmChoice::ring};
 
-/// Whose bits are those of the ring's order.
-bool ring_order(AlgorithmChoice algorithm) {
-  return algorithm == AlgorithmChoice::ring || algorithm == AlgorithmChoice::mesh ||
-         algorithm == AlgorithmChoice::single_step;
+/// Whose bits are those of the ring's order; or, where there are no meshes and the ring would take too many steps for
+/// small vectors, of the one algorithm for the class.
+bool keeps_order(AlgorithmChoice algorithm, std::size_t size_class, const Terms& terms) {
+  const std::size_t largest = (std::size_t{2} << size_class) - 1;
+  const bool small = largest <= terms.plan.small_max && largest <= kMostCopied;
+  if (small && !terms.plan.meshes(terms.senders())) return algorithm == fewest_steps(terms.senders());
+  return algorithm == AlgorithmChoice::ring || needs_all_lanes(algorithm);
 }
 
 bool possible_within_node(const Candidate& candidate, const Terms& terms) {
@@ -47,7 +50,8 @@ std::string text_of(const Candidate& candidate, const RailNames& names, std::siz
 bool possible(const Candidate& candidate, std::size_t size_class, const Terms& terms) {
   if (terms.within_node() || candidate.algorithm == AlgorithmChoice::memory) return possible_within_node(candidate, terms);
   if (terms.collective != Collective::allreduce) return sibling_possible(candidate, size_class, terms);
-  if (terms.plan.reproducible && !ring_order(candidate.algorithm)) return false;
+  if (needs_all_lanes(candidate.algorithm) && !terms.plan.meshes(terms.senders())) return false;
+  if (terms.plan.reproducible && !keeps_order(candidate.algorithm, size_class, terms)) return false;
   const bool keeps = candidate.one_rail || candidate.rails != 0;
   if (keeps && candidate.algorithm == AlgorithmChoice::incumbent) return false;
   const std::size_t largest = (std::size_t{2} << size_class) - 1;

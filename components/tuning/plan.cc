@@ -14,6 +14,9 @@ constexpr std::size_t kLargestChunk = 128 * 1024;
 /// gain: it is the trunk that shares a chunk out among lanes.
 constexpr std::size_t kChunks = 2;
 
+/// Among so many every algorithm's neighbours are all.
+constexpr int kFew = 3;
+
 constexpr std::uint64_t kReproducible = 1;
 constexpr std::uint64_t kLearn = 2;
 constexpr std::uint64_t kSharedMemory = 4;
@@ -21,9 +24,13 @@ constexpr std::uint64_t kAggregators = 8;
 
 }  // namespace
 
+bool needs_all_lanes(AlgorithmChoice algorithm) {
+  return algorithm == AlgorithmChoice::mesh || algorithm == AlgorithmChoice::single_step;
+}
+
 AlgorithmChoice fewest_steps(int size) {
   // With three ranks the single-step mesh sends no more than doubling.
-  return size <= 3 ? AlgorithmChoice::single_step : AlgorithmChoice::doubling;
+  return size <= kFew ? AlgorithmChoice::single_step : AlgorithmChoice::doubling;
 }
 
 Plan Plan::from(const Config& config) {
@@ -32,6 +39,7 @@ Plan Plan::from(const Config& config) {
   plan.threshold = config.threshold;
   plan.small_max = config.small_max;
   plan.mesh_block = config.mesh_block;
+  plan.mesh_peers = static_cast<std::uint64_t>(config.mesh_peers);
   plan.chunk = config.chunk;
   plan.reproducible = config.reproducible;
   plan.learn = config.learn;
@@ -52,6 +60,7 @@ void Plan::encode(std::span<std::uint64_t, kWords> words) const {
              (aggregators ? kAggregators : 0);
   words[6] = incumbent_margin;
   words[7] = static_cast<std::uint64_t>(static_cast<std::int64_t>(aggregator_share.per_cent));
+  words[8] = mesh_peers;
 }
 
 Plan Plan::decode(std::span<const std::uint64_t, kWords> words) {
@@ -64,6 +73,7 @@ Plan Plan::decode(std::span<const std::uint64_t, kWords> words) {
   plan.reproducible = (words[5] & kReproducible) != 0;
   plan.learn = (words[5] & kLearn) != 0;
   plan.incumbent_margin = words[6];
+  plan.mesh_peers = words[8];
   plan.shared_memory = (words[5] & kSharedMemory) != 0;
   plan.aggregators = (words[5] & kAggregators) != 0;
   plan.aggregator_share.per_cent = static_cast<int>(static_cast<std::int64_t>(words[7]));
@@ -73,6 +83,10 @@ Plan Plan::decode(std::span<const std::uint64_t, kWords> words) {
 bool Plan::pins_bits() const {
   if (algorithm == AlgorithmChoice::incumbent) return false;
   return reproducible || algorithm != AlgorithmChoice::automatic;
+}
+
+bool Plan::meshes(int size) const {
+  return size <= kFew || static_cast<std::uint64_t>(size) <= mesh_peers + 1 || needs_all_lanes(algorithm);
 }
 
 bool Plan::leaves(std::size_t bytes, std::size_t element) const {
@@ -96,10 +110,12 @@ AlgorithmChoice Plan::choose(std::size_t bytes, std::size_t element, int size) c
   }
   if (bytes <= small_max && small) {
     // The single-step mesh has the ring's bits, whatever the size.
-    return reproducible ? AlgorithmChoice::single_step : fewest_steps(size);
+    return reproducible && meshes(size) ? AlgorithmChoice::single_step : fewest_steps(size);
   }
   const std::size_t block = bytes / static_cast<std::size_t>(size);
-  return block <= mesh_block ? AlgorithmChoice::mesh : AlgorithmChoice::ring;
+  if (block > mesh_block) return AlgorithmChoice::ring;
+  if (meshes(size)) return AlgorithmChoice::mesh;
+  return reproducible ? AlgorithmChoice::ring : AlgorithmChoice::halving;
 }
 
 std::size_t Plan::chunk_for(const Candidate& way, std::size_t bytes, std::size_t element, int size) const {
@@ -121,6 +137,7 @@ std::string differences(const Plan& own, const Plan& first) {
   compare("threshold", size(own.threshold), size(first.threshold));
   compare("small_max", size(own.small_max), size(first.small_max));
   compare("mesh_block", size(own.mesh_block), size(first.mesh_block));
+  compare("mesh_peers", std::to_string(own.mesh_peers), std::to_string(first.mesh_peers));
   compare("chunk", size(own.chunk), size(first.chunk));
   compare("reproducible", yes_no(own.reproducible), yes_no(first.reproducible));
   compare("shared_memory", yes_no(own.shared_memory), yes_no(first.shared_memory));

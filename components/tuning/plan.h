@@ -15,6 +15,9 @@ namespace nezha {
 /// An element larger than this does not fit the way pieces are cut.
 constexpr std::size_t kMostElement = 64 * 1024;
 
+/// Everybody exchanges with everybody.
+bool needs_all_lanes(AlgorithmChoice algorithm);
+
 /// What has the fewest steps for vectors that are small enough to be sent whole.
 AlgorithmChoice fewest_steps(int size);
 
@@ -24,6 +27,7 @@ struct Plan {
   std::uint64_t threshold = 0;
   std::uint64_t small_max = 0;
   std::uint64_t mesh_block = 0;
+  std::uint64_t mesh_peers = 0;
   std::uint64_t chunk = 0;
   bool reproducible = false;
   bool learn = false;
@@ -32,7 +36,7 @@ struct Plan {
   bool aggregators = false;  ///< there are some
   AggregatorShare aggregator_share;
 
-  static constexpr std::size_t kWords = 8;
+  static constexpr std::size_t kWords = 9;
   bool operator==(const Plan&) const = default;
   static Plan from(const Config& config);
   void encode(std::span<std::uint64_t, kWords> words) const;
@@ -40,6 +44,8 @@ struct Plan {
 
   /// Bits are to be the same run after run, from a communicator's first call on: none may be the incumbent's.
   bool pins_bits() const;
+  /// Among `size` ranks everybody has lanes to everybody, as the mesh and the single-step mesh need them.
+  bool meshes(int size) const;
   /// The incumbent's, whatever is learned: the user says so, or the elements are too large.
   bool leaves(std::size_t bytes, std::size_t element) const;
   /// Which algorithm serves a vector of `bytes` in elements of `element` among `size` ranks as long as nothing was

@@ -47,11 +47,11 @@ std::uint64_t rooted_cost(AlgorithmChoice algorithm, std::uint64_t bytes, std::u
   return (ranks - 1) * (kHop + kMessage) + (bytes + (ranks - 2) * chunk) * kByte;
 }
 
-AlgorithmChoice cheapest_rooted(std::size_t bytes, int size) {
+AlgorithmChoice cheapest_rooted(const Plan& plan, std::size_t bytes, int size) {
   const auto cost = [&](AlgorithmChoice algorithm) {
     return rooted_cost(algorithm, bytes, static_cast<std::uint64_t>(size));
   };
-  AlgorithmChoice best = AlgorithmChoice::mesh;
+  AlgorithmChoice best = plan.meshes(size) ? AlgorithmChoice::mesh : AlgorithmChoice::halving;
   for (const AlgorithmChoice other : {AlgorithmChoice::halving, AlgorithmChoice::ring})
     if (cost(other) < cost(best)) best = other;
   return best;
@@ -63,7 +63,7 @@ AlgorithmChoice cheapest_of_all(const Plan& plan, std::size_t bytes, int size) {
   if (bytes / ranks > plan.mesh_block) return AlgorithmChoice::ring;
   const auto depth = static_cast<std::uint64_t>(std::bit_width(ranks - 1));
   const bool tree = depth * (kHop + kMessage) < kHop + (ranks - 1) * kMessage;
-  return tree ? AlgorithmChoice::halving : AlgorithmChoice::mesh;
+  return tree || !plan.meshes(size) ? AlgorithmChoice::halving : AlgorithmChoice::mesh;
 }
 
 /// Whose sums have the order of the ring.
@@ -79,7 +79,7 @@ AlgorithmChoice sibling_choice(const Plan& plan, Collective collective, std::siz
   if (plan.algorithm == AlgorithmChoice::incumbent || element > kMostElement) return AlgorithmChoice::incumbent;
   for (const AlgorithmChoice named : kOwn)
     if (plan.algorithm == named) return named;
-  return rooted(collective) ? cheapest_rooted(bytes, size) : cheapest_of_all(plan, bytes, size);
+  return rooted(collective) ? cheapest_rooted(plan, bytes, size) : cheapest_of_all(plan, bytes, size);
 }
 
 std::size_t sibling_chunk(const Plan& plan, Collective collective, const Candidate& way, std::size_t bytes,
@@ -92,6 +92,7 @@ bool sibling_possible(const Candidate& candidate, std::size_t size_class, const 
   const std::size_t largest = (std::size_t{2} << size_class) - 1;
   const bool ours = std::find(std::begin(kOwn), std::end(kOwn), candidate.algorithm) != std::end(kOwn);
   if (!ours && candidate.algorithm != AlgorithmChoice::incumbent) return false;
+  if (needs_all_lanes(candidate.algorithm) && !terms.plan.meshes(terms.ranks)) return false;
   if (terms.plan.reproducible && other_bits(terms.collective, candidate.algorithm)) return false;
   return !rooted(terms.collective) || candidate.algorithm == AlgorithmChoice::ring || !ours || largest <= kMostStraight;
 }

@@ -159,6 +159,11 @@ constexpr std::array kRows = {
     row<&Config::mesh_block>("mesh_block", "8k", {0, kAnySize}, "", 6, kDecides,
         "Largest block in bytes (the vector divided by the ranks) for which the mesh is used, where all exchange with "
         "all in two steps. Larger vectors take the ring. 0: none takes the mesh."),
+    row<&Config::mesh_peers>("mesh_peers", "32", {0, 1 << 20}, "", 4, kDecides,
+        "A rank of a communicator has lanes to all others only where these are not more than this: mesh and single_step, where "
+        "all exchange with all, need them. In larger ones it has lanes to those that ring, halving, doubling and barrier "
+        "need, some two to four times the logarithm of the ranks, and meshes are not used. Between nodes whose ranks share "
+        "memory, nodes count. Where algorithm names mesh or single_step all have lanes to all."),
     row<&Config::chunk>("chunk", "0", {kLeastChunk, kMostChunk}, "", 6, kDecides,
         "Bytes of one chunk, the unit in which a vector is sent and reduced. 0: chosen by the size of the vector."),
     row<&Config::reproducible>("reproducible", "0", {0, 1}, "0|1", 4, kDecides,

@@ -53,6 +53,7 @@ struct Config {
   std::size_t threshold{};  ///< bytes
   std::size_t small_max{};  ///< bytes
   std::size_t mesh_block{}; ///< bytes
+  int mesh_peers{};
   std::size_t chunk{};      ///< bytes; 0 = chosen by size
   bool reproducible{};
   bool shared_memory{};

@@ -66,6 +66,7 @@ struct Recorder::Book {
 };
 
 Recorder::Recorder(int ranks) : network_({.send_buffer = 1 << 20, .receive_buffer = 1 << 20, .segment = 1 << 16}, 1) {
+  config_.mesh_peers = ranks;
   for (int rank = 0; rank < ranks; ++rank) {
     SimPortOptions options;
     options.rate = kBytesPerNanosecond;

@@ -75,6 +75,8 @@ class Engine(unittest.TestCase):
         self.assertEqual([name for name in algorithms.ALL if algorithms.possible(name, 16 << 10)], list(algorithms.ALL))
         self.assertEqual([name for name in algorithms.ALL if algorithms.possible(name, 32 << 10)], [MESH, HALVING, RING])
         self.assertEqual([name for name in algorithms.ALL if algorithms.possible(name, 32 * MB)], [RING])
+        self.assertTrue(algorithms.possible(MESH, 1024, 33))
+        self.assertFalse(algorithms.possible(MESH, 1024, 34))
 
     def test_halving_sends_each_block_once(self):
         for ranks in range(2, 40):

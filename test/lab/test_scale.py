@@ -27,19 +27,20 @@ class Costs(unittest.TestCase):
     def test_lanes(self):
         self.assertEqual(costs.lanes_of(8, 2, 8), 14)
         self.assertEqual(costs.lanes_of(16, 2, 8), 29)
-        self.assertEqual(costs.lanes_of(64, 1, 8), 56 + 7)
+        self.assertEqual(costs.lanes_of(64, 1, 8), 13)
+        self.assertEqual(costs.lanes_of(1024, 2, 1024), 38)
 
     def test_functions(self):
         runs = [run_of(ranks, nezha, costs.lanes_of(ranks, 2, 8)) for ranks in (8, 16, 64) for nezha in (False, True)]
         rows = costs.points(runs, 8)
-        self.assertEqual([(row["ranks"], row["lanes"], row["agreement_us"]) for row in rows], [(8, 14, 500), (16, 29, 500), (64, 119, 500)])
+        self.assertEqual([(row["ranks"], row["lanes"], row["agreement_us"]) for row in rows], [(8, 14, 500), (16, 29, 500), (64, costs.lanes_of(64, 2, 8), 500)])
         lines = costs.functions(rows)
         self.assertAlmostEqual(lines["wired_kib"].each, 30)
         self.assertAlmostEqual(lines["wired_kib"].fixed, 500)
         large = costs.extrapolated(lines, 1024, 2)
-        self.assertEqual(large["lanes"], 2046)
-        self.assertAlmostEqual(large["wired_mib"], (500 + 30 * 2046) / 1024)
-        self.assertAlmostEqual(large["wiring_cpu_s"], 0.02 + 0.1 * 2046 / 1000)
+        self.assertEqual(large["lanes"], 38)
+        self.assertAlmostEqual(large["wired_mib"], (500 + 30 * 38) / 1024)
+        self.assertAlmostEqual(large["wiring_cpu_s"], 0.02 + 0.1 * 38 / 1000)
 
     def test_one_size_goes_through_the_origin(self):
         self.assertEqual(costs.line_through([(10, 20), (10, 40)]), costs.Line(0.0, 3.0))

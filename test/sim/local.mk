@@ -17,6 +17,9 @@ test_sim_sim_run_LDADD = libnezha_sim.la libnezha_engine.la
 check_PROGRAMS += %D%/allreduce_times
 test_sim_allreduce_times_SOURCES = %D%/allreduce_times.cc $(sim_scenario)
 test_sim_allreduce_times_LDADD = libnezha_sim.la libnezha_engine.la
+check_PROGRAMS += %D%/work_of_ranks
+test_sim_work_of_ranks_SOURCES = %D%/work_of_ranks.cc
+test_sim_work_of_ranks_LDADD = libnezha_sim.la libnezha_engine.la
 test_sim_failover_times_SOURCES = %D%/failover_times.cc $(sim_scenario)
 test_sim_failover_times_LDADD = libnezha_sim.la libnezha_engine.la
 

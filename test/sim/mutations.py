@@ -59,6 +59,13 @@ MUTATIONS = [
         ("  send_control(Control::begun, team, op).header.set_ended(ended);\n", "  static_cast<void>(ended);\n")]),
     ("nobody asks for window", TRUNK + "trunk_send.cc", [
         ("  send_control(Control::want, flow.team(), flow.op()).header.set_ended(flow.ended());\n", "")]),
+    # Lanes to neighbours only.
+    ("no lanes for what doubling sends", "components/alg/neighbours.cc", [
+        ("partner >= 0) found.push_back(partner);", "partner >= 0 && step == 0) found.push_back(partner);")]),
+    ("no lanes for the last halvings", "components/alg/neighbours.cc", [
+        ("    found.push_back((position - distance + size) % size);", "    if (distance > size / 3) found.push_back((position - distance + size) % size);")]),
+    ("a mesh is tried among ranks that have no lanes for it", "components/tuning/plan.cc", [
+        ("  if (meshes(size)) return AlgorithmChoice::mesh;", "  return AlgorithmChoice::mesh;")]),
     # Nobody looks at trunks that are at rest.
     ("a trunk that owes an ack is at rest", "components/trunk/trunk_receive.cc", [
         ("  is_busy();\n  owed_.add(piece);", "  owed_.add(piece);")]),

@@ -24,6 +24,7 @@ Process::Process(World& world, int rank)
   const auto at = static_cast<std::size_t>(rank);
   Config config = setting.config;
   config.window = setting.windows[at];
+  if (!setting.mesh_peers.empty()) config.mesh_peers = setting.mesh_peers[at];
   core_ = std::make_unique<Core>(config, clock_, world.log(rank), static_cast<std::uint32_t>(rank), setting.nodes[at],
                                  id(), Secret{});
   auto transport =

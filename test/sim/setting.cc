@@ -42,6 +42,7 @@ std::size_t draw_window(SimRandom& random) {
 
 Setting::Setting(std::uint64_t seed_, std::size_t calls) : seed(seed_), random(seed_) {
   shape.ranks = 2 + static_cast<int>(random.below(random.chance(0.3) ? 8 : 4));
+  if (SimRandom many(seed_ ^ 0x6d616e79); many.chance(0.06)) shape.ranks = 8 + static_cast<int>(many.below(13));
   shape.threads = random.chance(0.5) ? 1 : 2 + static_cast<int>(random.below(3));
   shape.calls = calls;
   shape.repeats = random.chance(0.3);
@@ -53,6 +54,7 @@ Setting::Setting(std::uint64_t seed_, std::size_t calls) : seed(seed_), random(s
   draw_config();
   draw_faults();
   draw_rails();
+  draw_links();
   draw_crowd();
   draw_operations();
 }
@@ -162,6 +164,17 @@ void Setting::draw_faults() {
 void Setting::draw_rails() {
   SimRandom source(seed ^ 0x7261696c73);
   if (source.chance(0.4)) rails = static_cast<RailSet>(1 + source.below((std::uint64_t{1} << ports[0].size()) - 1));
+}
+
+/// Sometimes lanes only to those that an algorithm needs; and sometimes ranks do not know of the limit alike. From a
+/// source of their own too.
+void Setting::draw_links() {
+  SimRandom source(seed ^ 0x6c696e6b73);
+  if (source.chance(0.4)) return;
+  const auto limit = [&] { return static_cast<int>(source.below(static_cast<std::uint64_t>(shape.ranks))); };
+  mesh_peers.assign(static_cast<std::size_t>(shape.ranks), limit());
+  if (!source.chance(0.3)) return;
+  for (int& mine : mesh_peers) mine = limit();
 }
 
 /// Sometimes many threads, each with rings that expect too little to say by themselves that they have begun. One rank

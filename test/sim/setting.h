@@ -50,6 +50,7 @@ struct Setting {
   bool loopbacks = false;                          ///< nodes have one
   Config config;                                   ///< alike on all ranks
   std::vector<std::size_t> windows;                ///< early bytes, by rank
+  std::vector<int> mesh_peers;                     ///< by rank; empty: as `config` has it
   std::vector<Nanoseconds> clocks;                 ///< what each process's clock shows beyond the network's
   std::vector<std::vector<Nanoseconds>> late;      ///< by rank and port: when it has a carrier for the first time
   FaultRates faults;
@@ -69,6 +70,7 @@ struct Setting {
   void draw_config();
   void draw_faults();
   void draw_rails();
+  void draw_links();
   void draw_crowd();
   void draw_operations();
 };

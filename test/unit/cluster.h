@@ -19,6 +19,8 @@ struct Rails {
   std::vector<double> rates;  ///< bytes per nanosecond
   std::string share;
   std::string window = "256k";
+  int mesh_peers = 32;
+  int mesh_peers_of_last = -1;  ///< of the last rank; -1: as the others
 };
 
 /// N cores whose lanes are up, with one team that has agreed.
@@ -29,6 +31,7 @@ class Cluster {
     Config config;
     if (!rails.share.empty() && !set_parameter(config, "share", rails.share).ok()) ADD_FAILURE();
     if (!set_parameter(config, "window", rails.window).ok()) ADD_FAILURE();
+    config.mesh_peers = rails.mesh_peers;
     for (int rank = 0; rank < ranks; ++rank) {
       std::vector<SimPort*> ports;
       for (std::size_t i = 0; i < rails.rates.size(); ++i) {
@@ -40,6 +43,7 @@ class Cluster {
         ports_.push_back(std::make_unique<SimPort>(network_, options));
         ports.push_back(ports_.back().get());
       }
+      if (rank == ranks - 1 && rails.mesh_peers_of_last >= 0) config.mesh_peers = rails.mesh_peers_of_last;
       const auto id = static_cast<ProcessId>(rank) + 1;
       cores_.push_back(std::make_unique<Core>(config, network_, Log(), static_cast<std::uint32_t>(rank),
                                               "n" + std::to_string(rank), id, Secret{}));

@@ -78,6 +78,8 @@ class OneOfAJob : public testing::Test {
     Status why;
     latest = core.add_peer(encode_address(address), same_node, why);
     ASSERT_NE(latest, nullptr) << why.text();
+    EXPECT_EQ(latest->trunk, nullptr) << "nobody needs it yet";
+    core.open(*latest);
   }
 
   Config config;
@@ -178,7 +180,7 @@ TEST_F(WithinANode, ThePairHasItsLoopbackAndTheRailsAreSpare) {
   EXPECT_TRUE(latest->wires[1].spare && latest->wires[2].spare);
   EXPECT_TRUE(latest->same_node);
   EXPECT_TRUE(core.expects({latest->address.id, kLoopbackRail, kLoopbackRail, true}));
-  EXPECT_EQ(core.lanes_to_come(std::array{latest}), 1u);
+  EXPECT_EQ(core.lanes_to_come(*core.plan_team("both", 0, {nullptr, latest})), 1u);
   EXPECT_EQ(core.rails(), 2u) << "it is none of the user's";
 }
 
@@ -330,6 +332,7 @@ TEST(MovedRails, ArePlacesOfTheirOwnTransportOnly) {
   Status why;
   Peer* const peer = core.add_peer(encode_address(address), false, why);
   ASSERT_NE(peer, nullptr) << why.text();
+  core.open(*peer);
   core.peer_rail(*peer->trunk, {1, verbs});
   core.progress(Watch::all);
   EXPECT_EQ(peer->address.rails[1], address.rails[1]);

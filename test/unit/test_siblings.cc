@@ -284,6 +284,7 @@ TEST(Broadcast, TheRootMayBeFarAheadOfItsLeaves) {
 TEST(SiblingChoice, DependsOnSizeRanksAndPlanAlone) {
   Plan plan;
   plan.mesh_block = 8 * 1024;
+  plan.mesh_peers = 63;
   const auto choice = [&](Collective collective, std::size_t bytes, int size) {
     return sibling_choice(plan, collective, bytes, 4, size);
   };
@@ -296,6 +297,11 @@ TEST(SiblingChoice, DependsOnSizeRanksAndPlanAlone) {
   EXPECT_EQ(chunk(Collective::broadcast, 1 << 20, 4), 16u * 1024);
   EXPECT_EQ(chunk(Collective::reduce, 16 << 20, 4), 64u * 1024);
   EXPECT_EQ(choice(Collective::allgather, 1024, 4), AlgorithmChoice::mesh);
+  plan.mesh_peers = 2;
+  for (const Collective collective :
+       {Collective::broadcast, Collective::reduce, Collective::allgather, Collective::reduce_scatter})
+    EXPECT_EQ(choice(collective, 1024, 4), AlgorithmChoice::halving) << "a mesh has no lanes";
+  plan.mesh_peers = 63;
   EXPECT_EQ(choice(Collective::allgather, 1024, 64), AlgorithmChoice::halving);
   EXPECT_EQ(choice(Collective::reduce_scatter, 1 << 20, 4), AlgorithmChoice::ring);
   plan.algorithm = AlgorithmChoice::halving;

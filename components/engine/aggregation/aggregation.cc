@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
+#include <numeric>
 #include <utility>
 
 namespace nezha {
@@ -25,7 +26,8 @@ constexpr Nanoseconds kNeverCame = 30 * kSecond;
 
 struct Aggregation::Star {
   TeamId id = 0;
-  std::vector<Trunk*> trunks;  ///< by position, null: it has not joined; one more for this process
+  std::vector<Trunk*> trunks;           ///< by position, null: it has not joined
+  std::vector<int> neighbours, numbers;  ///< members, whose positions are their numbers, and this process behind them
   TeamView view;
   std::unique_ptr<Operations> operations;
   StarDescription description;
@@ -37,8 +39,8 @@ struct Aggregation::Star {
   std::uint64_t bytes = 0;
 
   int position_of(const Trunk& trunk) const {
-    const auto found = std::find(trunks.begin(), trunks.end() - 1, &trunk);
-    return found == trunks.end() - 1 ? -1 : static_cast<int>(found - trunks.begin());
+    const auto found = std::find(trunks.begin(), trunks.end(), &trunk);
+    return found == trunks.end() ? -1 : static_cast<int>(found - trunks.begin());
   }
 };
 
@@ -145,7 +147,7 @@ Placement Aggregation::place(Trunk& trunk, const PieceHeader& piece) {
     return {whole ? PlaceKind::scratch : PlaceKind::bad};
   }
   if (position < 0) return {PlaceKind::early};
-  return star->operations->place(position, piece);
+  return star->operations->place(static_cast<std::size_t>(position), piece);
 }
 
 bool Aggregation::arrived(Trunk& trunk, const PieceHeader& piece, const std::byte* data) {
@@ -171,7 +173,7 @@ bool Aggregation::has_begun(TeamId id, OpNumber op) {
 void Aggregation::peer_at(Trunk& trunk, TeamId id, OpNumber begun, OpNumber ended) {
   Star* const star = find(id);
   const int position = star == nullptr ? -1 : star->position_of(trunk);
-  if (position >= 0) star->operations->peer_at(position, begun, ended);
+  if (position >= 0) star->operations->peer_at(static_cast<std::size_t>(position), begun, ended);
 }
 
 /// In the middle of a frame.
@@ -201,17 +203,23 @@ Status Aggregation::join(const Said& said, Trunk& trunk) {
     if (static_cast<std::size_t>(in) >= limits_.stars) return {Code::busy, "it is in too many communicators"};
     auto fresh = std::make_unique<Star>();
     fresh->id = said.team;
-    fresh->trunks.assign(description.terms.members + 1, nullptr);
+    fresh->trunks.assign(description.terms.members, nullptr);
+    fresh->neighbours.resize(description.terms.members);
+    std::iota(fresh->neighbours.begin(), fresh->neighbours.end(), 0);
+    fresh->numbers = fresh->neighbours;
+    fresh->numbers.push_back(-1);
     fresh->view.size = static_cast<int>(description.terms.members) + 1;
     fresh->view.position = static_cast<int>(description.terms.members);
     fresh->view.trunks = fresh->trunks;
+    fresh->view.neighbours = fresh->neighbours;
+    fresh->view.numbers = fresh->numbers;
     fresh->view.buffers = &core_.buffer_pool();
-    fresh->operations = std::make_unique<Operations>(fresh->view, fresh->trunks.size(), 0);
+    fresh->operations = std::make_unique<Operations>(fresh->view, 0);
     fresh->operations->set_team(said.team);
     fresh->described.assign(description.terms.members, false);
     star = (stars_[said.team] = std::move(fresh)).get();
   }
-  if (description.terms.members + 1 != star->trunks.size()) return {Code::bad_peer, "members differ on how many they are"};
+  if (description.terms.members != star->trunks.size()) return {Code::bad_peer, "members differ on how many they are"};
   Trunk*& place = star->trunks[position];
   if (place == nullptr && star->position_of(trunk) < 0) place = &trunk;
   if (place != &trunk) return {Code::bad_peer, "two members say that they are the same one"};
@@ -248,7 +256,7 @@ void Aggregation::begin(Star& star) {
   star.bytes = call.bytes() / BlockPart::kWhole * (what.part.to - what.part.from);
   memory_ += memory;
   ++under_way_;
-  for (int member = 0; member < star.view.position; ++member)
+  for (std::size_t member = 0; member < star.trunks.size(); ++member)
     star.operations->peer_at(member, star.begun, star.begun - 1);  // who describes an operation has begun it
   star.operations->start(call, AlgorithmChoice::ring);
 }

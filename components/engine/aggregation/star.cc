@@ -25,7 +25,9 @@ Star::Star(TeamId team, int members, int position, AggregatorShare share, Buffer
     : team_(team), members_(members), position_(position), share_(share), buffers_(buffers) {
   view_.size = 2;
   view_.position = 0;
-  view_.trunks = trunks_;
+  view_.trunks = std::span(&center_, 1);
+  view_.neighbours = kNeighbours;
+  view_.numbers = kNumbers;
   view_.buffers = &buffers;
 }
 
@@ -54,8 +56,8 @@ int Star::common() const {
 void Star::join(Trunk* trunk) {
   ++generation_;
   id_ = team_ ^ kThrough * (2 * generation_ + 1);
-  trunks_[kCenter] = trunk;
-  operations_.emplace(view_, trunks_.size(), 0);
+  center_ = trunk;
+  operations_.emplace(view_, 0);
   operations_->set_team(id_);
   dead_ = trunk == nullptr;
   why_ = dead_ ? kGone : "";
@@ -63,7 +65,7 @@ void Star::join(Trunk* trunk) {
 
 void Star::lost() {
   give_up(kGone);
-  trunks_[kCenter] = nullptr;
+  center_ = nullptr;
 }
 
 void Star::leave() {
@@ -112,7 +114,7 @@ bool Star::settled(Nanoseconds now, bool overtaken) {
     complete_ = true;
     return true;
   }
-  if (trunks_[kCenter]->lanes_up() == 0) return give_up("no lane to it is left"), true;
+  if (center_->lanes_up() == 0) return give_up("no lane to it is left"), true;
   if (!overtaken) return false;
   if (moved_at_ == 0 || std::exchange(moved_, false)) moved_at_ = now;
   if (now - moved_at_ < kOvertakenPatience) return false;
@@ -127,7 +129,7 @@ void Star::give_up(const std::string& why) {
   why_ = why;
   operations_->fail({Failure::Why::gone, static_cast<std::uint32_t>(position_), static_cast<std::uint32_t>(position_)});
   packed_.give_back();  // no lane refers to it any more
-  trunks_[kCenter]->forget_team(id_);
+  center_->forget_team(id_);
 }
 
 std::span<std::uint64_t> Star::confirmation(Nanoseconds took) {

@@ -68,8 +68,9 @@ class Star {
   // ---- what becomes of it
   TeamId id() const { return id_; }
   Operations* operations() { return operations_ ? &*operations_ : nullptr; }
-  const Trunk* trunk() const { return in() ? trunks_[kCenter] : nullptr; }
-  Trunk* waits_for() const { return under_way_ ? trunks_[kCenter] : nullptr; }
+  const TeamView& view() const { return view_; }
+  const Trunk* trunk() const { return in() ? center_ : nullptr; }
+  Trunk* waits_for() const { return under_way_ ? center_ : nullptr; }
   bool has_begun(OpNumber op) const { return operations_->has_begun(op); }
   void moved() { moved_ = true; }
   /// The sums of what is under way will not come.
@@ -82,7 +83,9 @@ class Star {
   std::uint32_t share(std::size_t bytes) const;
 
  private:
-  static constexpr std::size_t kCenter = 1;
+  /// The view's positions are this member's and the aggregator's, which is its one neighbour.
+  static constexpr std::array<int, 1> kNeighbours = {1};
+  static constexpr std::array<int, 2> kNumbers = {-1, 0};
 
   const TeamId team_;
   const int members_, position_;
@@ -93,7 +96,7 @@ class Star {
   TeamId id_ = 0;
   std::array<std::uint64_t, 1 + 2 * AggregatorList::kMost> words_{};
   std::array<std::uint64_t, 2> confirmation_{};
-  std::array<Trunk*, 2> trunks_{};
+  Trunk* center_ = nullptr;
   TeamView view_;
   std::optional<Operations> operations_;
   ShareSearches searches_;

@@ -14,6 +14,7 @@ ALL = (SINGLE_STEP, DOUBLING, MESH, HALVING, RING)
 # tuning/plan.cc, and below what a block is not split among rails (kSplit of candidates.cc; what a sender never splits is half of it).
 MOST_COPIED = 32 << 10
 MOST_MESH = 32 << 20
+MESH_PEERS = 32  # coll_nezha_mesh_peers
 SMALLEST_CHUNK, LARGEST_CHUNK, CHUNKS = 16 << 10, 128 << 10, 2
 SPLIT = 16 << 10
 WHOLE = 8 << 10
@@ -35,8 +36,10 @@ class Crossing:
     hops: float  # of the chain of hops
 
 
-def possible(algorithm, size):
+def possible(algorithm, size, ranks=2):
     """Whether the engine takes it for a vector of that size; as it goes by size classes, for all of the class."""
+    if algorithm in (MESH, SINGLE_STEP) and ranks > MESH_PEERS + 1:
+        return False
     largest = (2 << size.bit_length() - 1) - 1
     if algorithm in (SINGLE_STEP, DOUBLING):
         return largest <= MOST_COPIED

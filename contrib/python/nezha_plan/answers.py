@@ -31,9 +31,9 @@ class Answer:
 
 
 def _estimates(cluster, size):
-    """What the engine tries: each algorithm that the size allows, and, where blocks are split among rails, ring and mesh on the best rail
+    """What the engine tries: each algorithm that the size and the number of ranks allow, and, where blocks are split among rails, ring and mesh on the best rail
     alone. And what aggregators may do: all of it, or a part beside each of these."""
-    names = [name for name in algorithms.ALL if algorithms.possible(name, size)]
+    names = [name for name in algorithms.ALL if algorithms.possible(name, size, cluster.ranks)]
     found = [model.estimate(cluster, Way(name), size) for name in names]
     if len(cluster.trunk) > 1 and size // cluster.ranks >= SPLIT:
         for name in (name for name in (RING, MESH) if name in names):

@@ -116,7 +116,7 @@ def run(options):
     print("\nPer lane, and beside that once: "
           + ", ".join(f"{name} {line.each:.3g} + {line.fixed:.3g}" for name, line in lines.items()))
     large = [costs.extrapolated(lines, ranks, rails) for rails in options.rails for ranks in options.to]
-    print("\nExtrapolated, one rank a node, all talking to all:", *table(large, LARGE), sep="\n")
+    print("\nExtrapolated, one rank a node:", *table(large, LARGE), sep="\n")
     if options.json and not write(options.json, runs=runs, measured=rows, extrapolated=large):
         raise LabError(UNWRITTEN)
     return 0

@@ -36,10 +36,39 @@ def difference(runs, name, ranks, rails):
     return statistics.median(values[True]) - statistics.median(values[False])
 
 
+MESH_PEERS = 32  # coll_nezha_mesh_peers
+
+
+def neighbours(size, position):
+    """Positions that have lanes to this one in a team of that size: as components/alg/neighbours.cc."""
+    if size <= MESH_PEERS + 1:
+        return set(range(size)) - {position}
+    found, distance = set(), size
+    while distance > 1:
+        distance = (distance + 1) // 2
+        found |= {(position + distance) % size, (position - distance) % size}
+    exchanges = size.bit_length() - 1
+    extra = size - (1 << exchanges)  # the first positions pair up, and the odd one of a pair works for both
+    if position < 2 * extra:
+        found.add(position ^ 1)
+    if position >= 2 * extra or position % 2:
+        index = position // 2 if position < 2 * extra else position - extra
+        partners = (index ^ 1 << step for step in range(exchanges))
+        found |= {2 * partner + 1 if partner < extra else partner + extra for partner in partners}
+    return found - {position}
+
+
 def lanes_of(ranks, rails, nodes):
-    """Of one rank in a job spread evenly over the nodes: one to each other rank of its node, `rails` to each elsewhere."""
+    """Of one rank in a job spread evenly over the nodes, in the mean: one to each neighbour on its node, `rails` to each
+    elsewhere, counterparts on other nodes among them."""
     here = max(1, ranks // nodes)
-    return (ranks - here) * rails + here - 1
+    nodes, lanes = ranks // here, 0
+    for position in range(ranks):
+        needed = neighbours(ranks, position)
+        if here > 1:
+            needed |= {node * here + position % here for node in neighbours(nodes, position // here)}
+        lanes += sum(1 if other // here == position // here else rails for other in needed)
+    return round(lanes / ranks)
 
 
 def points(runs, nodes):
