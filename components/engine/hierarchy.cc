@@ -207,11 +207,14 @@ bool Hierarchy::awaits(int rank) const {
 }
 
 int Hierarchy::lost_member() const {
-  return stage_ && !stage_->failed().ok() ? mates_[stage_->failed_member() % mates_.size()] : -1;
+  if (!stage_ || stage_->failed().ok()) return -1;
+  const std::size_t member = stage_->failed_member();
+  return member < mates_.size() ? mates_[member] : static_cast<int>((member - mates_.size()) % spec_.peers.size());
 }
 
 void Hierarchy::fail(const Failure& failure) {
-  if (stage_) stage_->give_up(mate(static_cast<int>(failure.of)).value_or(self_));
+  const auto elsewhere = static_cast<std::uint32_t>(mates_.size()) + failure.of;
+  if (stage_) stage_->give_up(mate(static_cast<int>(failure.of)).value_or(elsewhere));
   if (operations_) operations_->fail(failure);
   under_way_ = false;
   count_ = 0;

@@ -76,7 +76,7 @@ void NodeMemory::give_up(std::uint32_t because_of) {
 
 std::uint32_t NodeMemory::blamed(std::uint32_t index) const {
   const std::uint32_t word = std::atomic_ref(member(index).blamed).load();
-  return word == 0 || word > members() ? index : word - 1;
+  return word == 0 ? index : word - 1;
 }
 
 bool NodeMemory::anybody_gone() const { return std::atomic_ref(header().gone).load() != 0; }

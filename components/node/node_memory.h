@@ -69,9 +69,10 @@ class NodeMemory {
 
   /// A member is gone: the others stop waiting for it. The first reason stays. Any thread.
   void mark_gone(std::uint32_t index, NodeEnd why);
-  /// This member ends what is under way for all, because of one of them, or of itself.
+  /// This member ends what is under way for all, because of one of them, or of itself; or, from members() on, of somebody
+  /// elsewhere whom the members count alike from there.
   void give_up(std::uint32_t because_of);
-  /// Because of whom a member gave up: itself where it does not say.
+  /// Because of whom a member gave up, in these numbers: itself where it does not say.
   std::uint32_t blamed(std::uint32_t index) const;
   bool anybody_gone() const;
   NodeEnd gone(std::uint32_t index) const;

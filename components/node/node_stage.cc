@@ -74,7 +74,8 @@ void NodeStage::fail_without(std::uint32_t missed) {
   while (named < memory_.members() && memory_.gone(named) != NodeEnd::died) ++named;
   if (named == memory_.members()) named = missed;
   const std::uint32_t blamed = memory_.gone(named) == NodeEnd::gave_up ? memory_.blamed(named) : named;
-  if (blamed != named) return fail(blamed, {Code::closed, "another rank of its node has given up because of it"});
+  const char* const by = blamed < memory_.members() ? "another rank of its node" : "a rank of this node";
+  if (blamed != named) return fail(blamed, {Code::closed, std::string(by) + " has given up because of it"});
   fail(named, {Code::closed, text_of(memory_.gone(named))});
 }
 

@@ -60,8 +60,10 @@ class NodeStage {
   /// memory cannot be read. The others are told. The stage is of no use any more; until it and its memory are gone at
   /// all members, neighbours may still read the call's vectors.
   const Status& failed() const { return failed_; }
+  /// As give_up() has it.
   std::uint32_t failed_member() const { return failed_member_; }
-  /// Ends what is under way for all members, on an error of the caller's: `because_of` is the member that the others name.
+  /// Ends what is under way for all members, on an error of the caller's: `because_of` is whom the others name, see
+  /// NodeMemory::give_up().
   void give_up(std::uint32_t because_of) { memory_.give_up(because_of); }
 
  private:

@@ -287,6 +287,19 @@ TEST(NodeStage, MemberThatAnotherGaveUpForIsNamed) {
   EXPECT_EQ(ranks[0].stage().failed_member(), 2u);
 }
 
+/// Also one of another node, in a number behind those of the members; and who hears of it passes it on.
+TEST(NodeStage, RankOfAnotherNodeIsNamed) {
+  const NodeGround ground(3, 16 * 1024);
+  NodeMemory memories[] = {ground.memory(0), ground.memory(1), ground.memory(2)};
+  NodeRank ranks[] = {NodeRank(memories[0], kCopies), NodeRank(memories[1], kCopies)};
+  for (NodeRank& rank : ranks) rank.begin({.count = 100000, .carriers = {}});
+  ranks[1].stage().give_up(3 + 17);
+  ranks[0].finish();
+  EXPECT_EQ(ranks[0].stage().failed_member(), 3u + 17u);
+  EXPECT_EQ(ranks[0].stage().failed().text().find("another rank"), std::string::npos);
+  EXPECT_EQ(memories[2].blamed(0), 3u + 17u);
+}
+
 /// A count that moves is a sign of life, and nobody is silent while nobody asks.
 TEST(NodeLife, IsSeenByItsBeats) {
   const NodeGround ground(2, 16 * 1024);
