@@ -4,6 +4,7 @@
 ///   nezha_ask rails [NAME=VALUE...]   which interfaces become rails with these parameters, and which do not, why; what the
 ///                                     aggregators that they name answer
 ///   nezha_ask lanes ADDRESS/BITS,... ADDRESS/BITS,...   which rails of one node are paired with which of another, by number
+///   nezha_ask memory                    how ranks of this node would share memory, and why not better
 ///   nezha_ask table FILE                what a table of the component holds, or "refused" and why
 ///
 /// Parameters are named without coll_nezha_; btl_tcp_if_include and btl_tcp_if_exclude are what Open MPI's own TCP was told.
@@ -20,6 +21,7 @@
 #include <string_view>
 #include <vector>
 
+#include "ask_memory.h"
 #include "engine/aggregation/aggregator_key.h"
 #include "engine/aggregation/inquiry.h"
 #include "engine/transports.h"
@@ -194,6 +196,12 @@ void print(const nezha::Rule& rule, const nezha::RailNames& names) {
   for (const nezha::RailShare& share : rule.shares) fact({"share", share.rail, std::to_string(share.share)});
 }
 
+int memory() {
+  const nezha::MemoryAnswer answer = nezha::ask_memory();
+  fact({"memory", answer.way, answer.why});
+  return 0;
+}
+
 int table(const char* path) {
   std::FILE* const file = std::fopen(path, "re");
   std::string text(nezha::TableFile::kMostBytes + 1, '\0');
@@ -222,9 +230,10 @@ int table(const char* path) {
 int main(int argc, char** argv) {
   if (argc == 4 && std::strcmp(argv[1], "lanes") == 0) return lanes(argv[2], argv[3]);
   if (argc == 3 && std::strcmp(argv[1], "table") == 0) return table(argv[2]);
+  if (argc == 2 && std::strcmp(argv[1], "memory") == 0) return memory();
   const Config config(nezha_config_create(), nezha_config_destroy);
   if (argc < 2 || std::strcmp(argv[1], "rails") != 0) {
-    std::fprintf(stderr, "usage: %s rails [NAME=VALUE...] | lanes ADDRESS/BITS,... ADDRESS/BITS,... | table FILE\n", argv[0]);
+    std::fprintf(stderr, "usage: %s rails [NAME=VALUE...] | lanes ADDRESS/BITS,... ADDRESS/BITS,... | memory | table FILE\n", argv[0]);
     return 2;
   }
   if (!config || !configure(*config, std::span(argv + 2, argv + argc))) return 2;

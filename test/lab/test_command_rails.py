@@ -23,6 +23,11 @@ class Here(CommandCase):
         self.assertRegex(plain(self.nezha("rails", env={**os.environ, "OMPI_MCA_coll_nezha_single_node": "2"})),
                          "tcp/lo0 127.0.0.1/32 [?] used .* tcp/lo1 127.0.0.2/32 [?] used")
 
+    def test_memory(self):
+        self.assertRegex(plain(self.nezha("rails", env={**os.environ, "OMPI_MCA_coll_nezha_single_node": "2"})),
+                         "shared memory used among ranks of this node, by two copies; "
+                         "(a single copy .process_vm_readv. would be possible|no single copy: .*process_vm_readv)")
+
     def test_nothing_to_use(self):
         env = {**os.environ, "OMPI_MCA_coll_nezha_rail_include": "eth99"}
         text = plain(self.nezha("rails", env=env, status=1))
@@ -107,7 +112,7 @@ class Lab(CommandCase):
         """Two processes a node; one of them answers. Parameters count as they would in that job."""
         text = self.nezha_in(self.lab, "rails", "--", "-np", "4", "--host", "n0:2,n1:2", "--mca", "coll_nezha_rail_include",
                              "eth1")
-        self.assertEqual([plain(line) for line in text.splitlines()[1:]],
+        self.assertEqual([plain(line) for line in text.splitlines()[1:] if "shared memory" not in line],
                          ["n0 tcp/eth1 10.11.0.1/24 ? used", "n1 tcp/eth1 10.11.0.2/24 ? used"])
 
     def test_not_as_many_processes_on_each_node(self):

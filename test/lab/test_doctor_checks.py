@@ -14,7 +14,7 @@ import lab_case  # noqa: F401 (makes the packages importable)
 
 from nezha_command import packed
 from nezha_command.errors import CommandError
-from nezha_doctor import (check_addresses, check_aggregators, check_component, check_kernel, check_mtu, check_pairs, check_processors,
+from nezha_doctor import (check_addresses, check_aggregators, check_component, check_kernel, check_memory, check_mtu, check_pairs, check_processors,
                           check_rails, check_speed, check_subnets, check_versions, checks, matrix)
 from nezha_doctor.findings import ADVICE, PROBLEM, Cluster
 from nezha_doctor.probe import Lane, Probe, phase_of
@@ -35,6 +35,7 @@ def facts(number):
             "rails": [{"name": name, "device": device, "address": f"10.1{rail}.0.{number + 1}", "prefix": 24, "speed_mbps": 1000}
                       for rail, (name, device) in enumerate(zip(RAILS, devices))],
             "ompi": {"version": "4.1.4", "built_for": "4.1.4", "component_found": True},
+            "memory": {"way": "single_copy", "why": ""},
             "machine": {"cores": 8, "ranks": 8, "load": 0.1},
             "settings": {"net.ipv4.tcp_rmem": "4096 131072 16777216", "net.ipv4.tcp_wmem": "4096 131072 16777216",
                          "net.ipv4.tcp_congestion_control": "cubic", "net.ipv4.tcp_slow_start_after_idle": "0",
@@ -92,6 +93,17 @@ class Checks(unittest.TestCase):
     def test_another_open_mpi(self):
         self.cluster.facts["n1"]["ompi"]["version"] = "5.0.7"
         self.one(check_versions, "built for Open MPI 4.1.4, and n1 has 5.0.7", ["n1"])
+
+    def test_no_shared_memory(self):
+        self.cluster.facts["n1"]["memory"] = {"way": "none", "why": "memfd_create: Operation not permitted"}
+        self.one(check_memory, "ranks on n1 cannot share memory: memfd_create: Operation not permitted", ["n1"])
+
+    def test_memory_that_others_cannot_read(self):
+        self.cluster.facts["n2"]["memory"] = {"way": "copies", "why": "process 7 cannot be read"}
+        self.one(check_memory, "processes on n2 cannot read each other's memory, as they can elsewhere: process 7", ["n2"], ADVICE)
+        for facts_of_node in self.cluster.facts.values():
+            facts_of_node["memory"] = {"way": "copies", "why": "process 7 cannot be read"}
+        self.assertEqual(checks.findings(self.cluster), [])
 
     def test_component(self):
         self.cluster.facts["n3"]["ompi"]["component_found"] = False

@@ -62,6 +62,12 @@ def lanes(mine, theirs):
     return [(int(local), int(remote)) for _, local, remote in ask("lanes", *texts)] if all(texts) else []
 
 
+def memory():
+    """How ranks of this node would share memory: {"way": "single_copy", "copies" or "none", "why": it is no better}."""
+    _, way, why = ask("memory")[0]
+    return {"way": way, "why": why}
+
+
 def _limit(text):
     return None if text == "inf" else int(text)
 

@@ -13,7 +13,7 @@ VERB = "on-node"
 
 
 def rails():
-    return {"nezha": installed.VERSION, **ask.rails(ompi.rail_parameters())}
+    return {"nezha": installed.VERSION, **ask.rails(ompi.rail_parameters()), "memory": ask.memory()}
 
 
 def probed(*plan):

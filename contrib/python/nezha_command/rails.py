@@ -76,6 +76,15 @@ def share_text(share):
     return "the share of large vectors is found by trying" if share == "auto" else f"share of large vectors {share} %"
 
 
+def memory_text(memory):
+    """What carries between the ranks of a node, and its colour."""
+    if memory["way"] == "none":
+        return f"not among ranks of this node: {memory['why']}", "bold red"
+    if memory["way"] == "copies":
+        return f"used among ranks of this node, by two copies; no single copy: {memory['why']}", "green"
+    return "used among ranks of this node, by two copies; a single copy (process_vm_readv) would be possible", "green"
+
+
 def _show(answers):
     rows = []
     for name, answer in answers.items():
@@ -86,6 +95,8 @@ def _show(answers):
         for service in answer["aggregators"]:
             if not ask.aggregator_trouble(service):
                 rows.append((name, f"aggregator {service['name']}", "", "", (_of_aggregator(service, answer), "green")))
+        if memory := answer.get("memory"):
+            rows.append((name, "shared memory", "", "", memory_text(memory)))
         for text in problems(answer):
             rows.append((name, "", "", "", (text, "bold red")))
     terminal.print_table(("node", "interface", "address", "speed", "what about it"), rows)

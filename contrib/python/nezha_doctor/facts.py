@@ -26,6 +26,7 @@ def gather():
     names = [rail["device"] for rail in found["rails"]]
     return {"nezha": installed.VERSION, "parameters": parameters, **found,
             "ompi": {"version": ompi.version(), "built_for": installed.OMPI_VERSION, "component_found": ompi.component_found()},
+            "memory": ask.memory(),
             "machine": {"kernel": platform.release(), "cores": len(os.sched_getaffinity(0)), "load": os.getloadavg()[0],
                         "ranks": job.local_size()},
             "settings": {name: value for name in _SETTINGS if (value := setting(name)) is not None},
