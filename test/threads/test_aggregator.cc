@@ -246,7 +246,7 @@ TEST(Aggregators, ServeSeveral) {
 /// It was there when the members voted, and has gone when all had.
 TEST(Stars, WithoutTheirServiceLackTheSums) {
   BufferPool buffers;
-  Star star(1, 2, 0, AggregatorShare{50}, buffers);
+  Star star(1, 2, 0, AggregatorShare{50}, 0, buffers);
   star.join(nullptr);
   ASSERT_TRUE(star.in());
   std::vector<std::byte> vector(sizeof(float) << 20);
