@@ -51,7 +51,7 @@ Handshake::Outcome Handshake::take(std::span<const std::byte> message, const Adm
   } else if (step == Step::proof) {
     why_ = take_proof(message, admission);
   } else if (step == Step::welcome) {
-    why_ = take_welcome(message);
+    why_ = take_welcome(message, admission);
   } else {
     why_ = {Code::internal, "a handshake out of step"};
   }
@@ -94,6 +94,7 @@ Status Handshake::take_challenge(std::span<const std::byte> message, const Admis
     return refused("the other side does not know the job's secret");
   if (Status status = prove(admission, ProofRole::connecting, proof); !status.ok()) return status;
   say(proof);
+  secret_ = *admission.secret(spec_.peer);
   await(Step::welcome, kWelcomeSize);
   return {};
 }
@@ -107,7 +108,10 @@ Status Handshake::take_proof(std::span<const std::byte> message, const Admission
   return {};
 }
 
-Status Handshake::take_welcome(std::span<const std::byte> message) const {
+/// The process may be unknown by now, or known anew: the lane would be that of the one before.
+Status Handshake::take_welcome(std::span<const std::byte> message, const Admission& admission) const {
+  const Secret* secret = admission.secret(spec_.peer);
+  if (secret == nullptr || *secret != secret_) return refused("the process is not known any more");
   const auto welcome = welcome_message();
   if (!std::equal(welcome.begin(), welcome.end(), message.begin())) return refused("the other side did not welcome");
   return {};

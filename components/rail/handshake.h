@@ -59,7 +59,7 @@ class Handshake {
   Status take_hello(std::span<const std::byte> message, const Admission& admission);
   Status take_challenge(std::span<const std::byte> message, const Admission& admission);
   Status take_proof(std::span<const std::byte> message, const Admission& admission);
-  Status take_welcome(std::span<const std::byte> message) const;
+  Status take_welcome(std::span<const std::byte> message, const Admission& admission) const;
   Status my_words();
   Status prove(const Admission& admission, ProofRole role, Proof& proof) const;
   std::span<const std::byte> words_of(ProofRole role) const;
@@ -74,6 +74,7 @@ class Handshake {
   const Words words_;
   HelloBytes hello_{};
   Nonce accepting_nonce_{};
+  Secret secret_{};  ///< by which the connecting side has proved itself
   std::array<WordBytes, 2> said_{};  ///< the connecting side's words, and the other's
   std::array<std::byte, kMaxMessage> answer_{};
   std::size_t answer_size_ = 0, wanted_ = 0;

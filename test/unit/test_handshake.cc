@@ -20,12 +20,14 @@ class OnePeer final : public Admission {
  public:
   OnePeer(ProcessId known, std::uint8_t secret) : known_(known) { secret_.fill(secret); }
   const Secret* secret(ProcessId peer) const override { return peer == known_ ? &secret_ : nullptr; }
+  void forget() { known_ = 0; }
+  void know_anew(std::uint8_t secret) { secret_.fill(secret); }
   bool expects(const LaneSpec&) const override { return true; }
   LaneEvents& lane_up(Lane&) override { std::abort(); }
   void lane_failed(const LaneSpec&, const Status&) override { std::abort(); }
 
  private:
-  const ProcessId known_;
+  ProcessId known_;
   Secret secret_{};
 };
 
@@ -89,6 +91,20 @@ TEST(Handshake, AnotherSecretIsRefused) {
   EXPECT_FALSE(talk.run());
   EXPECT_FALSE(talk.admitted);
   EXPECT_EQ(talk.connecting.why().text(), "the other side does not know the job's secret");
+}
+
+/// An aggregator that is greeted anew while it welcomes a lane of the greeting before.
+TEST(Handshake, TheWelcomeOfAProcessThatIsNotKnownAnyMoreIsRefused) {
+  constexpr std::size_t kWelcome = 3;
+  for (const bool anew : {false, true}) {
+    Talk talk;
+    talk.change = [&](std::size_t number, Bytes&) {
+      if (number == kWelcome) anew ? talk.there.know_anew(9) : talk.there.forget();
+    };
+    EXPECT_FALSE(talk.run());
+    EXPECT_TRUE(talk.admitted);
+    EXPECT_EQ(talk.connecting.why().text(), "the process is not known any more");
+  }
 }
 
 /// Whoever carries the messages cannot put another queue pair into them.

@@ -2,6 +2,7 @@
 #include "rail/sim/transport.h"
 
 #include <algorithm>
+#include <array>
 #include <utility>
 
 namespace nezha {
@@ -21,6 +22,7 @@ struct SimTransport::Attempt {
   std::shared_ptr<SimStream> there, back;
   bool knows = false;  ///< the other side's kernel has had it
   bool over = false;   ///< for the connecting side
+  std::array<std::uint8_t, 32> secret{};  ///< of the pair, as the connecting side knew it
 
   LaneSpec mirrored() const { return {from, spec.remote_rail, spec.local_rail, spec.same_node, spec.connection}; }
 };
@@ -61,6 +63,7 @@ void SimTransport::connect(const LaneSpec& spec, std::size_t local, const RailAd
   SimPort& port = there ? peer->port_of(std::to_integer<std::size_t>(remote.place[0])) : port_of(local);
   const auto attempt = std::make_shared<Attempt>(Attempt{spec, self_, port_of(local), port, nullptr, nullptr, false});
   attempt->spec.connection = self_ << 32 | ++attempts_;
+  if (const auto* secret = admission_.secret(spec.peer); secret != nullptr) attempt->secret = *secret;
   attempt->there = std::make_shared<SimStream>(network_, attempt->local, attempt->remote);
   attempt->back = std::make_shared<SimStream>(network_, attempt->remote, attempt->local);
   expire_after(network_, attempt, deadline - clock_.now());
@@ -112,7 +115,8 @@ void SimTransport::arrive(SimNetwork& network, const Shared& attempt, ProcessId 
 }
 
 bool SimTransport::admits(const Attempt& attempt) const {
-  return admission_.secret(attempt.from) != nullptr && admission_.expects(attempt.mirrored());
+  const auto* secret = admission_.secret(attempt.from);
+  return secret != nullptr && *secret == attempt.secret && admission_.expects(attempt.mirrored());
 }
 
 void SimTransport::knocked(const Shared& attempt) {
@@ -132,7 +136,10 @@ void SimTransport::proved(const Shared& attempt) {
 }
 
 void SimTransport::answered(const Shared& attempt) {
-  if (std::exchange(attempt->over, true)) return;
+  if (attempt->over) return;
+  const auto* secret = admission_.secret(attempt->spec.peer);
+  if (secret == nullptr || *secret != attempt->secret) return give_up(attempt, Code::refused, "the process is not known any more");
+  attempt->over = true;
   open_lane(attempt->spec, attempt->local, attempt->there, attempt->back);
 }
 
