@@ -181,7 +181,7 @@ nezha_team_state_t Team::decide(const std::array<std::uint64_t, NEZHA_VOTE_WORDS
   terms.alone = shape_.nodes == shape_.ranks;
   terms.incumbent_on_rails = (words[kFlags] & kOnRails) != 0;
   if (plan_.aggregators && plan_.aggregator_share.per_cent != 0 && !hierarchy_)
-    star_.emplace(id_, view_.size, view_.position, plan_.aggregator_share, *view_.buffers);
+    star_.emplace(id_, view_.size, view_.position, plan_.aggregator_share, plan_.chunk, *view_.buffers);
   begin_tables(terms);
   rows_due_ = (words[kFlags] & kKnows) != 0;
   rows_.resize(rows_due_ ? kRows : 0, 0);

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "alg/star_layout.h"
+#include "util/params.h"
 
 namespace nezha {
 namespace {
@@ -19,10 +20,15 @@ constexpr Nanoseconds kOvertakenPatience = 200 * kMillisecond;
 constexpr const char* kGone = "the service is gone";
 constexpr TeamId kThrough = 0xd1b54a32d192ed03;
 
+std::size_t chunk_of(std::size_t wanted) {
+  if (wanted == 0) return kChunk;
+  return std::clamp<std::size_t>(wanted / kStarGrain * kStarGrain, kLeastChunk, kMostChunk);
+}
+
 }  // namespace
 
-Star::Star(TeamId team, int members, int position, AggregatorShare share, BufferPool& buffers)
-    : team_(team), members_(members), position_(position), share_(share), buffers_(buffers) {
+Star::Star(TeamId team, int members, int position, AggregatorShare share, std::size_t chunk, BufferPool& buffers)
+    : team_(team), members_(members), position_(position), share_(share), chunk_(chunk_of(chunk)), buffers_(buffers) {
   view_.size = 2;
   view_.position = 0;
   view_.trunks = std::span(&center_, 1);
@@ -95,7 +101,7 @@ void Star::begin(const Call& call, const BlockPart& part, nezha_type_t type, nez
   if (dead_ || complete_ || element_size(type) != call.element) return;
   Call through = call;
   through.part = part;
-  through.chunk = kChunk;
+  through.chunk = chunk_;
   through.star = {static_cast<std::uint32_t>(members_), static_cast<std::uint32_t>(position_), kWindow, type, op, nullptr};
   if (call.send == call.recv) {
     StarLayout layout;
@@ -139,7 +145,7 @@ std::span<std::uint64_t> Star::confirmation(Nanoseconds took) {
 
 void Star::accept(const Call& call, std::size_t bytes) {
   if (call.send == call.recv && part_.from != part_.to) {
-    const Layout layout(call.count, call.element, members_, kChunk, part_);
+    const Layout layout(call.count, call.element, members_, chunk_, part_);
     const std::byte* from = packed_.data();
     for (int block = 0; block < members_; ++block) {
       if (layout.size(block) == 0) continue;

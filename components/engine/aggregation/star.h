@@ -29,8 +29,8 @@ class Star {
   /// Vectors that are worth it.
   static constexpr std::size_t kLeastBytes = 512 * 1024;
 
-  /// Alike on all members but for `position`.
-  Star(TeamId team, int members, int position, AggregatorShare share, BufferPool& buffers);
+  /// Alike on all members but for `position`. `chunk`: bytes that are reduced at once; 0: chosen.
+  Star(TeamId team, int members, int position, AggregatorShare share, std::size_t chunk, BufferPool& buffers);
 
   /// A vector of that size is to go through it, as far as the team knows. Counts, alike on all.
   bool wanted(std::size_t bytes);
@@ -90,6 +90,7 @@ class Star {
   const TeamId team_;
   const int members_, position_;
   const AggregatorShare share_;
+  const std::size_t chunk_;
   BufferPool& buffers_;
   std::size_t asked_ = 0;  ///< calls that could have used it while it was out
   std::uint64_t generation_ = 0;
