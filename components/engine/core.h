@@ -91,7 +91,8 @@ class Core final : public PieceReceiver, public OperationNews, public LaneNews, 
   /// The operation that hands out what rank 0 knows is over.
   void take_rows(Team& team);
   /// What members can reach is combined: the team's star has its aggregator from here on, if there is one that all can.
-  void join_star(Team& team);
+  /// `linked`: as aggregators() has them.
+  void join_star(Team& team, std::span<Peer* const> linked);
   /// A member lacks sums: the team's star is out, on all members.
   void leave_star(Team& team);
   std::vector<Peer*> aggregators() const { return aggregators_ ? aggregators_->linked() : std::vector<Peer*>(); }

@@ -34,11 +34,11 @@ void Core::remove_outsider(Peer& peer) {
   peers_.erase(peer.address.id);
 }
 
-void Core::join_star(Team& team) {
+void Core::join_star(Team& team, std::span<Peer* const> linked) {
   Star& star = *team.star();
   const int common = star.common();
   if (common < 0) return;
-  Peer* const peer = aggregators_->linked()[static_cast<std::size_t>(common)];
+  Peer* const peer = linked[static_cast<std::size_t>(common)];
   const bool there = peer != nullptr && peer->address.id == star.process(common);  // or it has gone while all agreed
   star.join(there ? peer->trunk.get() : nullptr);
   ready_[star.id()] = &team;

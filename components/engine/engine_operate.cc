@@ -125,7 +125,7 @@ bool Engine::through_star(Lock& lock, Team& team, const nezha_call_t& what, cons
   if (star->agreement_due()) {
     star->vote(core_.aggregators());
     operate(lock, team, Team::combine(star->words(), NEZHA_BOR), team.agreement_algorithm());
-    if (team.error().empty()) core_.join_star(team);
+    if (team.error().empty()) core_.join_star(team, core_.aggregators());
   }
   return team.error().empty() && star->in();
 }

@@ -55,7 +55,13 @@ bool Caller::advance() {
       else
         return start() || ended;
       return true;
+    case State::aggregating:
+      if (!star_settled()) return ended;
+      confirm();
+      return true;
     case State::agreeing:
+    case State::joining:
+    case State::confirming:
     case State::operating:
       if (!process_.team(call().team)->finished(number_)) return ended;
       operation_over();
@@ -113,6 +119,8 @@ bool Caller::start() {
   algorithm_ = way.algorithm;
   if (algorithm_ == AlgorithmChoice::incumbent)
     leave_to_incumbent();
+  else if (through_star(way))
+    join_star(way);
   else
     begin_operation(way);
   return true;
@@ -152,7 +160,7 @@ Candidate Caller::way_of_call() {
                             : table.next(call().bytes(), call().element);
 }
 
-void Caller::begin_operation(const Candidate& way) {
+Call Caller::call_by(const Candidate& way) {
   Team& team = *process_.team(call().team);
   const int rank = rank_in(call());
   const bool in_place = call().in_place_at(rank);
@@ -170,14 +178,80 @@ void Caller::begin_operation(const Candidate& way) {
                    ? sibling_chunk(team.plan(), what.collective, way, call().bytes(), call().element, team.size())
                    : team.plan().chunk_for(way, call().bytes(), call().element, team.size());
   what.reducer = reducer_of(call());
+  return what;
+}
+
+void Caller::begin_operation(const Candidate& way) {
+  const Call what = call_by(way);
   state_ = State::operating;
   world_.call_begun(at_);
   process_.operation_begins();
-  number_ = process_.core().start(team, what, algorithm_);
+  number_ = process_.core().start(*process_.team(call().team), what, algorithm_);
   if (!call().nonblocking) return;
   pending_.push_back({at_, number_, algorithm_, began_, std::move(vectors_)});
   ++at_;
   next_call();
+}
+
+/// This and the next ones: as Engine::through_star() and operate_star() do it.
+bool Caller::through_star(const Candidate& way) {
+  Star* const star = process_.team(call().team)->star();
+  const bool blocks = way.algorithm == AlgorithmChoice::ring || way.algorithm == AlgorithmChoice::mesh;
+  return star != nullptr && blocks && call().collective == Collective::allreduce && !call().nonblocking &&
+         call().op != NEZHA_OP_OTHER && star->wanted(call().bytes()) && (star->in() || star->agreement_due());
+}
+
+void Caller::join_star(const Candidate& way) {
+  Team& team = *process_.team(call().team);
+  if (team.star()->in()) return begin_star(way);
+  way_ = way;
+  state_ = State::joining;
+  team.star()->vote(process_.aggregators());
+  process_.operation_begins();
+  number_ = process_.core().start(team, Team::combine(team.star()->words(), NEZHA_BOR), team.agreement_algorithm());
+}
+
+void Caller::begin_star(const Candidate& way) {
+  Team& team = *process_.team(call().team);
+  Star& star = *team.star();
+  what_ = call_by(way);
+  through_ = star.part(call().bytes());
+  state_ = State::aggregating;
+  world_.call_begun(at_);
+  process_.operation_begins();
+  star.begin(what_, through_, call().type, call().op);
+  Call rest = what_;
+  rest.part = {0, through_.from};
+  number_ = rest.part.to == 0 ? 0 : process_.core().start(team, rest, algorithm_);
+}
+
+bool Caller::star_settled() {
+  Team& team = *process_.team(call().team);
+  const bool carried = number_ == 0 || team.finished(number_);
+  return team.star()->settled(process_.clock().now(), team.operations().overtaken()) && carried;
+}
+
+void Caller::confirm() {
+  Team& team = *process_.team(call().team);
+  process_.operation_ends();
+  if (!team.error().empty()) return fail_call();
+  state_ = State::confirming;
+  process_.operation_begins();
+  const Call words = Team::combine(team.star()->confirmation(world_.network().now() - began_), NEZHA_MAX);
+  number_ = process_.core().start(team, words, team.agreement_algorithm());
+}
+
+void Caller::confirmed() {
+  Team& team = *process_.team(call().team);
+  if (!team.star()->lacking()) {
+    team.star()->accept(what_, call().bytes());
+    return finish();
+  }
+  process_.core().leave_star(team);
+  what_.part = through_;
+  state_ = State::operating;
+  process_.operation_begins();
+  number_ = process_.core().start(team, what_, algorithm_);
 }
 
 /// Looks whether calls that do not block have ended.
@@ -215,6 +289,11 @@ void Caller::operation_over() {
   process_.operation_ends();
   if (!team.error().empty()) return fail_call();
   if (state_ == State::operating) return finish();
+  if (state_ == State::confirming) return confirmed();
+  if (state_ == State::joining) {
+    process_.core().join_star(team, process_.aggregators());
+    return team.star()->in() ? begin_star(way_) : begin_operation(way_);
+  }
   team.table(call().collective).agreed();
   think(0);
 }
@@ -222,7 +301,7 @@ void Caller::operation_over() {
 /// The team has failed, and with it all its calls.
 void Caller::fail_call() {
   poll_pending();
-  if (state_ == State::operating) leave_memory(vectors_);
+  if (state_ == State::operating || state_ == State::aggregating || state_ == State::confirming) leave_memory(vectors_);
   world_.call_failed(at_, process_.team(call().team)->error(), began_);
   process_.destroy_team(call().team);
   failed_.insert(call().team);
@@ -324,8 +403,9 @@ std::string Caller::text() const {
   for (const Pending& each : pending_) out += " has call " + std::to_string(each.at) + " under way,";
   if (at_ == world_.program().calls.size()) return out + (done() ? " is done" : " has no other");
   const TeamSpec& team = world_.program().teams[call().team];
-  constexpr const char* kStates[] = {"thinks before", "votes before", "agrees before",
-                                     "is in",         "leaves",       "waits behind"};
+  constexpr const char* kStates[] = {"thinks before",     "votes before", "agrees before",
+                                     "joins before",      "is in",        "sends through the service in",
+                                     "confirms",          "leaves",       "waits behind"};
   return out + " " + kStates[static_cast<int>(state_)] + " call " + std::to_string(at_) + " on " + team.name + " of " +
          std::to_string(team.members.size()) + ": " + std::to_string(call().count) + " x " +
          std::to_string(call().element) + " bytes, collective " + std::to_string(static_cast<int>(call().collective)) + (call().in_place ? " in place" : "") + ", algorithm " +

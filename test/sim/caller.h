@@ -34,7 +34,7 @@ class Caller {
   void check_watched();
 
  private:
-  enum class State { thinking, voting, agreeing, operating, incumbent, draining, done };
+  enum class State { thinking, voting, agreeing, joining, operating, aggregating, confirming, incumbent, draining, done };
   struct Vectors {
     Bytes send, recv, given;  ///< `given`: what send was, unless in place
   };
@@ -57,7 +57,14 @@ class Caller {
   void vote();
   bool start();
   void agree();
+  Call call_by(const Candidate& way);
   void begin_operation(const Candidate& way);
+  bool through_star(const Candidate& way);
+  void join_star(const Candidate& way);
+  void begin_star(const Candidate& way);
+  bool star_settled();
+  void confirm();
+  void confirmed();
   bool poll_pending();
   void end_pending(Pending& pending);
   bool has_pending(std::size_t team) const;
@@ -84,6 +91,9 @@ class Caller {
   Nanoseconds began_ = 0;
   Vectors vectors_;
   OpNumber number_ = 0;  ///< of the operation that is waited for
+  Candidate way_;        ///< of a call of which a part goes through an aggregator, and what it is
+  Call what_;
+  BlockPart through_;
   AlgorithmChoice algorithm_ = AlgorithmChoice::automatic;
   std::vector<Pending> pending_;
   std::vector<Returned> watched_;

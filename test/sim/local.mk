@@ -7,6 +7,7 @@ sim_world = \
 	%D%/observer.cc %D%/observer.h \
 	%D%/process.cc %D%/process.h \
 	%D%/program.cc %D%/program.h \
+	%D%/service.cc %D%/service.h \
 	%D%/setting.cc %D%/setting.h \
 	%D%/storms.cc %D%/storms.h \
 	%D%/world.cc %D%/world.h \

@@ -72,3 +72,22 @@ MUTATIONS = [
     ("a trunk that has something to send is at rest", "components/trunk/trunk_send.cc", [
         ("  is_busy();\n  flow.push(chunk);", "  flow.push(chunk);")]),
 ]
+
+# The same with an aggregation service in the world.
+SERVICE_MUTATIONS = [
+    ("a slot's sum lies where the last contribution was", "components/alg/star_center.cc", [
+        ("last ? room(slot.chunk, members()) : value, chunk.size", "value, chunk.size"),
+        (".data = room(slot.chunk, members()),", ".data = room(slot.chunk, (chunk.block + members() - 1) % members()),"),
+        ("const bool last = slot.folded == members() - 1;", "")]),
+    ("a slot is used again without a word to the lanes that read it", "components/alg/star_center.cc", [
+        ("      team().superseded(from, before.begin, before.size);\n", "      static_cast<void>(before);\n")]),
+    ("contributions are added as they come", "components/alg/star_center.cc", [
+        ("if (slot.got[static_cast<std::size_t>(position)] < chunk.size) return;", "")]),
+    ("a member that lacks sums says that it has them", "components/engine/aggregation/star.cc", [
+        ("{complete_ ? 0U : 1U, ~static_cast", "{0U, ~static_cast")]),
+    ("the service keeps the memory of communicators that it gives up", "components/engine/aggregation/aggregation.cc", [
+        ("if (star.under_way) memory_ -= star.memory, --under_way_;", "if (star.under_way) --under_way_;")]),
+    ("duplicates come to the service as if they were new", TRUNK + "trunk_receive.cc", [
+        ("if (piece.control || received_.contains(piece.id)) continue;", "if (piece.control) continue;"),
+        ("if (received_.contains(piece.id)) {", "if (false) {")]),
+]

@@ -53,4 +53,15 @@ void Observer::look(ProcessId from, ProcessId to, std::span<const std::byte> hea
   }
 }
 
+void Observer::forget(ProcessId one, ProcessId other) {
+  const auto theirs = [&](ProcessId from, ProcessId to) {
+    return (from == one && to == other) || (from == other && to == one);
+  };
+  const std::size_t before = live_bytes();
+  std::erase_if(sums_, [&](const auto& entry) { return theirs(entry.first.first, entry.first.second); });
+  for (Ids* ids : {&wants_, &begins_})
+    std::erase_if(*ids, [&](const auto& entry) { return theirs(std::get<0>(entry.first), std::get<1>(entry.first)); });
+  memory_ -= before - live_bytes();
+}
+
 }  // namespace nezha::test

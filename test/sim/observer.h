@@ -25,6 +25,9 @@ class Observer {
 
   Observer(SimNetwork& network, OnAck on_ack);
 
+  /// The two begin anew, with ids from the beginning.
+  void forget(ProcessId one, ProcessId other);
+
   /// Bytes of memory that what it has seen takes: they grow with what is sent.
   std::size_t memory() const { return memory_; }
 

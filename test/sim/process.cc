@@ -2,6 +2,7 @@
 #include "process.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "world.h"
 
@@ -137,6 +138,7 @@ void Process::look() {
   }
   bool moved = core_->progress(operations_ != 0 ? Watch::all : Watch::rare);
   ticking_ = ticking_ || (moved && operations_ == 0);
+  greet();
   for (const auto& caller : callers_) moved = caller->advance() || moved;
   tick();
   if (moved) {
@@ -154,6 +156,18 @@ void Process::look() {
   if (ticking_ || ending_) alarm_after(std::max(next_tick_ - now, kShortestNap));
   if (const Nanoseconds due = core_->next_due(); due != 0 && (due_ == 0 || due < due_)) due_ = std::max(due, now + kShortestNap);
   if (due_ != 0) alarm_after(due_ - now);
+}
+
+/// As Aggregators does it: greets the aggregation service, and anew when no lane to it has been up for a second.
+void Process::greet() {
+  if (world_.service() == nullptr) return;
+  const Nanoseconds now = world_.network().now();
+  Peer*& known = aggregators_[0];
+  if (known != nullptr && known->trunk->lanes_up() != 0) greet_at_ = now + kSecond;
+  if (now < greet_at_) return;
+  if (known != nullptr) core_->remove_outsider(*std::exchange(known, nullptr));
+  known = world_.service()->greet(*core_);
+  greet_at_ = now + (known != nullptr ? 5 * kSecond : 100 * kMillisecond);
 }
 
 /// The service's look: it never runs while an operation is under way.

@@ -3,7 +3,9 @@
 /// and a service that looks in now and then.
 #pragma once
 
+#include <array>
 #include <memory>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -60,6 +62,8 @@ class Process {
   /// Everything is up again that was ever up.
   bool whole() const;
 
+  /// As Core::aggregators() has them.
+  std::span<Peer* const> aggregators() const { return aggregators_; }
   Team* team(std::size_t index) const { return teams_[index]; }
   Team* create_team(std::size_t index);
   void destroy_team(std::size_t index);
@@ -68,6 +72,7 @@ class Process {
   void alarm_after(Nanoseconds time);
   void look();
   void tick();
+  void greet();
   bool wants(int rank) const;
   bool needed(const Peer* peer) const;
 
@@ -79,6 +84,8 @@ class Process {
   std::vector<std::unique_ptr<Caller>> callers_;
   std::vector<Team*> teams_;  ///< by index in the program
   std::vector<Peer*> peers_;  ///< by rank; the own: null
+  std::array<Peer*, 1> aggregators_{};  ///< null: not greeted
+  Nanoseconds greet_at_ = 0;            ///< or when it counts as lost; in the network's time
 
   unsigned operations_ = 0;
   bool ticking_ = true;       ///< as in the engine: the service looks in every 10 ms

@@ -200,6 +200,24 @@ void Setting::draw_operations() {
   if (source.chance(0.2)) operations_before = (OpNumber{1} << 32) - 1 - source.below(shape.calls);
 }
 
+void Setting::add_service() {
+  SimRandom source(seed ^ 0x73657276696365);
+  constexpr int kShares[] = {AggregatorShare::kAuto, 30, 60, 100};
+  for (const SimPortOptions& port : ports[0]) {
+    service.push_back(port);
+    service.back().rate *= draw_scale(source, 0.5, 8);
+  }
+  config.aggregators.entries = {{"simulated", 1}};
+  config.aggregator_share.per_cent = kShares[source.below(std::size(kShares))];
+  config.algorithm = source.chance(0.5) ? AlgorithmChoice::ring : AlgorithmChoice::mesh;
+  config.chunk = source.chance(0.3) ? 0 : draw_size(source, 2 * 1024, 64 * 1024);
+  config.timeout = std::max(config.timeout, 10);
+  shape.nonblocking = 0;
+  shape.threads = 1;
+  shape.largest = 1024 * 1024;
+  shape.large = 0.7;
+}
+
 std::string Setting::text() const {
   return std::to_string(shape.ranks) + " ranks, " + std::to_string(shape.threads) + " threads, " +
          std::to_string(ports[0].size()) + " rails on rank 0, algorithm " +

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// Simulated worlds, one after the other, each from a seed of its own, until so many operations were done.
 ///
-///   sim_run [--seed N] [--operations N] [--calls N] [--faults N] [--shorten] [--talk]
+///   sim_run [--seed N] [--operations N] [--calls N] [--faults N] [--service] [--shorten] [--talk]
 ///
 /// --calls, --faults: most of one world. A seed that failed with so many fails again with as many.
+/// --service: worlds with an aggregation service, to which much happens.
 /// --shorten: looks for fewer calls and faults with which the seed that failed still fails.
 /// --talk: one world, with the log lines of all its ranks and its faults.
 #include <algorithm>
@@ -31,6 +32,10 @@ struct Options {
 bool parse(int count, char** words, Options& options) {
   for (int i = 1; i < count; ++i) {
     const std::string_view word = words[i];
+    if (word == "--service") {
+      options.scope.service = true;
+      continue;
+    }
     if (word == "--talk" || word == "--shorten") {
       (word == "--talk" ? options.talk : options.shorten) = true;
       continue;
@@ -107,8 +112,8 @@ Scope shortened(Scope scope) {
 }
 
 void tell_how_to_replay(const Scope& scope) {
-  std::printf("replay it by: sim_run --seed %llu --calls %zu --faults %zu --talk\n",
-              static_cast<unsigned long long>(scope.seed), scope.calls, scope.faults);
+  std::printf("replay it by: sim_run --seed %llu --calls %zu --faults %zu%s --talk\n",
+              static_cast<unsigned long long>(scope.seed), scope.calls, scope.faults, scope.service ? " --service" : "");
 }
 
 /// The same world once more.
@@ -125,11 +130,12 @@ void tell(const Tally& tally, std::uint64_t first, std::uint64_t last, double to
   std::printf("%llu operations of %llu calls in %llu worlds, seeds %llu to %llu: all right\n"
               "%.1f virtual seconds in %.1f (%.0f operations/s), %llu frames, %.1f MiB\n"
               "%llu faults, %llu ends of lanes lost, %llu suspicions, %llu pieces sent again\n"
+              "%llu operations of aggregation services\n"
               "%llu processes died, %llu operations returned an error, %llu teams declined\n",
               number(tally.operations), number(tally.calls), number(tally.worlds), number(first), number(last),
               static_cast<double>(tally.time) / nezha::kSecond, took, static_cast<double>(tally.operations) / took,
               number(tally.frames), static_cast<double>(tally.bytes) / 1048576, number(tally.faults),
-              number(tally.lanes_lost), number(tally.suspicions), number(tally.replays), number(tally.deaths),
+              number(tally.lanes_lost), number(tally.suspicions), number(tally.replays), number(tally.aggregated), number(tally.deaths),
               number(tally.failed), number(tally.declined));
 }
 
@@ -139,7 +145,7 @@ int main(int argc, char** argv) {
   std::setvbuf(stdout, nullptr, _IOLBF, 0);
   Options options;
   if (!parse(argc, argv, options)) {
-    std::fprintf(stderr, "usage: sim_run [--seed N] [--operations N] [--calls N] [--faults N] [--shorten] [--talk]\n");
+    std::fprintf(stderr, "usage: sim_run [--seed N] [--operations N] [--calls N] [--faults N] [--service] [--shorten] [--talk]\n");
     return 2;
   }
   const auto began = std::chrono::steady_clock::now();

@@ -14,15 +14,17 @@ import tempfile
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 from mutants import built, mutated, simulator  # noqa: E402
-from mutations import MUTATIONS  # noqa: E402
+from mutations import MUTATIONS, SERVICE_MUTATIONS  # noqa: E402
 
 TIMEOUT = 600  # s
+SERVICE = ("--service", "--calls", "60")
+ALL = [*MUTATIONS, *SERVICE_MUTATIONS]
 OPERATIONS = "100000"  # as many as contrib/check runs of the engine as it is; most mutations show within a tenth
 
 
-def noticed(program):
+def noticed(program, options):
     """What the simulator says of a mutant, '' when it sees nothing wrong."""
-    with subprocess.Popen([program, "--operations", OPERATIONS], stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
+    with subprocess.Popen([program, "--operations", OPERATIONS, *options], stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
                           text=True) as run:
         said = ""
         for line in run.stdout:
@@ -38,7 +40,7 @@ def judge(mutation):
     _, path, changes = mutation
     with tempfile.TemporaryDirectory(prefix="nezha-mutant-") as folder:
         try:
-            said = noticed(built(folder, path, changes))
+            said = noticed(built(folder, path, changes), SERVICE if mutation in SERVICE_MUTATIONS else ())
         except ValueError as error:
             return False, str(error)
     return bool(said), said or "the simulator sees nothing wrong"
@@ -47,8 +49,8 @@ def judge(mutation):
 def only_fit():
     """What a short check does: mutations that no longer fit the sources would be found by a long one only."""
     good = True
-    print(f"1..{len(MUTATIONS)}", flush=True)
-    for name, path, changes in MUTATIONS:
+    print(f"1..{len(ALL)}", flush=True)
+    for name, path, changes in ALL:
         try:
             mutated(path, changes)
             print(f"ok - {name}: fits")
@@ -61,7 +63,7 @@ def only_fit():
 def main():
     if "NEZHA_CHECK" in os.environ and "NEZHA_LONG" not in os.environ:
         return only_fit()
-    wanted = [mutation for mutation in MUTATIONS if len(sys.argv) < 2 or sys.argv[1] in mutation[0]]
+    wanted = [mutation for mutation in ALL if len(sys.argv) < 2 or sys.argv[1] in mutation[0]]
     print(f"1..{len(wanted)}", flush=True)
     simulator()
     with concurrent.futures.ThreadPoolExecutor(len(os.sched_getaffinity(0))) as pool:

@@ -28,6 +28,12 @@ std::vector<std::vector<std::unique_ptr<SimPort>>> make_ports(const Setting& set
   return all;
 }
 
+Setting setting_of(const Scope& scope) {
+  Setting setting(scope.seed, scope.calls);
+  if (scope.service) setting.add_service();
+  return setting;
+}
+
 /// One for each rank; those of one node join.
 std::vector<std::unique_ptr<SimPort>> make_loopbacks(const Setting& setting, SimNetwork& network) {
   std::vector<std::unique_ptr<SimPort>> all(setting.nodes.size());
@@ -41,22 +47,26 @@ std::vector<std::unique_ptr<SimPort>> make_loopbacks(const Setting& setting, Sim
 
 }  // namespace
 
-World::World(const Scope& scope, bool talks)
-    : World(Setting(scope.seed, scope.calls), std::nullopt, scope.faults, talks) {}
+World::World(const Scope& scope, bool talks) : World(setting_of(scope), std::nullopt, scope.faults, talks) {}
 
 World::World(Setting setting, std::optional<Program> program, std::size_t most, bool talks)
     : setting_(std::move(setting)),
       network_(setting_.network, setting_.random.next()),
       faults_(*this),
       storms_(*this, setting_.random.next(), most),
-      observer_(network_, [this](ProcessId from, ProcessId to) { storms_.ack_sent(rank_of(from), rank_of(to)); }),
+      observer_(network_,
+                [this](ProcessId from, ProcessId to) {
+                  const int ranks = setting_.shape.ranks;
+                  if (rank_of(from) < ranks && rank_of(to) < ranks) storms_.ack_sent(rank_of(from), rank_of(to));
+                }),
       program_(program ? std::move(*program) : Program(setting_.shape, setting_.random)),
       talks_(talks),
       ports_(make_ports(setting_, network_)),
       loopbacks_(make_loopbacks(setting_, network_)),
       times_(program_.calls.size()) {
   callers_left_ = static_cast<std::size_t>(setting_.shape.ranks * setting_.shape.threads);
-  for (int rank = 0; rank < setting_.shape.ranks; ++rank) log_contexts_.push_back({this, rank});
+  for (int rank = 0; rank <= setting_.shape.ranks; ++rank) log_contexts_.push_back({this, rank});  // the last: the service's
+  if (!setting_.service.empty()) service_ = std::make_unique<Service>(*this, setting_.seed, most != 0);
   for (int rank = 0; rank < setting_.shape.ranks; ++rank) processes_.push_back(std::make_unique<Process>(*this, rank));
   for (const auto& process : processes_) process->begin();
   begin_late_ports();
@@ -114,6 +124,7 @@ void World::run_program() {
 /// Without further faults every lane comes back, everything is acknowledged, and the services fall asleep.
 void World::run_until_quiet() {
   for (const auto& process : processes_) process->end();
+  if (service_) service_->end();
   storms_.end();
   const Nanoseconds limit = network_.now() + kPatience;
   const auto at_rest = [](const auto& process) { return !process->alive() || (process->quiet() && process->whole()); };
@@ -121,6 +132,7 @@ void World::run_until_quiet() {
     if (!network_.step() || network_.now() > limit) break;
     if (!network_.violations().empty()) return fail(network_.violations().front());
   }
+  if (service_ && service_->memory() != 0) fail("the service keeps memory of operations that are over");
   for (const auto& process : processes_) {
     if (!process->alive()) continue;
     const std::string who = "rank " + std::to_string(process->rank());
@@ -258,6 +270,7 @@ void World::count(Tally& tally) const {
   tally.faults += storms_.happened();
   tally.deaths += deaths_;
   tally.failed += failed_;
+  if (service_) tally.aggregated += service_->operations();
   for (const auto& process : processes_)
     for (const RailLoad& load : loads_of(*process)) {
       tally.bytes += load.bytes_sent;

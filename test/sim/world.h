@@ -17,6 +17,7 @@
 #include "process.h"
 #include "program.h"
 #include "rail/sim/network.h"
+#include "service.h"
 #include "setting.h"
 #include "storms.h"
 
@@ -25,6 +26,7 @@ namespace nezha::test {
 struct Tally {
   std::uint64_t worlds = 0, calls = 0, operations = 0;  ///< an operation is a call on one rank
   std::uint64_t frames = 0, bytes = 0, replays = 0, lanes_lost = 0, suspicions = 0, faults = 0;
+  std::uint64_t aggregated = 0;  ///< operations of aggregation services
   std::uint64_t declined = 0, deaths = 0, failed = 0;  ///< teams, processes, calls on one rank that returned an error
   Nanoseconds time = 0;
 };
@@ -34,6 +36,7 @@ struct Scope {
   std::uint64_t seed = 1;
   std::size_t calls = 30;
   std::size_t faults = std::numeric_limits<std::size_t>::max();  ///< later ones do not happen
+  bool service = false;                                          ///< there is an aggregation service
 };
 
 class World {
@@ -54,10 +57,12 @@ class World {
   const Program& program() const { return program_; }
   SimNetwork& network() { return network_; }
   Faults& faults() { return faults_; }
-  const Observer& observer() const { return observer_; }
+  Observer& observer() { return observer_; }
   std::vector<SimPort*> ports(int rank);
   /// Null: it has none.
   SimPort* loopback(int rank) const { return loopbacks_[static_cast<std::size_t>(rank)].get(); }
+  /// Null: there is none.
+  Service* service() const { return service_.get(); }
   Process& process(int rank) { return *processes_[static_cast<std::size_t>(rank)]; }
   const Process& process(int rank) const { return *processes_[static_cast<std::size_t>(rank)]; }
   Log log(int rank);
@@ -122,6 +127,7 @@ class World {
   std::vector<std::vector<std::unique_ptr<SimPort>>> ports_;
   std::vector<std::unique_ptr<SimPort>> loopbacks_;  ///< by rank
   std::vector<LogContext> log_contexts_;
+  std::unique_ptr<Service> service_;
   std::vector<std::unique_ptr<Process>> processes_;
   std::vector<Times> times_;
   std::map<std::size_t, Ballot> ballots_;

@@ -97,25 +97,28 @@ void Aggregation::step_greetings(Nanoseconds now) {
         core_.log().line(1, "a greeting is refused: %s", greeting->why().text().c_str());
         return true;
       case Greeting::State::done:
-        admit(*greeting, now);
+        if (greeting->peer().rails.empty())
+          core_.log().line(2, "somebody on %s asks", greeting->peer().node.c_str());
+        else
+          admit(greeting->peer(), greeting->secret(), now);
         return true;
     }
     return true;
   });
 }
 
-void Aggregation::admit(const Greeting& greeting, Nanoseconds now) {
-  const ProcessId id = greeting.peer().id;
-  if (greeting.peer().rails.empty()) return core_.log().line(2, "somebody on %s asks", greeting.peer().node.c_str());
-  drop_client(id, "it has greeted anew");
+bool Aggregation::admit(const Address& client, const Secret& secret, Nanoseconds now) {
+  drop_client(client.id, "it has greeted anew");
   if (clients_.size() >= limits_.clients) {
     ++counts_.refused;
-    return core_.log().line(1, "a greeting is refused: there are %zu clients", clients_.size());
+    core_.log().line(1, "a greeting is refused: there are %zu clients", clients_.size());
+    return false;
   }
-  Peer* const peer = core_.add_outsider(greeting.peer(), greeting.secret());
-  if (peer == nullptr) return;
-  clients_[id] = {peer, now + kNeverCame - kGoneAfter};
+  Peer* const peer = core_.add_outsider(client, secret);
+  if (peer == nullptr) return false;
+  clients_[client.id] = {peer, now + kNeverCame - kGoneAfter};
   core_.log().line(2, "%s has come", peer->label().c_str());
+  return true;
 }
 
 void Aggregation::drop_client(ProcessId id, const std::string& why) {

@@ -45,6 +45,8 @@ class Aggregation final : public Guests {
   Status listen(const std::string& host, std::uint16_t port);
   std::uint16_t port() const { return port_; }
 
+  /// A client who has proved to have the key, by a greeting or, in tests, otherwise. False: there is no room for it.
+  bool admit(const Address& client, const Secret& secret, Nanoseconds now);
   /// What is due: after each Core::progress().
   void progress(Nanoseconds now);
   /// What is to be waited for beside the core's transports.
@@ -83,7 +85,6 @@ class Aggregation final : public Guests {
   Star* find(TeamId id) const;
   void accept_greetings(Nanoseconds now);
   void step_greetings(Nanoseconds now);
-  void admit(const Greeting& greeting, Nanoseconds now);
   void hear(const Said& said);
   Status join(const Said& said, Trunk& trunk);
   void begin(Star& star);

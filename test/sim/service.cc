@@ -1,0 +1,163 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "service.h"
+
+#include "world.h"
+
+namespace nezha::test {
+namespace {
+
+constexpr Nanoseconds kPatience = 2 * kMillisecond;
+constexpr Nanoseconds kStepEvery = kMillisecond;
+constexpr Nanoseconds kIdle = 50 * kMillisecond;
+constexpr Nanoseconds kOften = 200 * kMillisecond, kSeldom = 4 * kSecond;  ///< between two misfortunes, in the mean
+constexpr Nanoseconds kLongest = 1500 * kMillisecond;
+
+}  // namespace
+
+Service::Service(World& world, std::uint64_t seed, bool unlucky)
+    : world_(world),
+      random_(seed),
+      between_(random_.chance(0.3) ? kOften : kSeldom),
+      clock_(world.network(), random_.between(1, 1000 * kSecond)) {
+  for (const SimPortOptions& port : world.setting().service) ports_.push_back(std::make_unique<SimPort>(world.network(), port));
+  start();
+  if (unlucky) world_.network().after(random_.between(1, 2 * between_), [this] { misfortune(); });
+}
+
+Service::~Service() = default;
+
+void Service::start() {
+  const auto ranks = static_cast<ProcessId>(world_.setting().shape.ranks);
+  const ProcessId id = ranks + 1 + ++lives_;
+  Config config;
+  config.window = 256 * 1024;
+  core_ = std::make_unique<Core>(config, clock_, world_.log(static_cast<int>(ranks)), kNoRank, "service", id, Secret{});
+  std::vector<SimPort*> ports;
+  for (const auto& port : ports_) ports.push_back(port.get());
+  auto transport = std::make_unique<SimTransport>(world_.network(), clock_, id, ports, *core_, [this] { wake(); });
+  transport_ = transport.get();
+  core_->add_transport(std::move(transport));
+  aggregation_ = std::make_unique<Aggregation>(*core_, Secret{}, Aggregation::Limits{});
+  wake();
+}
+
+/// Its kernel closes its lanes.
+void Service::kill() {
+  operations_before_ += aggregation_->counts().operations;
+  aggregation_.reset();
+  core_.reset();
+}
+
+std::uint64_t Service::operations() const {
+  return operations_before_ + (aggregation_ ? aggregation_->counts().operations : 0);
+}
+
+Peer* Service::greet(Core& rank) {
+  if (core_ == nullptr || world_.network().now() < paused_until_) return nullptr;
+  Secret secret{};
+  for (std::uint8_t& byte : secret) byte = static_cast<std::uint8_t>(random_.next());
+  if (!aggregation_->admit(rank.self(), secret, clock_.now())) return nullptr;
+  world_.observer().forget(rank.self().id, core_->self().id);
+  wake();
+  return rank.add_outsider(core_->self(), secret);
+}
+
+void Service::wake() {
+  if (woken_) return;
+  woken_ = true;
+  world_.network().after(random_.between(0, 3 * kMicrosecond), [this] {
+    woken_ = false;
+    look();
+  });
+}
+
+void Service::alarm_after(Nanoseconds time) {
+  const Nanoseconds when = world_.network().now() + time;
+  if (alarm_at_ != 0 && alarm_at_ <= when) return;
+  alarm_at_ = when;
+  world_.network().after(time, [this, when] {
+    if (alarm_at_ != when) return;
+    alarm_at_ = 0;
+    look();
+  });
+}
+
+/// As AggregatorServer::run() does it.
+void Service::look() {
+  if (core_ == nullptr) return;
+  if (world_.network().now() < paused_until_) return alarm_after(paused_until_ - world_.network().now());
+  const bool moved = core_->progress(Watch::all);
+  const Nanoseconds now = clock_.now();
+  aggregation_->progress(now);
+  core_->step(now);
+  if (moved) {
+    moved_at_ = now;
+    outstanding_ = true;
+    return wake();
+  }
+  if (outstanding_ && now - moved_at_ >= kPatience) {
+    outstanding_ = core_->settle();
+    moved_at_ = now;
+  }
+  if (!over_ || outstanding_) alarm_after(outstanding_ || aggregation_->busy() ? kStepEvery : kIdle);
+}
+
+void Service::silence(bool silent) {
+  for (const auto& port : ports_) {
+    port->set_mute(silent);
+    port->set_deaf(silent);
+  }
+}
+
+void Service::misfortune() {
+  if (over_) return;
+  const Nanoseconds time = random_.between(1, random_.chance(0.5) ? kLongest : 20 * kMillisecond);
+  SimNetwork& network = world_.network();
+  const char* what = "is killed";
+  switch (core_ == nullptr ? 5 : random_.below(5)) {
+    case 0:
+      kill();
+      network.after(time, [this] {
+        if (core_ == nullptr) start();
+      });
+      break;
+    case 1:
+      what = "stands still";
+      paused_until_ = network.now() + time;
+      break;
+    case 2: {
+      what = "loses a port";
+      const std::size_t port = random_.below(ports_.size());
+      transport_->set_up(port, false);
+      network.after(time, [this, port] {
+        if (core_ != nullptr) transport_->set_up(port, true);
+        else ports_[port]->set_up(true);
+      });
+      break;
+    }
+    case 3:
+      what = "falls silent";
+      silence(true);
+      network.after(time, [this] { silence(false); });
+      break;
+    case 4:
+      what = "loses a lane";
+      if (transport_->lanes() != 0) transport_->break_lane(random_.below(transport_->lanes()), random_.chance(0.5), time);
+      break;
+    default:
+      what = "is dead";
+  }
+  world_.talk(std::string("the service ") + what);
+  network.after(random_.between(1, 2 * between_), [this] { misfortune(); });
+}
+
+void Service::end() {
+  over_ = true;
+  paused_until_ = 0;
+  silence(false);
+  if (core_ == nullptr) start();
+  for (std::size_t port = 0; port < ports_.size(); ++port) transport_->set_up(port, true);
+  wake();
+}
+
+}  // namespace nezha::test

@@ -1,0 +1,53 @@
+// SPDX-License-Identifier: BSD-3-Clause
+/// The aggregation service of a simulated world: a process without callers, on ports of its own, with misfortunes of its own.
+/// It is killed and started again, stands still, and its ports go down or fall silent.
+#pragma once
+
+#include <memory>
+#include <vector>
+
+#include "engine/aggregation/aggregation.h"
+#include "process.h"
+
+namespace nezha::test {
+
+class Service {
+ public:
+  /// `unlucky`: something happens to it now and then.
+  Service(World& world, std::uint64_t seed, bool unlucky);
+  ~Service();
+
+  /// Both know each other from here on. Null: it does not answer.
+  Peer* greet(Core& rank);
+  /// No misfortunes any more, and those that it has had are mended.
+  void end();
+  std::uint64_t operations() const;
+  /// Of operations under way.
+  std::uint64_t memory() const { return aggregation_->memory(); }
+
+ private:
+  void start();
+  void kill();
+  void wake();
+  void alarm_after(Nanoseconds time);
+  void look();
+  void misfortune();
+  void silence(bool silent);
+
+  World& world_;
+  SimRandom random_;
+  const Nanoseconds between_;  ///< two misfortunes, in the mean
+  ProcessClock clock_;
+  std::vector<std::unique_ptr<SimPort>> ports_;
+  std::unique_ptr<Core> core_;  ///< null: it is dead
+  std::unique_ptr<Aggregation> aggregation_;
+  SimTransport* transport_ = nullptr;
+  std::uint64_t lives_ = 0;
+  std::uint64_t operations_before_ = 0;  ///< of earlier lives
+  bool woken_ = false;
+  bool over_ = false;
+  Nanoseconds paused_until_ = 0, alarm_at_ = 0, moved_at_ = 0;
+  bool outstanding_ = false;
+};
+
+}  // namespace nezha::test
