@@ -24,7 +24,7 @@ SimPort& Faults::port(int rank, std::size_t index) const { return *world_.ports(
 
 /// The transport tells lanes and process; that of a dead process cannot.
 void Faults::set_up(int rank, std::size_t port, bool up) {
-  if (world_.process(rank).alive())
+  if (world_.process(rank).alive() && !this->port(rank, port).options().queues)
     world_.process(rank).transport().set_up(port, up);
   else
     this->port(rank, port).set_up(up);
@@ -81,11 +81,16 @@ std::string Faults::split(const std::vector<bool>& group, Nanoseconds time) {
 }
 
 std::string Faults::recreation(int rank, std::size_t port, Nanoseconds time) {
-  SimTransport& transport = world_.process(rank).transport();
-  transport.cut_lanes(port);
-  for (std::size_t i = 0; i < transport.lanes(); ++i)
-    if (transport.on(i, port)) transport.break_lane(i, false, 0);
-  this->port(rank, port).set_up(false);
+  SimPort& gone = this->port(rank, port);
+  if (gone.options().queues) {
+    world_.process(rank).queues()->forget_pairs(gone);
+  } else {
+    SimTransport& transport = world_.process(rank).transport();
+    transport.cut_lanes(port);
+    for (std::size_t i = 0; i < transport.lanes(); ++i)
+      if (transport.on(i, port)) transport.break_lane(i, false, 0);
+  }
+  gone.set_up(false);
   world_.network().after(time, [this, rank, port] { set_up(rank, port, true); });
   return rail_of(rank, port) + " is deleted and made again after " + std::to_string(time / kMicrosecond) + " us";
 }
@@ -93,6 +98,11 @@ std::string Faults::recreation(int rank, std::size_t port, Nanoseconds time) {
 std::string Faults::break_lane(int rank, std::size_t lane, bool linger, Nanoseconds slower) {
   world_.process(rank).transport().break_lane(lane, linger, slower);
   return "a lane" + of(rank) + " breaks" + (linger ? ", its kernel goes on" : "");
+}
+
+std::string Faults::break_pair(int rank, std::size_t pair) {
+  world_.process(rank).queues()->break_pair(pair);
+  return "an RDMA connection" + of(rank) + " breaks";
 }
 
 std::string Faults::rate(int rank, std::size_t port, double rate) {

@@ -39,6 +39,8 @@ class Faults {
   std::string recreation(int rank, std::size_t port, Nanoseconds time);
   /// `linger`: the kernel sends what it has, up to `slower` later.
   std::string break_lane(int rank, std::size_t lane, bool linger, Nanoseconds slower);
+  /// The NIC at one end gives up a connection of the process's RDMA rails.
+  std::string break_pair(int rank, std::size_t pair);
   std::string rate(int rank, std::size_t port, double rate);
   /// A port hardly moves for a while: what is half-way through it stays there.
   std::string crawl(int rank, std::size_t port, double rate, Nanoseconds time);

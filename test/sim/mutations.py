@@ -4,6 +4,7 @@ there instead. The words must occur exactly once in the file, so that none of th
 """
 
 TRUNK = "components/trunk/"
+MESSAGE = "components/rail/message/"
 
 MUTATIONS = [
     # Exactly once.
@@ -71,6 +72,22 @@ MUTATIONS = [
         ("  is_busy();\n  owed_.add(piece);", "  owed_.add(piece);")]),
     ("a trunk that has something to send is at rest", "components/trunk/trunk_send.cc", [
         ("  is_busy();\n  flow.push(chunk);", "  flow.push(chunk);")]),
+    # Rails over messages.
+    ("messages are sent for which no receive is posted", MESSAGE + "channel.cc", [
+        (" || under_way() + kReserved >= peer_receives_) return {};", ") return {};")]),
+    ("a receive is posted before its message is read", MESSAGE + "channel.cc", [
+        ("status = take_credit(header);", "status = pair_->post_receive(slot);\n  if (status.ok()) status = take_credit(header);"),
+        ("  if (status.ok()) status = pair_->post_receive(slot);\n  if (!status.ok()) return", "  if (!status.ok()) return")]),
+    ("the memory of a message is used again before it is sent", MESSAGE + "channel.cc", [
+        ("  const std::size_t size = kMessageHeader + body;\n",
+         "  const std::size_t size = kMessageHeader + body;\n  free_.insert(free_.begin(), slot);\n"),
+        ("  free_.push_back(slot);\n  note_owing();", "  static_cast<void>(slot);\n  note_owing();")]),
+    ("a message for which the NIC has no room is forgotten", MESSAGE + "channel.cc", [
+        ("    waiting_.push_back({slot, size});\n", "")]),
+    ("a question is not answered", MESSAGE + "channel.cc", [
+        ("answer_ = answer_ || header.answer;", "answer_ = false;")]),
+    ("nobody asks", MESSAGE + "message_lane.cc", [
+        ("if (pulse.in_flight != 0 && before == acked_) channel_->ask();", "static_cast<void>(before);")]),
 ]
 
 # The same with an aggregation service in the world.

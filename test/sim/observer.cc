@@ -10,7 +10,8 @@
 
 namespace nezha::test {
 
-Observer::Observer(SimNetwork& network, OnAck on_ack) : network_(network), on_ack_(std::move(on_ack)) {
+Observer::Observer(SimNetwork& network, bool sees_all, OnAck on_ack)
+    : network_(network), sees_all_(sees_all), on_ack_(std::move(on_ack)) {
   network.observe([this](ProcessId from, ProcessId to, std::span<const std::byte> header,
                          std::span<const Gather> payload) {
     const std::size_t before = live_bytes();
@@ -41,7 +42,7 @@ void Observer::look(ProcessId from, ProcessId to, std::span<const std::byte> hea
   std::size_t segment = 0;
   for (std::size_t i = 0; i < records.count; ++i) {
     const PieceHeader& piece = records.pieces[i];
-    if (piece.control) look_at_control(from, to, piece);
+    if (piece.control && sees_all_) look_at_control(from, to, piece);
     if (sums.size() <= piece.id) sums.resize(piece.id + 64);
     if (piece.length == 0) continue;
     const Gather& bytes = payload[segment++];

@@ -23,7 +23,8 @@ class Observer {
   /// Hears of frames that bring nothing but an ack.
   using OnAck = std::function<void(ProcessId from, ProcessId to)>;
 
-  Observer(SimNetwork& network, OnAck on_ack);
+  /// `sees_all`: no frame goes by RDMA, where none is seen.
+  Observer(SimNetwork& network, bool sees_all, OnAck on_ack);
 
   /// The two begin anew, with ids from the beginning.
   void forget(ProcessId one, ProcessId other);
@@ -43,6 +44,7 @@ class Observer {
   void look(ProcessId from, ProcessId to, std::span<const std::byte> header, std::span<const Gather> payload);
 
   SimNetwork& network_;
+  const bool sees_all_;
   const OnAck on_ack_;
   std::map<std::pair<ProcessId, ProcessId>, Sums> sums_;
   Ids wants_, begins_;

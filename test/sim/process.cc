@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "rail/message/message_transport.h"
 #include "world.h"
 
 namespace nezha::test {
@@ -28,13 +29,27 @@ Process::Process(World& world, int rank)
   if (!setting.mesh_peers.empty()) config.mesh_peers = setting.mesh_peers[at];
   core_ = std::make_unique<Core>(config, clock_, world.log(rank), static_cast<std::uint32_t>(rank), setting.nodes[at],
                                  id(), Secret{});
-  auto transport =
-      std::make_unique<SimTransport>(world.network(), clock_, id(), world.ports(rank), *core_, [this] { wake(); },
-                                     world.loopback(rank));
-  transport_ = transport.get();
-  core_->add_transport(std::move(transport));
+  add_rails();
   for (int thread = 0; thread < setting.shape.threads; ++thread)
     callers_.push_back(std::make_unique<Caller>(world, *this, thread));
+}
+
+void Process::add_rails() {
+  std::vector<SimPort*> streams, queues;
+  for (SimPort* port : world_.ports(rank_)) (port->options().queues ? queues : streams).push_back(port);
+  auto transport = std::make_unique<SimTransport>(world_.network(), clock_, id(), streams, *core_, [this] { wake(); },
+                                                  world_.loopback(rank_));
+  transport_ = transport.get();
+  core_->add_transport(std::move(transport));
+  if (queues.empty()) return;
+  auto kind = std::make_unique<SimQueueKind>(world_.queues(), id(), queues, [this] { wake(); });
+  queues_ = kind.get();
+  MessageOptions options = world_.setting().messages;
+  options.first_rail = streams.size();
+  Status why;
+  auto messages = make_message_transport(std::move(kind), options, clock_, world_.log(rank_), *core_, id(), &why);
+  if (!messages) return world_.fail(why.text());
+  core_->add_transport(std::move(messages));
 }
 
 void Process::begin() {

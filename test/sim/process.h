@@ -11,6 +11,7 @@
 
 #include "caller.h"
 #include "engine/core.h"
+#include "rail/sim/queue_kind.h"
 #include "rail/sim/transport.h"
 
 namespace nezha::test {
@@ -43,6 +44,8 @@ class Process {
   bool alive() const { return core_ != nullptr; }
   Core& core() { return *core_; }
   SimTransport& transport() { return *transport_; }
+  /// Its RDMA rails; null = it has none.
+  SimQueueKind* queues() { return queues_; }
   const Clock& clock() const { return clock_; }
   const std::vector<std::unique_ptr<Caller>>& callers() const { return callers_; }
 
@@ -69,6 +72,7 @@ class Process {
   void destroy_team(std::size_t index);
 
  private:
+  void add_rails();
   void alarm_after(Nanoseconds time);
   void look();
   void tick();
@@ -81,6 +85,7 @@ class Process {
   ProcessClock clock_;
   std::unique_ptr<Core> core_;
   SimTransport* transport_ = nullptr;  ///< the core's
+  SimQueueKind* queues_ = nullptr;     ///< the same
   std::vector<std::unique_ptr<Caller>> callers_;
   std::vector<Team*> teams_;  ///< by index in the program
   std::vector<Peer*> peers_;  ///< by rank; the own: null

@@ -57,6 +57,7 @@ Setting::Setting(std::uint64_t seed_, std::size_t calls) : seed(seed_), random(s
   draw_links();
   draw_crowd();
   draw_operations();
+  draw_queues();
 }
 
 void Setting::draw_network() {
@@ -102,6 +103,26 @@ void Setting::draw_lateness() {
     for (Nanoseconds& when : late.back())
       if (some_late && random.chance(0.3)) when = random.between(1, latest);
   }
+}
+
+/// Some networks, or all, are for RDMA.
+void Setting::draw_queues() {
+  if (!random.chance(0.3)) return;
+  const std::size_t first = random.below(4);
+  for (auto& mine : ports)
+    for (SimPortOptions& port : mine) port.queues = port.network >= first;
+  queues.latest = draw_time(random, kMicrosecond, 5 * kMillisecond);
+  queues.put_off = random.chance(0.5) ? 0.2 : 0;
+  queues.patience = random.chance(0.5) ? draw_time(random, 100 * kMillisecond, 2 * kSecond) : 0;
+  messages.slot = draw_size(random, 1024, 32 * 1024);
+  messages.lane_memory = draw_size(random, 8 * messages.slot, 512 * 1024);
+}
+
+bool Setting::has_queues() const {
+  for (const auto& mine : ports)
+    for (const SimPortOptions& port : mine)
+      if (port.queues) return true;
+  return false;
 }
 
 bool Setting::may_decline() const {
@@ -220,7 +241,7 @@ void Setting::add_service() {
 
 std::string Setting::text() const {
   return std::to_string(shape.ranks) + " ranks, " + std::to_string(shape.threads) + " threads, " +
-         std::to_string(ports[0].size()) + " rails on rank 0, algorithm " +
+         std::to_string(ports[0].size()) + " rails on rank 0" + (has_queues() ? ", RDMA" : "") + ", algorithm " +
          std::to_string(static_cast<int>(config.algorithm)) + ", rails " + std::to_string(rails) + ", chunk " +
          std::to_string(config.chunk) + ", window of rank 0 " + std::to_string(windows[0]) + ", send buffer " +
          std::to_string(network.send_buffer) + ", faults every " + std::to_string(faults.outage / kMicrosecond) + "/" +

@@ -8,8 +8,10 @@
 #include <vector>
 
 #include "program.h"
+#include "rail/message/options.h"
 #include "rail/sim/network.h"
 #include "rail/sim/port.h"
+#include "rail/sim/queue_pair.h"
 
 namespace nezha::test {
 
@@ -54,6 +56,8 @@ struct Setting {
   std::vector<int> mesh_peers;                     ///< by rank; empty: as `config` has it
   std::vector<Nanoseconds> clocks;                 ///< what each process's clock shows beyond the network's
   std::vector<std::vector<Nanoseconds>> late;      ///< by rank and port: when it has a carrier for the first time
+  SimQueueOptions queues;                          ///< of ports that are for RDMA; these are each rank's last ones
+  MessageOptions messages;                         ///< of lanes through them
   FaultRates faults;
   RailSet rails = 0;               ///< of rank 0, to which the calls of every second team keep; 0 = all
   OpNumber operations_before = 0;   ///< which every team counts as over
@@ -65,6 +69,8 @@ struct Setting {
   void add_service();
   /// A rail, or a process, may be missing for longer than a team waits for it.
   bool may_decline() const;
+  /// Some rails are for RDMA.
+  bool has_queues() const;
   std::string text() const;
 
  private:
@@ -76,6 +82,7 @@ struct Setting {
   void draw_links();
   void draw_crowd();
   void draw_operations();
+  void draw_queues();
 };
 
 }  // namespace nezha::test

@@ -32,6 +32,7 @@ void Storms::begin() {
   schedule(means.split, &Storms::split);
   schedule(means.recreation, &Storms::recreation);
   schedule(means.break_lane, &Storms::break_lane);
+  schedule(means.break_lane, &Storms::break_pair);
   schedule(means.rate, &Storms::rate);
   schedule(means.crawl, &Storms::crawl);
   schedule(means.pause, &Storms::pause);
@@ -137,6 +138,13 @@ std::string Storms::break_lane() {
       if (transport.fill(i) > transport.fill(which)) which = i;
   const bool linger = random_.chance(0.7);
   return world_.faults().break_lane(rank, which, linger, random_.between(0, world_.setting().faults.longest_linger));
+}
+
+std::string Storms::break_pair() {
+  const int rank = any_rank();
+  const SimQueueKind* queues = world_.process(rank).queues();
+  if (queues == nullptr || queues->pairs() == 0) return "none";
+  return world_.faults().break_pair(rank, random_.below(queues->pairs()));
 }
 
 std::string Storms::rate() {

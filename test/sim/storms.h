@@ -42,6 +42,7 @@ class Storms {
   std::string split();
   std::string recreation();
   std::string break_lane();
+  std::string break_pair();
   std::string rate();
   std::string crawl();
   std::string pause();

@@ -52,9 +52,10 @@ World::World(const Scope& scope, bool talks) : World(setting_of(scope), std::nul
 World::World(Setting setting, std::optional<Program> program, std::size_t most, bool talks)
     : setting_(std::move(setting)),
       network_(setting_.network, setting_.random.next()),
+      queues_{network_, setting_.queues, {}},
       faults_(*this),
       storms_(*this, setting_.random.next(), most),
-      observer_(network_,
+      observer_(network_, !setting_.has_queues(),
                 [this](ProcessId from, ProcessId to) {
                   const int ranks = setting_.shape.ranks;
                   if (rank_of(from) < ranks && rank_of(to) < ranks) storms_.ack_sent(rank_of(from), rank_of(to));

@@ -56,6 +56,7 @@ class World {
   Setting& setting() { return setting_; }
   const Program& program() const { return program_; }
   SimNetwork& network() { return network_; }
+  SimQueueFabric& queues() { return queues_; }
   Faults& faults() { return faults_; }
   Observer& observer() { return observer_; }
   std::vector<SimPort*> ports(int rank);
@@ -119,6 +120,7 @@ class World {
 
   Setting setting_;
   SimNetwork network_;
+  SimQueueFabric queues_;
   Faults faults_;
   Storms storms_;
   Observer observer_;

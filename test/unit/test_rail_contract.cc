@@ -5,6 +5,7 @@
 
 #include "btl_pair_of_hosts.h"
 #include "message_pair.h"
+#include "rail/sim/queue_kind.h"
 #include "rail/sim/transport.h"
 
 namespace nezha::test {
@@ -113,10 +114,44 @@ struct SimWorld {
   Side a{11}, b{22};
 };
 
+/// Rails over messages on simulated NICs, which are less kind than the memory of MessageWorld.
+struct QueueWorld {
+  static constexpr bool kAuthenticates = true, kWakes = true;
+  static constexpr std::size_t kMostQueued = 4 * 1024 * 1024;
+
+  QueueWorld() {
+    for (SimPort* port : {&port_a, &port_b}) {
+      Side& side = port == &port_a ? a : b;
+      auto kind = std::make_unique<SimQueueKind>(fabric, side.self, std::vector{port}, [] {});
+      side.transport = make_message_transport(std::move(kind), options, network, Log(Side::write_line, &side, 2), side, side.self,
+                                              &side.why);
+    }
+    a.known = b.self, b.known = a.self;
+  }
+  Nanoseconds now() const { return network.now(); }
+  bool step() { return progress(a, b); }
+  bool step_a() {
+    for (int i = 0; i < 20 && network.step(); ++i) {}
+    return progress(a);
+  }
+  bool rest() {
+    if (network.step()) return true;
+    network.after(10 * kMillisecond, [] {});  // nothing else will happen, but for deadlines
+    return network.now() < 30 * kSecond;
+  }
+
+  SimNetwork network{{}, 7};
+  SimQueueFabric fabric{network, {.latest = 200 * kMicrosecond, .put_off = 0.2}, {}};
+  SimPort port_a{network, {}}, port_b{network, {}};
+  MessageOptions options;
+  Side a{11}, b{22};
+};
+
 INSTANTIATE_TYPED_TEST_SUITE_P(Tcp, RailContract, TcpWorld);
 INSTANTIATE_TYPED_TEST_SUITE_P(Messages, RailContract, MessageWorld);
 INSTANTIATE_TYPED_TEST_SUITE_P(Btl, RailContract, BtlWorld);
 INSTANTIATE_TYPED_TEST_SUITE_P(Simulated, RailContract, SimWorld);
+INSTANTIATE_TYPED_TEST_SUITE_P(SimulatedQueues, RailContract, QueueWorld);
 
 }  // namespace
 }  // namespace nezha::test

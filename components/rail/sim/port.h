@@ -20,6 +20,7 @@ struct SimPortOptions {
   Nanoseconds delay = 20 * kMicrosecond;  ///< one way, half of it on either side
   Nanoseconds jitter = 0;            ///< up to this much more
   std::uint32_t speed_mbps = 0;      ///< what it says of itself
+  bool queues = false;               ///< its lanes are RDMA connections (queue_kind.h)
 };
 
 class SimPort {

@@ -1,0 +1,205 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "rail/sim/queue_pair.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "rail/sim/queue_kind.h"
+#include "util/bytes.h"
+
+namespace nezha {
+namespace {
+
+constexpr std::size_t kLength = sizeof(std::uint32_t);  ///< in front of each message
+constexpr std::byte kGarbage{0xdd};
+
+}  // namespace
+
+SimQueuePair::SimQueuePair(SimQueueKind& kind, SimQueueRequest request, bool accepts)
+    : kind_(kind), network_(kind.network()), request_(std::move(request)), accepts_(accepts) {
+  kind_.pairs_.push_back(this);
+}
+
+Status SimQueuePair::enroll(const Slots& slots, QueuePairEvents& events) {
+  slots_ = slots;
+  events_ = &events;
+  return {};
+}
+
+Status SimQueuePair::start() {
+  if (!accepts_) {
+    request_.there = std::make_shared<SimStream>(network_, *request_.asking, *request_.asked);
+    request_.back = std::make_shared<SimStream>(network_, *request_.asked, *request_.asking);
+    request_.accepted = [this, there = std::weak_ptr(there_)] {
+      if (there.expired()) return;
+      up_ = true;
+      kind_.ring();
+    };
+    kind_.ask(request_);
+  }
+  out_ = accepts_ ? request_.back : request_.there;
+  in_ = accepts_ ? request_.there : request_.back;
+  out_->writer = this;
+  in_->reader = this;
+  if (!accepts_) return {};
+  up_ = true;
+  kind_.ring();
+  network_.after(kind_.delay(request_), [&network = network_, request = request_] {
+    if (network.passes(*request.asked, *request.asking)) request.accepted();
+  });
+  return {};
+}
+
+Status SimQueuePair::post_receive(std::uint32_t slot) {
+  std::fill(slots_.at(slot).begin(), slots_.at(slot).end(), kGarbage);
+  posted_.push_back(slot);
+  return {};
+}
+
+QueuePair::Posted SimQueuePair::post_send(std::uint32_t slot, std::size_t size) {
+  if (network_.random().chance(kind_.options().put_off)) return Posted::later;
+  const std::span<const std::byte> message = slots_.at(slot).first(size);
+  sends_.push_back({slot, {message.begin(), message.end()}});
+  after(late(), [this] { transmit(); });
+  return Posted::yes;
+}
+
+void SimQueuePair::close() {
+  if (std::exchange(closed_, true)) return;
+  there_.reset();
+  std::erase(kind_.pairs_, this);
+  if (out_ == nullptr && accepts_) {
+    request_.back->end();
+    request_.there->abandon();
+  }
+  if (out_ == nullptr) return;
+  out_->writer = nullptr;
+  in_->abandon();
+  out_->end();
+}
+
+void SimQueuePair::break_off(const char* why, bool silently) {
+  if (closed_ || broken_ || out_ == nullptr) return;
+  if (silently) out_->cut(), in_->cut();
+  else out_->abort();
+  broken_ = true;
+  why_ = why;
+  kind_.ring();
+}
+
+void SimQueuePair::after(Nanoseconds delay, std::function<void()> what) {
+  network_.after(delay, [there = std::weak_ptr(there_), what = std::move(what)] {
+    if (!there.expired()) what();
+  });
+}
+
+Nanoseconds SimQueuePair::late() { return network_.random().between(0, kind_.options().latest); }
+
+void SimQueuePair::stream_changed() {
+  if (closed_ || broken_) return;
+  transmit();
+  answered();
+  receive();
+  if (in_->ended()) kind_.ring();
+}
+
+/// The NIC reads memory and sends, as far as there is room.
+void SimQueuePair::transmit() {
+  while (up_ && !broken_ && !sends_.empty() && out_->room() != 0) {
+    const Send send = std::move(sends_.front());
+    sends_.pop_front();
+    const std::span<const std::byte> message = slots_.at(send.slot).first(send.message.size());
+    if (!std::equal(message.begin(), message.end(), send.message.begin()))
+      network_.violation("a message has changed before its NIC has read it");
+    if (out_->under_way() == 0) waiting_since_ = network_.now();
+    std::byte length[kLength];
+    store_le<std::uint32_t>(length, static_cast<std::uint32_t>(message.size()));
+    out_->write(length, kLength);
+    out_->write(message.data(), message.size());
+    sent_.push_back({send.slot, written_ += kLength + message.size()});
+    watch_answers();
+  }
+}
+
+void SimQueuePair::answered() {
+  for (; !sent_.empty() && sent_.front().end <= out_->answered(); sent_.pop_front()) {
+    after(late(), [this, slot = sent_.front().slot] {
+      done_.push_back(slot);
+      kind_.ring();
+    });
+  }
+}
+
+void SimQueuePair::receive() {
+  const std::size_t size = assembly_.size(), more = in_->available();
+  assembly_.resize(size + more);
+  in_->read(assembly_.data() + size, more);
+  while (take_message()) {}
+}
+
+bool SimQueuePair::take_message() {
+  if (assembly_.size() < kLength) return false;
+  const std::size_t size = load_le<std::uint32_t>(assembly_.data());
+  if (assembly_.size() < kLength + size) return false;
+  const auto begin = assembly_.begin() + kLength, end = begin + static_cast<std::ptrdiff_t>(size);
+  if (arrived_.size() >= posted_.size() || size > slots_.size) network_.violation("a message that no receive is posted for");
+  const Nanoseconds seen = std::max(network_.now() + late(), arrived_.empty() ? 0 : arrived_.back().seen);
+  arrived_.push_back({seen, {begin, end}});
+  assembly_.erase(assembly_.begin(), end);
+  after(seen - network_.now(), [this] { kind_.ring(); });
+  return true;
+}
+
+void SimQueuePair::watch_answers() {
+  const Nanoseconds patience = kind_.options().patience;
+  if (patience == 0 || watching_) return;
+  watching_ = true;
+  after(patience, [this, patience] {
+    watching_ = false;
+    if (broken_ || out_->under_way() == 0) return;
+    if (network_.now() - std::max(waiting_since_, out_->answered_at()) >= patience) return break_off("retries exceeded", false);
+    watch_answers();
+  });
+}
+
+bool SimQueuePair::ready(bool all) const {
+  if (closed_ || out_ == nullptr) return false;
+  const bool seen = !arrived_.empty() && arrived_.front().seen <= network_.now();
+  if (broken_ || up_ != told_up_ || (in_->ended() && (seen || arrived_.empty()))) return true;
+  return all && up_ && (seen || !done_.empty());
+}
+
+bool SimQueuePair::poll(bool all) {
+  if (!ready(all)) return false;
+  if (broken_) {
+    events_->broken({Code::io, why_});
+  } else if (up_ && !told_up_) {
+    told_up_ = true;
+    events_->connected();
+  } else if (!deliver()) {
+    events_->broken({Code::closed, "the other side has closed the connection"});
+  }
+  return true;
+}
+
+/// One completion. False: there is none to be seen.
+bool SimQueuePair::deliver() {
+  const bool message = !arrived_.empty() && arrived_.front().seen <= network_.now();
+  if (message && (done_.empty() || network_.random().chance(0.5))) {
+    const std::vector<std::byte> bytes = std::move(arrived_.front().message);
+    arrived_.pop_front();
+    const std::uint32_t slot = posted_.front();
+    posted_.pop_front();
+    std::copy(bytes.begin(), bytes.end(), slots_.at(slot).begin());
+    events_->received(slot, bytes.size());
+    return true;
+  }
+  if (done_.empty()) return false;
+  const std::size_t which = network_.random().below(done_.size());
+  const std::uint32_t slot = std::exchange(done_[which], done_.back());
+  done_.pop_back();
+  events_->sent(slot);
+  return true;
+}
+
+}  // namespace nezha
