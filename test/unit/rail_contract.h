@@ -10,6 +10,7 @@
 ///     bool step();                  // progress() of each transport that is there, and time; false: nothing has happened
 ///     bool step_a();                // the same without b, which is busy elsewhere
 ///     bool rest();                  // after such a step: waits a moment for more. False: there will be none
+///     bool there;                   // optional: this machine has such rails
 ///   };
 ///
 /// and says INSTANTIATE_TYPED_TEST_SUITE_P(Name, RailContract, World). What a kind does beyond the contract has tests of its own.
@@ -35,6 +36,11 @@ class RailContract : public testing::Test {
   using Frame = FrameLog::Frame;
 
   static constexpr int kIdle = 5000;  ///< rests before a test gives up
+
+  void SetUp() override {
+    if constexpr (requires { world.there; })
+      if (!world.there) GTEST_SKIP() << "this machine does not have it";
+  }
 
   /// Until `done`. False: nothing happens any more, and it never came to that.
   template <typename Done>

@@ -8,8 +8,7 @@
 #include "rail/message/message_transport.h"
 #include "rail/ofi/ofi.h"
 #include "rail/ofi/ofi_address.h"
-#include "random_bytes.h"
-#include "tcp_pair.h"
+#include "rail_contract.h"
 
 namespace nezha::test {
 namespace {
@@ -225,6 +224,43 @@ TEST(OfiAddress, OnlyWhatIsLikeOnesOwnFits) {
   EXPECT_FALSE(fits(FI_SOCKADDR_IN, {}, {}));
   EXPECT_EQ(ofi_address_text(FI_ADDR_PSMX2, std::vector<std::byte>{std::byte{0x1f}, std::byte{0xa0}}), "1fa0");
 }
+
+/// The contract, kept by libfabric's own TCP.
+struct OfiWorld {
+  static constexpr bool kAuthenticates = true, kWakes = true;
+  static constexpr std::size_t kMostQueued = 8 * 1024 * 1024;
+
+  OfiWorld() {
+    Status why;
+    const OfiLibrary* library = OfiLibrary::load(why);
+    if (library == nullptr) return;
+    for (Side* side : {&a, &b}) {
+      OfiDiscovery found;
+      if (!discover_ofi(*library, words("tcp:lo"), {}, found).ok()) return;
+      const Log log(Side::write_line, side, 2);
+      auto kind = make_ofi_kind(*library, std::move(found.chosen), log, &side->why);
+      if (kind) side->transport = make_message_transport(std::move(kind), options, clock, log, *side, side->self, &side->why);
+    }
+    a.known = b.self, b.known = a.self;
+    there = a.transport && b.transport;
+  }
+  Nanoseconds now() const { return clock.now(); }
+  bool step() { return static_cast<int>(progress(a)) + static_cast<int>(progress(b)) != 0; }
+  bool step_a() { return progress(a); }
+  static bool progress(Side& side) { return side.transport && side.transport->progress(Watch::all); }
+  bool rest() {
+    poll(nullptr, 0, 1);
+    clock.advance(kMillisecond);
+    return true;
+  }
+
+  bool there = false;
+  HandClock clock;
+  MessageOptions options;
+  Side a{11}, b{22};
+};
+
+INSTANTIATE_TYPED_TEST_SUITE_P(Ofi, RailContract, OfiWorld);
 
 }  // namespace
 }  // namespace nezha::test
