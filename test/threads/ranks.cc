@@ -28,7 +28,7 @@ Rank::Rank(int rank, const std::string& node, const Settings& settings) {
   EXPECT_EQ(nezha_config_set(config, "learn", "0", why, sizeof why), NEZHA_OK) << why;
   for (const auto& [name, value] : settings)
     EXPECT_EQ(nezha_config_set(config, name.c_str(), value.c_str(), why, sizeof why), NEZHA_OK) << why;
-  const nezha_host_t host{this, log, help, progress, reduce};
+  const nezha_host_t host{this, log, help, progress, reduce, nullptr};
   const nezha_self_t self{static_cast<std::uint32_t>(rank), node.c_str(), 0, 0};
   result_ = nezha_engine_create(config, &host, &self, &engine_, why, sizeof why);
   why_ = why;

@@ -161,7 +161,9 @@ TEST(FewLanesFailures, ReachACounterpartThatWasNotReady) {
       if (rank == 0 && first == NEZHA_TEAM_READY) nezha_team_give_up(team.handle(0), "for a test");
       if (rank == 4 && first == NEZHA_TEAM_READY) std::this_thread::sleep_for(std::chrono::milliseconds(200));
       if (rank != 0 && rank != 4 && first == NEZHA_TEAM_READY) told.wait();
-      if (rank != 0) EXPECT_EQ(nezha_team_decide(team.handle(rank), words.data()), first);
+      if (rank != 0) {
+        EXPECT_EQ(nezha_team_decide(team.handle(rank), words.data()), first);
+      }
       std::this_thread::sleep_for(std::chrono::milliseconds(1));
     }
     std::vector<std::byte> vector(400000);
