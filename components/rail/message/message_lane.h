@@ -63,8 +63,6 @@ class MessageLane final : public Lane, public MessageChannel::User {
   std::array<iovec, 1 + kMaxFrameSegments> rest_;
   std::size_t rest_at_ = 0, rest_count_ = 0;
   std::unique_ptr<std::byte[]> owned_;
-
-  std::uint64_t acked_ = 0;  ///< at the last pulse()
 };
 
 }  // namespace nezha
