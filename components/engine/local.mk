@@ -9,6 +9,7 @@ engine_sources += \
 	%D%/engine_stats.cc \
 	%D%/errand_queue.cc %D%/errand_queue.h \
 	%D%/handles.h \
+	%D%/host_btl.h \
 	%D%/hierarchy.cc %D%/hierarchy.h \
 	%D%/lane_watcher.h \
 	%D%/links.cc %D%/links.h \
