@@ -132,6 +132,7 @@ void SimQueuePair::answered() {
 
 void SimQueuePair::receive() {
   const std::size_t size = assembly_.size(), more = in_->available();
+  if (more == 0) return;
   assembly_.resize(size + more);
   in_->read(assembly_.data() + size, more);
   while (take_message()) {}
