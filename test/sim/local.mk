@@ -10,6 +10,7 @@ sim_world = \
 	%D%/service.cc %D%/service.h \
 	%D%/setting.cc %D%/setting.h \
 	%D%/storms.cc %D%/storms.h \
+	%D%/waker.h \
 	%D%/world.cc %D%/world.h \
 	test/unit/count_allocations.cc test/unit/count_allocations.h test/unit/slowed_down.h
 sim_scenario = %D%/scenario.cc %D%/scenario.h $(sim_world)

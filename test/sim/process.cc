@@ -21,7 +21,8 @@ Process::Process(World& world, int rank)
     : world_(world),
       rank_(rank),
       clock_(world.network(), world.setting().clocks[static_cast<std::size_t>(rank)]),
-      teams_(world.program().teams.size()) {
+      teams_(world.program().teams.size()),
+      waker_(world.network(), [this] { look(); }) {
   const Setting& setting = world.setting();
   const auto at = static_cast<std::size_t>(rank);
   Config config = setting.config;
@@ -123,29 +124,11 @@ void Process::jump(Nanoseconds by) {
   wake();
 }
 
-void Process::wake() {
-  if (woken_) return;
-  woken_ = true;
-  world_.network().after(world_.setting().random.between(0, 3 * kMicrosecond), [this] {
-    woken_ = false;
-    look();
-  });
-}
-
-void Process::alarm_after(Nanoseconds time) {
-  const Nanoseconds when = world_.network().now() + std::max<Nanoseconds>(time, 0);
-  if (alarm_at_ != 0 && alarm_at_ <= when) return;
-  alarm_at_ = when;
-  world_.network().after(time, [this, when] {
-    if (alarm_at_ != when) return;
-    alarm_at_ = 0;
-    look();
-  });
-}
+void Process::wake() { waker_.wake(world_.setting().random); }
 
 void Process::look() {
   if (!alive()) return;
-  if (world_.network().now() < paused_until_) return alarm_after(paused_until_ - world_.network().now());
+  if (world_.network().now() < paused_until_) return waker_.alarm_after(paused_until_ - world_.network().now());
   const Nanoseconds now = clock_.now();
   if (due_ != 0 && due_ <= now) {
     core_->step(now);
@@ -167,10 +150,10 @@ void Process::look() {
     core_->settle();
     idle_since_ = now;
   }
-  if (operations_ != 0) alarm_after(idle_);
-  if (ticking_ || ending_) alarm_after(std::max(next_tick_ - now, kShortestNap));
+  if (operations_ != 0) waker_.alarm_after(idle_);
+  if (ticking_ || ending_) waker_.alarm_after(std::max(next_tick_ - now, kShortestNap));
   if (const Nanoseconds due = core_->next_due(); due != 0 && (due_ == 0 || due < due_)) due_ = std::max(due, now + kShortestNap);
-  if (due_ != 0) alarm_after(due_ - now);
+  if (due_ != 0) waker_.alarm_after(due_ - now);
 }
 
 /// As Aggregators does it: greets the aggregation service, and anew when no lane to it has been up for a second.

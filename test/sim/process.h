@@ -13,6 +13,7 @@
 #include "engine/core.h"
 #include "rail/sim/queue_kind.h"
 #include "rail/sim/transport.h"
+#include "waker.h"
 
 namespace nezha::test {
 
@@ -73,7 +74,6 @@ class Process {
 
  private:
   void add_rails();
-  void alarm_after(Nanoseconds time);
   void look();
   void tick();
   void greet();
@@ -100,9 +100,8 @@ class Process {
   Nanoseconds due_ = 0;       ///< when the core wants to be stepped; 0 = never
   Nanoseconds idle_ = 0;      ///< how long until it looks again while a caller waits
   Nanoseconds idle_since_ = 0;
-  Nanoseconds alarm_at_ = 0;  ///< in the network's time
-  bool woken_ = false;
   Nanoseconds paused_until_ = 0;
+  Waker waker_;
 };
 
 }  // namespace nezha::test

@@ -18,7 +18,8 @@ Service::Service(World& world, std::uint64_t seed, bool unlucky)
     : world_(world),
       random_(seed),
       between_(random_.chance(0.3) ? kOften : kSeldom),
-      clock_(world.network(), random_.between(1, 1000 * kSecond)) {
+      clock_(world.network(), random_.between(1, 1000 * kSecond)),
+      waker_(world.network(), [this] { look(); }) {
   for (const SimPortOptions& port : world.setting().service) ports_.push_back(std::make_unique<SimPort>(world.network(), port));
   start();
   if (unlucky) world_.network().after(random_.between(1, 2 * between_), [this] { misfortune(); });
@@ -62,30 +63,12 @@ Peer* Service::greet(Core& rank) {
   return rank.add_outsider(core_->self(), secret);
 }
 
-void Service::wake() {
-  if (woken_) return;
-  woken_ = true;
-  world_.network().after(random_.between(0, 3 * kMicrosecond), [this] {
-    woken_ = false;
-    look();
-  });
-}
-
-void Service::alarm_after(Nanoseconds time) {
-  const Nanoseconds when = world_.network().now() + time;
-  if (alarm_at_ != 0 && alarm_at_ <= when) return;
-  alarm_at_ = when;
-  world_.network().after(time, [this, when] {
-    if (alarm_at_ != when) return;
-    alarm_at_ = 0;
-    look();
-  });
-}
+void Service::wake() { waker_.wake(random_); }
 
 /// As AggregatorServer::run() does it.
 void Service::look() {
   if (core_ == nullptr) return;
-  if (world_.network().now() < paused_until_) return alarm_after(paused_until_ - world_.network().now());
+  if (world_.network().now() < paused_until_) return waker_.alarm_after(paused_until_ - world_.network().now());
   const bool moved = core_->progress(Watch::all);
   const Nanoseconds now = clock_.now();
   aggregation_->progress(now);
@@ -99,7 +82,7 @@ void Service::look() {
     outstanding_ = core_->settle();
     moved_at_ = now;
   }
-  if (!over_ || outstanding_) alarm_after(outstanding_ || aggregation_->busy() ? kStepEvery : kIdle);
+  if (!over_ || outstanding_) waker_.alarm_after(outstanding_ || aggregation_->busy() ? kStepEvery : kIdle);
 }
 
 void Service::silence(bool silent) {

@@ -8,6 +8,7 @@
 
 #include "engine/aggregation/aggregation.h"
 #include "process.h"
+#include "waker.h"
 
 namespace nezha::test {
 
@@ -29,7 +30,6 @@ class Service {
   void start();
   void kill();
   void wake();
-  void alarm_after(Nanoseconds time);
   void look();
   void misfortune();
   void silence(bool silent);
@@ -44,10 +44,10 @@ class Service {
   SimTransport* transport_ = nullptr;
   std::uint64_t lives_ = 0;
   std::uint64_t operations_before_ = 0;  ///< of earlier lives
-  bool woken_ = false;
   bool over_ = false;
-  Nanoseconds paused_until_ = 0, alarm_at_ = 0, moved_at_ = 0;
+  Nanoseconds paused_until_ = 0, moved_at_ = 0;
   bool outstanding_ = false;
+  Waker waker_;
 };
 
 }  // namespace nezha::test
