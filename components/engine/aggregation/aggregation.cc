@@ -2,7 +2,6 @@
 #include "engine/aggregation/aggregation.h"
 
 #include <netdb.h>
-#include <netinet/in.h>
 #include <sys/socket.h>
 
 #include <algorithm>
@@ -10,6 +9,8 @@
 #include <cstring>
 #include <numeric>
 #include <utility>
+
+#include "rail/tcp/socket.h"
 
 namespace nezha {
 namespace {
@@ -67,11 +68,9 @@ Status Aggregation::listen(const std::string& host, std::uint16_t port) {
   const int error = errno;
   freeaddrinfo(found);
   if (!good) return {Code::io, "cannot listen at " + where + ": " + std::strerror(error)};
-  sockaddr_storage bound{};
-  socklen_t size = sizeof bound;
-  getsockname(listener_.get(), reinterpret_cast<sockaddr*>(&bound), &size);
-  port_ = ntohs(bound.ss_family == AF_INET6 ? reinterpret_cast<const sockaddr_in6&>(bound).sin6_port
-                                            : reinterpret_cast<const sockaddr_in&>(bound).sin_port);
+  SocketAddress bound;
+  getsockname(listener_.get(), bound.get(), &bound.size);
+  port_ = bound.port();
   return {};
 }
 

@@ -2,18 +2,12 @@
 /// Where an aggregator is that a parameter names.
 #pragma once
 
-#include <sys/socket.h>
-
+#include "rail/tcp/socket.h"
 #include "util/aggregator_list.h"
 #include "util/fd.h"
 #include "util/status.h"
 
 namespace nezha {
-
-struct SocketAddress {
-  sockaddr_storage address{};
-  socklen_t size = 0;
-};
 
 /// Any thread; may block for as long as the system's resolver likes.
 Status look_up(const AggregatorList::Entry& entry, SocketAddress& place);
