@@ -27,7 +27,6 @@ class BtlPair final : public QueuePair {
   void close() override;
 
   std::uint64_t number() const { return number_; }
-  std::size_t rail() const { return rail_; }
 
   // ---- for the kind, from inside its poll(); each may close the pair
   /// Says what start() left to say. False: not now.

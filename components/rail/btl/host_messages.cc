@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "rail/btl/host_messages.h"
 
-#include <iterator>
 #include <utility>
 
 namespace nezha {

@@ -75,24 +75,20 @@ static void watch_forks(void)
 int coll_nezha_engine_open(void)
 {
     static pthread_once_t forks = PTHREAD_ONCE_INIT;
-    nezha_host_t host = {.log = host_log, .help = host_help, .progress = host_progress, .reduce = coll_nezha_reduce};
+    const nezha_host_t host = {.log = host_log, .help = host_help, .progress = host_progress, .reduce = coll_nezha_reduce,
+                               .send = host_send};
     const nezha_self_t self = {.job_rank = nezha_topology_job_rank(),
                                 .node_name = nezha_topology_node(),
                                 .local_ranks = nezha_topology_local_ranks(),
                                 .job_ranks = (uint32_t)ompi_proc_world_size()};
     nezha_config_t *config = coll_nezha_params_config();
     trouble[0] = '\0';
-    if (nezha_btl_open(take_message)) {
-        host.send = host_send;
-    }
     if (NULL != config) {
         nezha_engine_create(config, &host, &self, &engine, trouble, sizeof trouble);
     }
     nezha_config_destroy(config);
-    if (NULL != engine && nezha_engine_host_carries(engine)) {
+    if (NULL != engine && nezha_engine_host_carries(engine) && nezha_btl_open(take_message)) {
         opal_progress_register(progress_rails);
-    } else {
-        nezha_btl_close();
     }
     pthread_once(&forks, watch_forks);
     return coll_nezha_peers_publish(engine);
