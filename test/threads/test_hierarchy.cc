@@ -3,12 +3,10 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
-#include <chrono>
-#include <random>
-#include <thread>
 
 #include "barriers.h"
 #include "kinds.h"
+#include "late_calls.h"
 
 namespace nezha::test {
 namespace {
@@ -36,18 +34,8 @@ void sum_up(Ranks& ranks, Team& team, std::size_t count, int calls) {
   std::vector<std::vector<std::byte>> vectors;
   for (const int rank : team.members()) vectors.push_back(make_vector(sum, count, static_cast<std::size_t>(rank)));
   const std::vector<std::byte> expected = ring_result(sum, vectors);
-  ranks.run([&](int rank) {
-    if (!team.has(rank)) return;
-    std::mt19937 random(static_cast<unsigned>(rank));
-    for (int call = 0; call < calls; ++call) {
-      if (random() % 5 == 0) std::this_thread::sleep_for(std::chrono::microseconds(random() % 2000));
-      const std::vector<std::byte> send = make_vector(sum, count, static_cast<std::size_t>(rank));
-      std::vector<std::byte> recv(call % 2 == 0 ? send : std::vector<std::byte>(send.size()));
-      const std::byte* from = call % 2 == 0 ? recv.data() : send.data();
-      ASSERT_EQ(team.allreduce(rank, make_call(sum, count, from, recv.data())), NEZHA_OK);
-      ASSERT_TRUE(recv == expected) << "on rank " << rank << ", call " << call << " of " << count;
-    }
-  });
+  call_late(ranks, team, sum, count, calls,
+            [&](int, int, const std::vector<std::byte>& recv) { return recv == expected; });
 }
 
 class Hierarchies : public testing::TestWithParam<Nodes> {};

@@ -4,12 +4,12 @@
 
 #include <algorithm>
 #include <chrono>
-#include <random>
 #include <thread>
 
 #include "../unit/open_descriptors.h"
 #include "barriers.h"
 #include "kinds.h"
+#include "late_calls.h"
 
 namespace nezha::test {
 namespace {
@@ -25,19 +25,10 @@ Settings with(Settings settings, const char* name, const char* value) {
 /// Several calls in a row, to some of which some ranks come late, with the same bits on all ranks and in all calls.
 void sum_up(Ranks& ranks, Team& team, const Kind& kind, std::size_t count, int calls) {
   std::vector<std::vector<std::byte>> first(static_cast<std::size_t>(ranks.size()));
-  ranks.run([&](int rank) {
-    if (!team.has(rank)) return;
-    std::mt19937 random(static_cast<unsigned>(rank));
-    for (int call = 0; call < calls; ++call) {
-      if (random() % 5 == 0) std::this_thread::sleep_for(std::chrono::microseconds(random() % 2000));
-      const std::vector<std::byte> send = make_vector(kind, count, static_cast<std::size_t>(rank));
-      std::vector<std::byte> recv(call % 2 == 0 ? send : std::vector<std::byte>(send.size()));
-      const std::byte* from = call % 2 == 0 ? recv.data() : send.data();
-      ASSERT_EQ(team.allreduce(rank, make_call(kind, count, from, recv.data())), NEZHA_OK);
-      std::vector<std::byte>& before = first[static_cast<std::size_t>(rank)];
-      if (call == 0) before = recv;
-      ASSERT_TRUE(recv == before) << "on rank " << rank << ", call " << call << " of " << count;
-    }
+  call_late(ranks, team, kind, count, calls, [&](int rank, int call, const std::vector<std::byte>& recv) {
+    std::vector<std::byte>& before = first[static_cast<std::size_t>(rank)];
+    if (call == 0) before = recv;
+    return recv == before;
   });
   for (const int rank : team.members())
     EXPECT_TRUE(first[static_cast<std::size_t>(rank)] == first[static_cast<std::size_t>(team.members()[0])]);
