@@ -7,7 +7,7 @@ import unittest
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "mpi"))
 
-from fault_case import FaultCase  # noqa: E402 (the path must be set first)
+from fault_case import FaultCase, report_rows  # noqa: E402 (the path must be set first)
 from mpi_case import BUILD  # noqa: E402
 from nezha_lab import Lab, LabUnavailable, openmpi  # noqa: E402
 
@@ -73,7 +73,7 @@ class VerbsJobs(GuestCase):
     def test_tcp_and_two_verbs_rails_at_once(self):
         """Each of the three carries a share, by rank 0's report."""
         output = self.carried(f"{TCP},{VERBS}", coll_nezha_report="1")
-        frames = {row[0]: int(row[5]) for row in map(str.split, output.splitlines()) if row[1:2] == ["rank"]}
+        frames = {rail: int(row[5]) for rail, row in report_rows(output, "rank 0").items()}
         self.assertEqual(sorted(frames), ["tcp/eth0", "verbs/n0rxe1", "verbs/n0rxe2"], output[-3000:])
         for rail, sent in frames.items():
             self.assertGreater(sent, 0, f"{rail}\n{output[-3000:]}")

@@ -15,6 +15,17 @@ BYTES = 2 << 20
 _LONGEST = 120  # seconds that a job may take to say what a test waits for
 
 
+def report_rows(output, whose):
+    """{rail: columns} of the report's rows that are rank 0's ("rank 0"), or "least" or "most"."""
+    found, rail = {}, None
+    for words in map(str.split, output.splitlines()):
+        if words[1:3] == ["rank", "0"] and "/" in words[0]:  # a log may have such words too
+            rail = words[0]
+        if rail and whose in (" ".join(words[1:3]), *words[:1]):
+            found[rail] = words
+    return found
+
+
 class FaultCase(unittest.TestCase):
     nodes, rates, ppn = NODES, ["1gbit"] * RAILS, 1
 

@@ -5,7 +5,7 @@
 
 import unittest
 
-from fault_case import FaultCase
+from fault_case import FaultCase, report_rows
 from mpi_case import RAILS, mpirun, program
 from nezha_lab import openmpi
 
@@ -17,8 +17,7 @@ class BtlCase(FaultCase):
         job = self.start(program(name), *arguments, **params)
         output = openmpi.output(job.communicate(timeout=120)[0])
         self.assertTrue(job.returncode == 0 and "passed" in output.splitlines(), output[-3000:])
-        rows = [row for row in map(str.split, output.splitlines()) if row[1:2] == ["rank"] and row[0].startswith(("tcp/", "btl/"))]
-        return {row[0]: int(row[5]) for row in rows}, output
+        return {rail: int(row[5]) for rail, row in report_rows(output, "rank 0").items()}, output
 
 
 class Rails(BtlCase):

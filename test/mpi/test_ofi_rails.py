@@ -8,7 +8,7 @@ import os
 import signal
 import unittest
 
-from fault_case import NODES, FaultCase
+from fault_case import NODES, FaultCase, report_rows
 from mpi_case import LONG, program
 
 OFI = "ofi/eth0", "ofi/eth1"
@@ -19,17 +19,6 @@ SHARE, SUSPECT, FAILOVER, BACK = -4, -3, -2, -1  # columns of the report
 def label(rail):
     """What it is called once it is found: with the provider."""
     return rail.replace("ofi/", "ofi/tcp:")
-
-
-def rows(output, whose):
-    """{rail: columns} of the report's rows that are rank 0's, or "least" or "most"."""
-    found, rail = {}, None
-    for words in map(str.split, output.splitlines()):
-        if words[1:3] == ["rank", "0"]:
-            rail = words[0]
-        if rail and whose in (" ".join(words[1:3]), *words[:1]):
-            found[rail] = words
-    return found
 
 
 class OfiCase(FaultCase):
@@ -43,11 +32,11 @@ class OfiCase(FaultCase):
     def over(self, rails, faults, seconds=4, **params):
         """The output of a job that has survived. Each of `rails` had a share."""
         output = self.survives(faults, seconds=seconds, coll_nezha_rail_include=",".join(rails), coll_nezha_report=1, **params)
-        own = rows(output, "rank 0")
+        own = report_rows(output, "rank 0")
         self.assertEqual(sorted(own), sorted(map(label, rails)), output[-3000:])
         for rail, words in own.items():
             self.assertGreater(float(words[SHARE]), 5, f"share of {rail}:\n{output[-3000:]}")
-        self.most = rows(output, "most")
+        self.most = report_rows(output, "most")
         return output
 
     def assert_failed_over(self, rail, output):
