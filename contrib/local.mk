@@ -15,6 +15,7 @@ bench_common = \
 pkglibexecdir = $(libexecdir)/nezha
 pkglibexec_PROGRAMS = %D%/programs/nezha_allreduce_bench
 contrib_programs_nezha_allreduce_bench_SOURCES = $(bench_common) \
+	%D%/programs/bench_collectives.c %D%/programs/bench_collectives.h \
 	%D%/programs/nezha_allreduce_bench.c \
 	%D%/programs/nezha_counters.c %D%/programs/nezha_counters.h
 contrib_programs_nezha_allreduce_bench_CPPFLAGS = $(AM_CPPFLAGS) $(MPI_CFLAGS)

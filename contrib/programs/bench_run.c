@@ -40,7 +40,8 @@ static long peak_resident_kib(void) {
 }
 
 bool bench_allocate(const struct bench_options* options, struct bench_buffers* buffers) {
-  const size_t bytes = bench_largest(options) + 64;
+  const size_t rounded_up = (size_t)world_size() * sizeof(double);
+  const size_t bytes = bench_largest(options) + 64 + rounded_up;
   memset(buffers, 0, sizeof *buffers);
   for (int slot = 0; slot < 2; slot++) {
     if (posix_memalign(&buffers->in[slot], 4096, bytes) != 0 || posix_memalign(&buffers->out[slot], 4096, bytes) != 0)
@@ -69,6 +70,26 @@ static void spoil_if_asked(const struct bench_options* o, uint64_t call, char* o
     out[o->corrupt_element * width + width - 1] ^= 1;
 }
 
+static void fill_allreduce(const struct bench_options* o, void* in, void* out, size_t count, uint64_t call) {
+  (void)out;
+  bench_fill(in, count, o->type, call, world_rank());
+}
+
+static bool check_allreduce(const struct bench_options* o, const void* out, size_t count, uint64_t call,
+                            struct bench_fault* fault) {
+  return bench_check_result(out, count, o->type, o->op, call, world_size(), fault);
+}
+
+static bool check_input(const struct bench_options* o, const void* in, size_t count, uint64_t call,
+                        struct bench_fault* fault) {
+  return bench_check_input(in, count, o->type, call, world_rank(), fault);
+}
+
+static const struct bench_shape* shape_of(const struct bench_driver* driver) {
+  static const struct bench_shape allreduce = {false, fill_allreduce, check_allreduce, check_input};
+  return driver->shape != NULL ? driver->shape : &allreduce;
+}
+
 struct spent {
   double wall;
   double cpu;
@@ -81,7 +102,8 @@ static struct spent one_call(const struct bench_options* o, const struct bench_d
   const int slot = (int)(call & 1);
   void* out = buffers->out[slot];
   void* in = driver->in_place ? out : buffers->in[slot];
-  bench_fill(in, count, o->type, call, world_rank());
+  const struct bench_shape* const shape = shape_of(driver);
+  shape->fill(o, in, out, count, call);
 
   driver->barrier(driver->context);
   const double cpu = clock_seconds(CLOCK_PROCESS_CPUTIME_ID);
@@ -92,22 +114,22 @@ static struct spent one_call(const struct bench_options* o, const struct bench_d
 
   struct bench_fault fault;
   spoil_if_asked(o, call, out, count);
-  if (!bench_check_result(out, count, o->type, o->op, call, world_size(), &fault))
-    stop("the result", call, count, &fault);
-  if (!driver->in_place && !bench_check_input(in, count, o->type, call, world_rank(), &fault))
+  if (!shape->check_result(o, out, count, call, &fault)) stop("the result", call, count, &fault);
+  if (!driver->in_place && !shape->check_input(o, in, count, call, &fault))
     stop("the input after the end", call, count, &fault);
   return spent;
 }
 
-static size_t elements(const struct bench_options* o, size_t bytes) {
-  const size_t width = bench_type_bytes(o->type);
-  return bytes < width ? 1 : bytes / width;
+static size_t elements(const struct bench_options* o, const struct bench_driver* driver, size_t bytes) {
+  const size_t width = bench_type_bytes(o->type), ranks = (size_t)world_size();
+  const size_t count = bytes < width ? 1 : bytes / width;
+  return shape_of(driver)->blocks ? (count + ranks - 1) / ranks * ranks : count;
 }
 
 double bench_warm(const struct bench_options* o, const struct bench_driver* driver, struct bench_buffers* buffers,
                   size_t bytes, long calls) {
   double start = clock_seconds(CLOCK_MONOTONIC);
-  for (long i = 0; i < calls; i++) one_call(o, driver, buffers, elements(o, bytes));
+  for (long i = 0; i < calls; i++) one_call(o, driver, buffers, elements(o, driver, bytes));
   double wall = clock_seconds(CLOCK_MONOTONIC) - start;
   MPI_Bcast(&wall, 1, MPI_DOUBLE, 0, MPI_COMM_WORLD);
   return wall;
@@ -191,7 +213,7 @@ void bench_measure(const struct bench_options* o, const struct bench_driver* dri
 
   double wall = 0, cpu = 0;
   for (long i = 0; i < n; i++) {
-    const struct spent spent = one_call(o, driver, buffers, elements(o, bytes));
+    const struct spent spent = one_call(o, driver, buffers, elements(o, driver, bytes));
     walls[i] = spent.wall * 1e6;
     wall += walls[i];
     cpu += spent.cpu;

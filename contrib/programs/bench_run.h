@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/// Measures an allreduce the way osu_allreduce does: each call is timed by each rank, a barrier stands between
+/// Measures an allreduce, or another collective, the way osu_allreduce does: each call is timed by each rank, a barrier stands between
 /// calls and outside the time, and a rank's average is averaged over the ranks. Unlike OSU, every vector is new
 /// data, buffers alternate, and each result and each input is compared in full, outside the time.
 #ifndef NEZHA_BENCH_RUN_H
@@ -15,7 +15,17 @@
 extern "C" {
 #endif
 
-/// The allreduce that is measured. `reduce` is called with the slot (0 or 1) that alternates with the buffers,
+/// What a rank gives to call number `call` and has to get from it. The checks are as those of bench_data.h.
+struct bench_shape {
+  bool blocks;  ///< a vector is one block for each rank, all of the same length: counts are rounded up to such
+  void (*fill)(const struct bench_options* options, void* in, void* out, size_t count, uint64_t call);
+  bool (*check_result)(const struct bench_options* options, const void* out, size_t count, uint64_t call,
+                       struct bench_fault* fault);
+  bool (*check_input)(const struct bench_options* options, const void* in, size_t count, uint64_t call,
+                      struct bench_fault* fault);
+};
+
+/// What is measured. `reduce` is called with the slot (0 or 1) that alternates with the buffers,
 /// and reports its own failures by ending the job. In place, `in` equals `out`. The barrier is the driver's own,
 /// because MPI's would spin on the processor that a slower rank of a library that sleeps still needs.
 struct bench_driver {
@@ -23,6 +33,7 @@ struct bench_driver {
   bool in_place;
   void (*barrier)(void* context);
   void (*reduce)(void* context, int slot, const void* in, void* out, size_t count);
+  const struct bench_shape* shape;  ///< null: an allreduce's
 };
 
 struct bench_buffers {

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/// MPI_Allreduce over MPI_COMM_WORLD, in osu_allreduce's format, every result checked. Plain MPI: what carries the
-/// calls is whatever the MPI library was told to use.
+/// MPI_Allreduce over MPI_COMM_WORLD, or another collective, in osu_allreduce's format, every result checked. Plain MPI:
+/// what carries the calls is whatever the MPI library was told to use.
 #include <mpi.h>
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "bench_collectives.h"
 #include "bench_options.h"
 #include "bench_print.h"
 #include "bench_run.h"
@@ -14,27 +15,15 @@
 static const double kSettleSeconds = 3.0;
 enum { kSettleBytes = 1 << 20 };
 
-struct mpi_reduction {
-  MPI_Datatype type;
-  MPI_Op op;
-};
-
-static void reduce(void* context, int slot, const void* in, void* out, size_t count) {
-  const struct mpi_reduction* r = context;
-  (void)slot;
-  if (MPI_Allreduce(in == out ? MPI_IN_PLACE : in, out, (int)count, r->type, r->op, MPI_COMM_WORLD) != MPI_SUCCESS)
-    MPI_Abort(MPI_COMM_WORLD, 1);
-}
-
 static void barrier(void* context) {
   (void)context;
   MPI_Barrier(MPI_COMM_WORLD);
 }
 
-static struct mpi_reduction reduction_of(const struct bench_options* o) {
+static struct bench_reduction reduction_of(const struct bench_options* o) {
   const MPI_Datatype types[] = {MPI_FLOAT, MPI_DOUBLE, MPI_INT32_T, MPI_INT64_T};
   const MPI_Op ops[] = {MPI_SUM, MPI_MAX, MPI_MIN};
-  return (struct mpi_reduction){types[o->type], ops[o->op]};
+  return (struct bench_reduction){types[o->type], ops[o->op]};
 }
 
 /// The least of the ranks' counts since `before`, where `calls` are those that Nezha carried in either way; complete on
@@ -60,12 +49,13 @@ static size_t unmeasured(const struct bench_options* o) {
 }
 
 /// Calls until Nezha carries some, or for a while. Returns the seconds that took.
-static double settle(const struct bench_options* o, const struct bench_driver* driver, struct bench_buffers* buffers) {
+static double settle(const struct bench_options* o, struct bench_reduction* reduction, struct bench_buffers* buffers) {
+  const struct bench_driver allreduce = {reduction, o->in_place, barrier, bench_collective_of("allreduce")->call, NULL};
   const size_t bytes = unmeasured(o);
   const double start = MPI_Wtime();
   for (int done = 0; !done;) {
     const struct nezha_counts before = nezha_counters_read();
-    bench_warm(o, driver, buffers, bytes, 5);
+    bench_warm(o, &allreduce, buffers, bytes, 5);
     const struct nezha_counts carried = carried_since(before);
     done = carried.calls > 0 || MPI_Wtime() - start > kSettleSeconds;
     MPI_Bcast(&done, 1, MPI_INT, 0, MPI_COMM_WORLD);
@@ -131,7 +121,7 @@ static bool has_nezha(int rank, int ranks, bool* all_alike) {
   return has;
 }
 
-static int run(const struct bench_options* o, int rank, int ranks) {
+static int run(const struct bench_options* o, const struct bench_collective* collective, int rank, int ranks) {
   struct bench_buffers buffers;
   bool all_alike;
   const bool nezha = has_nezha(rank, ranks, &all_alike);
@@ -139,28 +129,41 @@ static int run(const struct bench_options* o, int rank, int ranks) {
     nezha_counters_close();
     return EXIT_FAILURE;
   }
-  struct mpi_reduction reduction = reduction_of(o);
-  const struct bench_driver driver = {&reduction, o->in_place, barrier, reduce};
+  struct bench_reduction reduction = reduction_of(o);
+  const struct bench_driver driver = {&reduction, o->in_place, barrier, collective->call, collective->shape};
   if (!bench_allocate(o, &buffers)) {
     fprintf(stderr, "not enough memory for four vectors of %zu bytes\n", bench_largest(o));
     MPI_Abort(MPI_COMM_WORLD, 1);
   }
-  const double settled = nezha ? settle(o, &driver, &buffers) : 0;
+  const double settled = nezha ? settle(o, &reduction, &buffers) : 0;
 
-  char library[MPI_MAX_LIBRARY_VERSION_STRING], detail[128];
+  char library[MPI_MAX_LIBRARY_VERSION_STRING], detail[160], title[64];
   int length;
   MPI_Get_library_version(library, &length);
-  snprintf(detail, sizeof detail, "\"nezha\":%s,\"nezha_threshold\":%ld,\"settle_s\":%.3f,\"nodes\":%d", nezha ? "true" : "false",
-           nezha_parameter("threshold", -1), settled, nodes());
-  if (rank == 0) bench_print_header(o, "Nezha MPI Allreduce Latency Test", library, ranks, detail);
+  snprintf(detail, sizeof detail, "\"nezha\":%s,\"nezha_threshold\":%ld,\"settle_s\":%.3f,\"nodes\":%d,\"collective\":\"%s\"",
+           nezha ? "true" : "false", nezha_parameter("threshold", -1), settled, nodes(), collective->name);
+  snprintf(title, sizeof title, "Nezha MPI %s Latency Test", collective->title);
+  if (rank == 0) bench_print_header(o, title, library, ranks, detail);
   measure_all(o, &driver, &buffers, nezha, rank);
   nezha_counters_close();
   bench_release(&buffers);
   return EXIT_SUCCESS;
 }
 
+/// Null, with words on standard error, where that cannot be measured.
+static const struct bench_collective* measurable(const char* program, const char* name, const struct bench_options* o, bool speak) {
+  const struct bench_collective* const found = bench_collective_of(name);
+  if (found == NULL && speak)
+    fprintf(stderr, "%s: --collective %s: %s are allowed\n", program, name, BENCH_COLLECTIVES);
+  if (found == NULL || found->in_place || !o->in_place) return found;
+  if (speak) fprintf(stderr, "%s: --in-place is for allreduces, not for --collective %s\n", program, name);
+  return NULL;
+}
+
 int main(int argc, char** argv) {
-  const struct bench_extra none = {NULL, NULL, NULL};
+  const char* name = "allreduce";
+  const struct bench_extra extra[] = {{"collective", "NAME        " BENCH_COLLECTIVES " (allreduce)", &name},
+                                      {NULL, NULL, NULL}};
   struct bench_options options;
   int rank, ranks;
   MPI_Init(&argc, &argv);
@@ -168,13 +171,15 @@ int main(int argc, char** argv) {
   MPI_Comm_size(MPI_COMM_WORLD, &ranks);
 
   int status = EXIT_FAILURE;
-  const enum bench_parsed parsed = bench_parse(argc, argv, &none, rank == 0, &options);
+  const enum bench_parsed parsed = bench_parse(argc, argv, extra, rank == 0, &options);
+  const struct bench_collective* const collective =
+      parsed == BENCH_RUN ? measurable(argv[0], name, &options, rank == 0) : NULL;
   if (parsed == BENCH_HELP)
     status = EXIT_SUCCESS;
-  else if (parsed == BENCH_RUN && ranks > BENCH_MAX_RANKS && rank == 0)
+  else if (collective != NULL && ranks > BENCH_MAX_RANKS && rank == 0)
     fprintf(stderr, "%s: sums are exact for up to %d ranks only\n", argv[0], BENCH_MAX_RANKS);
-  else if (parsed == BENCH_RUN && ranks <= BENCH_MAX_RANKS)
-    status = run(&options, rank, ranks);
+  else if (collective != NULL && ranks <= BENCH_MAX_RANKS)
+    status = run(&options, collective, rank, ranks);
   MPI_Finalize();
   return status;
 }

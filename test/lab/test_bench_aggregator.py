@@ -1,12 +1,11 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """The bench's cases with an aggregator: who uses it, and that a column says so when it was not used."""
 
-import argparse
 import unittest
 
 from bench_case import BUILD, OnTheLab, launch
 
-from nezha_bench import aggregator, choices
+from nezha_bench import aggregator, choices, cli
 from nezha_bench.cases import PRESETS
 from nezha_bench.competitors import NEZHA, NEZHA_RAILS, Effort, Launcher, Programs
 
@@ -15,7 +14,7 @@ CASE = PRESETS["aggregator"]
 
 class Choices(unittest.TestCase):
     def test_rails_alone_are_a_competitor(self):
-        options = argparse.Namespace(cores=None, program=None, competitors=None, against=None, subject=NEZHA)
+        options = cli.build_parser().parse_args([])
         self.assertEqual(choices.wanted(options, CASE)[:2], [NEZHA, NEZHA_RAILS])
         self.assertNotIn(NEZHA_RAILS, choices.wanted(options, PRESETS["1+1"]))
 

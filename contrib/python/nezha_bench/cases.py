@@ -7,6 +7,7 @@ import dataclasses
 from nezha_lab import Lab, awake
 from nezha_lab.spec import LabSpec, bits_per_second
 
+from .collectives import ALLREDUCE, COLLECTIVES
 from .errors import BenchUsage
 
 
@@ -34,8 +35,10 @@ class Case:
               Lab(self.nodes + bool(self.aggregator), list(self.rails), node_rates=[*self.node_rates, *own]) as lab):
             yield lab
 
-    def limit_seconds(self, lab, size):
-        """Of an allreduce by a rank on each node, on the lab that lab() gave."""
+    def limit_seconds(self, lab, size, collective=ALLREDUCE):
+        """Of a collective by a rank on each node, on the lab that lab() gave."""
+        if collective != ALLREDUCE:
+            return lab.limit_seconds(size, self.nodes, traffic=COLLECTIVES[collective].traffic(self.nodes))
         beside = {"aggregator": self.nodes} if self.aggregator else {}
         return lab.limit_seconds(size, self.nodes, **beside)
 

@@ -5,9 +5,11 @@ import dataclasses
 import os
 import shlex
 
+from . import summary
 from .cases import Case, PRESETS, presets
 from .competitors import (GLOO, NEZHA, NEZHA_OTHER, NEZHA_RAILS, NEZHA_THREADS, ON_A_LAB, OVER_ONE, USUAL, USUAL_BY_NODE, WITH_COMPONENT,
                           Effort, Programs, component_of_build)
+from .collectives import ALLREDUCE, COLLECTIVES
 from .errors import BenchUsage
 from .sizes import QUICK_SIZES, parse_sizes
 
@@ -28,7 +30,7 @@ def cases(options):
 def effort(options):
     sizes = parse_sizes(options.sizes or (QUICK_SIZES if options.quick else "4:64M"))
     seconds = options.time or (0.1 if options.quick else 0.25)
-    return Effort(tuple(sizes), seconds, options.iterations, options.warmup, options.in_place)
+    return Effort(tuple(sizes), seconds, options.iterations, options.warmup, options.in_place, collective=options.collective)
 
 
 def wanted(options, case):
@@ -36,7 +38,9 @@ def wanted(options, case):
     usual = [NEZHA, NEZHA_THREADS] if options.cores is not None else list(USUAL if case.ranks == 1 else USUAL_BY_NODE)
     if case.aggregator:
         usual.insert(1, NEZHA_RAILS)
-    if options.program:
+    without_gloo = "it runs no MPI program, --program" if options.program else (
+        "it is compared by allreduces, --collective" if options.collective != ALLREDUCE else None)
+    if without_gloo:
         usual = [name for name in usual if name != GLOO]
     names = options.competitors.split(",") if options.competitors else usual
     if options.against and NEZHA_OTHER not in names:
@@ -46,8 +50,8 @@ def wanted(options, case):
             raise BenchUsage(f"competitor '{name}': {', '.join(ON_A_LAB)} are allowed")
     if NEZHA_OTHER in (options.subject, *names) and not options.against:
         raise BenchUsage(f"{NEZHA_OTHER} is of another build: --against says which")
-    if GLOO in (options.subject, *names) and options.program:
-        raise BenchUsage(f"competitor '{GLOO}': it runs no MPI program, --program is not allowed with it")
+    if GLOO in (options.subject, *names) and without_gloo:
+        raise BenchUsage(f"competitor '{GLOO}': {without_gloo} is not allowed with it")
     if options.subject not in WITH_COMPONENT and not options.competitors:
         names.remove(NEZHA)
     for every, one in OVER_ONE.items() if len(case.rails) == 1 or case.nodes == 1 else ():
@@ -65,6 +69,13 @@ def programs(options):
     return chosen
 
 
+def statistic(options):
+    """What is compared of a launch: for collectives with a root the slowest rank, else as a rank has it on average."""
+    if options.statistic:
+        return options.statistic
+    return summary.SLOWEST if COLLECTIVES[options.collective].rooted else summary.AVERAGE
+
+
 def command(options):
     """The program's command line as words: --program is split as a shell would, what follows -- is as it stands."""
     try:
@@ -77,13 +88,13 @@ def command(options):
 
 
 # What is about sizes, and what is about programs.
-_OF_SIZES = ("sizes", "time", "iterations", "warmup", "patience", "quick", "in_place", "statistic", "memory", "instructions", "learning",
-             "osu", "picture")
+_OF_SIZES = ("collective", "sizes", "time", "iterations", "warmup", "patience", "quick", "in_place", "statistic", "memory",
+             "instructions", "learning", "osu", "picture")
 _OF_PROGRAMS = ("words", "since", "limit")
 # What --learning decides by itself, or does not do; and what OSU's program cannot.
-_NOT_LEARNING = ("competitors", "subject", "cores", "against", "osu", "statistic", "time", "iterations", "warmup", "patience",
+_NOT_LEARNING = ("collective", "competitors", "subject", "cores", "against", "osu", "statistic", "time", "iterations", "warmup", "patience",
                  "memory", "instructions", "json", "picture")
-_NOT_OSU = ("time", "in_place", "memory", "instructions")
+_NOT_OSU = ("collective", "time", "in_place", "memory", "instructions")
 _WRITTEN = {"since": "from"}
 
 
@@ -103,6 +114,8 @@ def check_together(options, default):
         raise BenchUsage(f"--learning shows Nezha alone, in launches of its own kind: {_option(name)} is not used with it")
     for name in among(_NOT_OSU) if options.osu else ():
         raise BenchUsage(f"--osu replaces our own program: {_option(name)} is not used with it")
+    if options.in_place and options.collective not in (ALLREDUCE, "iallreduce"):
+        raise BenchUsage(f"--in-place is for allreduces: it is not used with --collective {options.collective}")
     if options.time is not None and options.iterations is not None:
         raise BenchUsage("--iterations is in the place of a time: --time is not used with it")
 

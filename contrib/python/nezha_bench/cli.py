@@ -10,6 +10,7 @@ from nezha_lab.leaving import EXIT_UNAVAILABLE, exit_status, leave_on_signals
 from . import choices, summary
 from .arguments import more_than_0, positive, seconds
 from .cases import PRESETS
+from .collectives import ALLREDUCE, COLLECTIVES
 from .competitors import NEZHA, ON_A_LAB, USUAL, USUAL_BY_NODE
 from .errors import BenchError
 from .files import picture, replaceable
@@ -29,6 +30,7 @@ and differences below it are called not resolvable. Every element of every resul
   bench --cases 1+0.5,slow-node --sizes 1M,16M --json bench.json
   bench --cases 4x4,node-4 --sizes 8:16K                      several ranks on a node
   bench --nodes 2 --rail 1gbit --rail 200mbit --nezha-mca coll_nezha_share eth0:5,eth1:1
+  bench --collective reduce_scatter --sizes 1M:16M          another collective, beside Open MPI's
   bench --unshaped --cores 'eth0=0;eth1=1' --sizes 256K:64M    what a thread per rail is worth, and where
   bench --learning --sizes 4:16M                              what learning costs in the first 1000 calls, and gains
   bench --against ../before/build/default --sizes 4K,16M      two builds of Nezha, among the others
@@ -64,8 +66,10 @@ def build_parser():
     add("--subject", choices=ON_A_LAB, default=NEZHA, help="who is compared with the others; default nezha")
     add("--competitors", metavar="LIST", help=f"of {', '.join(ON_A_LAB)}; default {', '.join(USUAL)}, "
         f"with several ranks on a node {', '.join(USUAL_BY_NODE)}, as far as the build and Open MPI have them")
-    add("--statistic", choices=(summary.AVERAGE, summary.MEDIAN), default=summary.AVERAGE,
-        help="of a launch's calls; default average, as OSU has it")
+    add("--collective", choices=COLLECTIVES, default=ALLREDUCE, help="what is measured instead, by rank 0 as root; what Nezha leaves "
+        "to Open MPI unless it is told so is named in coll_nezha_collectives. A size is that of the whole vector")
+    add("--statistic", choices=(summary.AVERAGE, summary.MEDIAN, summary.SLOWEST),
+        help="of a launch's calls; default average, as OSU has it, and that of the slowest rank for bcast and reduce")
     add("--memory", action="store_true", help="also what the processes hold at the largest size, in launches of their own")
     add("--instructions", action="store_true", help="also what a call of Nezha costs in instructions at 4 KiB, and a byte at 4 "
         "MiB, as valgrind counts them, in launches of their own")

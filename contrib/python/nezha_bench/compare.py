@@ -62,7 +62,7 @@ def run(options):
         return not options.picture or picture.draw(result, _picture_path(options, case, len(cases) > 1))
 
     return in_turn(cases, options.json, "cases", lambda case: compare(options, case, programs, effort),
-                   lambda measured, _: summary.summarise(measured, options.statistic), table.print_summary, draw)
+                   lambda measured, _: summary.summarise(measured, choices.statistic(options), options.collective), table.print_summary, draw)
 
 
 def _check_picture(path):

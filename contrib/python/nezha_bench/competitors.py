@@ -6,6 +6,7 @@ import os
 
 from nezha_lab import openmpi
 
+from .collectives import ALLREDUCE, COLLECTIVES
 from .errors import BenchError, BenchUsage
 from .sizes import size_text
 
@@ -105,6 +106,7 @@ class Effort:
     warmup: int = None
     in_place: bool = False
     settled: bool = False  # small sizes are called until they get no faster, before they are timed
+    collective: str = ALLREDUCE
 
 
 class Launcher:
@@ -132,9 +134,13 @@ class Launcher:
         return ["--mca", f"coll_{part}_priority", _HIGHEST_PRIORITY] if part else []
 
     def _nezha(self, competitor):
-        pairs = [*self._own(competitor), *self.nezha_mca]
+        pairs = [*self._carries(), *self._own(competitor), *self.nezha_mca]
         aggregator = self.aggregator if uses_aggregator(competitor) else []
         return [*aggregator, *(word for key, value in pairs for word in ("--mca", key, value)), *self._mpi()]
+
+    def _carries(self):
+        word = COLLECTIVES[self.effort.collective].parameter
+        return [("coll_nezha_collectives", word)] if word else []
 
     def _own(self, competitor):
         if competitor == NEZHA_ONE:
@@ -144,12 +150,15 @@ class Launcher:
         return [] if self.cores is None else [("coll_nezha_rail_threads", "0")]
 
     def _mpi(self):
-        return self._osu() if self.programs.osu else [self.programs.mpi, *self._ours()]
+        return self._osu() if self.programs.osu else [self.programs.mpi, *self._collective(), *self._ours()]
 
     def _ours(self):
         sizes = ",".join(map(str, self.effort.sizes))
         flags = [word for word, wanted in (("-I", self.effort.in_place), ("--settle", self.effort.settled)) if wanted]
         return ["--json", "-s", sizes, "-T", str(self.effort.seconds), *flags, *self._counts()]
+
+    def _collective(self):
+        return [] if self.effort.collective == ALLREDUCE else ["--collective", self.effort.collective]
 
     def _osu(self):
         return [self.programs.osu, "-f", "-m", f"{self.effort.sizes[0]}:{self.effort.sizes[-1]}", *self._counts()]

@@ -43,7 +43,7 @@ def measure(lab, launcher, subject, competitors, count, progress, enough=lambda:
     """
     case, sizes = launcher.case, launcher.effort.sizes
     measured = Measured(case, subject, list(competitors))
-    measured.limits = {size: case.limit_seconds(lab, size) for size in sizes}
+    measured.limits = {size: case.limit_seconds(lab, size, launcher.effort.collective) for size in sizes}
     try:
         if GLOO in competitors:
             _scout_gloo(lab, launcher, deadline(launcher.effort, case.processes), measured, progress)

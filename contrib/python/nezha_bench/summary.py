@@ -5,24 +5,25 @@ import dataclasses
 import statistics
 
 from . import aggregator, carried, stats, stolen
+from .collectives import ALLREDUCE
 from .competitors import AGAIN, WITH_COMPONENT
 from .errors import BenchError
 
-AVERAGE, MEDIAN = "average", "median"
-_MEMBER = {AVERAGE: "avg_us", MEDIAN: "median_us"}
+AVERAGE, MEDIAN, SLOWEST = "average", "median", "slowest"
+_MEMBER = {AVERAGE: "avg_us", MEDIAN: "median_us", SLOWEST: "max_us"}
 
 # The range for which one figure against the best competitor is given.
 _MIDDLE = (8 << 10, 4 << 20)
 
 
-def summarise(measured, statistic=AVERAGE):
+def summarise(measured, statistic=AVERAGE, collective=ALLREDUCE):
     """A dict of dicts and lists, ready for JSON. Needs one complete round at least."""
     if not measured.rounds:
         raise BenchError("no round was completed: there is nothing to show")
     sizes = sorted(measured.rounds[0][measured.subject].sizes)
     rows = [_row(measured, size, _MEMBER[statistic]) for size in sizes]
     return {
-        "case": dataclasses.asdict(measured.case), "rounds": len(measured.rounds), "statistic": statistic,
+        "case": dataclasses.asdict(measured.case), "rounds": len(measured.rounds), "statistic": statistic, "collective": collective,
         "interrupted": measured.interrupted, "subject": measured.subject, "competitors": measured.competitors,
         "sizes": rows, "middle_gain": _middle_gain(rows), "memory": measured.memory,
         "instructions": measured.instructions, "invalid": _invalid(measured),

@@ -6,6 +6,7 @@ from rich.table import Table
 from rich.text import Text
 
 from . import carried, stats, stolen
+from .collectives import ALLREDUCE
 from .competitors import LABELS, SHORT, WITH_COMPONENT
 from .sizes import size_text
 
@@ -15,7 +16,7 @@ _SIGNS = {stats.FASTER: "+", stats.SLOWER: "-", stats.UNRESOLVED: "="}
 
 def print_summary(summary, console=None):
     console = console or Console(highlight=False)
-    say(console, heading(summary["case"], summary["rounds"], summary["interrupted"]))
+    say(console, heading(summary["case"], summary["rounds"], summary["interrupted"], summary["collective"]))
     print_table(console, _columns(summary), [_cells(summary, row) for row in summary["sizes"]])
     say(console, _reading(summary))
     console.print()
@@ -47,10 +48,11 @@ def case_text(case):
     return f"{nodes}{ranks}, {rails}{uneven}"
 
 
-def heading(case, rounds, interrupted=False):
+def heading(case, rounds, interrupted=False, collective=ALLREDUCE):
     """The lines above a table."""
     ended = ", ended early" if interrupted else ""
-    return ["", f"{case['name']}: {case_text(case)}, {rounds} round{'' if rounds == 1 else 's'}{ended}"]
+    what = "" if collective == ALLREDUCE else f"{collective}, "
+    return ["", f"{case['name']}: {what}{case_text(case)}, {rounds} round{'' if rounds == 1 else 's'}{ended}"]
 
 
 def print_table(console, columns, rows):
@@ -139,7 +141,7 @@ def _reading(summary):
     yield (f"/ {subject}: time over that of {subject}, median of the rounds' ratios: + {subject} is faster, - slower, "
            "= not resolvable (less than the A/A floor, or 1 lies in the interval).")
     if set(summary["competitors"]) & set(WITH_COMPONENT):
-        yield "i: Open MPI's own allreduce carried Nezha's calls; p: some of them."
+        yield f"i: Open MPI's own {summary['collective']} carried Nezha's calls; p: some of them."
     yield from stolen.sentences(summary["stolen"], any(row["restless"] for row in summary["sizes"]))
     if summary["middle_gain"]:
         yield f"Best competitor / {subject}, geometric mean from 8K to 4M: {summary['middle_gain']:.3f}"

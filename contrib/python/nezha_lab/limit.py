@@ -19,7 +19,11 @@ def allreduce_seconds(message_bytes, rates):
     nodes = len(rates)
     if nodes < 2:
         return 0.0
-    moved = message_bytes * 2 * (nodes - 1) / nodes
+    return moved_seconds(message_bytes * 2 * (nodes - 1) / nodes, rates)
+
+
+def moved_seconds(moved, rates):
+    """The same of so many bytes that every node sends or receives."""
     return max(_node_seconds(moved, [bits_per_second(rate) for rate in own]) for own in rates)
 
 
