@@ -9,8 +9,15 @@ namespace {
 
 /// A share is better only by so much; else noise would decide.
 constexpr double kClearly = 0.985;
+/// One call so much slower than the best share's ends a burst.
+constexpr double kFarBehind = 1.5;
 
 }  // namespace
+
+void ShareSearch::begin_with(const ShareSearch& settled) {
+  best_ = tried_ = settled.best_;
+  growing_ = false;
+}
 
 void ShareSearch::took(Nanoseconds time) {
   if (settled_) {
@@ -19,7 +26,8 @@ void ShareSearch::took(Nanoseconds time) {
   }
   if (calls_++ == 0) return;
   least_ = calls_ == 2 ? time : std::min(least_, time);
-  if (calls_ == kBurst) judge();
+  const bool hopeless = tried_ != best_ && static_cast<double>(least_) > kFarBehind * static_cast<double>(best_time_);
+  if (calls_ == kBurst || hopeless) judge();
 }
 
 bool ShareSearch::idle() {
@@ -37,15 +45,22 @@ void ShareSearch::judge() {
   } else if (better) {
     best_ = tried_;
     best_time_ = least_;
-    other_side_ = false;  // further the same way
-  } else if (!other_side_) {
-    up_ = !up_;
-    other_side_ = true;
+    other_side_ = true;  // further the same way
+    if (growing_) step_ *= 2;
   } else {
-    step_ /= 2;
-    other_side_ = false;
+    growing_ = false;
+    turn();
   }
   go_on();
+}
+
+/// To the other side, or to smaller steps.
+void ShareSearch::turn() {
+  if (other_side_)
+    step_ /= 2;
+  else
+    up_ = !up_;
+  other_side_ = !other_side_;
 }
 
 /// The next share that can be tried; where there is none it is settled.
@@ -56,13 +71,8 @@ void ShareSearch::go_on() {
       tried_ = up_ ? best_ + step_ : best_ - step_;
       return;
     }
-    if (!other_side_) {
-      up_ = !up_;
-      other_side_ = true;
-    } else {
-      step_ /= 2;
-      other_side_ = false;
-    }
+    growing_ = false;
+    turn();
   }
   settled_ = true;
   quiet_ = 0;
@@ -75,6 +85,14 @@ void ShareSearch::look_again() {
   tried_ = best_;
   best_time_ = 0;
   calls_ = 0;
+}
+
+ShareSearch ShareSearches::begun(std::size_t bytes) const {
+  const std::size_t own = index(bytes);
+  ShareSearch found = classes_[own];
+  for (const std::size_t beside : {own - 1, own + 1})
+    if (found.fresh() && beside < kClasses && classes_[beside].settled()) found.begin_with(classes_[beside]);
+  return found;
 }
 
 std::size_t ShareSearches::index(std::size_t bytes) { return static_cast<std::size_t>(std::bit_width(bytes)) % kClasses; }

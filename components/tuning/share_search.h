@@ -3,6 +3,10 @@
 /// calls, of which the first does not count; then shares a step away, on both sides; where both are slower the step is
 /// halved. Once the smallest step brings nothing the share is settled, and looked at again after kLookAgain calls.
 ///
+/// It begins with a small share, whose first steps grow as long as they bring something: an aggregator with slow links costs
+/// little until that is known. A burst that begins far behind is given up. Sizes beside one that is settled begin with its
+/// share.
+///
 /// Alike on all members, because it hears only times that they have agreed on.
 #pragma once
 
@@ -19,6 +23,10 @@ class ShareSearch {
   static constexpr std::uint32_t kSteps = 16;  ///< of which each is a sixteenth of the vector
   static constexpr std::size_t kLookAgain = 512;
 
+  /// Before the first call: what was found for vectors of about this size.
+  void begin_with(const ShareSearch& settled);
+  /// No call was timed yet.
+  bool fresh() const { return best_time_ == 0 && calls_ == 0 && !settled_; }
   /// In sixteenths: what the next call is to use.
   std::uint32_t next() const { return settled_ ? best_ : tried_; }
   void took(Nanoseconds time);
@@ -30,14 +38,18 @@ class ShareSearch {
   static constexpr unsigned kBurst = 4;
 
   void judge();
+  void turn();
   void go_on();
   void look_again();
 
-  std::uint32_t best_ = kSteps / 2, tried_ = kSteps / 2;
+  static constexpr std::uint32_t kFirst = kSteps / 8;
+
+  std::uint32_t best_ = kFirst, tried_ = kFirst;
   Nanoseconds best_time_ = 0;  ///< 0: not timed yet
-  std::uint32_t step_ = kSteps / 4;
-  bool up_ = true;        ///< the next one to try lies above the best
-  bool other_side_ = false;  ///< it is the second one of this step
+  std::uint32_t step_ = kFirst;
+  bool growing_ = true;  ///< the steps
+  bool up_ = true;       ///< the next one to try lies above the best
+  bool other_side_ = false;  ///< that on the other side of it is known to be slower
   unsigned calls_ = 0;    ///< of the burst
   Nanoseconds least_ = 0;  ///< of the burst
   std::size_t quiet_ = 0;  ///< calls since it was settled
@@ -48,15 +60,16 @@ class ShareSearch {
 class ShareSearches {
  public:
   /// In 65536ths.
-  std::uint32_t share(std::size_t bytes) const { return of(bytes).next() * (65536 / ShareSearch::kSteps); }
+  std::uint32_t share(std::size_t bytes) const { return begun(bytes).next() * (65536 / ShareSearch::kSteps); }
   void took(std::size_t bytes, Nanoseconds time) { of(bytes).took(time); }
   bool idle(std::size_t bytes) { return of(bytes).idle(); }
 
  private:
   static constexpr std::size_t kClasses = 64;
   static std::size_t index(std::size_t bytes);
-  ShareSearch& of(std::size_t bytes) { return classes_[index(bytes)]; }
-  const ShareSearch& of(std::size_t bytes) const { return classes_[index(bytes)]; }
+  /// With the share of a size beside it, if it has none of its own.
+  ShareSearch begun(std::size_t bytes) const;
+  ShareSearch& of(std::size_t bytes) { return classes_[index(bytes)] = begun(bytes); }
 
   std::array<ShareSearch, kClasses> classes_;
 };

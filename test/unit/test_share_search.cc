@@ -1,0 +1,73 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cstdint>
+
+#include "tuning/share_search.h"
+
+namespace nezha {
+namespace {
+
+constexpr std::uint32_t kWhole = ShareSearch::kSteps;
+
+/// A call of `ranks` whose links together, and the aggregator's, have these rates: the slower way takes as long as the call.
+Nanoseconds time_of(std::uint32_t sixteenths, int ranks, double rate, double center) {
+  const double part = static_cast<double>(sixteenths) / kWhole;
+  const double rails = ((1 - part) * 2 * (ranks - 1) / ranks + part) / rate;
+  return static_cast<Nanoseconds>(1e6 * std::max(rails, part * ranks / center));
+}
+
+struct Found {
+  std::uint32_t share = 0;
+  int calls = 0;
+  double cost = 0;  ///< of all calls on the way, in times of a call over the rails alone
+};
+
+Found search(double rate, double center, ShareSearch one = {}) {
+  Found found;
+  const double alone = static_cast<double>(time_of(0, 4, rate, center));
+  while (!one.settled() && found.calls < 1000) {
+    const Nanoseconds took = time_of(one.next(), 4, rate, center);
+    one.took(took);
+    ++found.calls;
+    found.cost += static_cast<double>(took) / alone;
+  }
+  found.share = one.next();
+  return found;
+}
+
+TEST(ShareSearch, AFastAggregatorGetsAll) {
+  const Found found = search(1, 4);
+  EXPECT_EQ(found.share, kWhole);
+  EXPECT_LE(found.calls, 32);
+  EXPECT_LT(found.cost, found.calls);
+}
+
+TEST(ShareSearch, OneAsFastAsANodeGetsWhatPays) {
+  const Found found = search(1, 1);
+  EXPECT_EQ(found.share, 5u);  // a third of the vector
+  EXPECT_LE(found.calls, 32);
+  EXPECT_LT(found.cost, 1.05 * found.calls);  // looking costs next to nothing
+}
+
+TEST(ShareSearch, OneThatIsNoGoodGetsNothing) {
+  const Found found = search(1, 0.05);
+  EXPECT_EQ(found.share, 0u);
+  EXPECT_LE(found.calls, 16);
+}
+
+TEST(ShareSearch, SizesBesideASettledOneBeginWithItsShare) {
+  ShareSearches searches;
+  const std::size_t bytes = std::size_t{1} << 20;
+  for (int i = 0; i < 100 && searches.share(bytes) != 65536; ++i)
+    searches.took(bytes, time_of(searches.share(bytes) * kWhole / 65536, 4, 1, 4));
+  EXPECT_LT(searches.share(2 * bytes), 65536u);  // not settled yet
+  for (int i = 0; i < 100; ++i) searches.took(bytes, time_of(searches.share(bytes) * kWhole / 65536, 4, 1, 4));
+  EXPECT_EQ(searches.share(2 * bytes), 65536u);
+  EXPECT_EQ(searches.share(bytes / 2), 65536u);
+  EXPECT_LT(searches.share(16 * bytes), 65536u);
+}
+
+}  // namespace
+}  // namespace nezha
