@@ -69,14 +69,19 @@ struct ScatterList {
   std::size_t count = 0;
 };
 
-/// What is known of the far end's transport. A kernel or a NIC answers by itself; where only the process behind it does,
-/// silence may mean that the process does not run.
+/// Who answers at the far end of a lane.
+enum class Answers : std::uint8_t {
+  transport,  ///< a kernel or a NIC, by itself
+  process,    ///< by a thread of its own: silence may mean that it does not run
+  call,       ///< the process, while it is in a call: that it computes may take hours
+};
+
+/// What is known of the far end's transport.
 struct LanePulse {
   std::uint64_t delivered = 0;  ///< grows whenever it acknowledges something; only changes count
   std::size_t in_flight = 0;    ///< bytes that left and await its answer; 0 while it holds us back, or all is answered
   Nanoseconds heard = 0;        ///< for how long nothing at all has come from it
   Nanoseconds rtt = 0;          ///< within which an answer usually comes, variance included; 0 = unknown
-  bool by_process = false;      ///< the other process answers
 };
 
 /// One long system call that a lane leaves to its rail's worker, or a transport to the engine's service thread.
@@ -148,10 +153,9 @@ class Lane {
   /// Smallest round trip seen by the transport; 0 = unknown.
   virtual Nanoseconds min_rtt() = 0;
   /// Whether the far end still answers. Cheap: refreshed every few milliseconds at most. A transport that cannot tell
-  /// has nothing in flight.
+  /// has nothing in flight, as has one where calls alone are answered.
   virtual LanePulse pulse() { return {}; }
-  /// Whether what is sent arrives, and may be answered, while the far end's process makes no call.
-  virtual bool answers_by_itself() const { return true; }
+  virtual Answers answers() const { return Answers::transport; }
   /// Closes the lane at once; lane_down is not called.
   virtual void close() = 0;
 

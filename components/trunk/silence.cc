@@ -25,9 +25,9 @@ constexpr Nanoseconds kUnproven = kSecond;
 
 }  // namespace
 
-void Silence::look(const LanePulse& pulse, Nanoseconds expected, bool elsewhere, Nanoseconds now) {
+void Silence::look(const LanePulse& pulse, Answers answers, Nanoseconds expected, bool elsewhere, Nanoseconds now) {
   const bool answered = pulse.in_flight == 0 || pulse.delivered != delivered_;
-  by_process_ = pulse.by_process;
+  by_process_ = answers == Answers::process;
   if (answered || !waiting_) {
     lasted_ = proven_ = 0;
     proven_at_ = now;

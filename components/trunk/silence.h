@@ -2,7 +2,7 @@
 /// Whether the far end of one lane has stopped answering, judged from its pulse. Time comes with the calls.
 ///
 /// Where a kernel or a NIC answers, silence counts from the look at which an answer was due. Where the other process answers
-/// (LanePulse::by_process), the same silence may mean that it does not run. Then only time counts in which it is heard by
+/// (Answers::process), the same silence may mean that it does not run. Then only time counts in which it is heard by
 /// another lane: it ran, and the answer should have come.
 #pragma once
 
@@ -17,7 +17,7 @@ class Silence {
  public:
   /// `expected`: how long an answer takes by what is queued and how fast the lane is. `elsewhere`: the other process was heard
   /// by another lane since the last look.
-  void look(const LanePulse& pulse, Nanoseconds expected, bool elsewhere, Nanoseconds now);
+  void look(const LanePulse& pulse, Answers answers, Nanoseconds expected, bool elsewhere, Nanoseconds now);
   /// Longer than can be expected: what was sent had better go another way too.
   bool suspicious() const;
   /// So long that the connection is of no use any more. `others_speak`: another lane to the same peer answers; else it is more

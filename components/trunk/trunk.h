@@ -207,7 +207,7 @@ class Trunk final : public LaneEvents {
   struct Frame;  ///< one frame being put together
 
   LaneState& state_of(Lane& lane);
-  bool answers_by_itself() const;
+  bool answers_without_calls() const;
   /// Of the lane between these rails; lanes_.size() when there is to be none.
   std::size_t index_between(std::uint8_t local_rail, std::uint8_t remote_rail) const;
   void suspect(LaneState& state, Nanoseconds now);

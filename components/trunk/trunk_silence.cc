@@ -33,7 +33,7 @@ void Trunk::listen(Nanoseconds now) {
   for (LaneState& state : lanes_) {
     if (state.lane == nullptr) continue;
     const bool waits = state.fill != 0 || state.suspect;
-    state.silence.look(waits ? state.lane->pulse() : LanePulse{}, queue_time(state), heard_beside(state), now);
+    state.silence.look(waits ? state.lane->pulse() : LanePulse{}, state.lane->answers(), queue_time(state), heard_beside(state), now);
     if (!state.silence.suspicious() && !state.suspect) anyone_speaks = true;
   }
   seek_proof(now);
@@ -113,7 +113,7 @@ void Trunk::peer_closed(std::uint64_t connection) {
 }
 
 Nanoseconds Trunk::quiet(Nanoseconds now, Nanoseconds ask_after) {
-  if (heard_ || now - asked_ > kForgotten || !answers_by_itself()) {
+  if (heard_ || now - asked_ > kForgotten || !answers_without_calls()) {
     alive_ = now;
     sign_wanted_ = false;
   }
@@ -130,11 +130,11 @@ Nanoseconds Trunk::quiet(Nanoseconds now, Nanoseconds ask_after) {
 }
 
 /// Some process on the other side of these lanes may compute for hours, of which nobody tells.
-bool Trunk::answers_by_itself() const {
+bool Trunk::answers_without_calls() const {
   bool up = false;
   for (const LaneState& state : lanes_) {
     if (state.lane == nullptr) continue;
-    if (state.lane->answers_by_itself()) return true;
+    if (state.lane->answers() != Answers::call) return true;
     up = true;
   }
   return !up;

@@ -69,7 +69,7 @@ TEST_F(BtlLanes, SendOnlyInThreadsOfTheHosts) {
 
 TEST_F(BtlLanes, NobodyAnswersForAProcessThatComputes) {
   ASSERT_TRUE(join());
-  EXPECT_FALSE(a.lanes[0]->answers_by_itself());
+  EXPECT_EQ(a.lanes[0]->answers(), Answers::call);
   at_b.here = false;
   const FrameLog::Frame frame{random_contents(random, 40), random_contents(random, 1000)};
   ASSERT_EQ(a.lanes[0]->send(frame.header, std::vector<Gather>{{frame.payload.data(), frame.payload.size()}}), Lane::Sent::whole);

@@ -135,7 +135,7 @@ TEST_F(MessageLanes, AnAnswerIsExpectedWithinTheTimeOfTheLastOnes) {
     clock.advance(time);
     ASSERT_TRUE(drive(answered, a, b));
   };
-  EXPECT_TRUE(lane_a().pulse().by_process);
+  EXPECT_EQ(lane_a().answers(), Answers::process);
   for (int i = 0; i < 30; ++i) answered_after(kMillisecond);
   EXPECT_LE(lane_a().pulse().rtt, 2 * kMillisecond);
   for (int i = 0; i < 3; ++i) answered_after(100 * kMillisecond);

@@ -15,11 +15,12 @@ class SilenceTest : public testing::Test {
     for (const Nanoseconds end = now + time; now < end;) {
       now += kLook;
       pulse.heard += kLook;
-      silence.look(pulse, expected, elsewhere, now);
+      silence.look(pulse, answers, expected, elsewhere, now);
     }
   }
 
   Nanoseconds now = kSecond;
+  Answers answers = Answers::transport;
   Nanoseconds expected = 0;
   bool elsewhere = false;
   Silence silence;
@@ -68,8 +69,8 @@ TEST_F(SilenceTest, WaitsAsLongAsAnAnswerUsuallyTakes) {
 }
 
 TEST_F(SilenceTest, TimeThatNobodyLookedDoesNotCount) {
-  silence.look({.delivered = 7, .in_flight = 100}, 0, false, now);
-  silence.look({.delivered = 7, .in_flight = 100, .heard = 3 * kSecond}, 0, false, now + 3 * kSecond);
+  silence.look({.delivered = 7, .in_flight = 100}, answers, 0, false, now);
+  silence.look({.delivered = 7, .in_flight = 100, .heard = 3 * kSecond}, answers, 0, false, now + 3 * kSecond);
   EXPECT_FALSE(silence.suspicious());
 }
 
@@ -77,7 +78,7 @@ TEST_F(SilenceTest, IsHopelessOnlyWhenNothingAtAllIsHeard) {
   look(2 * kSecond, {.delivered = 7, .in_flight = 100});
   EXPECT_TRUE(silence.hopeless(true));
   EXPECT_FALSE(silence.hopeless(false));
-  silence.look({.delivered = 7, .in_flight = 100, .heard = 0}, 0, false, now + kLook);
+  silence.look({.delivered = 7, .in_flight = 100, .heard = 0}, answers, 0, false, now + kLook);
   EXPECT_TRUE(silence.suspicious());
   EXPECT_FALSE(silence.hopeless(true));
 }
@@ -92,9 +93,14 @@ TEST_F(SilenceTest, AMistakeMakesMorePatient) {
   EXPECT_TRUE(silence.suspicious());
 }
 
-constexpr LanePulse kProcess{.delivered = 7, .in_flight = 100, .by_process = true};
+constexpr LanePulse kProcess{.delivered = 7, .in_flight = 100};
 
-TEST_F(SilenceTest, OfAProcessCountsWhileItIsHeardElsewhere) {
+class SilenceOfAProcess : public SilenceTest {
+ protected:
+  SilenceOfAProcess() { answers = Answers::process; }
+};
+
+TEST_F(SilenceOfAProcess, CountsWhileItIsHeardElsewhere) {
   look(500 * kMillisecond, kProcess);
   EXPECT_FALSE(silence.suspicious()) << "it may stand still";
   EXPECT_TRUE(silence.needs_proof());
@@ -109,17 +115,18 @@ TEST_F(SilenceTest, OfAProcessCountsWhileItIsHeardElsewhere) {
 }
 
 /// Two lanes to a process, each of which has just been asked something, would go on asking by each other for ever.
-TEST_F(SilenceTest, NeedsNoProofBeforeAnAnswerIsDue) {
+TEST_F(SilenceOfAProcess, NeedsNoProofBeforeAnAnswerIsDue) {
   expected = 20 * kMillisecond;
   look(16 * kMillisecond, kProcess);
   EXPECT_FALSE(silence.needs_proof());
   look(12 * kMillisecond, kProcess);
   EXPECT_TRUE(silence.needs_proof());
-  look(12 * kMillisecond, {.delivered = 7, .in_flight = 100});
+  answers = Answers::transport;
+  look(12 * kMillisecond, kProcess);
   EXPECT_FALSE(silence.needs_proof()) << "it is no process";
 }
 
-TEST_F(SilenceTest, OfAProcessIsHopelessOnlyWhileThatRuns) {
+TEST_F(SilenceOfAProcess, IsHopelessOnlyWhileThatRuns) {
   LanePulse pulse = kProcess;
   pulse.heard = 2 * kSecond;
   elsewhere = true;
@@ -135,7 +142,7 @@ TEST_F(SilenceTest, OfAProcessIsHopelessOnlyWhileThatRuns) {
   EXPECT_TRUE(silence.hopeless(true));
 }
 
-TEST_F(SilenceTest, OfAProcessIsSuspiciousInTheEndWithoutProof) {
+TEST_F(SilenceOfAProcess, IsSuspiciousInTheEndWithoutProof) {
   look(900 * kMillisecond, kProcess);
   EXPECT_FALSE(silence.suspicious());
   look(200 * kMillisecond, kProcess);
@@ -144,7 +151,7 @@ TEST_F(SilenceTest, OfAProcessIsSuspiciousInTheEndWithoutProof) {
   EXPECT_FALSE(silence.hopeless(false));
 }
 
-TEST_F(SilenceTest, OfAllLanesToAProcessIsHopelessLater) {
+TEST_F(SilenceOfAProcess, IsHopelessLaterWhereAllLanesAreSilent) {
   LanePulse pulse = kProcess;
   pulse.heard = 20 * kSecond;
   look(8 * kSecond, pulse);

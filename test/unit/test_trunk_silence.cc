@@ -201,7 +201,7 @@ class SilentProcess : public TrunkSilence {
   }
   void send_to_process() {
     send_into_silence(2);
-    a->lanes[silent]->beat.by_process = true;
+    a->lanes[silent]->answering = Answers::process;
   }
 };
 
@@ -299,9 +299,9 @@ TEST_F(SignsOfLife, AreNotMissedBySomebodyWhoDidNotAsk) {
 /// Lanes by which a process answers in calls only: that it computes is no sign of its death. One other lane is enough.
 TEST_F(SignsOfLife, AreNotMissedWhereNobodyCanGiveThem) {
   open(2);
-  for (HandLane* lane : a->lanes) lane->answers = false;
+  for (HandLane* lane : a->lanes) lane->answering = Answers::call;
   EXPECT_EQ(ask(100 * kSecond), 0);
-  a->lanes[1]->answers = true;
+  a->lanes[1]->answering = Answers::transport;
   EXPECT_GE(ask(3 * kSecond), 2 * kSecond);
 }
 

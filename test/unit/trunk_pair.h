@@ -70,7 +70,7 @@ class HandLane final : public Lane {
   std::size_t fill() override { return beat.in_flight; }
   LanePulse pulse() override { return ++asked, beat; }
   Nanoseconds min_rtt() override { return 0; }
-  bool answers_by_itself() const override { return answers; }
+  Answers answers() const override { return answering; }
   void close() override { dead = true; }
 
   /// The lane reads what it has not read yet of its frame, now.
@@ -89,7 +89,7 @@ class HandLane final : public Lane {
 
   LanePulse beat;      ///< what it says of its far end
   bool stuck = false;  ///< frames are taken only partly
-  bool answers = true;  ///< while its process makes no call
+  Answers answering = Answers::transport;
   bool dead = false;
   int owned = 0;
   int asked = 0;  ///< for its pulse

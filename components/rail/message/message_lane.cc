@@ -112,14 +112,13 @@ std::size_t MessageLane::fill() {
 /// What the other process has acknowledged is all that is known of the far end. It is asked at once: an answer that nobody has
 /// asked for would seem overdue at the next look, and whoever then asks by another lane waits for one there, too, for ever.
 LanePulse MessageLane::pulse() {
-  if (!channel_->open() || !answers_by_itself()) return {};
+  if (!channel_->open() || answers() == Answers::call) return {};
   LanePulse pulse;
   pulse.in_flight = channel_->unacked_bytes();
   if (pulse.in_flight != 0) channel_->ask();
   pulse.delivered = channel_->acked();
   pulse.heard = clock_.now() - channel_->heard_at();
   pulse.rtt = channel_->usual_answer() != 0 ? channel_->usual_answer() : options_.answer_time;
-  pulse.by_process = true;
   return pulse;
 }
 

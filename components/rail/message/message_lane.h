@@ -36,7 +36,7 @@ class MessageLane final : public Lane, public MessageChannel::User {
   std::size_t fill() override;
   Nanoseconds min_rtt() override { return channel_->least_answer(); }
   LanePulse pulse() override;
-  bool answers_by_itself() const override { return options_.answer_time != 0; }
+  Answers answers() const override { return options_.answer_time != 0 ? Answers::process : Answers::call; }
   void close() override;
 
   std::size_t index = 0;  ///< in the transport's list
