@@ -161,7 +161,8 @@ TEST_P(Shares, GiveTheSumsOfTheRails) {
     for (const std::size_t count : {std::size_t{262144}, std::size_t{300001}, std::size_t{1000003}})
       for (const bool in_place : {false, true}) add_up(ranks, team, name, count, in_place);
   aggregator.finish();
-  EXPECT_GE(aggregator.service().counts().operations, 18U);
+  const bool tries_none = std::string(share) == "auto";
+  EXPECT_GE(aggregator.service().counts().operations, tries_none ? 9U : 18U);
   EXPECT_EQ(aggregator.service().counts().given_up, 0U);
   EXPECT_EQ(aggregator.service().memory(), 0U);
 }
