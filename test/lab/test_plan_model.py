@@ -172,7 +172,21 @@ class Resources(unittest.TestCase):
         size = 16 * MB
         rested, hardly, long = (cluster(rails=[{**BARE, "burst": "64M"}], **rest) for rest in ({}, {"rest": "1ms"}, {"rest": "9s"}))
         self.assertEqual(seconds(rested, MESH, size), seconds(long, MESH, size))
-        self.assertAlmostEqual(seconds(cluster(), MESH, size) - seconds(hardly, MESH, size), 1e-3, 5)
+        self.assertAlmostEqual(seconds(hardly, MESH, size), 1.5 * size / 1e9 - 1e-3, 5)  # whatever else it waits for meanwhile
+        worked = cluster(rails=[{**BARE, "burst": "64M"}], rest="1ms", rest_byte="0.1ns")
+        self.assertAlmostEqual(seconds(worked, MESH, size), 1.5 * size / 1e9 - 1e-3 - size / 1e10, 5)
+        crowded = cluster(rails=[{**BARE, "burst": "64M"}], rest_byte="0.1ns", cpu={**IDLE, "cores": 1, "machines": 1})
+        self.assertAlmostEqual(seconds(crowded, MESH, size), 1.5 * size / 1e9 - 4 * size / 1e10, 5)
+
+    def test_bursts_come_back_on_all_rails(self):
+        """Though each small message takes one of them."""
+        for rails in (1, 2):
+            where = cluster(rails=[{**BARE, "name": f"r{number}", "rate": "10MB", "burst": "1M"} for number in range(rails)], rest="1us")
+            self.assertAlmostEqual(seconds(where, DOUBLING, 8192), 2 * 8192 / (rails * 1e7) - 1e-6, 7)
+
+    def test_small_messages_to_many_peers_use_all_rails(self):
+        one, two = (seconds(cluster(17, [{**BARE, "name": f"r{number}", "rate": "10MB"} for number in range(rails)]), MESH, 64 << 10) for rails in (1, 2))
+        self.assertGreater(one / two, 1.8)
 
     def test_switches_that_reduce_take_a_vector_once(self):
         where = cluster(64, aggregators={"kind": "switch", "latency": "1us"})

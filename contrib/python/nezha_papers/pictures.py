@@ -3,15 +3,76 @@
 
 from matplotlib import pyplot
 
-from . import multirail, neuron
+from . import multirail, neuron, sauron
 from .multirail import COLUMNS, GAINS, TABLE_I
 
 _THEIRS, _OURS = "#1f77b4", "#ff7f0e"
 
 
-def of(paper):
-    """[(figure, caption)...]"""
-    return {multirail.PAPER: _of_multirail, neuron.PAPER: _of_neuron}.get(paper, list)()
+_SMALL, _WHOLE = "148-byte packets", "4096-byte packets"
+_COLOURS = {_SMALL: "#d62728", _WHOLE: "#2ca02c"}
+
+
+def of(paper, rows, loads):
+    """[(figure, caption)...]. rows: what stands in the table; loads: of sauron.loads(), or nothing."""
+    if paper == sauron.PAPER:
+        return _of_sauron(rows, loads)
+    return {multirail.PAPER: _of_multirail, neuron.PAPER: _of_neuron}[paper]()
+
+
+def _of_sauron(rows, loads):
+    made = []
+    writes = {unit: [row for row in rows if row.what.startswith("ib_write of ") and row.what.endswith(f", {unit}")] for unit in ("GB/s", "us")}
+    if all(writes.values()):
+        made.append((_writes(writes), "Fig. 7: bandwidth and latency of ib_write between two hosts"))
+    if loads:
+        made.append((_loads(loads), "Fig. 4 and 5: throughput by load of 32 nodes with 8 accelerators of 512 Gbit/s, and the latency of C4"))
+    return made
+
+
+def _writes(writes):
+    figure, panels = pyplot.subplots(1, 2, figsize=(11, 4))
+    for panel, (unit, own) in zip(panels, writes.items()):
+        names = [row.what.removeprefix("ib_write of ").removesuffix(f", {unit}") for row in own]
+        panel.plot(names, [row.theirs for row in own], color=_THEIRS, marker="o", label="paper, measured")
+        panel.plot(names, [row.ours for row in own], color=_OURS, marker="x", label="ours")
+        panel.set_ylabel(unit)
+        panel.set_xlabel("bytes of a message")
+        panel.tick_params(axis="x", rotation=50, labelsize=8)
+        panel.grid(True, alpha=0.3)
+        panel.legend(frameon=False, fontsize=9)
+    panels[1].set_yscale("log")
+    figure.tight_layout()
+    return figure
+
+
+def _loads(loads):
+    figure, panels = pyplot.subplots(1, 3, figsize=(14, 4.2))
+    for panel, pattern in zip(panels, ("C4", "C5")):
+        for packets in (_SMALL, _WHOLE):
+            own = loads[packets][pattern]
+            panel.plot([one["load_percent"] for one in own], [one["gbps"] for one in own], marker="o", markersize=4, color=_COLOURS[packets],
+                       label=f"ours, {packets}")
+        panel.axhline(sauron.MOST_GBPS, color="black", linewidth=0.8, linestyle=":", label="all that is generated at 100 %")
+        panel.set_title(pattern, fontsize=10)
+        panel.set_ylabel("Gbit/s that arrive")
+        panel.set_ylim(bottom=0)
+    panels[0].axvline(70, color=_COLOURS[_SMALL], linewidth=0.9, linestyle="--", label=f"paper: {_SMALL} saturate")
+    panels[0].axhline(126000, color=_COLOURS[_WHOLE], linewidth=0.9, linestyle="--", label=f"paper: most of {_WHOLE}")
+    for packets, most in ((_SMALL, 58), (_WHOLE, 3.7)):
+        own = loads[packets]["C4"]
+        panels[2].plot([one["load_percent"] for one in own], [sum(one["inter_parts_us"].values()) for one in own], marker="o", markersize=4,
+                       color=_COLOURS[packets], label=f"ours, {packets}")
+        panels[2].axhline(most, color=_COLOURS[packets], linewidth=0.9, linestyle="--", label=f"paper: most of {packets}")
+    panels[2].set_title("C4, latency between nodes", fontsize=10)
+    panels[2].set_ylabel("us, mean")
+    panels[2].set_yscale("log")
+    for panel in panels:
+        panel.set_xlabel("generated, % of the accelerators' links")
+        panel.grid(True, alpha=0.3)
+        panel.legend(frameon=False, fontsize=8)
+    figure.tight_layout()
+    return figure
 
 
 def _of_multirail():

@@ -25,5 +25,33 @@ class Row:
     def holds(self):
         return self.tolerance is None or abs(self.error) <= self.tolerance
 
+    @property
+    def reason(self):
+        """Why it is known not to hold; '' where it does, or where that is not known."""
+        return ""
+
     def error_text(self):
         return f"{self.error:+.0f} points" if self.unit == "%" else f"{100 * self.error:+.1f} %"
+
+    def within_text(self):
+        return "" if self.tolerance is None else f"{100 * self.tolerance:.2g} %"
+
+
+@dataclasses.dataclass(frozen=True)
+class Judged(Row):
+    """What nezha_simulate has judged itself."""
+
+    within: str = ""  # in words
+    good: bool = True
+    outside: str = ""  # why it is known to be outside
+
+    @property
+    def holds(self):
+        return self.good
+
+    @property
+    def reason(self):
+        return "" if self.good else self.outside
+
+    def within_text(self):
+        return self.within

@@ -1,16 +1,15 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What stands above and below the figures of each paper: what it is, where its own figures disagree, what ours leave out."""
+"""What stands above and below the figures of each paper: what it is, where its own figures disagree, what ours leave out. Of 001 the
+simulator tells the latter (contrib/simulate/model_figures.cc)."""
 
 TITLES = {
-    "001": "Tarraga-Moreno et al., SAURON: PCIe devices",
+    "001": "Tarraga-Moreno et al., SAURON",
     "003": "AWS Neuron, Inter-node Collective Communications",
     "004": "Yu, Dong and Liao, Full-Stack Allreduce on Multi-Rail Networks",
 }
 
 REMARKS = {
-    "001": (
-        "Only what nezha plan uses is here: PCIe devices.",
-    ),
+    "001": (),
     "003": (
         "The source takes 1 KiB, 1 MiB and 1 GiB for 1000, 10^6 and 10^9 bytes: at 50 Gbit/s they take 2 to 7 % longer.",
         "With 2 ranks the limit N/((N-1)(N-2)) has no value: the single-step mesh sends no more than the mesh and is always faster.",

@@ -21,7 +21,7 @@ def load(cluster, size, whole):
         messages=_HOPS,
         busy={**loads.wires(cluster, carried, size, factors), **loads.work(cluster, carried, whole, size, 0, factors),
               **_uplinks(cluster, rails, size), WHO: _aggregators(cluster, carried, size) * max(factors)},
-        chunks=1, shares={}, overlap=loads.overlap(carried.rails))
+        refills=loads.refills(cluster, rails, size), chunks=1, shares={}, overlap=loads.overlap(carried.rails))
 
 
 def _aggregators(cluster, carried, size):

@@ -15,9 +15,11 @@ ALL = (SINGLE_STEP, DOUBLING, MESH, HALVING, RING)
 MOST_COPIED = 32 << 10
 MOST_MESH = 32 << 20
 MESH_PEERS = 32  # coll_nezha_mesh_peers
+SMALL_MAX, MESH_BLOCK = 16 << 10, 8 << 10  # coll_nezha_small_max and coll_nezha_mesh_block
 SMALLEST_CHUNK, LARGEST_CHUNK, CHUNKS = 16 << 10, 128 << 10, 2
 SPLIT = 16 << 10
 WHOLE = 8 << 10
+CALM = 2 * WHOLE  # a rail that holds more does not take the next message that is not split (kCalm of trunk/earliest_finish.cc)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -44,6 +46,15 @@ def possible(algorithm, size, ranks=2):
     if algorithm in (SINGLE_STEP, DOUBLING):
         return largest <= MOST_COPIED
     return algorithm == RING or largest <= MOST_MESH
+
+
+def first(size, ranks):
+    """What the engine takes before it has measured, and always where it does not learn: Plan::choose."""
+    if size <= SMALL_MAX:
+        return SINGLE_STEP if ranks <= 3 else DOUBLING
+    if size // ranks > MESH_BLOCK:
+        return RING
+    return MESH if ranks <= MESH_PEERS + 1 else HALVING
 
 
 def counts(algorithm, ranks):

@@ -69,4 +69,4 @@ def least(cluster, size):
     """Seconds below which no allreduce comes whose ranks reduce and send by themselves: a node has to send 2(N-1)/N times the vector."""
     sent = 2 * (cluster.nodes - 1) / cluster.nodes * size
     rate, burst = (sum(getattr(rail, name) for rail in cluster.trunk) for name in ("rate", "burst"))
-    return loads.limited(sent, rate, burst, cluster.rest)
+    return loads.limited(sent, rate, burst, loads.rest(cluster, size))

@@ -12,9 +12,10 @@ from .errors import PlanError
 from .model import Way
 
 # What a factor may reasonably be: so many e-folds away costs as much as an error of 1 in one observation. Rates are known best.
-_FREEDOM = {"latency": 20.0, "message": 20.0, "byte": 20.0, "rate": 2.0, "rest": 20.0}
+_FREEDOM = {"latency": 20.0, "message": 20.0, "byte": 2.0, "rate": 0.1, "rest": 0.5, "rest_byte": 0.5}
 _OF_RAILS = ("latency", "message", "byte", "rate")
 _FIRST_STEP, _LAST_STEP = 0.5, 0.004
+_CALM = 0.05  # a measurement that differs from itself by more counts less
 
 
 @dataclasses.dataclass(frozen=True)
@@ -37,13 +38,17 @@ def fit(cluster, observations):
 
     def badness(logs):
         changed = with_factors(cluster, {name: math.exp(log) for name, log in logs.items()})
-        misses = sum(math.log(predicted(changed, one) / one.seconds) ** 2 for one in observations)
+        misses = sum(_weight(one) * math.log(predicted(changed, one) / one.seconds) ** 2 for one in observations)
         return misses + sum((log / _FREEDOM[name]) ** 2 for name, log in logs.items())
 
     logs = _descend(badness, dict.fromkeys(_FREEDOM, 0.0))
     factors = {name: math.exp(log) for name, log in logs.items()}
     found = with_factors(cluster, factors)
     return Fit(found, factors, [(one, predicted(found, one) / one.seconds) for one in observations])
+
+
+def _weight(observation):
+    return min(1.0, (_CALM / observation.noise) ** 2) if observation.noise else 1.0
 
 
 def _descend(badness, logs):
@@ -66,7 +71,7 @@ def with_factors(cluster, factors):
     rails = tuple(dataclasses.replace(rail, **{name: getattr(rail, name) * factors[name] for name in _OF_RAILS}) for rail in cluster.rails)
     cpu = dataclasses.replace(cluster.cpu, fold=cluster.cpu.fold * factors["byte"], call=cluster.cpu.call * factors["message"],
                               piece=cluster.cpu.piece * factors["message"])
-    return cluster.replaced(rails=rails, cpu=cpu, rest=cluster.rest * factors["rest"])
+    return cluster.replaced(rails=rails, cpu=cpu, rest=cluster.rest * factors["rest"], rest_byte=cluster.rest_byte * factors["rest_byte"])
 
 
 def predicted(cluster, observation):
@@ -76,3 +81,20 @@ def predicted(cluster, observation):
         return answers.answer(shaped, observation.size).best.seconds
     rails = [(rail.name,) for rail in shaped.trunk] if observation.one_rail else [()]
     return min(model.estimate(shaped, Way(observation.algorithm, names), observation.size).seconds for names in rails)
+
+
+def between(fit, observation):
+    """What the fitted model gives, corrected by its errors at the measured sizes around this one: of the same shape and algorithm, and
+    interpolated by the logarithm of the size. Beyond the last of them its error counts."""
+    known = sorted((one.size, math.log(ratio)) for one, ratio in fit.errors
+                   if (one.nodes, one.ranks_per_node, one.algorithm) == (observation.nodes, observation.ranks_per_node, observation.algorithm))
+    return predicted(fit.cluster, observation) / math.exp(_interpolated(known, observation.size))
+
+
+def _interpolated(known, size):
+    below = [entry for entry in known if entry[0] <= size]
+    above = [entry for entry in known if entry[0] >= size]
+    if not below or not above:
+        return below[-1][1] if below else above[0][1] if above else 0.0
+    (low, error), (high, other) = below[-1], above[0]
+    return error if low == high else error + (other - error) * math.log(size / low) / math.log(high / low)

@@ -28,6 +28,7 @@ _TOP = {
     "local": Field(lambda value: value, None),
     "aggregators": Field(lambda value: value, None),
     "rest": Field(units.seconds, 0.0),
+    "rest_byte": Field(units.seconds, 0.0),
     "pipelined": Field(fields.truth, True),
 }
 _RAIL = {
@@ -131,7 +132,7 @@ def _cluster(document):
     return Cluster(nodes=top["nodes"], ranks_per_node=top["ranks_per_node"], rails=rails, devices=devices, switch=_switch(top["switch"]),
                    cpu=Cpu(**fields.take(top["cpu"] or {}, "cpu", _CPU)),
                    local=Local(**fields.take(top["local"] or {}, "local", _LOCAL)),
-                   aggregators=_aggregators(top["aggregators"], rails), rest=top["rest"], pipelined=top["pipelined"])
+                   aggregators=_aggregators(top["aggregators"], rails), rest=top["rest"], rest_byte=top["rest_byte"], pipelined=top["pipelined"])
 
 
 def _devices(value):

@@ -16,6 +16,7 @@ class Load:
     waits: float  # latencies of all hops
     messages: float  # that the busiest rank sends
     busy: dict  # {resource: seconds} with bytes alone
+    refills: dict  # {resource: seconds} from one call's bytes to the next one's
     chunks: int  # so many chunks of a block follow each other, so that hops overlap
     shares: dict  # {rail: part of the bytes}
     overlap: float  # it takes so many times longer while another part of the vector is under way
@@ -45,7 +46,7 @@ def of_algorithm(cluster, algorithm, rails, size, whole):
         busy={**wires(cluster, carried, sent * inside.part, factors), **_uplinks(cluster, carried, algorithm, sent),
               **work(cluster, carried, whole, sent * inside.part, size * count.folded, factors, more),
               **_between_ranks(cluster, algorithm, sent * (1 - inside.part), sent)},
-        chunks=chunks, shares=dict(zip([rail.name for rail in carried.rails], carried.shares)), overlap=overlap(carried.rails))
+        refills=refills(cluster, rails, sent * inside.part), chunks=chunks, shares=dict(zip([rail.name for rail in carried.rails], carried.shares)), overlap=overlap(carried.rails))
 
 
 def slowed(rails, beside):
@@ -88,17 +89,29 @@ def wires(cluster, carried, sent, factors):
     busy = {}
     for rail, share, factor in zip(carried.rails, carried.shares, factors):
         mine = cluster.ranks_per_node * sent * share
-        busy[f"rail {rail.name}"] = limited(mine, rail.rate, rail.burst, cluster.rest) * factor
+        busy[f"rail {rail.name}"] = max(0.0, mine - rail.burst) / rail.rate * factor
         if rail.device:
             device = f"pcie {rail.device}"
             busy[device] = busy.get(device, 0.0) + mine / cluster.devices[rail.device]
     return busy
 
 
-def limited(sent, rate, burst, rest):
-    """Of so many bytes in every call. What a burst was, a rest has to fill up again before the next one."""
+def refills(cluster, rails, sent):
+    """{rail: seconds in which what a rank sends comes back of its burst}. Calls that follow one another cannot take less, with the rest between
+    them, whatever else the rails' bytes wait for. What is small takes the rail that is free, so that in the long run all of them share."""
+    rate = sum(rail.rate for rail in rails)
+    return {f"rail {rail.name}": cluster.ranks_per_node * sent / rate for rail in rails if rail.burst}
+
+
+def rest(cluster, size):
+    """Between two calls of that size; 0: long enough for whole bursts."""
+    return cluster.rest + cluster.rest_byte * size * crowd(cluster)
+
+
+def limited(sent, rate, burst, pause):
+    """Of so many bytes in every call at the least."""
     beyond = max(0.0, sent - burst) / rate
-    return max(beyond, sent / rate - rest) if burst and rest else beyond
+    return max(beyond, sent / rate - pause) if burst and pause else beyond
 
 
 def _uplinks(cluster, carried, algorithm, sent):

@@ -4,7 +4,8 @@
 A chain of hops waits for latency and for one message's work a hop. Beside that the busiest resource decides: rails, PCIe devices,
 uplinks of switches, processors and the memory between ranks of a node work at the same time. The ring's hops overlap, too, where a
 block is more than one chunk: a chunk moves on while the next one arrives. A part of the vector that aggregators reduce is under way
-beside the rest, and what both use is busy for both.
+beside the rest, and what both use is busy for both. What rails let through in bursts has to come back from one call to the next, which
+bounds the whole, not what stands in a chain.
 """
 
 import dataclasses
@@ -46,16 +47,30 @@ class Estimate:
 
 def estimate(cluster, way, size):
     parts = _parts(cluster, way, size)
-    total = {}
-    for part in parts:
-        for resource, seconds in part.busy.items():
-            total[resource] = total.get(resource, 0.0) + seconds
+    total = _summed(part.busy for part in parts)
     messages = sum(part.messages * part.message for part in parts)
     seconds = _longest(parts, [_seconds(part, total, part.messages * part.message if cluster.cpu.rail_threads else messages)
                                for part in parts]) + cluster.cpu.call
+    for rail, again in _refilled(cluster, parts, size).items():
+        total[rail] = max(total.get(rail, 0.0), again)
+        seconds = max(seconds, again)
     busy = {**total, CPU: total[CPU] + messages + cluster.cpu.call}
     busy[LATENCY] = max(0.0, seconds - max(busy.values()))
     return Estimate(way, size, seconds, busy, parts[0].shares)
+
+
+def _summed(several):
+    total = {}
+    for own in several:
+        for resource, seconds in own.items():
+            total[resource] = total.get(resource, 0.0) + seconds
+    return total
+
+
+def _refilled(cluster, parts, size):
+    """{rail: seconds that calls take at least that follow one another}, where the rest between them is known."""
+    pause = loads.rest(cluster, size)
+    return {rail: seconds - pause for rail, seconds in _summed(part.refills for part in parts).items()} if pause else {}
 
 
 def _parts(cluster, way, size):

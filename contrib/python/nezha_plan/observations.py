@@ -7,6 +7,7 @@ import json
 from nezha_bench import carried
 from nezha_lab.spec import bits_per_second
 
+from . import algorithms
 from .errors import PlanError
 
 _LEAST_PAYLOAD = 0.8  # of a link's rate
@@ -22,6 +23,7 @@ class Observation:
     algorithm: str = ""  # '': whatever was fastest
     one_rail: bool = False
     rates: tuple = ()  # of the rails' links, in bytes per second; (): not known
+    noise: float = 0.0  # what the measurement differs from itself, as a part
 
     def is_of(self, cluster):
         """Whether its rails may be the described ones, as far as it says."""
@@ -59,11 +61,14 @@ def of_bench(document):
         summary = case["summary"]
         subject = summary["subject"]
         header = case["versions"][subject]
+        learns = ["coll_nezha_learn", "0"] not in case.get("nezha_mca", [])
         ranks, nodes = header["ranks"], header.get("nodes") or summary["case"]["nodes"]
         for row in summary["sizes"]:
             cell = row["competitors"][subject]
             if cell.get("carried_by") not in _NOT_OURS and ranks % nodes == 0 and nodes > 1:
-                yield Observation(nodes, ranks // nodes, row["size"], cell["us"]["median"] / 1e6, rates=_rates(summary["case"]))
+                way = "" if learns else algorithms.first(row["size"], ranks)
+                yield Observation(nodes, ranks // nodes, row["size"], cell["us"]["median"] / 1e6, way, rates=_rates(summary["case"]),
+                                  noise=row.get("noise_floor") or 0.0)
 
 
 def _rates(case):

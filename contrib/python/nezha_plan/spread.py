@@ -3,7 +3,7 @@
 
 import dataclasses
 
-from .algorithms import WHOLE
+from .algorithms import CALM, WHOLE
 
 
 @dataclasses.dataclass(frozen=True)
@@ -17,10 +17,11 @@ class Spread:
 
 
 def over(rails, devices, message, size):
-    """Of messages of `message` bytes, `size` in all, that are sent at once from one node over some of its rails."""
+    """Of messages of `message` bytes, `size` in all, that are sent at once from one node over some of its rails. Small ones are not split, but
+    where they are many each goes over the rail that is free."""
     by_rate = sorted(rails, key=lambda rail: (-rail.rate, rail.latency))
     used = 1
-    if message > WHOLE:
+    if message > WHOLE or size > CALM:
         used = max(number for number in range(1, len(rails) + 1) if _in_time(by_rate[:number], size))
     return _over(by_rate[:used], devices, min(used, max(1, int(message // WHOLE))))
 
