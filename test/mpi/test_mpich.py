@@ -17,8 +17,9 @@ from nezha_lab import Lab, LabUnavailable
 ALL = {"coll_nezha_collectives": "all", "coll_nezha_reproducible": "1", "coll_nezha_learn": "0"}
 TIMEOUT = 240
 # Each test ends with a reduction of its errors. What has nothing else to carry: local functions, operations of the program's
-# own, gather and scatter, vectors without elements.
-NOTHING_TO_CARRY = re.compile(r"(reduce_local|op_commutative|bcastzerotype|coll\d+|longuser|redscat2|red_scat_block2|uoplong|nbcoll2)$")
+# own, gather and scatter, vectors without elements, persistent forms of others than allreduce.
+NOTHING_TO_CARRY = re.compile(r"(p_(?!allred)\w+|reduce_local|op_commutative|bcastzerotype|coll\d+|longuser|redscat2|red_scat_block2|uoplong|"
+                              r"nbcoll2)$")
 BLOCKING_ALLREDUCES = re.compile(r"allred(many|\d)?$")
 
 
