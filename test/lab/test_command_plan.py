@@ -192,6 +192,8 @@ class Answers(Place):
         self.assertEqual(len(identifiers), len(set(identifiers)))
         self.assertIn("Computed from a description and not measured", page)
         self.assertIn("as fast with rail+1 at 64M", page)
+        for shown in (r"ring: 64K, [\d.]+ µs", r"rails: 16M, [\d.]+", r"rail\+1: 64M, [\d.]+", r"4M: 16, [\d.]+ ms"):
+            self.assertRegex(page, f"<title>{shown}</title></use>")
 
 
 class Measured(Place):

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """The pictures of the report, as SVG to stand within a page."""
 
+import html
 import io
 import re
 import statistics
@@ -24,15 +25,51 @@ CUT = 5  # times the median: what took longer is beyond the panel
 
 
 def svg(figure, number):
-    """Text stays text; identifiers differ from those of the page's other pictures."""
+    """Text stays text; identifiers differ from those of the page's other pictures. A browser shows what a line's point stands for when the pointer
+    is on its marker."""
+    tips = _tips(figure)
     text = io.StringIO()
     with matplotlib.rc_context({"svg.fonttype": "none", "svg.hashsalt": f"nezha-{number}"}):
         figure.savefig(text, format="svg", metadata={"Date": None})
     pyplot.close(figure)
     body = text.getvalue()
     body = body[body.index("<svg"):]
+    for name, texts in tips.items():
+        body = _with_tips(body, name, texts)
     body = re.sub(r'\bid="([^"]+)"', rf'id="p{number}-\1"', body)
     return re.sub(r'(xlink:href="#|url\(#)', rf"\1p{number}-", body)
+
+
+def _tips(figure):
+    """{identifier of a line: a text for each of its markers}"""
+    found = {}
+    for panel in figure.axes:
+        for line in panel.get_lines():
+            if line.get_marker() in ("None", "", None):
+                continue
+            name = f"points{len(found)}"
+            line.set_gid(name)
+            label = "" if line.get_label().startswith("_") else f"{line.get_label()}: "
+            found[name] = [f"{label}{_on(panel.xaxis, x)}, {_on(panel.yaxis, y)}" for x, y in zip(*line.get_data(orig=True))]
+    return found
+
+
+def _on(axis, value):
+    if isinstance(value, str):
+        return value
+    formatter = axis.get_major_formatter()
+    return formatter(value, None) if isinstance(formatter, ticker.FuncFormatter) else f"{value:.4g}"
+
+
+def _with_tips(body, name, texts):
+    """With a title in each marker of a line, unless some of its points are not drawn."""
+    begin = body.find(f'<g id="{name}">')
+    end = body.find('<g id="', begin + 1)
+    if begin < 0 or len(re.findall(r"<use [^>]*/>", body[begin:end])) != len(texts):
+        return body
+    left = iter(texts)
+    marked = re.sub(r"(<use [^>]*)/>", lambda match: f"{match[1]}><title>{html.escape(next(left))}</title></use>", body[begin:end])
+    return body[:begin] + marked + body[end:]
 
 
 def bench(summary):

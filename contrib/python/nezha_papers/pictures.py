@@ -67,6 +67,7 @@ def _loads(loads):
     panels[2].set_title("C4, latency between nodes", fontsize=10)
     panels[2].set_ylabel("us, mean")
     panels[2].set_yscale("log")
+    panels[2].set_ylim(top=1000)  # room for the legend
     for panel in panels:
         panel.set_xlabel("generated, % of the accelerators' links")
         panel.grid(True, alpha=0.3)
