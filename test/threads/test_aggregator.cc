@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <array>
 #include <atomic>
 #include <chrono>
 #include <fstream>
@@ -16,7 +17,7 @@
 
 #include "engine/aggregation/aggregator_key.h"
 #include "engine/aggregation/aggregator_server.h"
-#include "engine/aggregation/star.h"
+#include "engine/aggregation/stars.h"
 #include "kinds.h"
 
 namespace nezha::test {
@@ -85,10 +86,12 @@ std::vector<std::string> nodes(int size) {
   return names;
 }
 
+std::string place(std::uint16_t port) { return "127.0.0.1:" + std::to_string(port); }
+
 Settings settings(std::uint16_t port, const std::string& key, const std::string& share) {
   return {{"single_node", "2"},
           {"verbose", "1"},
-          {"aggregators", "127.0.0.1:" + std::to_string(port)},
+          {"aggregators", place(port)},
           {"aggregator_key", key},
           {"aggregator_share", share}};
 }
@@ -189,6 +192,37 @@ TEST(Aggregators, MayEndAndComeBackInTheMiddle) {
   }
 }
 
+/// Several share what goes through them. One that ends in a call leaves its part to the rails, and the others go on.
+TEST(Aggregators, ShareAVector) {
+  const KeyFile key("three");
+  std::array<std::unique_ptr<Aggregator>, 3> aggregators;
+  for (auto& aggregator : aggregators) aggregator = std::make_unique<Aggregator>(key.key());
+  const std::uint16_t port = aggregators[1]->port();
+  Settings three = settings(aggregators[0]->port(), key.path(), "70");
+  three[2].second += "," + place(port) + "," + place(aggregators[2]->port());
+  Ranks ranks(3, three, nodes(3));
+  Team team(ranks, "everybody");
+  ASSERT_TRUE(team.start());
+  for (std::size_t joins_before = 3; joins_before <= 4; ++joins_before) {
+    ASSERT_TRUE(joins(ranks, team, joins_before));
+    for (const bool in_place : {false, true}) add_up(ranks, team, "float_sum", 1000003, in_place);
+    add_up_while(ranks, team, [&] {
+      wait_ms(27);
+      aggregators[1].reset();
+      wait_ms(20);
+    });
+    EXPECT_TRUE(said(ranks.at(0), "goes on without aggregator " + place(port)));
+    EXPECT_EQ(joined(ranks.at(0)), joins_before);
+    aggregators[1] = std::make_unique<Aggregator>(key.key(), port);
+  }
+  for (const std::size_t other : {0, 2}) {
+    EXPECT_FALSE(said(ranks.at(0), "goes on without aggregator " + place(aggregators[other]->port())));
+    aggregators[other]->finish();
+    EXPECT_GE(aggregators[other]->service().counts().operations, 4U);
+    EXPECT_EQ(aggregators[other]->service().counts().given_up, 0U);
+  }
+}
+
 TEST(Aggregators, WithAnotherKeyAreNotUsed) {
   const KeyFile key("ours"), other("theirs");
   Aggregator aggregator(other.key());
@@ -247,22 +281,24 @@ TEST(Aggregators, ServeSeveral) {
 /// It was there when the members voted, and has gone when all had.
 TEST(Stars, WithoutTheirServiceLackTheSums) {
   BufferPool buffers;
-  Star star(1, 2, 0, AggregatorShare{50}, 0, buffers);
-  star.join(nullptr);
-  ASSERT_TRUE(star.in());
+  Stars stars(1, 2, 0, AggregatorShare{50}, 0, buffers);
+  const Star& star = stars.join(1, nullptr);
+  ASSERT_TRUE(stars.in());
+  EXPECT_EQ(star.why(), "the service is gone");
   std::vector<std::byte> vector(sizeof(float) << 20);
   Call call;
   call.count = 1 << 20;
   call.element = sizeof(float);
   call.send = call.recv = vector.data();
   call.reducer.element = call.element;
-  star.begin(call, star.part(vector.size()), NEZHA_FLOAT, NEZHA_SUM);
-  EXPECT_TRUE(star.settled(0, false));
-  star.confirmation(0);
-  EXPECT_TRUE(star.lacking());
-  star.leave();
-  EXPECT_FALSE(star.in());
-  EXPECT_EQ(star.why(), "the service is gone");
+  stars.begin(call, NEZHA_FLOAT, NEZHA_SUM, 0);
+  EXPECT_TRUE(stars.settled(0, false));
+  stars.confirmation(0);
+  EXPECT_TRUE(stars.lacking(1));
+  EXPECT_FALSE(stars.lacking(0));
+  EXPECT_EQ(stars.accept(call), 0U);
+  stars.leave(1);
+  EXPECT_FALSE(stars.in());
 }
 
 TEST(Aggregators, AreNotLostWithTheCommunicator) {
@@ -276,7 +312,7 @@ TEST(Aggregators, AreNotLostWithTheCommunicator) {
   ended.destroy(0);
   for (int call = 0; call < 10; ++call) add_up(ranks, other, "float_sum", 1 << 18, false);  // rank 1 is told meanwhile
   ended.destroy(1);
-  for (int rank = 0; rank < 2; ++rank) EXPECT_FALSE(said(ranks.at(rank), "over the rails alone"));
+  for (int rank = 0; rank < 2; ++rank) EXPECT_FALSE(said(ranks.at(rank), "goes on without"));
 }
 
 /// A type that the engine has no kernel for goes over the rails.
