@@ -96,7 +96,7 @@ void Stars::changed() {
 // ---- shares
 
 bool Stars::wanted(std::size_t bytes) {
-  if (bytes < kLeastBytes || share_.per_cent == 0) return false;
+  if (bytes < kLeastChunks * member_.chunk || share_.per_cent == 0) return false;
   return share_.per_cent != AggregatorShare::kAuto || !in() || !searches_.idle(bytes);
 }
 

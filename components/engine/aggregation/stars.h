@@ -27,8 +27,8 @@ class Stars {
   /// An aggregator by its place in the parameter, the same on all members.
   using Index = std::size_t;
   static constexpr Index kMost = AggregatorList::kMost;
-  /// Vectors that are worth it.
-  static constexpr std::size_t kLeastBytes = 512 * 1024;
+  /// Vectors of so many chunks are worth it.
+  static constexpr std::size_t kLeastChunks = 8;
 
   /// Alike on all members but for `position`. `chunk`: bytes that are reduced at once; 0: chosen.
   Stars(TeamId team, int members, int position, AggregatorShare share, std::size_t chunk, BufferPool& buffers);
