@@ -265,6 +265,43 @@ class Arguments(unittest.TestCase):
         self.assertIn("rails", self.complaint(2, "--key", key, "--set", "rails=eth0"))
         self.assertIn("usage:", self.complaint(0, "--help"))
 
+    def config_file(self, text):
+        with tempfile.NamedTemporaryFile("w", delete=False) as file:
+            file.write(text)
+        self.addCleanup(os.unlink, file.name)
+        return file.name
+
+    def test_wrong_lines_of_a_file_are_named(self):
+        key = key_file(self, "k")
+        for text, wrong in (("# sizes\n\nmemory\t2m \njob-memory 5\n", ":4: job-memory 5"), ("memory\n", ":1: memory"),
+                            ("colour red\n", ":1: colour red"), ("set rails=eth0\n", ":1: set")):
+            file = self.config_file(text)
+            self.assertIn(file + wrong, self.complaint(2, "--key", key, "--config", file))
+        self.assertIn("--config /nonexistent", self.complaint(2, "--key", key, "--config", "/nonexistent"))
+
+    def test_reload(self):
+        """By SIGHUP it reads all anew; if something is wrong it says so and serves on."""
+        key = key_file(self, "k")
+        file = self.config_file(f"key {key}\nmemory 2m\n")
+        with subprocess.Popen([SERVICE, "--config", file, "--listen", "0", "--set", "single_node=2"],
+                              stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as service:
+            self.addCleanup(service.kill)
+            self.assertIn("ready", service.stdout.readline())
+
+            def said():
+                service.send_signal(signal.SIGHUP)
+                return service.stderr.readline()
+
+            self.assertIn("read anew", said())
+            os.chmod(key, 0o644)
+            self.assertRegex(said(), "reload: .*0644.*old key")
+            os.chmod(key, 0o600)
+            with open(file, "a", encoding="ascii") as config:
+                config.write("memory lots\n")
+            self.assertIn(f"{file}:3: memory lots", said())
+            service.terminate()
+            self.assertEqual(service.wait(30), 0)
+
     def test_a_key_must_be_secret_and_long(self):
         self.assertIn("/nonexistent", self.complaint(1, "--key", "/nonexistent"))
         key = key_file(self, "k")

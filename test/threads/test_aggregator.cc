@@ -57,13 +57,20 @@ class Aggregator {
     Notices notices;
     const Status status = server_->open(notices);
     EXPECT_TRUE(status.ok()) << status.text();
-    thread_ = std::thread([this] { server_->run(); });
+    thread_ = std::thread([this] {
+      while (server_->run()) server_->change(next_key_, {});
+    });
   }
   ~Aggregator() { stop(); }
   void stop() {
     if (!thread_.joinable()) return;
     server_->stop();
     thread_.join();
+  }
+  /// Once.
+  void reload(const Secret& key) {
+    next_key_ = key;
+    server_->reload();
   }
   /// Goes on until what is under way has ended, then stops.
   void finish() {
@@ -77,6 +84,7 @@ class Aggregator {
 
  private:
   std::unique_ptr<AggregatorServer> server_;
+  Secret next_key_{};
   std::thread thread_;
 };
 
@@ -237,6 +245,25 @@ TEST(Aggregators, WithAnotherKeyAreNotUsed) {
   aggregator.stop();
   EXPECT_GE(aggregator.service().counts().refused, 1U);
   EXPECT_EQ(aggregator.service().clients(), 0U);
+}
+
+/// Those who are there stay, although they know the old one.
+TEST(Aggregators, TakeANewKeyWhileTheyServe) {
+  const KeyFile before("before"), after("after");
+  Aggregator aggregator(before.key());
+  Ranks old_ranks(2, settings(aggregator.port(), before.path(), "50"), nodes(2));
+  Ranks new_ranks(2, settings(aggregator.port(), after.path(), "50"), nodes(2));
+  Team old_team(old_ranks, "old"), new_team(new_ranks, "new");
+  ASSERT_TRUE(old_team.start());
+  ASSERT_TRUE(new_team.start());
+  ASSERT_TRUE(joins(old_ranks, old_team));
+  EXPECT_EQ(joined(new_ranks.at(0)), 0U);
+  aggregator.reload(after.key());
+  ASSERT_TRUE(joins(new_ranks, new_team));
+  for (int call = 0; call < 4; ++call) add_up(old_ranks, old_team, "float_sum", 400001, call % 2 == 0);
+  EXPECT_EQ(joined(old_ranks.at(0)), 1U);
+  aggregator.finish();
+  EXPECT_EQ(aggregator.service().counts().given_up, 0U);
 }
 
 TEST(Aggregators, WithoutMemoryLeaveItToTheRails) {
