@@ -170,7 +170,7 @@ void Core::destroy_team(Team& team) {
   if (team.active()) fail(team, failure_of(team, Failure::Why::gone), "the communicator is gone");
   std::erase(climbing_, &team);
   if (team.hierarchy() != nullptr) shared_before_ += team.hierarchy()->times();
-  end_star(team);
+  for (Stars::Index i = 0; team.stars() != nullptr && i < Stars::kMost; ++i) leave_star(team, i);
   ready_.erase(team.id());
   if (team.hierarchy() != nullptr) ready_.erase(team.hierarchy()->id());
   for (const int rank : team.needed()) {

@@ -90,11 +90,11 @@ class Core final : public PieceReceiver, public OperationNews, public LaneNews, 
   RailSet rails_here(const Team& team, RailSet rails) const;
   /// The operation that hands out what rank 0 knows is over.
   void take_rows(Team& team);
-  /// What members can reach is combined: the team's star has its aggregator from here on, if there is one that all can.
-  /// `linked`: as aggregators() has them.
-  void join_star(Team& team, std::span<Peer* const> linked);
-  /// A member lacks sums: the team's star is out, on all members.
-  void leave_star(Team& team);
+  /// What members can reach is combined: the team uses those aggregators from here on that all can. `linked`: as aggregators()
+  /// has them.
+  void join_stars(Team& team, std::span<Peer* const> linked);
+  /// Leaves the aggregators whose sums a member lacks, by the combined confirmation. Returns what the rails have to carry instead.
+  std::vector<BlockPart> leave_stars(Team& team);
   std::vector<Peer*> aggregators() const { return aggregators_ ? aggregators_->linked() : std::vector<Peer*>(); }
   /// The job is about to end, everywhere: lanes that are lost are no news.
   void ending() { wiring_.ending(); }
@@ -210,8 +210,8 @@ class Core final : public PieceReceiver, public OperationNews, public LaneNews, 
 
   void ask_for_life(const Team& team);
   void watch_life(Nanoseconds now);
-  void watch_star(Team& team, Nanoseconds now);
-  void end_star(Team& team);
+  void watch_stars(Team& team, Nanoseconds now);
+  void leave_star(Team& team, Stars::Index aggregator);
   /// `in_memory`: it gave none in the memory of their node, else on no rail.
   void give_up(Team& team, int lost, bool in_memory);
   /// `of`: on which rank it gave up; -1 = on itself.

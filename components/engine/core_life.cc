@@ -52,7 +52,7 @@ void Core::watch_life(Nanoseconds now) {
   const Nanoseconds timeout = config_.timeout * kSecond;
   const Nanoseconds ask_after = std::min(timeout / 4, kSecond);
   for (const auto& team : teams_) {
-    watch_star(*team, now);
+    watch_stars(*team, now);
     for (std::size_t i = 0; team->active() && i < team->watched().size(); ++i) {
       const int rank = team->watched()[i];
       if (!team->awaits(rank)) continue;
@@ -64,10 +64,12 @@ void Core::watch_life(Nanoseconds now) {
 }
 
 /// An aggregator that stands still is not waited for: the rails carry its part again.
-void Core::watch_star(Team& team, Nanoseconds now) {
-  Trunk* const trunk = team.star() == nullptr ? nullptr : team.star()->waits_for();
-  if (trunk != nullptr && trunk->quiet(now, kLifeEvery) >= kAggregatorSilence)
-    team.star()->give_up("no sign of life from it for " + std::to_string(kAggregatorSilence / kMillisecond) + " ms");
+void Core::watch_stars(Team& team, Nanoseconds now) {
+  if (team.stars() == nullptr) return;
+  team.stars()->each([now](Star& star) {
+    if (star.under_way() && star.trunk()->quiet(now, kLifeEvery) >= kAggregatorSilence)
+      star.give_up("no sign of life from it for " + std::to_string(kAggregatorSilence / kMillisecond) + " ms");
+  });
 }
 
 Failure Core::failure_of(const Team& team, Failure::Why why, int of) {
@@ -137,8 +139,8 @@ void Core::take_early_failure(const Team& team) {
 
 void Core::team_failed(TeamId id, const Failure& failure) {
   Team* team = team_of(id);
-  if (team != nullptr && id != team->id() && team->star() != nullptr && id == team->star()->id())
-    return team->star()->give_up("the service has given it up");
+  if (Star* const star = team != nullptr && team->stars() != nullptr ? team->stars()->find(id) : nullptr)
+    return star->give_up("the service has given it up");
   if (team == nullptr && guests_ != nullptr) return guests_->failed(id);
   if (team == nullptr) early_failures_[early_failure_++ % early_failures_.size()] = {id, failure};
   if (team == nullptr || !team->error().empty()) return;

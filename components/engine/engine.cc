@@ -284,8 +284,8 @@ int Engine::carry(Lock& lock, Team& team, const nezha_call_t& what) {
   const Nanoseconds start = clock_.now();
   const Call call = call_of(team, what, way);
   std::size_t aggregated = 0;
-  if (allreduce && through_star(lock, team, what, way))
-    aggregated = operate_star(lock, team, what, call, way.algorithm);
+  if (allreduce && through_stars(lock, team, what, way))
+    aggregated = operate_stars(lock, team, what, call, way.algorithm);
   else if (!team.error().empty())
     return NEZHA_ERR_FAILED;
   else if (shares)

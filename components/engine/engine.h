@@ -94,8 +94,8 @@ class Engine {
   void break_off(Team& team);
   void stay_awake();
   void operate(Lock& lock, Team& team, const Call& call, AlgorithmChoice choice);
-  bool through_star(Lock& lock, Team& team, const nezha_call_t& what, const Candidate& way);
-  std::size_t operate_star(Lock& lock, Team& team, const nezha_call_t& what, const Call& call, AlgorithmChoice choice);
+  bool through_stars(Lock& lock, Team& team, const nezha_call_t& what, const Candidate& way);
+  std::size_t operate_stars(Lock& lock, Team& team, const nezha_call_t& what, const Call& call, AlgorithmChoice choice);
   void operate_shared(Lock& lock, Team& team, const Call& call, AlgorithmChoice choice);
   void look_at_node(Lock& lock, Hierarchy& hierarchy);
   template <typename Body>

@@ -117,49 +117,46 @@ void Engine::look_at_node(Lock& lock, Hierarchy& hierarchy) {
     node_spins_ = std::min(2 * node_spins_ + kLeastSpins, kMostSpins);
 }
 
-/// Whether a part of this call goes through an aggregator, by what all members see alike. An agreement may come first.
-bool Engine::through_star(Lock& lock, Team& team, const nezha_call_t& what, const Candidate& way) {
-  Star* const star = team.star();
+/// Whether a part of this call goes through aggregators, by what all members see alike. An agreement may come first.
+bool Engine::through_stars(Lock& lock, Team& team, const nezha_call_t& what, const Candidate& way) {
+  Stars* const stars = team.stars();
   const bool blocks = way.algorithm == AlgorithmChoice::ring || way.algorithm == AlgorithmChoice::mesh;
-  if (star == nullptr || !blocks || what.op == NEZHA_OP_OTHER || !star->wanted(what.count * what.element)) return false;
-  if (star->agreement_due()) {
-    star->vote(core_.aggregators());
-    operate(lock, team, Team::combine(star->words(), NEZHA_BOR), team.agreement_algorithm());
-    if (team.error().empty()) core_.join_star(team, core_.aggregators());
+  if (stars == nullptr || !blocks || what.op == NEZHA_OP_OTHER || !stars->wanted(what.count * what.element)) return false;
+  if (stars->agreement_due()) {
+    stars->vote(core_.aggregators());
+    operate(lock, team, Team::combine(stars->words(), NEZHA_BOR), team.agreement_algorithm());
+    if (team.error().empty()) core_.join_stars(team, core_.aggregators());
   }
-  return team.error().empty() && star->in();
+  return team.error().empty() && stars->in();
 }
 
-/// Both ways at once, then a word of all members on whether they have all sums; where one lacks some, that part over the
-/// rails. Returns how many bytes of the vector went through the aggregator.
-std::size_t Engine::operate_star(Lock& lock, Team& team, const nezha_call_t& what, const Call& call, AlgorithmChoice choice) {
-  Star& star = *team.star();
-  const Nanoseconds start = clock_.now();
-  const BlockPart through = star.part(call.bytes());
+/// All ways at once, then a word of all members on whether they have all sums; where one lacks some, that part over the
+/// rails. Returns how many bytes of the vector went through aggregators.
+std::size_t Engine::operate_stars(Lock& lock, Team& team, const nezha_call_t& what, const Call& call, AlgorithmChoice choice) {
+  Stars& stars = *team.stars();
   operated(team, [&] {
     await_room(lock, team);
     if (!team.error().empty()) return;
-    star.begin(call, through, what.type, what.op);
+    stars.begin(call, what.type, what.op, clock_.now());
     Call rest = call;
-    rest.part = {0, through.from};
+    rest.part = stars.rest();
     const OpNumber number = rest.part.to == 0 ? 0 : core_.start(team, rest, choice);
     wait(lock, [&] {
       const bool carried = number == 0 || team.finished(number);
-      return star.settled(clock_.now(), team.operations().overtaken()) && carried;
+      return stars.settled(clock_.now(), team.operations().overtaken()) && carried;
     });
   });
   if (!team.error().empty()) return 0;
-  operate(lock, team, Team::combine(star.confirmation(clock_.now() - start), NEZHA_MAX), team.agreement_algorithm());
+  operate(lock, team, Team::combine(stars.confirmation(clock_.now()), NEZHA_MAX), team.agreement_algorithm());
   if (!team.error().empty()) return 0;
-  if (!star.lacking()) {
-    star.accept(call, call.bytes());
-    return call.bytes() * (through.to - through.from) / BlockPart::kWhole;
+  const std::size_t accepted = stars.accept(call);
+  for (const BlockPart& part : core_.leave_stars(team)) {
+    Call again = call;
+    again.part = part;
+    operate(lock, team, again, choice);
+    if (!team.error().empty()) return 0;
   }
-  core_.leave_star(team);
-  Call again = call;
-  again.part = through;
-  operate(lock, team, again, choice);
-  return 0;
+  return accepted;
 }
 
 /// The service thread is to look in: acks and words for peers may be left to send.

@@ -181,7 +181,7 @@ nezha_team_state_t Team::decide(const std::array<std::uint64_t, NEZHA_VOTE_WORDS
   terms.alone = shape_.nodes == shape_.ranks;
   terms.incumbent_on_rails = (words[kFlags] & kOnRails) != 0;
   if (plan_.aggregators && plan_.aggregator_share.per_cent != 0 && !hierarchy_)
-    star_.emplace(id_, view_.size, view_.position, plan_.aggregator_share, plan_.chunk, *view_.buffers);
+    stars_.emplace(id_, view_.size, view_.position, plan_.aggregator_share, plan_.chunk, *view_.buffers);
   begin_tables(terms);
   rows_due_ = (words[kFlags] & kKnows) != 0;
   rows_.resize(rows_due_ ? kRows : 0, 0);
@@ -250,7 +250,7 @@ void Team::make_hierarchy(NodeAcceptor* door, Nanoseconds deadline, const Clock&
 
 bool Team::awaits_by_lanes(int rank) const {
   if (rank == rank_) return false;
-  if (star_ && star_->under_way()) return true;  // sums need something of everybody
+  if (stars_ && stars_->under_way()) return true;  // sums need something of everybody
   const Trunk* trunk = peer(rank).trunk.get();
   const int number = trunk == nullptr ? -1 : links_.number_of(*trunk);
   return number >= 0 && operations_.awaits(static_cast<std::size_t>(number));
@@ -296,7 +296,7 @@ void Team::fail(const std::string& why, const Failure& failure) {
   error_ = why;
   doubt_.reset();
   if (hierarchy_) hierarchy_->fail(failure);
-  if (star_) star_->give_up("the communicator has failed");
+  if (stars_) stars_->each([](Star& star) { star.give_up("the communicator has failed"); });
   if (!within_node_) operations_.fail(failure);
 }
 
@@ -307,10 +307,10 @@ int Team::number_of(const Trunk& trunk) const {
 
 Team::Place Team::place_of(const Trunk& trunk, TeamId id) {
   if (id == id_) return {&operations_, &view_, links_.number_of(trunk)};
-  if (star_ && star_->in() && id == star_->id()) {
-    if (&trunk != star_->trunk()) return {};
-    star_->moved();
-    return {star_->operations(), &star_->view(), 0};
+  if (Star* const star = stars_ ? stars_->find(id) : nullptr) {
+    if (&trunk != star->trunk()) return {};
+    star->moved();
+    return {&star->operations(), &star->view(), 0};
   }
   if (!hierarchy_ || id != hierarchy_->id()) return {};
   return {hierarchy_->operations(), &hierarchy_->view(), hierarchy_->links().number_of(trunk)};
@@ -318,7 +318,7 @@ Team::Place Team::place_of(const Trunk& trunk, TeamId id) {
 
 bool Team::has_begun(TeamId id, OpNumber op) const {
   if (id == id_) return operations_.has_begun(op);
-  if (star_ && star_->in() && id == star_->id()) return star_->has_begun(op);
+  if (const Star* const star = stars_ ? stars_->find(id) : nullptr) return star->operations().has_begun(op);
   return hierarchy_ && hierarchy_->operations() != nullptr && hierarchy_->operations()->has_begun(op);
 }
 

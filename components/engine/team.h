@@ -10,7 +10,7 @@
 #include <string>
 #include <vector>
 
-#include "engine/aggregation/star.h"
+#include "engine/aggregation/stars.h"
 #include "engine/hierarchy.h"
 #include "engine/links.h"
 #include "engine/notices.h"
@@ -116,9 +116,9 @@ class Team {
     return hierarchy_ && state_ == NEZHA_TEAM_READY && element <= hierarchy_->largest_element();
   }
 
-  // ---- an aggregator
+  // ---- aggregators
   /// Null: the team uses none.
-  Star* star() { return star_ ? &*star_ : nullptr; }
+  Stars* stars() { return stars_ ? &*stars_ : nullptr; }
   /// An operation that combines words over the members.
   static Call combine(std::span<std::uint64_t> words, nezha_op_t op);
 
@@ -128,7 +128,7 @@ class Team {
   void leave_to_incumbent(std::size_t bytes) { operations_.leave_to_incumbent(bytes); }
   const Operations& operations() const { return operations_; }
   bool active() const {
-    return operations_.active() || (hierarchy_ && hierarchy_->under_way()) || (star_ && star_->under_way());
+    return operations_.active() || (hierarchy_ && hierarchy_->under_way()) || (stars_ && stars_->under_way());
   }
   /// What is under way needs something of that member which has not come: bytes, or acknowledgements.
   bool awaits(int rank) const;
@@ -149,7 +149,7 @@ class Team {
   Collective incumbent_collective = Collective::allreduce;
 
   // ---- what the trunks bring
-  /// `id`: the team's, or its hierarchy's or star's.
+  /// `id`: the team's, or its hierarchy's or a star's.
   bool has_begun(TeamId id, OpNumber op) const;
   void peer_at(const Trunk& trunk, TeamId id, OpNumber begun, OpNumber ended);
   Placement place(const Trunk& trunk, const PieceHeader& piece);
@@ -209,7 +209,7 @@ class Team {
   Operations operations_;
   bool hierarchy_wanted_ = false;
   std::unique_ptr<Hierarchy> hierarchy_;
-  std::optional<Star> star_;
+  std::optional<Stars> stars_;
 
   nezha_team_state_t state_ = NEZHA_TEAM_WIRING;
   std::size_t asked_ = 0;  ///< calls of agreement_due

@@ -79,6 +79,7 @@ void ShareSearch::go_on() {
 }
 
 void ShareSearch::look_again() {
+  if (!settled_ && best_time_ == 0) return;  // nothing is known yet
   settled_ = false;
   step_ = kSteps / 8;
   other_side_ = false;

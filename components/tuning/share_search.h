@@ -33,6 +33,8 @@ class ShareSearch {
   /// Nothing is to go through it for the time being: the call needs no aggregator. Counts such calls.
   bool idle();
   bool settled() const { return settled_; }
+  /// What was found may not hold any more: tries the shares around the best one again.
+  void look_again();
 
  private:
   static constexpr unsigned kBurst = 4;
@@ -40,7 +42,6 @@ class ShareSearch {
   void judge();
   void turn();
   void go_on();
-  void look_again();
 
   static constexpr std::uint32_t kFirst = kSteps / 8;
 
@@ -63,6 +64,9 @@ class ShareSearches {
   std::uint32_t share(std::size_t bytes) const { return begun(bytes).next() * (65536 / ShareSearch::kSteps); }
   void took(std::size_t bytes, Nanoseconds time) { of(bytes).took(time); }
   bool idle(std::size_t bytes) { return of(bytes).idle(); }
+  void look_again() {
+    for (ShareSearch& search : classes_) search.look_again();
+  }
 
  private:
   static constexpr std::size_t kClasses = 64;

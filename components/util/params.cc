@@ -194,12 +194,12 @@ constexpr std::array kRows = {
         "network, since Open MPI does not. Open MPI has to send by the pml ob1. The same on all ranks."),
     row<&Config::aggregators>("aggregators", "", {0, 0}, "HOST:PORT,...", 3, kDecides,
         "Aggregation services (nezha-aggregate) to which a part of each large vector goes to be reduced there, beside the "
-        "rails: up to 4, of which the first is used that all ranks of a communicator have reached. Empty: none."),
+        "rails: up to 4. Those that all ranks of a communicator have reached share the part by their speed. Empty: none."),
     row<&Config::aggregator_key>("aggregator_key", "", {0, 0}, "FILE", 3, 0,
         "The file with the key by which ranks and the services of aggregators know each other, the same as that of "
         "nezha-aggregate: at least 32 bytes, which nobody but its owner may read or write."),
     row<&Config::aggregator_share>("aggregator_share", "auto", {0, 0}, "auto|0-100", 4, kDecides,
-        "Per cent of each large vector that go through an aggregator; the rest goes over the rails. auto: what is fastest "
+        "Per cent of each large vector that go through aggregators; the rest goes over the rails. auto: what is fastest "
         "is found by trying. 0: none."),
     row<&Config::rail_threads>("rail_threads", "0", {0, 0}, "auto|0|1", 4, 0,
         "Whether each rail has a thread that sends its large frames, while the caller receives and reduces. auto: a rail "

@@ -19,7 +19,7 @@ from nezha_lab.aggregator import Aggregator
 
 SERVICE = os.path.join(BUILD, "nezha-aggregate")
 RANKS = 3
-NODE = RANKS
+NODE, OTHER_NODE = RANKS, RANKS + 1
 BYTES = 2 << 20
 SETTINGS = {"OMPI_MCA_coll_nezha_learn": "0", "OMPI_MCA_coll_nezha_verbose": "1", "OMPI_MCA_coll_nezha_reproducible": "1"}
 
@@ -105,8 +105,8 @@ class BesideTheRails(unittest.TestCase):
         cls.addClassCleanup(shutil.rmtree, directory)
         BesideTheRails.program = os.path.join(directory, "bits")
         subprocess.run(["mpicc", "-O2", os.path.join(HERE, "bits.c"), "-o", cls.program], check=True)
-        cls.lab = make_lab(cls, nodes=RANKS + 1, rails=["200mbit", "200mbit"],
-                           node_rates={(NODE, 0): "600mbit", (NODE, 1): "600mbit"})
+        cls.lab = make_lab(cls, nodes=RANKS + 2, rails=["200mbit", "200mbit"],
+                           node_rates={(node, rail): "600mbit" for node in (NODE, OTHER_NODE) for rail in range(2)})
         rails_alone = Calls(cls.lab, [])
         cls.expected = rails_alone.bits if rails_alone.go_on(6) else None
         rails_alone.end()
@@ -117,20 +117,20 @@ class BesideTheRails(unittest.TestCase):
         self.service = Aggregator(self.lab, NODE, SERVICE, self.key, ["--verbose", "2"])
         self.enterContext(self.service)
 
-    def calls(self, key=None, share=50):
-        job = Calls(self.lab, self.service.parameters(key or self.key, share))
+    def calls(self, key=None, share=50, others=()):
+        job = Calls(self.lab, self.service.parameters(key or self.key, share, others))
         self.addCleanup(job.end)
         return job
 
-    def carried(self):
-        return sum(self.lab.nic_bytes(NODE, rail).received for rail in range(2))
+    def carried(self, node=NODE):
+        return sum(self.lab.nic_bytes(node, rail).received for rail in range(2))
 
-    def assert_used(self, job):
+    def assert_used(self, job, node=NODE):
         """In two calls it gets half of three vectors at least once."""
-        before = self.carried()
-        self.assertTrue(eventually(lambda: self.carried() - before > 3 * BYTES or not job.go_on(1), 60))
+        before = self.carried(node)
+        self.assertTrue(eventually(lambda: self.carried(node) - before > 3 * BYTES or not job.go_on(1), 60))
         self.assertTrue(job.go_on(1), job.errors)
-        self.assertGreater(self.carried() - before, 3 * BYTES)
+        self.assertGreater(self.carried(node) - before, 3 * BYTES)
 
     def assert_right(self, *jobs):
         for job in jobs:
@@ -200,6 +200,23 @@ class BesideTheRails(unittest.TestCase):
         self.assertTrue(eventually(lambda: self.service.log().count("has gone: ") >= 2 * RANKS, 30), self.service.log())
         self.assertEqual(self.service.end(), 0)
 
+    def test_two_services_share_vectors(self):
+        """One that is killed in a call leaves its part to the rails; the other goes on, and is joined but once."""
+        other = Aggregator(self.lab, OTHER_NODE, SERVICE, self.key, ["--verbose", "2"])
+        self.enterContext(other)
+        job = self.calls(share=80, others=[other])
+        for times in (2, 3):
+            self.assertTrue(eventually(lambda: job.joined() >= times or not job.go_on(1), 60), job.errors)
+            for node in (NODE, OTHER_NODE):
+                self.assert_used(job, node)
+            other.end(signal.SIGKILL)
+            self.assertTrue(eventually(lambda: job.errors.count(f"without aggregator {other.place}") >= times - 1, 60), job.errors)
+            self.assert_used(job)
+            other.start()
+        self.assertTrue(eventually(lambda: job.joined() >= 4 or not job.go_on(1), 60), job.errors)
+        self.assertNotIn(f"without aggregator {self.service.place}", job.errors)
+        self.assert_right(job)
+
     def test_another_key(self):
         job = self.calls(key_file(self, "x"))
         self.assertTrue(eventually(lambda: "another key" in job.errors or not job.go_on(1), 60), job.errors)
@@ -247,6 +264,43 @@ class Arguments(unittest.TestCase):
         self.assertIn("--memory 5", self.complaint(2, "--key", key, "--memory", "5"))
         self.assertIn("rails", self.complaint(2, "--key", key, "--set", "rails=eth0"))
         self.assertIn("usage:", self.complaint(0, "--help"))
+
+    def config_file(self, text):
+        with tempfile.NamedTemporaryFile("w", delete=False) as file:
+            file.write(text)
+        self.addCleanup(os.unlink, file.name)
+        return file.name
+
+    def test_wrong_lines_of_a_file_are_named(self):
+        key = key_file(self, "k")
+        for text, wrong in (("# sizes\n\nmemory\t2m \njob-memory 5\n", ":4: job-memory 5"), ("memory\n", ":1: memory"),
+                            ("colour red\n", ":1: colour red"), ("set rails=eth0\n", ":1: set")):
+            file = self.config_file(text)
+            self.assertIn(file + wrong, self.complaint(2, "--key", key, "--config", file))
+        self.assertIn("--config /nonexistent", self.complaint(2, "--key", key, "--config", "/nonexistent"))
+
+    def test_reload(self):
+        """By SIGHUP it reads all anew; if something is wrong it says so and serves on."""
+        key = key_file(self, "k")
+        file = self.config_file(f"key {key}\nmemory 2m\n")
+        with subprocess.Popen([SERVICE, "--config", file, "--listen", "0", "--set", "single_node=2"],
+                              stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as service:
+            self.addCleanup(service.kill)
+            self.assertIn("ready", service.stdout.readline())
+
+            def said():
+                service.send_signal(signal.SIGHUP)
+                return service.stderr.readline()
+
+            self.assertIn("read anew", said())
+            os.chmod(key, 0o644)
+            self.assertRegex(said(), "reload: .*0644.*old key")
+            os.chmod(key, 0o600)
+            with open(file, "a", encoding="ascii") as config:
+                config.write("memory lots\n")
+            self.assertIn(f"{file}:3: memory lots", said())
+            service.terminate()
+            self.assertEqual(service.wait(30), 0)
 
     def test_a_key_must_be_secret_and_long(self):
         self.assertIn("/nonexistent", self.complaint(1, "--key", "/nonexistent"))

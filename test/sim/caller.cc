@@ -56,7 +56,7 @@ bool Caller::advance() {
         return start() || ended;
       return true;
     case State::aggregating:
-      if (!star_settled()) return ended;
+      if (!stars_settled()) return ended;
       confirm();
       return true;
     case State::agreeing:
@@ -119,8 +119,8 @@ bool Caller::start() {
   algorithm_ = way.algorithm;
   if (algorithm_ == AlgorithmChoice::incumbent)
     leave_to_incumbent();
-  else if (through_star(way))
-    join_star(way);
+  else if (through_stars(way))
+    join_stars(way);
   else
     begin_operation(way);
   return true;
@@ -193,42 +193,43 @@ void Caller::begin_operation(const Candidate& way) {
   next_call();
 }
 
-/// This and the next ones: as Engine::through_star() and operate_star() do it.
-bool Caller::through_star(const Candidate& way) {
-  Star* const star = process_.team(call().team)->star();
+/// This and the next ones: as Engine::through_stars() and operate_stars() do it.
+bool Caller::through_stars(const Candidate& way) {
+  Stars* const stars = process_.team(call().team)->stars();
   const bool blocks = way.algorithm == AlgorithmChoice::ring || way.algorithm == AlgorithmChoice::mesh;
-  return star != nullptr && blocks && call().collective == Collective::allreduce && !call().nonblocking &&
-         call().op != NEZHA_OP_OTHER && star->wanted(call().bytes()) && (star->in() || star->agreement_due());
+  if (stars == nullptr || !blocks || call().collective != Collective::allreduce || call().nonblocking) return false;
+  if (call().op == NEZHA_OP_OTHER || !stars->wanted(call().bytes())) return false;
+  votes_ = stars->agreement_due();
+  return votes_ || stars->in();
 }
 
-void Caller::join_star(const Candidate& way) {
+void Caller::join_stars(const Candidate& way) {
   Team& team = *process_.team(call().team);
-  if (team.star()->in()) return begin_star(way);
+  if (!votes_) return begin_stars(way);
   way_ = way;
   state_ = State::joining;
-  team.star()->vote(process_.aggregators());
+  team.stars()->vote(process_.aggregators());
   process_.operation_begins();
-  number_ = process_.core().start(team, Team::combine(team.star()->words(), NEZHA_BOR), team.agreement_algorithm());
+  number_ = process_.core().start(team, Team::combine(team.stars()->words(), NEZHA_BOR), team.agreement_algorithm());
 }
 
-void Caller::begin_star(const Candidate& way) {
+void Caller::begin_stars(const Candidate& way) {
   Team& team = *process_.team(call().team);
-  Star& star = *team.star();
+  Stars& stars = *team.stars();
   what_ = call_by(way);
-  through_ = star.part(call().bytes());
   state_ = State::aggregating;
   world_.call_begun(at_);
   process_.operation_begins();
-  star.begin(what_, through_, call().type, call().op);
+  stars.begin(what_, call().type, call().op, process_.clock().now());
   Call rest = what_;
-  rest.part = {0, through_.from};
+  rest.part = stars.rest();
   number_ = rest.part.to == 0 ? 0 : process_.core().start(team, rest, algorithm_);
 }
 
-bool Caller::star_settled() {
+bool Caller::stars_settled() {
   Team& team = *process_.team(call().team);
   const bool carried = number_ == 0 || team.finished(number_);
-  return team.star()->settled(process_.clock().now(), team.operations().overtaken()) && carried;
+  return team.stars()->settled(process_.clock().now(), team.operations().overtaken()) && carried;
 }
 
 void Caller::confirm() {
@@ -237,21 +238,24 @@ void Caller::confirm() {
   if (!team.error().empty()) return fail_call();
   state_ = State::confirming;
   process_.operation_begins();
-  const Call words = Team::combine(team.star()->confirmation(world_.network().now() - began_), NEZHA_MAX);
+  const Call words = Team::combine(team.stars()->confirmation(process_.clock().now()), NEZHA_MAX);
   number_ = process_.core().start(team, words, team.agreement_algorithm());
 }
 
 void Caller::confirmed() {
   Team& team = *process_.team(call().team);
-  if (!team.star()->lacking()) {
-    team.star()->accept(what_, call().bytes());
-    return finish();
-  }
-  process_.core().leave_star(team);
-  what_.part = through_;
+  team.stars()->accept(what_);
+  lost_ = process_.core().leave_stars(team);
+  carry_lost();
+}
+
+void Caller::carry_lost() {
+  if (lost_.empty()) return finish();
+  what_.part = lost_.back();
+  lost_.pop_back();
   state_ = State::operating;
   process_.operation_begins();
-  number_ = process_.core().start(team, what_, algorithm_);
+  number_ = process_.core().start(*process_.team(call().team), what_, algorithm_);
 }
 
 /// Looks whether calls that do not block have ended.
@@ -288,11 +292,11 @@ void Caller::operation_over() {
   Team& team = *process_.team(call().team);
   process_.operation_ends();
   if (!team.error().empty()) return fail_call();
-  if (state_ == State::operating) return finish();
+  if (state_ == State::operating) return carry_lost();
   if (state_ == State::confirming) return confirmed();
   if (state_ == State::joining) {
-    process_.core().join_star(team, process_.aggregators());
-    return team.star()->in() ? begin_star(way_) : begin_operation(way_);
+    process_.core().join_stars(team, process_.aggregators());
+    return team.stars()->in() ? begin_stars(way_) : begin_operation(way_);
   }
   team.table(call().collective).agreed();
   think(0);
@@ -303,6 +307,7 @@ void Caller::fail_call() {
   poll_pending();
   if (state_ == State::operating || state_ == State::aggregating || state_ == State::confirming) leave_memory(vectors_);
   world_.call_failed(at_, process_.team(call().team)->error(), began_);
+  lost_.clear();
   process_.destroy_team(call().team);
   failed_.insert(call().team);
   next_call();

@@ -59,12 +59,13 @@ class Caller {
   void agree();
   Call call_by(const Candidate& way);
   void begin_operation(const Candidate& way);
-  bool through_star(const Candidate& way);
-  void join_star(const Candidate& way);
-  void begin_star(const Candidate& way);
-  bool star_settled();
+  bool through_stars(const Candidate& way);
+  void join_stars(const Candidate& way);
+  void begin_stars(const Candidate& way);
+  bool stars_settled();
   void confirm();
   void confirmed();
+  void carry_lost();
   bool poll_pending();
   void end_pending(Pending& pending);
   bool has_pending(std::size_t team) const;
@@ -91,9 +92,10 @@ class Caller {
   Nanoseconds began_ = 0;
   Vectors vectors_;
   OpNumber number_ = 0;  ///< of the operation that is waited for
-  Candidate way_;        ///< of a call of which a part goes through an aggregator, and what it is
+  Candidate way_;        ///< of a call of which a part goes through aggregators, and what it is
   Call what_;
-  BlockPart through_;
+  bool votes_ = false;           ///< that call begins with an agreement
+  std::vector<BlockPart> lost_;  ///< what the rails have to carry of that instead
   AlgorithmChoice algorithm_ = AlgorithmChoice::automatic;
   std::vector<Pending> pending_;
   std::vector<Returned> watched_;

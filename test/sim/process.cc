@@ -22,6 +22,8 @@ Process::Process(World& world, int rank)
       rank_(rank),
       clock_(world.network(), world.setting().clocks[static_cast<std::size_t>(rank)]),
       teams_(world.program().teams.size()),
+      aggregators_(world.setting().services.size()),
+      greet_at_(aggregators_.size()),
       waker_(world.network(), [this] { look(); }) {
   const Setting& setting = world.setting();
   const auto at = static_cast<std::size_t>(rank);
@@ -136,7 +138,7 @@ void Process::look() {
   }
   bool moved = core_->progress(operations_ != 0 ? Watch::all : Watch::rare);
   ticking_ = ticking_ || (moved && operations_ == 0);
-  greet();
+  for (std::size_t i = 0; i < aggregators_.size(); ++i) greet(i);
   for (const auto& caller : callers_) moved = caller->advance() || moved;
   tick();
   if (moved) {
@@ -156,16 +158,16 @@ void Process::look() {
   if (due_ != 0) waker_.alarm_after(due_ - now);
 }
 
-/// As Aggregators does it: greets the aggregation service, and anew when no lane to it has been up for a second.
-void Process::greet() {
-  if (world_.service() == nullptr) return;
+/// As Aggregators does it: greets an aggregation service, and anew when no lane to it has been up for a second.
+void Process::greet(std::size_t service) {
   const Nanoseconds now = world_.network().now();
-  Peer*& known = aggregators_[0];
-  if (known != nullptr && known->trunk->lanes_up() != 0) greet_at_ = now + kSecond;
-  if (now < greet_at_) return;
+  Peer*& known = aggregators_[service];
+  Nanoseconds& at = greet_at_[service];
+  if (known != nullptr && known->trunk->lanes_up() != 0) at = now + kSecond;
+  if (now < at) return;
   if (known != nullptr) core_->remove_outsider(*std::exchange(known, nullptr));
-  known = world_.service()->greet(*core_);
-  greet_at_ = now + (known != nullptr ? 5 * kSecond : 100 * kMillisecond);
+  known = world_.services()[service]->greet(*core_);
+  at = now + (known != nullptr ? 5 * kSecond : 100 * kMillisecond);
 }
 
 /// The service's look: it never runs while an operation is under way.

@@ -3,7 +3,6 @@
 /// and a service that looks in now and then.
 #pragma once
 
-#include <array>
 #include <memory>
 #include <span>
 #include <string>
@@ -76,7 +75,7 @@ class Process {
   void add_rails();
   void look();
   void tick();
-  void greet();
+  void greet(std::size_t service);
   bool wants(int rank) const;
   bool needed(const Peer* peer) const;
 
@@ -89,8 +88,8 @@ class Process {
   std::vector<std::unique_ptr<Caller>> callers_;
   std::vector<Team*> teams_;  ///< by index in the program
   std::vector<Peer*> peers_;  ///< by rank; the own: null
-  std::array<Peer*, 1> aggregators_{};  ///< null: not greeted
-  Nanoseconds greet_at_ = 0;            ///< or when it counts as lost; in the network's time
+  std::vector<Peer*> aggregators_;    ///< by number of the service; null: not greeted
+  std::vector<Nanoseconds> greet_at_;  ///< or when it counts as lost; in the network's time
 
   unsigned operations_ = 0;
   bool ticking_ = true;       ///< as in the engine: the service looks in every 10 ms

@@ -73,9 +73,8 @@ CallSpec draw_call(std::size_t team, const ProgramShape& shape, SimRandom& rando
   call.element = kind.element;
   if (kind.type == NEZHA_TYPE_OTHER && random.chance(0.3)) call.element = 1 + random.below(3000);
   call.count = std::max<std::size_t>(draw_bytes(shape.largest, random) / call.element, 1);
-  constexpr std::size_t kLarge = 512 * 1024;
   if (shape.large != 0 && random.chance(shape.large))
-    call.count = (kLarge + random.below(shape.largest - kLarge)) / call.element + 1;
+    call.count = (shape.largest / 8 + random.below(shape.largest / 8 * 7)) / call.element + 1;
   call.in_place = random.chance(0.5);
   call.hostile = random.chance(0.7);
   call.seed = random.next();

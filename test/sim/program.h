@@ -59,7 +59,7 @@ struct ProgramShape {
   std::size_t calls = 30;
   std::size_t largest = 256 * 1024;  ///< bytes of a vector
   double nonblocking = 0;            ///< that part of the calls
-  double large = 0;                  ///< that part of the allreduces has vectors of 512 KiB and more
+  double large = 0;                  ///< that part of the allreduces has vectors of an eighth of `largest` and more
   bool repeats = false;              ///< calls are like earlier ones, as in a loop: tables then learn
 };
 

@@ -14,13 +14,14 @@ constexpr Nanoseconds kLongest = 1500 * kMillisecond;
 
 }  // namespace
 
-Service::Service(World& world, std::uint64_t seed, bool unlucky)
+Service::Service(World& world, std::size_t index, std::uint64_t seed, bool unlucky)
     : world_(world),
+      index_(index),
       random_(seed),
       between_(random_.chance(0.3) ? kOften : kSeldom),
       clock_(world.network(), random_.between(1, 1000 * kSecond)),
       waker_(world.network(), [this] { look(); }) {
-  for (const SimPortOptions& port : world.setting().service) ports_.push_back(std::make_unique<SimPort>(world.network(), port));
+  for (const SimPortOptions& port : world.setting().services[index]) ports_.push_back(std::make_unique<SimPort>(world.network(), port));
   start();
   if (unlucky) world_.network().after(random_.between(1, 2 * between_), [this] { misfortune(); });
 }
@@ -29,7 +30,7 @@ Service::~Service() = default;
 
 void Service::start() {
   const auto ranks = static_cast<ProcessId>(world_.setting().shape.ranks);
-  const ProcessId id = ranks + 1 + ++lives_;
+  const ProcessId id = ranks + 1 + ++lives_ * world_.setting().services.size() + index_;
   Config config;
   config.window = 256 * 1024;
   core_ = std::make_unique<Core>(config, clock_, world_.log(static_cast<int>(ranks)), kNoRank, "service", id, Secret{});
@@ -130,7 +131,7 @@ void Service::misfortune() {
     default:
       what = "is dead";
   }
-  world_.talk(std::string("the service ") + what);
+  world_.talk("service " + std::to_string(index_) + " " + what);
   network.after(random_.between(1, 2 * between_), [this] { misfortune(); });
 }
 

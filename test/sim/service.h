@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-/// The aggregation service of a simulated world: a process without callers, on ports of its own, with misfortunes of its own.
+/// An aggregation service of a simulated world: a process without callers, on ports of its own, with misfortunes of its own.
 /// It is killed and started again, stands still, and its ports go down or fall silent.
 #pragma once
 
@@ -14,8 +14,8 @@ namespace nezha::test {
 
 class Service {
  public:
-  /// `unlucky`: something happens to it now and then.
-  Service(World& world, std::uint64_t seed, bool unlucky);
+  /// The `index`-th of them. `unlucky`: something happens to it now and then.
+  Service(World& world, std::size_t index, std::uint64_t seed, bool unlucky);
   ~Service();
 
   /// Both know each other from here on. Null: it does not answer.
@@ -35,6 +35,7 @@ class Service {
   void silence(bool silent);
 
   World& world_;
+  const std::size_t index_;
   SimRandom random_;
   const Nanoseconds between_;  ///< two misfortunes, in the mean
   ProcessClock clock_;

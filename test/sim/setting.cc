@@ -221,21 +221,27 @@ void Setting::draw_operations() {
   if (source.chance(0.2)) operations_before = (OpNumber{1} << 32) - 1 - source.below(shape.calls);
 }
 
-void Setting::add_service() {
+/// Services have no ports for RDMA, so that ranks that have only such ones would not reach them.
+void Setting::add_services() {
+  for (std::vector<SimPortOptions>& rank : ports)
+    for (SimPortOptions& port : rank) port.queues = false;
   SimRandom source(seed ^ 0x73657276696365);
   constexpr int kShares[] = {AggregatorShare::kAuto, 30, 60, 100};
-  for (const SimPortOptions& port : ports[0]) {
-    service.push_back(port);
-    service.back().rate *= draw_scale(source, 0.5, 8);
+  services.resize(source.chance(0.5) ? 1 : 2 + source.below(2));
+  for (std::vector<SimPortOptions>& service : services) {
+    for (const SimPortOptions& port : ports[0]) {
+      service.push_back(port);
+      service.back().rate *= draw_scale(source, 0.5, 8);
+    }
+    config.aggregators.entries.push_back({"simulated", static_cast<std::uint16_t>(config.aggregators.entries.size() + 1)});
   }
-  config.aggregators.entries = {{"simulated", 1}};
   config.aggregator_share.per_cent = kShares[source.below(std::size(kShares))];
   config.algorithm = source.chance(0.5) ? AlgorithmChoice::ring : AlgorithmChoice::mesh;
-  config.chunk = source.chance(0.3) ? 0 : draw_size(source, 2 * 1024, 64 * 1024);
+  config.chunk = draw_size(source, 1024, 8 * 1024);
   config.timeout = std::max(config.timeout, 10);
   shape.nonblocking = 0;
   shape.threads = 1;
-  shape.largest = 1024 * 1024;
+  shape.largest = 64 * config.chunk;  // more than twice what may be on its way through a service
   shape.large = 0.7;
 }
 

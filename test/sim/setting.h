@@ -49,7 +49,7 @@ struct Setting {
   SimOptions network;
   std::vector<std::vector<SimPortOptions>> ports;  ///< by rank
   std::vector<std::string> nodes;                  ///< by rank
-  std::vector<SimPortOptions> service;             ///< ports of the aggregation service; none: there is none
+  std::vector<std::vector<SimPortOptions>> services;  ///< ports of each aggregation service
   bool loopbacks = false;                          ///< nodes have one
   Config config;                                   ///< alike on all ranks
   std::vector<std::size_t> windows;                ///< early bytes, by rank
@@ -65,8 +65,8 @@ struct Setting {
   int thinker = -1;                 ///< the only rank that thinks; -1: all do
   bool may_fail = false;            ///< calls may, although all ranks live
 
-  /// Has an aggregation service too, and calls that use it.
-  void add_service();
+  /// Has aggregation services too, and calls that use them.
+  void add_services();
   /// A rail, or a process, may be missing for longer than a team waits for it.
   bool may_decline() const;
   /// Some rails are for RDMA.

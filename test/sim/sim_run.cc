@@ -4,7 +4,7 @@
 ///   sim_run [--seed N] [--operations N] [--calls N] [--faults N] [--service] [--shorten] [--talk]
 ///
 /// --calls, --faults: most of one world. A seed that failed with so many fails again with as many.
-/// --service: worlds with an aggregation service, to which much happens.
+/// --service: worlds with one to three aggregation services, to which much happens.
 /// --shorten: looks for fewer calls and faults with which the seed that failed still fails.
 /// --talk: one world, with the log lines of all its ranks and its faults.
 #include <algorithm>

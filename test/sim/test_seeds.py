@@ -1,6 +1,6 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""Many simulated operations, on all cores: each range of seeds is a test. Prints TAP.
+"""Many simulated operations, on all cores, without and with aggregation services: each range of seeds is a test. Prints TAP.
 
 NEZHA_QUICK in the environment: fewer; NEZHA_LONG: a million. The seeds are the same on every machine, however many cores
 it has.
@@ -12,23 +12,26 @@ import subprocess
 import sys
 
 BUILD = os.environ.get("NEZHA_BUILD_DIR") or os.getcwd()
+# of each kind of worlds
 OPERATIONS = 5000 if "NEZHA_QUICK" in os.environ else 1000000 if "NEZHA_LONG" in os.environ else 100000
 RANGES = 8
+KINDS = [(), ("--service", "--calls", "60")]
 SEEDS_APART = 10000000
 
 
-def run(which):
+def run(which, kind):
     first = 1 + (which + 1) * SEEDS_APART
     return subprocess.run([os.path.join(BUILD, "test", "sim", "sim_run"), "--shorten", "--seed", str(first),
-                           "--operations", str(OPERATIONS // RANGES)],
+                           "--operations", str(OPERATIONS // RANGES), *kind],
                           stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, check=False)
 
 
 def main():
-    print(f"1..{RANGES}", flush=True)
+    ranges = [(which, kind) for kind in KINDS for which in range(RANGES)]
+    print(f"1..{len(ranges)}", flush=True)
     good = True
     with concurrent.futures.ThreadPoolExecutor(len(os.sched_getaffinity(0))) as pool:
-        for number, done in enumerate(pool.map(run, range(RANGES)), 1):
+        for number, done in enumerate(pool.map(run, *zip(*ranges)), 1):
             said = done.stdout.strip().splitlines()
             print(f"{'not ' if done.returncode else ''}ok {number} - {said[0] if said and not done.returncode else 'seeds'}")
             print("".join(f"# {line}\n" for line in said), end="", flush=True)

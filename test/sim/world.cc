@@ -30,7 +30,7 @@ std::vector<std::vector<std::unique_ptr<SimPort>>> make_ports(const Setting& set
 
 Setting setting_of(const Scope& scope) {
   Setting setting(scope.seed, scope.calls);
-  if (scope.service) setting.add_service();
+  if (scope.service) setting.add_services();
   return setting;
 }
 
@@ -66,8 +66,9 @@ World::World(Setting setting, std::optional<Program> program, std::size_t most, 
       loopbacks_(make_loopbacks(setting_, network_)),
       times_(program_.calls.size()) {
   callers_left_ = static_cast<std::size_t>(setting_.shape.ranks * setting_.shape.threads);
-  for (int rank = 0; rank <= setting_.shape.ranks; ++rank) log_contexts_.push_back({this, rank});  // the last: the service's
-  if (!setting_.service.empty()) service_ = std::make_unique<Service>(*this, setting_.seed, most != 0);
+  for (int rank = 0; rank <= setting_.shape.ranks; ++rank) log_contexts_.push_back({this, rank});  // the last: the services'
+  for (std::size_t i = 0; i < setting_.services.size(); ++i)
+    services_.push_back(std::make_unique<Service>(*this, i, setting_.seed + i, most != 0));
   for (int rank = 0; rank < setting_.shape.ranks; ++rank) processes_.push_back(std::make_unique<Process>(*this, rank));
   for (const auto& process : processes_) process->begin();
   begin_late_ports();
@@ -125,7 +126,7 @@ void World::run_program() {
 /// Without further faults every lane comes back, everything is acknowledged, and the services fall asleep.
 void World::run_until_quiet() {
   for (const auto& process : processes_) process->end();
-  if (service_) service_->end();
+  for (const auto& service : services_) service->end();
   storms_.end();
   const Nanoseconds limit = network_.now() + kPatience;
   const auto at_rest = [](const auto& process) { return !process->alive() || (process->quiet() && process->whole()); };
@@ -133,7 +134,8 @@ void World::run_until_quiet() {
     if (!network_.step() || network_.now() > limit) break;
     if (!network_.violations().empty()) return fail(network_.violations().front());
   }
-  if (service_ && service_->memory() != 0) fail("the service keeps memory of operations that are over");
+  for (const auto& service : services_)
+    if (service->memory() != 0) fail("a service keeps memory of operations that are over");
   for (const auto& process : processes_) {
     if (!process->alive()) continue;
     const std::string who = "rank " + std::to_string(process->rank());
@@ -271,7 +273,7 @@ void World::count(Tally& tally) const {
   tally.faults += storms_.happened();
   tally.deaths += deaths_;
   tally.failed += failed_;
-  if (service_) tally.aggregated += service_->operations();
+  for (const auto& service : services_) tally.aggregated += service->operations();
   for (const auto& process : processes_)
     for (const RailLoad& load : loads_of(*process)) {
       tally.bytes += load.bytes_sent;

@@ -36,7 +36,7 @@ struct Scope {
   std::uint64_t seed = 1;
   std::size_t calls = 30;
   std::size_t faults = std::numeric_limits<std::size_t>::max();  ///< later ones do not happen
-  bool service = false;                                          ///< there is an aggregation service
+  bool service = false;                                          ///< there are aggregation services
 };
 
 class World {
@@ -63,7 +63,7 @@ class World {
   /// Null: it has none.
   SimPort* loopback(int rank) const { return loopbacks_[static_cast<std::size_t>(rank)].get(); }
   /// Null: there is none.
-  Service* service() const { return service_.get(); }
+  const std::vector<std::unique_ptr<Service>>& services() const { return services_; }
   Process& process(int rank) { return *processes_[static_cast<std::size_t>(rank)]; }
   const Process& process(int rank) const { return *processes_[static_cast<std::size_t>(rank)]; }
   Log log(int rank);
@@ -129,7 +129,7 @@ class World {
   std::vector<std::vector<std::unique_ptr<SimPort>>> ports_;
   std::vector<std::unique_ptr<SimPort>> loopbacks_;  ///< by rank
   std::vector<LogContext> log_contexts_;
-  std::unique_ptr<Service> service_;
+  std::vector<std::unique_ptr<Service>> services_;
   std::vector<std::unique_ptr<Process>> processes_;
   std::vector<Times> times_;
   std::map<std::size_t, Ballot> ballots_;

@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <array>
 #include <atomic>
 #include <chrono>
 #include <fstream>
@@ -16,7 +17,7 @@
 
 #include "engine/aggregation/aggregator_key.h"
 #include "engine/aggregation/aggregator_server.h"
-#include "engine/aggregation/star.h"
+#include "engine/aggregation/stars.h"
 #include "kinds.h"
 
 namespace nezha::test {
@@ -56,13 +57,20 @@ class Aggregator {
     Notices notices;
     const Status status = server_->open(notices);
     EXPECT_TRUE(status.ok()) << status.text();
-    thread_ = std::thread([this] { server_->run(); });
+    thread_ = std::thread([this] {
+      while (server_->run()) server_->change(next_key_, {});
+    });
   }
   ~Aggregator() { stop(); }
   void stop() {
     if (!thread_.joinable()) return;
     server_->stop();
     thread_.join();
+  }
+  /// Once.
+  void reload(const Secret& key) {
+    next_key_ = key;
+    server_->reload();
   }
   /// Goes on until what is under way has ended, then stops.
   void finish() {
@@ -76,6 +84,7 @@ class Aggregator {
 
  private:
   std::unique_ptr<AggregatorServer> server_;
+  Secret next_key_{};
   std::thread thread_;
 };
 
@@ -85,10 +94,12 @@ std::vector<std::string> nodes(int size) {
   return names;
 }
 
+std::string place(std::uint16_t port) { return "127.0.0.1:" + std::to_string(port); }
+
 Settings settings(std::uint16_t port, const std::string& key, const std::string& share) {
   return {{"single_node", "2"},
           {"verbose", "1"},
-          {"aggregators", "127.0.0.1:" + std::to_string(port)},
+          {"aggregators", place(port)},
           {"aggregator_key", key},
           {"aggregator_share", share}};
 }
@@ -189,6 +200,37 @@ TEST(Aggregators, MayEndAndComeBackInTheMiddle) {
   }
 }
 
+/// Several share what goes through them. One that ends in a call leaves its part to the rails, and the others go on.
+TEST(Aggregators, ShareAVector) {
+  const KeyFile key("three");
+  std::array<std::unique_ptr<Aggregator>, 3> aggregators;
+  for (auto& aggregator : aggregators) aggregator = std::make_unique<Aggregator>(key.key());
+  const std::uint16_t port = aggregators[1]->port();
+  Settings three = settings(aggregators[0]->port(), key.path(), "70");
+  three[2].second += "," + place(port) + "," + place(aggregators[2]->port());
+  Ranks ranks(3, three, nodes(3));
+  Team team(ranks, "everybody");
+  ASSERT_TRUE(team.start());
+  for (std::size_t joins_before = 3; joins_before <= 4; ++joins_before) {
+    ASSERT_TRUE(joins(ranks, team, joins_before));
+    for (const bool in_place : {false, true}) add_up(ranks, team, "float_sum", 1000003, in_place);
+    add_up_while(ranks, team, [&] {
+      wait_ms(27);
+      aggregators[1].reset();
+      wait_ms(20);
+    });
+    EXPECT_TRUE(said(ranks.at(0), "goes on without aggregator " + place(port)));
+    EXPECT_EQ(joined(ranks.at(0)), joins_before);
+    aggregators[1] = std::make_unique<Aggregator>(key.key(), port);
+  }
+  for (const std::size_t other : {0, 2}) {
+    EXPECT_FALSE(said(ranks.at(0), "goes on without aggregator " + place(aggregators[other]->port())));
+    aggregators[other]->finish();
+    EXPECT_GE(aggregators[other]->service().counts().operations, 4U);
+    EXPECT_EQ(aggregators[other]->service().counts().given_up, 0U);
+  }
+}
+
 TEST(Aggregators, WithAnotherKeyAreNotUsed) {
   const KeyFile key("ours"), other("theirs");
   Aggregator aggregator(other.key());
@@ -203,6 +245,25 @@ TEST(Aggregators, WithAnotherKeyAreNotUsed) {
   aggregator.stop();
   EXPECT_GE(aggregator.service().counts().refused, 1U);
   EXPECT_EQ(aggregator.service().clients(), 0U);
+}
+
+/// Those who are there stay, although they know the old one.
+TEST(Aggregators, TakeANewKeyWhileTheyServe) {
+  const KeyFile before("before"), after("after");
+  Aggregator aggregator(before.key());
+  Ranks old_ranks(2, settings(aggregator.port(), before.path(), "50"), nodes(2));
+  Ranks new_ranks(2, settings(aggregator.port(), after.path(), "50"), nodes(2));
+  Team old_team(old_ranks, "old"), new_team(new_ranks, "new");
+  ASSERT_TRUE(old_team.start());
+  ASSERT_TRUE(new_team.start());
+  ASSERT_TRUE(joins(old_ranks, old_team));
+  EXPECT_EQ(joined(new_ranks.at(0)), 0U);
+  aggregator.reload(after.key());
+  ASSERT_TRUE(joins(new_ranks, new_team));
+  for (int call = 0; call < 4; ++call) add_up(old_ranks, old_team, "float_sum", 400001, call % 2 == 0);
+  EXPECT_EQ(joined(old_ranks.at(0)), 1U);
+  aggregator.finish();
+  EXPECT_EQ(aggregator.service().counts().given_up, 0U);
 }
 
 TEST(Aggregators, WithoutMemoryLeaveItToTheRails) {
@@ -247,22 +308,24 @@ TEST(Aggregators, ServeSeveral) {
 /// It was there when the members voted, and has gone when all had.
 TEST(Stars, WithoutTheirServiceLackTheSums) {
   BufferPool buffers;
-  Star star(1, 2, 0, AggregatorShare{50}, 0, buffers);
-  star.join(nullptr);
-  ASSERT_TRUE(star.in());
+  Stars stars(1, 2, 0, AggregatorShare{50}, 0, buffers);
+  const Star& star = stars.join(1, nullptr);
+  ASSERT_TRUE(stars.in());
+  EXPECT_EQ(star.why(), "the service is gone");
   std::vector<std::byte> vector(sizeof(float) << 20);
   Call call;
   call.count = 1 << 20;
   call.element = sizeof(float);
   call.send = call.recv = vector.data();
   call.reducer.element = call.element;
-  star.begin(call, star.part(vector.size()), NEZHA_FLOAT, NEZHA_SUM);
-  EXPECT_TRUE(star.settled(0, false));
-  star.confirmation(0);
-  EXPECT_TRUE(star.lacking());
-  star.leave();
-  EXPECT_FALSE(star.in());
-  EXPECT_EQ(star.why(), "the service is gone");
+  stars.begin(call, NEZHA_FLOAT, NEZHA_SUM, 0);
+  EXPECT_TRUE(stars.settled(0, false));
+  stars.confirmation(0);
+  EXPECT_TRUE(stars.lacking(1));
+  EXPECT_FALSE(stars.lacking(0));
+  EXPECT_EQ(stars.accept(call), 0U);
+  stars.leave(1);
+  EXPECT_FALSE(stars.in());
 }
 
 TEST(Aggregators, AreNotLostWithTheCommunicator) {
@@ -276,7 +339,7 @@ TEST(Aggregators, AreNotLostWithTheCommunicator) {
   ended.destroy(0);
   for (int call = 0; call < 10; ++call) add_up(ranks, other, "float_sum", 1 << 18, false);  // rank 1 is told meanwhile
   ended.destroy(1);
-  for (int rank = 0; rank < 2; ++rank) EXPECT_FALSE(said(ranks.at(rank), "over the rails alone"));
+  for (int rank = 0; rank < 2; ++rank) EXPECT_FALSE(said(ranks.at(rank), "goes on without"));
 }
 
 /// A type that the engine has no kernel for goes over the rails.

@@ -69,5 +69,19 @@ TEST(ShareSearch, SizesBesideASettledOneBeginWithItsShare) {
   EXPECT_LT(searches.share(16 * bytes), 65536u);
 }
 
+/// Not before there is a reason.
+TEST(ShareSearch, LooksAgainWhereAggregatorsHaveComeOrGone) {
+  ShareSearches searches;
+  const std::size_t bytes = std::size_t{1} << 20;
+  const auto found = [&](double center) {
+    for (int i = 0; i < 100; ++i) searches.took(bytes, time_of(searches.share(bytes) * kWhole / 65536, 4, 1, center));
+    return searches.share(bytes) * kWhole / 65536;
+  };
+  ASSERT_EQ(found(1), 5u);
+  EXPECT_EQ(found(4), 5u);
+  searches.look_again();
+  EXPECT_EQ(found(4), kWhole);
+}
+
 }  // namespace
 }  // namespace nezha

@@ -41,6 +41,11 @@ class Aggregation final : public Guests {
   Aggregation(Core& core, const Secret& key, const Limits& limits);
   ~Aggregation();
 
+  /// From here on for greetings that begin and operations that begin: those who are here stay.
+  void change(const Secret& key, const Limits& limits) {
+    key_ = key;
+    limits_ = limits;
+  }
   /// Listens for greetings; port 0: any.
   Status listen(const std::string& host, std::uint16_t port);
   std::uint16_t port() const { return port_; }
@@ -94,8 +99,8 @@ class Aggregation final : public Guests {
   void drop_client(ProcessId id, const std::string& why);
 
   Core& core_;
-  const Secret key_;
-  const Limits limits_;
+  Secret key_;
+  Limits limits_;
   Fd listener_;
   std::uint16_t port_ = 0;
   std::vector<std::unique_ptr<Greeting>> greetings_;

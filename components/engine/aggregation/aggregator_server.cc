@@ -53,12 +53,30 @@ Status AggregatorServer::open(Notices& notices) {
 
 void AggregatorServer::stop() {
   stop_.store(true);
+  wake();
+}
+
+void AggregatorServer::reload() {
+  reload_.store(true);
+  wake();
+}
+
+void AggregatorServer::wake() {
   const std::uint64_t one = 1;
   [[maybe_unused]] const ssize_t written = write(wake_.get(), &one, sizeof one);
 }
 
-void AggregatorServer::run() {
-  while (!stop_.load(std::memory_order_relaxed)) turn();
+bool AggregatorServer::run() {
+  while (!stop_.load(std::memory_order_relaxed)) {
+    if (!reload_.exchange(false)) {
+      turn();
+      continue;
+    }
+    std::uint64_t woken = 0;
+    [[maybe_unused]] const ssize_t got = read(wake_.get(), &woken, sizeof woken);
+    return true;
+  }
+  return false;
 }
 
 void AggregatorServer::turn() {

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-/// A whole aggregator without its command line: a core, the service, and the loop that drives them. One thread, but for stop().
+/// A whole aggregator without its command line: a core, the service, and the loop that drives them. One thread, but for
+/// stop() and reload().
 #pragma once
 
 #include <atomic>
@@ -29,17 +30,22 @@ class AggregatorServer {
   /// Finds the rails and listens. `notices`: what the administrator should know.
   Status open(Notices& notices);
   std::uint16_t port() const { return service_.port(); }
-  /// Until stop().
-  void run();
+  /// Until stop(): false; or until reload(): true, and it may run on.
+  bool run();
   /// One turn of that: what has come, what is due, a rest if there is nothing.
   void turn();
   /// Any thread, or a signal's handler.
   void stop();
+  /// The same.
+  void reload();
+  /// Between runs: for those who come from here on.
+  void change(const Secret& key, const Aggregation::Limits& limits) { service_.change(key, limits); }
 
   const Core& core() const { return core_; }
   const Aggregation& service() const { return service_; }
 
  private:
+  void wake();
   void rest();
   void write_statistics(Nanoseconds now);
   std::string statistics() const;
@@ -49,7 +55,7 @@ class AggregatorServer {
   Core core_;
   Aggregation service_;
   Fd wake_;
-  std::atomic<bool> stop_ = false;
+  std::atomic<bool> stop_ = false, reload_ = false;
   bool outstanding_ = false;
   Nanoseconds moved_ = 0, settled_ = 0, stepped_ = 0, written_ = 0;
   bool told_ = false;  ///< that statistics cannot be written

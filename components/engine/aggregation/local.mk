@@ -8,4 +8,5 @@ engine_sources += \
 	%D%/guests.h \
 	%D%/inquiry.cc %D%/inquiry.h \
 	%D%/lookup.cc %D%/lookup.h \
-	%D%/star.cc %D%/star.h
+	%D%/star.cc %D%/star.h \
+	%D%/stars.cc %D%/stars.h

@@ -35,9 +35,10 @@ class Aggregator:
         """On the management network, so that it can be greeted while its rails are cut."""
         return f"{mgmt_address(self._node)}:{PORT}"
 
-    def parameters(self, key, share="auto"):
-        """What makes a job use it, as options of mpirun."""
-        return ["--mca", "coll_nezha_aggregators", self.place, "--mca", "coll_nezha_aggregator_key", key,
+    def parameters(self, key, share="auto", others=()):
+        """What makes a job use it, and others beside it, as options of mpirun."""
+        places = ",".join(service.place for service in (self, *others))
+        return ["--mca", "coll_nezha_aggregators", places, "--mca", "coll_nezha_aggregator_key", key,
                 "--mca", "coll_nezha_aggregator_share", str(share)]
 
     def start(self):

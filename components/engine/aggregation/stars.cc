@@ -1,0 +1,160 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "engine/aggregation/stars.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "alg/star.h"
+#include "util/params.h"
+
+namespace nezha {
+namespace {
+
+/// While one is out, every so many of the calls that could use it begin with an agreement.
+constexpr std::size_t kAgreeEvery = 8;
+constexpr std::size_t kChunk = 64 * 1024;
+constexpr TeamId kThrough = 0xd1b54a32d192ed03;
+
+std::size_t chunk_of(std::size_t wanted) {
+  if (wanted == 0) return kChunk;
+  return std::clamp<std::size_t>(wanted / kStarGrain * kStarGrain, kLeastChunk, kMostChunk);
+}
+
+constexpr std::uint64_t out_of_reach(Stars::Index aggregator) { return std::uint64_t{1} << aggregator; }
+constexpr std::uint64_t not_named(Stars::Index aggregator) { return std::uint64_t{1} << (Stars::kMost + aggregator); }
+
+}  // namespace
+
+Stars::Stars(TeamId team, int members, int position, AggregatorShare share, std::size_t chunk, BufferPool& buffers)
+    : team_(team), member_{members, position, chunk_of(chunk), &buffers}, share_(share) {}
+
+bool Stars::in() const {
+  return std::any_of(stars_.begin(), stars_.end(), [](const auto& star) { return star.has_value(); });
+}
+
+const Star* Stars::find(TeamId id) const {
+  for (const std::optional<Star>& star : stars_)
+    if (star && star->id() == id) return &*star;
+  return nullptr;
+}
+
+Star* Stars::find(TeamId id) { return const_cast<Star*>(std::as_const(*this).find(id)); }
+
+// ---- agreement
+
+bool Stars::agreement_due() {
+  const auto in = std::count_if(stars_.begin(), stars_.end(), [](const auto& star) { return star.has_value(); });
+  return static_cast<std::size_t>(in) < named_ && asked_++ % kAgreeEvery == 0;
+}
+
+/// Bits: which ones this member does not have, or does not know. Then the ids of the processes and their complements: members
+/// that mean different ones show.
+void Stars::vote(std::span<Peer* const> links) {
+  words_.fill(0);
+  for (Index i = 0; i < kMost; ++i) {
+    if (i >= links.size()) words_[0] |= not_named(i);
+    const Peer* peer = i < links.size() ? links[i] : nullptr;
+    if (peer == nullptr || peer->trunk->lanes_up() == 0) {
+      words_[0] |= out_of_reach(i);
+      continue;
+    }
+    words_[kIds + 2 * i] = peer->address.id;
+    words_[kIds + 2 * i + 1] = ~peer->address.id;
+  }
+}
+
+bool Stars::common(Index aggregator) const {
+  return !stars_[aggregator] && (words_[0] & out_of_reach(aggregator)) == 0 &&
+         (words_[kIds + 2 * aggregator] & words_[kIds + 2 * aggregator + 1]) == 0;
+}
+
+void Stars::combined() {
+  named_ = 0;
+  while (named_ < kMost && (words_[0] & not_named(named_)) == 0) ++named_;
+}
+
+Star& Stars::join(Index aggregator, Trunk* trunk) {
+  ++generation_;
+  if (in()) changed();
+  return stars_[aggregator].emplace(team_ ^ kThrough * (2 * generation_ + 1), trunk, member_);
+}
+
+void Stars::leave(Index aggregator) {
+  if (!stars_[aggregator]) return;
+  stars_[aggregator]->give_up(stars_[aggregator]->why());
+  stars_[aggregator].reset();
+  if (in()) changed();
+  asked_ = 1;  // not at the next call
+}
+
+/// What was learned of the others holds no more.
+void Stars::changed() {
+  searches_.look_again();
+  split_ = {};
+}
+
+// ---- shares
+
+bool Stars::wanted(std::size_t bytes) {
+  if (bytes < kLeastChunks * member_.chunk || share_.per_cent == 0) return false;
+  return share_.per_cent != AggregatorShare::kAuto || !in() || !searches_.idle(bytes);
+}
+
+std::uint32_t Stars::share(std::size_t bytes) const {
+  if (share_.per_cent == AggregatorShare::kAuto) return searches_.share(bytes);
+  return static_cast<std::uint32_t>(share_.per_cent) * BlockPart::kWhole / 100;
+}
+
+// ---- a call
+
+void Stars::begin(const Call& call, nezha_type_t type, nezha_op_t op, Nanoseconds now) {
+  began_ = now;
+  from_ = BlockPart::kWhole - share(call.bytes());
+  std::array<bool, kMost> there{};
+  for (Index i = 0; i < kMost; ++i) there[i] = stars_[i].has_value();
+  const ShareSplit::Cuts cuts = split_.cuts(BlockPart::kWhole - from_, there);
+  for (Index i = 0; i < kMost; ++i)
+    if (stars_[i]) stars_[i]->begin(call, {from_ + cuts[i], from_ + cuts[i + 1]}, type, op, now);
+}
+
+bool Stars::under_way() const {
+  return std::any_of(stars_.begin(), stars_.end(), [](const auto& star) { return star && star->under_way(); });
+}
+
+bool Stars::settled(Nanoseconds now, bool overtaken) {
+  bool all = true;
+  for (std::optional<Star>& star : stars_) all = (!star || star->settled(now, overtaken)) && all;
+  return all;
+}
+
+std::span<std::uint64_t> Stars::confirmation(Nanoseconds now) {
+  words_.fill(0);
+  words_[0] = ~static_cast<std::uint64_t>(now - began_);
+  for (Index i = 0; i < kMost; ++i) {
+    if (!stars_[i]) continue;
+    words_[kTimes + 2 * i] = stars_[i]->complete() ? 0 : 1;
+    words_[kTimes + 2 * i + 1] = ~static_cast<std::uint64_t>(stars_[i]->took());
+  }
+  return words_;
+}
+
+std::size_t Stars::accept(const Call& call) {
+  std::size_t accepted = 0;
+  bool all = true;
+  std::array<Nanoseconds, kMost> times{};
+  for (Index i = 0; i < kMost; ++i) {
+    if (!stars_[i]) continue;
+    all = all && !lacking(i);
+    if (lacking(i)) continue;
+    stars_[i]->accept(call);
+    const BlockPart& part = stars_[i]->part();
+    accepted += call.bytes() * (part.to - part.from) / BlockPart::kWhole;
+    times[i] = static_cast<Nanoseconds>(~words_[kTimes + 2 * i + 1]);
+  }
+  if (!all) return accepted;
+  searches_.took(call.bytes(), static_cast<Nanoseconds>(~words_[0]));
+  split_.took(times);
+  return accepted;
+}
+
+}  // namespace nezha
