@@ -23,7 +23,8 @@ MAY_INCLUDE = {
     "alg": {"trunk", "reduce", "util"},
     "node": {"reduce", "util"},
     "tuning": {"util"},
-    "engine": {"nezha", "util", "reduce", "rail", "rail/*", "trunk", "alg", "node", "tuning"},
+    "sharp": {"nezha", "util"},
+    "engine": {"nezha", "util", "reduce", "rail", "rail/*", "trunk", "alg", "node", "tuning", "sharp"},
 }
 RAIL_KIND_MAY_INCLUDE = {"rail", "rail/message", "util"}
 GLUE = ("ompi", "opal")

@@ -13,6 +13,7 @@
 #include "engine/descriptors.h"
 #include "engine/memory.h"
 #include "engine/secret.h"
+#include "engine/sharp_opening.h"
 #include "engine/transports.h"
 #include "tuning/siblings.h"
 #include "rail/btl/btl_kind.h"
@@ -166,7 +167,11 @@ Notices Engine::descriptors_lacking(const Team& team) {
 void Engine::destroy_team(Team& team) {
   Lock lock(mutex_);
   requests_.forget(team);
+  auto sharp = sharps_.extract(&team);
   core_.destroy_team(team);
+  if (sharp.empty()) return;
+  lock.unlock();
+  if (std::unique_ptr<SharpGroup> group = sharp.mapped()->leave()) leave_sharp(std::move(group));
 }
 
 bool Engine::agreement_due(Team& team, std::size_t bytes) {
@@ -286,6 +291,8 @@ int Engine::carry(Lock& lock, Team& team, const nezha_call_t& what) {
   std::size_t aggregated = 0;
   if (allreduce && through_stars(lock, team, what, way))
     aggregated = operate_stars(lock, team, what, call, way.algorithm);
+  else if (allreduce && team.error().empty() && through_sharp(lock, team, what))
+    aggregated = operate_sharp(lock, team, what, call, way.algorithm);
   else if (!team.error().empty())
     return NEZHA_ERR_FAILED;
   else if (shares)

@@ -9,16 +9,19 @@
 #include <array>
 #include <atomic>
 #include <condition_variable>
+#include <functional>
 #include <memory>
 #include <mutex>
 #include <span>
 #include <string>
 #include <thread>
+#include <unordered_map>
 
 #include "engine/core.h"
 #include "engine/requests.h"
 #include "engine/host_btl.h"
 #include "engine/service_errands.h"
+#include "engine/sharp_way.h"
 #include "engine/trace.h"
 #include "engine/workers.h"
 #include "nezha/nezha.h"
@@ -96,6 +99,14 @@ class Engine {
   void operate(Lock& lock, Team& team, const Call& call, AlgorithmChoice choice);
   bool through_stars(Lock& lock, Team& team, const nezha_call_t& what, const Candidate& way);
   std::size_t operate_stars(Lock& lock, Team& team, const nezha_call_t& what, const Call& call, AlgorithmChoice choice);
+  void operate_beside(Lock& lock, Team& team, const Call& call, AlgorithmChoice choice,
+                      const std::function<bool(bool carried)>& settled);
+  bool through_sharp(Lock& lock, Team& team, const nezha_call_t& what);
+  std::size_t operate_sharp(Lock& lock, Team& team, const nezha_call_t& what, const Call& call, AlgorithmChoice choice);
+  void carry_without_sharp(Lock& lock, Team& team, const Call& part, AlgorithmChoice choice, const Status& trouble);
+  void open_sharp(Lock& lock, Team& team, SharpWay& sharp);
+  void combine_for_sharp(Lock& lock, Team& team, std::span<std::byte> bytes);
+  SharpWay* sharp_of(const Team& team);
   void operate_shared(Lock& lock, Team& team, const Call& call, AlgorithmChoice choice);
   void look_at_node(Lock& lock, Hierarchy& hierarchy);
   template <typename Body>
@@ -149,6 +160,8 @@ class Engine {
   ServiceErrands errands_;  ///< outlive the core's transports
   Core core_;
   Requests requests_;
+  std::unordered_map<const Team*, std::unique_ptr<SharpWay>> sharps_;  ///< of teams that may use SHARP
+  unsigned polled_ways_ = 0;  ///< callers that wait for SHARP, which wakes nobody
   unsigned operations_ = 0;  ///< that callers wait for
   unsigned waiting_ = 0;     ///< callers that wait for the one that drives
   bool driving_ = false;

@@ -79,6 +79,23 @@ void Engine::operate(Lock& lock, Team& team, const Call& call, AlgorithmChoice c
   });
 }
 
+/// `settled`, asked again and again with whether the operation has ended, goes on with another way of the call, and says when
+/// that is over.
+void Engine::operate_beside(Lock& lock, Team& team, const Call& call, AlgorithmChoice choice,
+                            const std::function<bool(bool carried)>& settled) {
+  ++polled_ways_;
+  const AtExit over([this] { --polled_ways_; });
+  operated(team, [&] {
+    await_room(lock, team);
+    if (!team.error().empty()) return;
+    const OpNumber number = core_.start(team, call, choice);
+    wait(lock, [&] {
+      const bool carried = team.finished(number);
+      return settled(carried) && carried;
+    });
+  });
+}
+
 void Engine::operate_shared(Lock& lock, Team& team, const Call& call, AlgorithmChoice choice) {
   operated(team, [&] {
     core_.start_shared(team, call, choice);
@@ -226,7 +243,7 @@ void Engine::drive(Lock& lock, const Over& over) {
       const Unlocked meanwhile(lock);
       host_.progress(host_.ctx);
     } else if (!moved) {
-      rest(lock, idle_rounds++ < (now - began < kYoung ? kSpinsYoung : kSpins) ? 0 : look_due - now);
+      rest(lock, polled_ways_ != 0 || idle_rounds++ < (now - began < kYoung ? kSpinsYoung : kSpins) ? 0 : look_due - now);
     }
   }
 }

@@ -6,7 +6,7 @@ engine_sources += \
 	%D%/core_shared.cc %D%/core_star.cc %D%/core_tables.cc \
 	%D%/descriptors.cc %D%/descriptors.h \
 	%D%/engine.cc %D%/engine.h %D%/engine_operate.cc %D%/engine_requests.cc \
-	%D%/engine_stats.cc \
+	%D%/engine_sharp.cc %D%/engine_stats.cc \
 	%D%/errand_queue.cc %D%/errand_queue.h \
 	%D%/handles.h \
 	%D%/host_btl.h \
@@ -21,6 +21,8 @@ engine_sources += \
 	%D%/sampling.cc %D%/sampling.h \
 	%D%/secret.cc %D%/secret.h \
 	%D%/service.cc %D%/service_errands.cc %D%/service_errands.h \
+	%D%/sharp_opening.cc %D%/sharp_opening.h \
+	%D%/sharp_way.cc %D%/sharp_way.h \
 	%D%/signals_blocked.h \
 	%D%/table_files.cc %D%/table_files.h \
 	%D%/team.cc %D%/team.h \

@@ -35,6 +35,7 @@ struct Plan {
   bool shared_memory = false;
   bool aggregators = false;  ///< there are some
   AggregatorShare aggregator_share;
+  bool sharp = false;
 
   static constexpr std::size_t kWords = 9;
   bool operator==(const Plan&) const = default;

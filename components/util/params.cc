@@ -199,8 +199,15 @@ constexpr std::array kRows = {
         "The file with the key by which ranks and the services of aggregators know each other, the same as that of "
         "nezha-aggregate: at least 32 bytes, which nobody but its owner may read or write."),
     row<&Config::aggregator_share>("aggregator_share", "auto", {0, 0}, "auto|0-100", 4, kDecides,
-        "Per cent of each large vector that go through aggregators; the rest goes over the rails. auto: what is fastest "
-        "is found by trying. 0: none."),
+        "Per cent of each large vector that go through aggregators or SHARP; the rest goes over the rails. auto: what is "
+        "fastest is found by trying. 0: none."),
+    row<&Config::sharp>("sharp", "0", {0, 1}, "0|1", 3, kDecides,
+        "With 1, a part of each large vector is reduced by the switches of an InfiniBand network, through NVIDIA's SHARP "
+        "library, beside the rails. Not where bits are pinned (reproducible, or algorithm other than auto), because SHARP "
+        "adds up in an order of its own, and not with aggregators. Needs a Nezha that was configured by --with-sharp."),
+    row<&Config::sharp_library>("sharp_library", "", {0, 0}, "FILE", 5, 0,
+        "The SHARP library that sharp opens. Empty: the one that configure was told of, or libsharp_coll.so.5 where the "
+        "dynamic linker finds it."),
     row<&Config::rail_threads>("rail_threads", "0", {0, 0}, "auto|0|1", 4, 0,
         "Whether each rail has a thread that sends its large frames, while the caller receives and reduces. auto: a rail "
         "that rail_cores names, and all of them where this node's ranks leave one more core of the process's cpuset to "

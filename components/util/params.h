@@ -64,6 +64,8 @@ struct Config {
   AggregatorList aggregators;
   FilePath aggregator_key;
   AggregatorShare aggregator_share;
+  bool sharp{};
+  FilePath sharp_library;
   RailThreads rail_threads{};
   CoreList rail_cores;
 

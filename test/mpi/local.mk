@@ -21,6 +21,7 @@ check_PROGRAMS += \
 	%D%/progress \
 	%D%/same_bits \
 	%D%/sessions \
+	%D%/sharp \
 	%D%/siblings \
 	%D%/survives \
 	%D%/threads \
@@ -80,6 +81,9 @@ test_mpi_same_bits_LDADD = $(MPI_LIBS) -lm
 test_mpi_sessions_SOURCES = %D%/sessions.c $(mpi_test_common)
 test_mpi_sessions_CPPFLAGS = $(MPI_CFLAGS)
 test_mpi_sessions_LDADD = $(MPI_LIBS) -lm
+test_mpi_sharp_SOURCES = %D%/sharp.c $(mpi_test_common)
+test_mpi_sharp_CPPFLAGS = $(MPI_CFLAGS)
+test_mpi_sharp_LDADD = $(MPI_LIBS) -lm
 test_mpi_siblings_SOURCES = %D%/siblings.c $(mpi_test_common)
 test_mpi_siblings_CPPFLAGS = $(MPI_CFLAGS)
 test_mpi_siblings_LDADD = $(MPI_LIBS) -lm

@@ -16,6 +16,12 @@ test_threads_test_within_node_SOURCES = %D%/test_within_node.cc test/unit/open_d
 gtest_programs += %D%/test_aggregator
 test_threads_test_aggregator_SOURCES = %D%/test_aggregator.cc $(ranks_sources)
 
+# It has Nezha open test/sharp/stub.la.
+if HAVE_SHARP
+gtest_programs += %D%/test_sharp
+endif
+test_threads_test_sharp_SOURCES = %D%/test_sharp.cc $(ranks_sources)
+
 # Its operator new counts.
 gtest_programs += %D%/test_steady_state
 test_threads_test_steady_state_SOURCES = %D%/test_steady_state.cc $(ranks_sources) \

@@ -63,7 +63,7 @@ class Check:
 def build(check, name, build_dir, *options, target=""):
     """Configures, makes and installs in `build_dir`, or makes only `target`. Returns the one case of it."""
     log = check.log(f"build-{name}")
-    command = [os.path.join(check.top, "contrib", "build"), build_dir, *options]
+    command = [os.path.join(check.top, "contrib", "build"), build_dir, *EVERYTHING, *options]
     with _told(f"build {name}"):
         status = run_logged(command, log, MAKE_TIMEOUT, dict(os.environ, JOBS=str(check.jobs), NEZHA_TARGET=target))
     if status == 0:
@@ -96,10 +96,13 @@ LITTLE_OPTIMIZED = ("CXXFLAGS=-O1 -g1", "PRECOMPILED=googletest")
 # third of the time of the simulator's tests, and of those of ranks that are threads, goes there.
 KEEPS_MEMORY = {"MALLOC_MMAP_THRESHOLD_": str(1 << 28), "MALLOC_TRIM_THRESHOLD_": str(1 << 29)}
 
+# What is not in a build unless it is asked for.
+EVERYTHING = ("--with-sharp",)
+
 # Whose test programs a part runs beside its own: the developer's guide, whose commands are tested, has the simulator's.
 ALSO_NEEDED = {"lab": ("sim",)}
 # Programs that a part's tests run beside those of its folder.
-ALSO_RUN = {"unit": ("contrib/programs/parameters_page",)}
+ALSO_RUN = {"unit": ("contrib/programs/parameters_page",), "threads": ("test/sharp/stub.la",), "mpi": ("test/sharp/stub.la",)}
 # Parts that need neither the component nor Open MPI.
 ENGINE_PARTS = {"unit", "threads", "sim"}
 
