@@ -97,7 +97,7 @@ class Engine {
   bool through_star(Lock& lock, Team& team, const nezha_call_t& what, const Candidate& way);
   std::size_t operate_star(Lock& lock, Team& team, const nezha_call_t& what, const Call& call, AlgorithmChoice choice);
   void operate_shared(Lock& lock, Team& team, const Call& call, AlgorithmChoice choice);
-  void look_at_node(Lock& lock, Hierarchy& hierarchy);
+  void look_at_node(Lock& lock, Hierarchy& hierarchy, const Hierarchy::Ticket& ticket);
   template <typename Body>
   void operated(Team& team, const Body& body);
   void agree(Lock& lock, Team& team, Collective collective);
@@ -150,6 +150,7 @@ class Engine {
   Core core_;
   Requests requests_;
   unsigned operations_ = 0;  ///< that callers wait for
+  unsigned shared_operations_ = 0;  ///< of these, by way of shared memory
   unsigned waiting_ = 0;     ///< callers that wait for the one that drives
   bool driving_ = false;
   Nanoseconds host_looked_ = 0;   ///< when a caller last let the host progress
