@@ -171,13 +171,13 @@ void Core::destroy_team(Team& team) {
   std::erase(climbing_, &team);
   if (team.hierarchy() != nullptr) shared_before_ += team.hierarchy()->times();
   for (Stars::Index i = 0; team.stars() != nullptr && i < Stars::kMost; ++i) leave_star(team, i);
-  ready_.erase(team.id());
-  if (team.hierarchy() != nullptr) ready_.erase(team.hierarchy()->id());
+  std::vector<TeamId> ids{team.id()};
+  if (const Hierarchy* hierarchy = team.hierarchy())
+    for (const TeamId id : hierarchy->ids()) ids.push_back(id);
+  for (const TeamId id : ids) ready_.erase(id);
   for (const int rank : team.needed()) {
     if (team.id() == 0) break;
-    Trunk& trunk = *team.peer(rank).trunk;
-    trunk.forget_team(team.id());
-    if (team.hierarchy() != nullptr) trunk.forget_team(team.hierarchy()->id());
+    for (const TeamId id : ids) team.peer(rank).trunk->forget_team(id);
   }
   std::erase_if(teams_, [&](const auto& other) { return other.get() == &team; });
 }
@@ -232,7 +232,7 @@ nezha_team_state_t Core::decide(Team& team, const std::array<std::uint64_t, NEZH
     ready_[team.id()] = &team;
     if (const Hierarchy* hierarchy = team.hierarchy()) {
       beat_due_ = clock_.now();
-      ready_[hierarchy->id()] = &team;
+      for (const TeamId id : hierarchy->ids()) ready_[id] = &team;
       log_.line(1, "team %s adds up on its nodes first; here: %s", team.name().c_str(), hierarchy->access().c_str());
     }
     team.table().name_rails(rails_of_first(team));

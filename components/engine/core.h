@@ -111,14 +111,16 @@ class Core final : public PieceReceiver, public OperationNews, public LaneNews, 
   OpNumber start(Team& team, const Call& call, AlgorithmChoice choice, bool more = false);
   /// The same for a call that the incumbent carries.
   void leave_to_incumbent(Team& team, std::size_t bytes);
-  /// Begins a call by way of the nodes' shared memory, one at a time; Hierarchy::under_way() tells when it is over.
-  void start_shared(Team& team, const Call& call, AlgorithmChoice choice);
+  /// Begins a call by way of the nodes' shared memory; Hierarchy::over() tells when it is over. `blocks`: its caller
+  /// waits, and the one before it is over; else while Hierarchy::room().
+  Hierarchy::Ticket start_shared(Team& team, const Call& call, AlgorithmChoice choice, bool blocks);
   /// Goes on with what is under way by way of shared memory alone. True when anything moved. Part of progress().
   bool climb();
   /// What calls by way of shared memory have taken so far, over all teams.
   Hierarchy::Times shared_times() const;
-  /// The memory to sleep on while the only call that is under way by way of shared memory waits for ranks of this node
-  /// alone; else null.
+  /// Calls are under way by way of shared memory.
+  bool climbs() const { return !climbing_.empty(); }
+  /// The memory to sleep on while the only team with such calls waits for ranks of this node alone; else null.
   NodeMemory* only_node() const;
   bool holds() const { return hold_.left(); }
   void send_held() { hold_.send(); }

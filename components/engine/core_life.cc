@@ -131,7 +131,7 @@ void Core::fail(Team& team, const Failure& failure, const std::string& why) {
 /// It was ready elsewhere before it was here, and has failed there. A counterpart that is no neighbour tells of the hierarchy.
 void Core::take_early_failure(const Team& team) {
   const auto means = [&](TeamId id) {
-    return id == team.id() || (team.hierarchy() != nullptr && id == team.hierarchy()->id());
+    return id == team.id() || (team.hierarchy() != nullptr && team.hierarchy()->has(id));
   };
   for (const auto& [id, failure] : early_failures_)
     if (means(id)) return team_failed(id, failure);

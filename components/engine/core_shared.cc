@@ -39,10 +39,11 @@ std::size_t Core::descriptors_of_memory(const Team& team) const {
   return all == 0 || !shares ? 0 : (before == 0 ? all : 1) + 1;
 }
 
-void Core::start_shared(Team& team, const Call& call, AlgorithmChoice choice) {
+Hierarchy::Ticket Core::start_shared(Team& team, const Call& call, AlgorithmChoice choice, bool blocks) {
   wiring_.used(clock_.now());
-  team.hierarchy()->begin(call, choice);
-  climbing_.push_back(&team);
+  Hierarchy& hierarchy = *team.hierarchy();
+  if (!hierarchy.under_way()) climbing_.push_back(&team);
+  return blocks ? hierarchy.begin(call, choice) : hierarchy.begin_request(call, choice);
 }
 
 bool Core::climb() {
@@ -63,9 +64,10 @@ bool Core::climb_on() {
     Team& team = *climbing_[i];
     Hierarchy& hierarchy = *team.hierarchy();
     if (hierarchy.under_way()) moved = hierarchy.poll() || moved;
-    if (const int lost = hierarchy.lost_member(); lost >= 0 && team.error().empty())
+    std::string why;
+    if (const int lost = hierarchy.lost_member(why); lost >= 0 && team.error().empty())
       fail(team, failure_of(team, Failure::Why::silent, lost),
-           label(team, static_cast<std::size_t>(lost)) + ": " + hierarchy.lost_why());
+           label(team, static_cast<std::size_t>(lost)) + ": " + why);
     if (hierarchy.under_way()) {
       ++i;
       continue;

@@ -108,7 +108,7 @@ class Engine {
   void combine_for_sharp(Lock& lock, Team& team, std::span<std::byte> bytes);
   SharpWay* sharp_of(const Team& team);
   void operate_shared(Lock& lock, Team& team, const Call& call, AlgorithmChoice choice);
-  void look_at_node(Lock& lock, Hierarchy& hierarchy);
+  void look_at_node(Lock& lock, Hierarchy& hierarchy, const Hierarchy::Ticket& ticket);
   template <typename Body>
   void operated(Team& team, const Body& body);
   void agree(Lock& lock, Team& team, Collective collective);
@@ -163,6 +163,7 @@ class Engine {
   std::unordered_map<const Team*, std::unique_ptr<SharpWay>> sharps_;  ///< of teams that may use SHARP
   unsigned polled_ways_ = 0;  ///< callers that wait for SHARP, which wakes nobody
   unsigned operations_ = 0;  ///< that callers wait for
+  unsigned shared_operations_ = 0;  ///< of these, by way of shared memory
   unsigned waiting_ = 0;     ///< callers that wait for the one that drives
   bool driving_ = false;
   Nanoseconds host_looked_ = 0;   ///< when a caller last let the host progress

@@ -98,23 +98,26 @@ void Engine::operate_beside(Lock& lock, Team& team, const Call& call, AlgorithmC
 
 void Engine::operate_shared(Lock& lock, Team& team, const Call& call, AlgorithmChoice choice) {
   operated(team, [&] {
-    core_.start_shared(team, call, choice);
+    ++shared_operations_;
+    const AtExit counted([this] { --shared_operations_; });
+    Hierarchy& hierarchy = *team.hierarchy();
+    const Hierarchy::Ticket ticket = core_.start_shared(team, call, choice, true);
     // Now and then a call looks at lanes and at the host, also where all calls are short.
-    if (!driving_ && clock_.now() - host_looked_ < kHostRarely) look_at_node(lock, *team.hierarchy());
-    wait(lock, [&] { return !team.hierarchy()->under_way(); });
+    if (!driving_ && clock_.now() - host_looked_ < kHostRarely) look_at_node(lock, hierarchy, ticket);
+    wait(lock, [&] { return hierarchy.over(ticket); });
   });
 }
 
 /// The beginning of a call, as long as it waits for ranks of this node alone, which need microseconds: no look at lanes or
 /// at the host, which cost more than that. Where looking again at once brings nothing, other processes get the core: the
 /// one that is waited for may have none.
-void Engine::look_at_node(Lock& lock, Hierarchy& hierarchy) {
+void Engine::look_at_node(Lock& lock, Hierarchy& hierarchy, const Hierarchy::Ticket& ticket) {
   driving_ = true;
   const AtExit free_the_drive([this] { driving_ = false; });
   const Nanoseconds until = clock_.now() + kHostOften;
   unsigned idle = 0;
   bool in_time = true, won = false, lost = false;  // by looking again at once
-  while (hierarchy.only_node() != nullptr && in_time) {
+  while (!hierarchy.over(ticket) && hierarchy.only_node() != nullptr && in_time) {
     if (core_.climb()) {
       won = won || idle != 0;
       idle = 0;
@@ -267,7 +270,7 @@ bool Engine::look(Nanoseconds now) {
 
 /// The memory to sleep on while all that is under way waits for ranks of this node alone; else null.
 NodeMemory* Engine::only_node() const {
-  return operations_ == 1 && requests_.waiting() == 0 ? core_.only_node() : nullptr;
+  return operations_ == shared_operations_ && requests_.all_shared() ? core_.only_node() : nullptr;
 }
 
 bool Engine::look_everywhere() {

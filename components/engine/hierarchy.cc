@@ -2,7 +2,6 @@
 #include "engine/hierarchy.h"
 
 #include <algorithm>
-#include <cstring>
 #include <utility>
 
 namespace nezha {
@@ -16,7 +15,7 @@ constexpr std::size_t kLeastSegment = 256 * 1024;
 constexpr std::size_t kMostSegment = 2 * 1024 * 1024;
 /// A part that is smaller costs another rank more than it relieves the others of.
 constexpr std::size_t kLeastPart = 32 * 1024;
-/// What the ids of the operations between nodes differ by from the team's.
+/// What the id of the first track's operations between nodes differs by from the team's; those of the others follow.
 constexpr TeamId kBetween = 0x9e3779b97f4a7c15;
 
 std::size_t smallest(const RanksByNode& nodes) {
@@ -26,7 +25,7 @@ std::size_t smallest(const RanksByNode& nodes) {
 
 }  // namespace
 
-Hierarchy::Hierarchy(Spec spec, NodeAcceptor* door) : spec_(std::move(spec)), id_(spec_.team ^ kBetween) {
+Hierarchy::Hierarchy(Spec spec, NodeAcceptor* door) : spec_(std::move(spec)) {
   const auto [own, ranks] = counterparts(spec_.nodes, spec_.rank);
   mates_ = spec_.nodes[static_cast<std::size_t>(own)];
   self_ = static_cast<std::uint32_t>(std::find(mates_.begin(), mates_.end(), spec_.rank) - mates_.begin());
@@ -42,9 +41,11 @@ Hierarchy::Hierarchy(Spec spec, NodeAcceptor* door) : spec_(std::move(spec)), id
     view_.buffers = spec_.buffers;
     links_ = Links(peers, view_.position, spec_.all, spec_.need);
     links_.fill(view_);
-    operations_.emplace(view_, 0);
-    operations_->set_team(id_);
   }
+  for (std::size_t i = 0; i < kNodeTracks; ++i)
+    tracks_.push_back(
+        std::make_unique<HierarchyTrack>((spec_.team ^ kBetween) + i, carries() ? &view_ : nullptr, spec_.clock));
+  under_way_.reserve(tracks_.size());
   if (mates_.size() == 1) return;
   const SegmentSpec memory{.team = spec_.team,
                            .members = static_cast<std::uint32_t>(mates_.size()),
@@ -98,9 +99,15 @@ double Hierarchy::best_rate() const { return carries() ? next().best_rate() : 0;
 
 void Hierarchy::progress(Nanoseconds now) {
   if (!segment_) return;
-  if (segment_->progress(now) != Segment::State::ready || stage_) return;
-  stage_.emplace(segment_->memory(), NodeStageOptions{.access = segment_->access(), .clock = spec_.clock});
+  if (segment_->progress(now) != Segment::State::ready || life_) return;
+  for (std::size_t i = 0; i < tracks_.size(); ++i) tracks_[i]->share(segment_->memory().on(i), segment_->access());
   life_.emplace(segment_->memory());
+}
+
+std::vector<TeamId> Hierarchy::ids() const {
+  std::vector<TeamId> all;
+  for (const auto& track : tracks_) all.push_back(track->id());
+  return all;
 }
 
 Hierarchy::Times& Hierarchy::Times::operator+=(const Times& other) {
@@ -109,7 +116,12 @@ Hierarchy::Times& Hierarchy::Times::operator+=(const Times& other) {
   return *this;
 }
 
-Hierarchy::Times Hierarchy::times() const { return {stage_ ? stage_->times() : NodeTimes{}, between_}; }
+Hierarchy::Times Hierarchy::times() const {
+  Times all;
+  for (const auto& track : tracks_)
+    all += {track->stage() != nullptr ? track->stage()->times() : NodeTimes{}, track->between()};
+  return all;
+}
 
 bool Hierarchy::beat() {
   if (life_) life_->beat();
@@ -135,91 +147,65 @@ Status Hierarchy::trouble() const {
 }
 
 std::string Hierarchy::access() const {
-  if (!stage_) return "alone on its node";
+  if (!life_) return "alone on its node";
   return segment_->access() == NodeAccess::single_copy ? "two copies, single copy would be possible"
                                                        : "two copies, since " + segment_->why_copies();
 }
 
-void Hierarchy::begin(const Call& call, AlgorithmChoice choice) {
-  call_ = call;
-  choice_ = choice;
-  segment_bytes_ = segment(call.bytes(), call.element);
-  if (stage_) {
-    stage_->begin(
-        {call.send, call.recv, call.bytes(), call.reducer, std::span(carriers_).first(carriers(call.bytes()))});
-    part_ = stage_->part();
-  } else {
-    part_ = {0, call.bytes()};
-  }
-  begun_ = part_.begin;
-  under_way_ = true;
+Hierarchy::Ticket Hierarchy::begin_on(std::size_t track, const Call& call, AlgorithmChoice choice) {
+  const std::size_t bytes = call.bytes();
+  const OpNumber number =
+      tracks_[track]->begin(call, choice, std::span(carriers_).first(carriers(bytes)), segment(bytes, call.element));
+  under_way_.push_back(tracks_[track].get());
+  return {track, number};
+}
+
+Hierarchy::Ticket Hierarchy::begin_request(const Call& call, AlgorithmChoice choice) {
+  const std::size_t track = next_track();
+  ++requests_;
+  return begin_on(track, call, choice);
 }
 
 bool Hierarchy::poll() {
-  bool moved = stage_ && stage_->poll();
-  if (carries()) {
-    moved = end_segments() || moved;
-    moved = begin_segments() || moved;
-  }
-  look_whether_over();
+  bool moved = false;
+  for (HierarchyTrack* track : under_way_) moved = track->poll() || moved;
+  std::erase_if(under_way_, [](const HierarchyTrack* track) { return !track->under_way(); });
   return moved;
 }
 
-bool Hierarchy::begin_segments() {
-  const std::size_t before = begun_;
-  while (begun_ < part_.end && operations_->room() && count_ < sent_.size()) {
-    const std::size_t end = std::min(begun_ + segment_bytes_, part_.end);
-    if (ready() < end) break;
-    Call segment = call_;
-    segment.send = (stage_ ? call_.recv : call_.send) + begun_;
-    segment.recv = call_.recv + begun_;
-    segment.count = (end - begun_) / call_.element;
-    segment.whole = call_.bytes();
-    segment.reducer.begin = call_.reducer.begin + begun_;
-    sent_[(first_ + count_++) % sent_.size()] = {operations_->start(segment, choice_), end};
-    begun_ = end;
-  }
-  if (begun_ != before && between_since_ == 0 && spec_.clock != nullptr) between_since_ = spec_.clock->now();
-  return begun_ != before;
-}
-
-bool Hierarchy::end_segments() {
-  bool any = false;
-  for (; count_ != 0 && operations_->finished(sent_[first_].number); first_ = (first_ + 1) % sent_.size(), --count_) {
-    if (stage_) stage_->supply(sent_[first_].end);
-    any = true;
-  }
-  if (count_ == 0 && between_since_ != 0) between_ += spec_.clock->now() - std::exchange(between_since_, 0);
-  return any;
-}
-
-void Hierarchy::look_whether_over() {
-  if (carries() && (count_ != 0 || begun_ != part_.end)) return;
-  if (!stage_ || stage_->over()) under_way_ = false;
-}
-
 bool Hierarchy::awaits(int rank) const {
-  if (!under_way_ || rank == spec_.rank) return false;
-  if (stage_ && mate(rank)) return true;
+  if (!under_way() || rank == spec_.rank) return false;
+  if (life_ && mate(rank)) return true;
   const Trunk* trunk = spec_.peers[static_cast<std::size_t>(rank)]->trunk.get();
   const int number = trunk == nullptr ? -1 : links_.number_of(*trunk);
-  return number >= 0 && operations_->awaits(static_cast<std::size_t>(number));
+  return number >= 0 && std::any_of(under_way_.begin(), under_way_.end(), [&](const HierarchyTrack* track) {
+           return track->operations()->awaits(static_cast<std::size_t>(number));
+         });
 }
 
-int Hierarchy::lost_member() const {
-  if (!stage_ || stage_->failed().ok()) return -1;
-  const std::size_t member = stage_->failed_member();
-  return member < mates_.size() ? mates_[member] : static_cast<int>((member - mates_.size()) % spec_.peers.size());
+int Hierarchy::lost_member(std::string& why) const {
+  for (const HierarchyTrack* track : under_way_) {
+    const NodeStage* const stage = track->stage();
+    if (stage == nullptr || stage->failed().ok()) continue;
+    why = stage->failed().text();
+    const std::size_t member = stage->failed_member();
+    return member < mates_.size() ? mates_[member] : static_cast<int>((member - mates_.size()) % spec_.peers.size());
+  }
+  return -1;
 }
 
 void Hierarchy::fail(const Failure& failure) {
   const auto elsewhere = static_cast<std::uint32_t>(mates_.size()) + failure.of;
-  if (stage_) stage_->give_up(mate(static_cast<int>(failure.of)).value_or(elsewhere));
-  if (operations_) operations_->fail(failure);
-  under_way_ = false;
-  count_ = 0;
+  if (life_) segment_->memory().give_up(mate(static_cast<int>(failure.of)).value_or(elsewhere));
+  for (const auto& track : tracks_) track->fail(failure, track == tracks_.front());
+  under_way_.clear();
 }
 
-NodeMemory* Hierarchy::only_node() { return under_way_ && stage_ && count_ == 0 ? &segment_->memory() : nullptr; }
+NodeMemory* Hierarchy::only_node() {
+  const bool only = under_way() && std::all_of(under_way_.begin(), under_way_.end(), [](const HierarchyTrack* track) {
+                      return track->waits_for_node_only();
+                    });
+  return only ? &segment_->memory() : nullptr;
+}
 
 }  // namespace nezha

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: BSD-3-Clause
-/// The allreduce of a team whose nodes have several members: added up on each node in shared memory, between nodes by
+/// The allreduces of a team whose nodes have several members: added up on each node in shared memory, between nodes by
 /// as many members of each as the smallest node has, or by one for small vectors, each for its part, and shared on the
-/// node. A part goes in segments, each an operation of its own between the counterparts, so that the three overlap. One
-/// call at a time. The order of sums depends on position alone: members of a node in the order of their ranks, then
-/// nodes as an algorithm of as many ranks does it. Within one node there are no carriers, and nothing goes between nodes.
-/// Guarded by the engine's lock.
+/// node. The order of sums depends on position alone: members of a node in the order of their ranks, then nodes as an
+/// algorithm of as many ranks does it. Within one node there are no carriers, and nothing goes between nodes.
+///
+/// A call goes on a track (hierarchy_track.h): blocking ones on the first, the others on the rest in turn. All members
+/// make the same calls in the same order, so that a call has the same track on all. Guarded by the engine's lock.
 #pragma once
 
-#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -15,11 +15,11 @@
 #include <string>
 #include <vector>
 
+#include "engine/hierarchy_track.h"
 #include "engine/links.h"
 #include "engine/operations.h"
 #include "engine/peer.h"
 #include "node/node_life.h"
-#include "node/node_stage.h"
 #include "node/segment.h"
 
 namespace nezha {
@@ -56,9 +56,11 @@ class Hierarchy {
   std::size_t carriers(std::size_t bytes) const;
   std::size_t segment(std::size_t bytes, std::size_t element) const;
   int nodes() const { return static_cast<int>(spec_.nodes.size()); }
-  /// What parts go over between nodes. Of this process, for a carrier; else of nobody.
-  TeamId id() const { return id_; }
-  Operations* operations() { return operations_ ? &*operations_ : nullptr; }
+  /// What parts go over between nodes; alike on all members.
+  std::vector<TeamId> ids() const;
+  bool has(TeamId id) const { return id - tracks_.front()->id() < tracks_.size(); }
+  /// Of an id that it has; null: this process carries nothing.
+  Operations* operations(TeamId id) const { return tracks_[id - tracks_.front()->id()]->operations(); }
   const TeamView& view() const { return view_; }
   /// Counterparts that this process needs lanes to.
   const Links& links() const { return links_; }
@@ -75,7 +77,7 @@ class Hierarchy {
   /// Why this node has no shared memory that all of it can use; ok: it has, or needs none.
   Status trouble() const;
   /// Elements of more bytes are left to the flat way.
-  std::size_t largest_element() const { return stage_ ? stage_->largest_element() : ~std::size_t{0}; }
+  std::size_t largest_element() const { return tracks_.back()->largest_element(); }
   /// How members read each other's vectors, for the log.
   std::string access() const;
   /// This process shows the ranks of its node that it runs. True where there are any.
@@ -92,61 +94,51 @@ class Hierarchy {
   };
   Times times() const;
 
-  // ---- a call
-  /// `call.chunk` is for a segment.
-  void begin(const Call& call, AlgorithmChoice choice);
-  bool under_way() const { return under_way_; }
+  // ---- calls
+  /// One of them, for over().
+  struct Ticket {
+    std::size_t track = 0;
+    OpNumber number = 0;
+  };
+  /// A blocking one, when the one before it is over. `call.chunk` is for a segment.
+  Ticket begin(const Call& call, AlgorithmChoice choice) { return begin_on(0, call, choice); }
+  /// The next one that does not block may begin.
+  bool room() const { return !tracks_[next_track()]->under_way(); }
+  Ticket begin_request(const Call& call, AlgorithmChoice choice);
+  bool over(const Ticket& ticket) const { return tracks_[ticket.track]->over(ticket.number); }
+  bool under_way() const { return !under_way_.empty(); }
   /// Goes on without blocking. True when anything moved; what has ended it, if anything, is lost_member().
   bool poll();
-  /// It waits for something of that rank.
+  /// A call waits for something of that rank.
   bool awaits(int rank) const;
-  /// The rank because of which the call will never be over, and why; -1: none.
-  int lost_member() const;
-  std::string lost_why() const { return stage_->failed().text(); }
+  /// The rank because of which a call will never be over; -1: none. `why`: filled if there is one.
+  int lost_member(std::string& why) const;
   /// Ends what is under way without a result.
   void fail(const Failure& failure);
 
-  /// While it waits for members of the node alone: their memory, to sleep on; else null.
+  /// While all calls wait for members of the node alone: their memory, to sleep on; else null.
   NodeMemory* only_node();
 
  private:
   std::optional<std::uint32_t> mate(int rank) const;
-  bool carries() const { return operations_.has_value(); }
+  bool carries() const { return !rank_at_.empty(); }
+  std::size_t next_track() const { return 1 + requests_ % (tracks_.size() - 1); }
+  Ticket begin_on(std::size_t track, const Call& call, AlgorithmChoice choice);
   const Trunk& next() const { return *view_.trunks[view_.number(view_.next())]; }
-  std::size_t ready() const { return stage_ ? stage_->reduced_up_to() : part_.end; }
-  bool begin_segments();
-  bool end_segments();
-  void look_whether_over();
 
   Spec spec_;
-  TeamId id_;
   std::vector<int> mates_;               ///< ranks on this node, the own one included
   std::uint32_t self_ = 0;               ///< among them
   std::vector<std::uint32_t> carriers_;  ///< 0, 1, ...
   std::unique_ptr<Segment> segment_;     ///< null: this rank is alone on its node
-  std::optional<NodeStage> stage_;       ///< once the segment is ready
-  std::optional<NodeLife> life_;         ///< as long
+  std::optional<NodeLife> life_;         ///< once the segment is ready
   Status without_;                       ///< not ok: there will be no segment
   Links links_;                          ///< to counterparts, whose positions are those of their nodes
   std::vector<int> rank_at_;             ///< of the counterparts
   TeamView view_;
-  std::optional<Operations> operations_;
-
-  // The call under way.
-  bool under_way_ = false;
-  Call call_;
-  AlgorithmChoice choice_ = AlgorithmChoice::ring;
-  NodeRange part_;
-  std::size_t segment_bytes_ = 0;
-  std::size_t begun_ = 0;  ///< segments begin at offsets up to here
-  struct Sent {
-    OpNumber number = 0;
-    std::size_t end = 0;
-  };
-  std::array<Sent, kMostUnderWay> sent_;  ///< segments under way, in turn
-  std::size_t first_ = 0, count_ = 0;
-  Nanoseconds between_ = 0;        ///< so far
-  Nanoseconds between_since_ = 0;  ///< when the first of those under way was begun
+  std::vector<std::unique_ptr<HierarchyTrack>> tracks_;
+  std::vector<HierarchyTrack*> under_way_;  ///< those with a call, the oldest first; has room for all
+  std::uint64_t requests_ = 0;              ///< calls begun that do not block
 };
 
 }  // namespace nezha

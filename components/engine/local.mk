@@ -10,7 +10,7 @@ engine_sources += \
 	%D%/errand_queue.cc %D%/errand_queue.h \
 	%D%/handles.h \
 	%D%/host_btl.h \
-	%D%/hierarchy.cc %D%/hierarchy.h \
+	%D%/hierarchy.cc %D%/hierarchy.h %D%/hierarchy_track.cc %D%/hierarchy_track.h \
 	%D%/lane_watcher.h \
 	%D%/links.cc %D%/links.h \
 	%D%/memory.cc %D%/memory.h \

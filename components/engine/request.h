@@ -17,7 +17,9 @@ struct Request {
   Team* team = nullptr;
   Call call;
   AlgorithmChoice algorithm = AlgorithmChoice::automatic;
-  OpNumber number = 0;  ///< of its operation; 0: that has not begun
+  OpNumber number = 0;    ///< of its operation, or on its track; 0: it has not begun
+  bool shared = false;    ///< by way of the nodes' shared memory
+  std::size_t track = 0;  ///< there
   Nanoseconds began = 0;
   std::atomic<int> state = NEZHA_PENDING;  ///< NEZHA_OK or an error when it is over
 };

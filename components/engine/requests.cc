@@ -21,22 +21,33 @@ Request& Requests::take() {
 }
 
 void Requests::begin(Request& request) {
-  const bool first = !queued(*request.team);
+  const bool first = !queued(*request.team, request.shared);
   pending_.push_back(&request);
   pending_count_.store(pending_.size(), std::memory_order_release);
   if (first) start(request);
 }
 
-/// Those of one team begin in the order of the calls, for that is the same on all ranks: before an earlier one has
-/// room, a later one has none either.
+bool Requests::has_room(const Request& request) {
+  return request.shared ? request.team->hierarchy()->room() : request.team->operations().room();
+}
+
+/// Those of one team that go the same way begin in the order of the calls, for that is the same on all ranks: before an
+/// earlier one has room, a later one has none either.
 bool Requests::start(Request& request) {
-  if (!request.team->error().empty() || !request.team->operations().room()) return false;
-  request.number = core_.start(*request.team, request.call, request.algorithm);
+  if (!request.team->error().empty() || !has_room(request)) return false;
+  if (request.shared) {
+    const auto [track, number] = core_.start_shared(*request.team, request.call, request.algorithm, false);
+    request.track = track;
+    request.number = number;
+  } else {
+    request.number = core_.start(*request.team, request.call, request.algorithm);
+  }
   return true;
 }
 
 bool Requests::over(Request& request) {
   if (request.number == 0) return !request.team->error().empty();
+  if (request.shared) return request.team->hierarchy()->over({request.track, request.number});
   return request.team->finished(request.number);
 }
 
@@ -45,10 +56,14 @@ void Requests::finish(Request& request) {
 }
 
 /// They begin in their order: where any of the team's waits, the last one does.
-bool Requests::queued(const Team& team) const {
-  const auto last =
-      std::find_if(pending_.rbegin(), pending_.rend(), [&](const Request* each) { return each->team == &team; });
+bool Requests::queued(const Team& team, bool shared) const {
+  const auto last = std::find_if(pending_.rbegin(), pending_.rend(),
+                                 [&](const Request* each) { return each->team == &team && each->shared == shared; });
   return last != pending_.rend() && (*last)->number == 0;
+}
+
+bool Requests::all_shared() const {
+  return std::all_of(pending_.begin(), pending_.end(), [](const Request* each) { return each->shared; });
 }
 
 bool Requests::call_host() const {

@@ -48,14 +48,18 @@ class Requests {
 
   /// How many are not over.
   std::size_t waiting() const { return pending_count_.load(std::memory_order_acquire); }
-  /// There are operations of the team that are to begin before any other of it.
-  bool queued(const Team& team) const;
+  /// There are operations of the team over lanes that are to begin before any other of it.
+  bool queued(const Team& team) const { return queued(team, false); }
+  /// All go by way of the nodes' shared memory.
+  bool all_shared() const;
   /// Any that is under way may call the host.
   bool call_host() const;
   /// The team is about to go: its requests end with an error.
   void forget(const Team& team);
 
  private:
+  bool queued(const Team& team, bool shared) const;
+  static bool has_room(const Request& request);
   bool start(Request& request);
   static bool over(Request& request);
   static void finish(Request& request);

@@ -23,6 +23,8 @@ constexpr Nanoseconds kShortest = 500 * kMicrosecond;
 constexpr Nanoseconds kBesideCaller = 200 * kMicrosecond;  ///< the first time
 constexpr unsigned kLongerAndLonger = 3;                   ///< times twice as long
 constexpr Nanoseconds kOverlapping = kMillisecond;
+constexpr Nanoseconds kClimbing = 50 * kMicrosecond;  ///< where something came through shared memory lately
+constexpr Nanoseconds kClimbedLately = kMillisecond;
 constexpr Nanoseconds kOverlappedLately = 20 * kMillisecond;
 constexpr timespec kStandBack = {0, 2 * kMillisecond};
 constexpr int kMostTries = 50;
@@ -103,7 +105,9 @@ bool Engine::nap(Lock& lock, bool ticking) {
   if (operations_ == 0 && !ticking) core_.doze();  // what comes while the application computes is acknowledged too
   Nanoseconds span = ticking ? kTick : 0;
   if (due != 0 && (span == 0 || due - now < span)) span = std::max<Nanoseconds>(due - now, kShortest);
-  if (overlaps) span = beside ? kBesideCaller << std::min(beside_, kLongerAndLonger) : kOverlapping;
+  const bool climbs = core_.climbs() && now - moved_ < kClimbedLately;
+  if (overlaps)
+    span = climbs && !beside ? kClimbing : beside ? kBesideCaller << std::min(beside_, kLongerAndLonger) : kOverlapping;
   if (const Nanoseconds beat = core_.next_beat(); beat != 0 && (span == 0 || beat - now < span))
     span = std::max(beat - now, kShortest);
   beside_ = beside ? beside_ + 1 : 0;

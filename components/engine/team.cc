@@ -312,14 +312,15 @@ Team::Place Team::place_of(const Trunk& trunk, TeamId id) {
     star->moved();
     return {&star->operations(), &star->view(), 0};
   }
-  if (!hierarchy_ || id != hierarchy_->id()) return {};
-  return {hierarchy_->operations(), &hierarchy_->view(), hierarchy_->links().number_of(trunk)};
+  if (!hierarchy_ || !hierarchy_->has(id)) return {};
+  return {hierarchy_->operations(id), &hierarchy_->view(), hierarchy_->links().number_of(trunk)};
 }
 
 bool Team::has_begun(TeamId id, OpNumber op) const {
   if (id == id_) return operations_.has_begun(op);
   if (const Star* const star = stars_ ? stars_->find(id) : nullptr) return star->operations().has_begun(op);
-  return hierarchy_ && hierarchy_->operations() != nullptr && hierarchy_->operations()->has_begun(op);
+  const Operations* const between = hierarchy_ && hierarchy_->has(id) ? hierarchy_->operations(id) : nullptr;
+  return between != nullptr && between->has_begun(op);
 }
 
 void Team::peer_at(const Trunk& trunk, TeamId id, OpNumber begun, OpNumber ended) {

@@ -20,14 +20,13 @@ std::uint64_t address_of(const std::byte* at) { return reinterpret_cast<std::uin
 }  // namespace
 
 ChunkedOperation::ChunkedOperation(NodeMemory& memory, std::size_t chunk, const Clock* clock)
-    : NodeOperation(memory), single_chunk_(std::max(chunk, memory.layout().chunk())), clock_(clock) {}
+    : NodeOperation(memory), single_chunk_(std::max(chunk, memory.chunk())), clock_(clock) {}
 
 void ChunkedOperation::begin(const NodeCall& call) {
   base_ += cut_.chunks();
   call_ = call;
   const std::size_t parts = std::max<std::size_t>(1, call.carriers.size());
-  const std::size_t chunk =
-      copies() || !alone() ? memory_.layout().chunk() : single_chunk_;  // chunks go through slots or not
+  const std::size_t chunk = copies() || !alone() ? memory_.chunk() : single_chunk_;  // chunks go through slots or not
   cut_ = NodeCut(call.bytes, call.reducer.element, chunk, memory_.members(), parts);
   contributed_ = reduced_ = taken_ = 0;
   const std::size_t own = node_part(call.carriers, self());
@@ -39,7 +38,7 @@ void ChunkedOperation::begin(const NodeCall& call) {
   if (scratch_.size() < 2 * (fold + kCopyPage)) scratch_.resize(2 * (fold + kCopyPage));
 
   ++operations_;
-  NodeCallLine& line = memory_.member(self()).call;
+  NodeCallLine& line = memory_.lines(self()).call;
   auto& said = line.last[operations_ % 2];
   NodeMemory::put(said.bytes, call.bytes);
   NodeMemory::put(said.send, address_of(call.send));
@@ -105,7 +104,7 @@ void ChunkedOperation::say(NodeFlag flag, std::uint64_t done) { memory_.advance(
 
 bool ChunkedOperation::all_begun() {
   for (; begun_ < memory_.members(); ++begun_) {
-    NodeCallLine& line = memory_.member(begun_).call;
+    NodeCallLine& line = memory_.lines(begun_).call;
     if (NodeMemory::load(line.begun) < operations_) return false;
     const std::uint64_t bytes = NodeMemory::peek(line.last[operations_ % 2].bytes);
     if (bytes == call_.bytes) continue;
@@ -192,7 +191,7 @@ const std::byte* ChunkedOperation::contribution(std::uint32_t member, const Node
                                                 std::byte* room) {
   if (member == self()) return call_.send + range.begin;
   if (copies()) return memory_.in(member, base_ + reduced_) + (range.begin - chunk.begin);
-  const std::uint64_t vector = NodeMemory::peek(memory_.member(member).call.last[operations_ % 2].send);
+  const std::uint64_t vector = NodeMemory::peek(memory_.lines(member).call.last[operations_ % 2].send);
   if (room == nullptr) room = apart_from(vector + range.begin);
   return read(member, vector, range, room) ? room : nullptr;
 }
@@ -279,7 +278,7 @@ bool ChunkedOperation::share_slices(const NodeRange& range) {
     std::byte* to = call_.recv + slice.begin;
     if (copies()) {
       copy_bytes(to, memory_.share(member, base_ + taken_) + (slice.begin - range.begin), slice.size());
-    } else if (!read(member, NodeMemory::peek(memory_.member(member).call.last[operations_ % 2].recv), slice, to)) {
+    } else if (!read(member, NodeMemory::peek(memory_.lines(member).call.last[operations_ % 2].recv), slice, to)) {
       return false;
     }
   }
@@ -295,7 +294,7 @@ bool ChunkedOperation::share_carried(const NodeRange& range) {
     copy_bytes(to, memory_.share(carrier, base_ + taken_), range.size());
     return true;
   }
-  return read(carrier, NodeMemory::peek(memory_.member(carrier).call.last[operations_ % 2].recv), range, to);
+  return read(carrier, NodeMemory::peek(memory_.lines(carrier).call.last[operations_ % 2].recv), range, to);
 }
 
 }  // namespace nezha

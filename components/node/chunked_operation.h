@@ -52,7 +52,7 @@ class ChunkedOperation final : public NodeOperation {
   std::uint32_t self() const { return memory_.self(); }
   std::uint32_t carrier_of(std::uint64_t chunk) const { return call_.carriers[cut_.part_of(chunk)]; }
   bool is_carrier(std::uint64_t chunk) const { return !alone() && carrier_of(chunk) == self(); }
-  NodeFlags& flags(std::uint32_t member) const { return memory_.member(member).flags; }
+  NodeFlags& flags(std::uint32_t member) const { return memory_.lines(member).flags; }
   /// True when the member's flag says that it is done with this chunk of the operation.
   bool reached(std::uint32_t member, NodeFlag flag, std::uint64_t chunk) const;
   bool all_reached(Seen& seen, std::uint64_t chunk);

@@ -3,13 +3,15 @@
 /// from the number of members and the chunk, and checks the header against it; no size or offset is ever taken from the
 /// memory.
 ///
-///   header | member 0 | member 1 | ...      a member: lines | small slots | result slots | in | out | share
+///   header | members | track 0 | track 1 | ...      a track: member 0 | member 1 | ...
+///   a member on a track: lines | small slots | result slots | in | out | share
 ///
-/// Only its owner writes a member's flags and slots. Lines of different writers are kLine apart. Pages are touched on
-/// first use.
+/// A track has one operation at a time; those of several tracks go on independently. Only its owner writes a member's
+/// flags and slots. Lines of different writers are kNodeLine apart. Pages are touched on first use.
 #pragma once
 
 #include <algorithm>
+#include <array>
 #include <cstddef>
 #include <cstdint>
 
@@ -20,6 +22,8 @@ constexpr std::size_t kNodeSmall = 32 * 1024;  ///< the largest vector that goes
 constexpr std::size_t kNodeDepth = 4;          ///< chunks that a member may be ahead of the slowest one
 constexpr std::uint32_t kMostNodeMembers = 1024;
 constexpr std::size_t kLeastNodeChunk = 4 * 1024, kMostNodeChunk = 256 * 1024;
+constexpr std::size_t kNodeTracks = 9;
+constexpr std::size_t kMostLaterChunk = 64 * 1024;  ///< of all tracks but the first: many may be in use at once
 
 /// At the beginning of the memory. `sleepers` and `gone` are hints: the truth is in the members' lines.
 struct NodeHeader {
@@ -29,7 +33,7 @@ struct NodeHeader {
   alignas(kNodeLine) std::uint32_t gone;      ///< how often a member was marked as gone
 };
 
-/// Numbers of chunks, counted over all operations of the team: each is one more than the last chunk that is done.
+/// Numbers of chunks, counted over all operations of the track: each is one more than the last chunk that is done.
 struct NodeFlags {
   std::uint64_t contributed;  ///< copied in
   std::uint64_t reduced;      ///< own slice reduced
@@ -54,9 +58,14 @@ struct NodeTrialLine {
   std::uint64_t verdict;  ///< NodeVerdict
 };
 
-struct NodeMember {
+/// What a member says on a track.
+struct NodeLines {
   alignas(kNodeLine) NodeFlags flags;
   alignas(kNodeLine) NodeCallLine call;
+};
+
+/// And for all tracks.
+struct NodeMember {
   alignas(kNodeLine) NodeTrialLine trial;
   alignas(kNodeLine) std::uint32_t asleep;  ///< 1: the member waits on this word
   std::uint32_t gone;                       ///< NodeEnd; written by whoever notices
@@ -71,9 +80,46 @@ struct NodeSmallSlot {
   std::byte data[kNodeSmall];
 };
 
+class NodeTrackLayout {
+ public:
+  NodeTrackLayout() = default;
+  /// `begin`: where its first byte lies. `chunk` is rounded up to whole pages and at least kLeastNodeChunk.
+  NodeTrackLayout(std::size_t begin, std::uint32_t members, std::size_t chunk);
+
+  std::size_t chunk() const { return chunk_; }
+  std::size_t end() const { return lines(members_); }
+
+  std::size_t lines(std::uint32_t index) const { return begin_ + index * stride_; }
+  std::size_t small(std::uint32_t index, std::uint64_t operation) const {
+    return lines(index) + kLines + operation % 2 * sizeof(NodeSmallSlot);
+  }
+  std::size_t result(std::uint32_t index, std::uint64_t operation) const {
+    return small(index, operation) + 2 * sizeof(NodeSmallSlot);
+  }
+  std::size_t in(std::uint32_t index, std::uint64_t chunk) const { return slot(index, chunk); }
+  std::size_t out(std::uint32_t index, std::uint64_t chunk) const { return slot(index, chunk) + kNodeDepth * chunk_; }
+  std::size_t share(std::uint32_t index, std::uint64_t chunk) const {
+    return slot(index, chunk) + 2 * kNodeDepth * chunk_;
+  }
+
+ private:
+  static constexpr std::size_t kPage = 4096, kLines = kPage;
+  static constexpr std::size_t kSlots = (kLines + 4 * sizeof(NodeSmallSlot) + kPage - 1) / kPage * kPage;
+  static constexpr std::size_t kApart = kPage / 2;  ///< from where in a page most vectors begin (copy.h)
+  static_assert(sizeof(NodeLines) <= kLines);
+
+  std::size_t slot(std::uint32_t index, std::uint64_t chunk) const {
+    return lines(index) + kSlots + kApart + static_cast<std::size_t>(chunk % kNodeDepth) * chunk_;
+  }
+
+  std::size_t begin_ = 0;
+  std::uint32_t members_ = 0;
+  std::size_t chunk_ = 0, stride_ = 0;
+};
+
 class NodeLayout {
  public:
-  /// `chunk` is rounded up to whole pages and kept between kLeastNodeChunk and kMostNodeChunk.
+  /// `chunk`: of the first track, at most kMostNodeChunk; the others have the same, or kMostLaterChunk.
   NodeLayout(std::uint32_t members, std::size_t chunk);
 
   /// Fits a second-level cache of 1 MiB with the chunks that a member reads and writes at a time.
@@ -87,35 +133,18 @@ class NodeLayout {
   }
 
   std::uint32_t members() const { return members_; }
-  std::size_t chunk() const { return chunk_; }
-  std::size_t size() const { return member(members_); }
-
-  std::size_t member(std::uint32_t index) const { return kHeader + index * stride_; }
-  std::size_t small(std::uint32_t index, std::uint64_t operation) const {
-    return member(index) + kLines + operation % 2 * sizeof(NodeSmallSlot);
-  }
-  std::size_t result(std::uint32_t index, std::uint64_t operation) const {
-    return small(index, operation) + 2 * sizeof(NodeSmallSlot);
-  }
-  std::size_t in(std::uint32_t index, std::uint64_t chunk) const { return slot(index, chunk); }
-  std::size_t out(std::uint32_t index, std::uint64_t chunk) const { return slot(index, chunk) + kNodeDepth * chunk_; }
-  std::size_t share(std::uint32_t index, std::uint64_t chunk) const {
-    return slot(index, chunk) + 2 * kNodeDepth * chunk_;
-  }
+  std::size_t chunk() const { return tracks_.front().chunk(); }
+  std::size_t size() const { return tracks_.back().end(); }
+  std::size_t member(std::uint32_t index) const { return kHeader + index * sizeof(NodeMember); }
+  const NodeTrackLayout& track(std::size_t index) const { return tracks_[index]; }
 
  private:
   static constexpr std::size_t kLeastSmall = 2 * 1024, kMostRead = 16 * 1024, kMostFolded = 64 * 1024;
-  static constexpr std::size_t kPage = 4096, kHeader = kPage, kLines = kPage;
-  static constexpr std::size_t kSlots = (kLines + 4 * sizeof(NodeSmallSlot) + kPage - 1) / kPage * kPage;
-  static constexpr std::size_t kApart = kPage / 2;  ///< from where in a page most vectors begin (copy.h)
-  static_assert(sizeof(NodeHeader) <= kHeader && sizeof(NodeMember) <= kLines);
-
-  std::size_t slot(std::uint32_t index, std::uint64_t chunk) const {
-    return member(index) + kSlots + kApart + static_cast<std::size_t>(chunk % kNodeDepth) * chunk_;
-  }
+  static constexpr std::size_t kPage = 4096, kHeader = kPage;
+  static_assert(sizeof(NodeHeader) <= kHeader);
 
   std::uint32_t members_;
-  std::size_t chunk_, stride_;
+  std::array<NodeTrackLayout, kNodeTracks> tracks_;
 };
 
 }  // namespace nezha

@@ -12,7 +12,7 @@ namespace nezha {
 namespace {
 
 constexpr std::uint64_t kMagic = 0x65'64'6f'6e'61'7a'65'6e;  // "nezanode"
-constexpr std::uint64_t kVersion = 3;
+constexpr std::uint64_t kVersion = 4;
 
 static_assert(std::atomic_ref<std::uint64_t>::is_always_lock_free &&
                   std::atomic_ref<std::uint32_t>::is_always_lock_free,
@@ -35,8 +35,8 @@ const char* text_of(NodeEnd end) {
   }
 }
 
-NodeMemory::NodeMemory(const NodeLayout& layout, std::byte* base, std::uint32_t self)
-    : layout_(layout), base_(base), self_(self) {}
+NodeMemory::NodeMemory(const NodeLayout& layout, std::byte* base, std::uint32_t self, std::size_t track)
+    : layout_(layout), base_(base), self_(self), track_(track) {}
 
 void NodeMemory::write_header(const NodeLayout& layout, std::byte* base) {
   auto& header = *reinterpret_cast<NodeHeader*>(base);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// What the members of a team on one node see of each other: flags, slots, sleepers, and who is gone. A view of memory
-/// that somebody else maps and unmaps (segment.h). Each member has a NodeMemory of its own; one thread at a time uses
-/// it.
+/// that somebody else maps and unmaps (segment.h). Each member has a NodeMemory of its own for each track; one thread
+/// at a time uses them. Who sleeps and who is gone is the same on all tracks.
 ///
 /// Flags only grow and are sequentially consistent, so that a member that announces its sleep and then looks once more
 /// cannot miss an advance whose writer saw no sleeper.
@@ -33,7 +33,9 @@ const char* text_of(NodeEnd end);
 class NodeMemory {
  public:
   /// The memory begins at `base`, has layout.size() bytes, and outlives this.
-  NodeMemory(const NodeLayout& layout, std::byte* base, std::uint32_t self);
+  NodeMemory(const NodeLayout& layout, std::byte* base, std::uint32_t self, std::size_t track = 0);
+  /// The same memory, for operations of that track.
+  NodeMemory on(std::size_t track) const { return {layout_, base_, self_, track}; }
 
   /// By the maker of the memory, before anybody else sees it.
   static void write_header(const NodeLayout& layout, std::byte* base);
@@ -41,6 +43,8 @@ class NodeMemory {
   static Status check_header(const NodeLayout& layout, const std::byte* base);
 
   const NodeLayout& layout() const { return layout_; }
+  /// Bytes of a chunk that goes through slots.
+  std::size_t chunk() const { return track().chunk(); }
   std::uint32_t members() const { return layout_.members(); }
   std::uint32_t self() const { return self_; }
 
@@ -57,15 +61,16 @@ class NodeMemory {
   }
 
   NodeMember& member(std::uint32_t index) const { return at<NodeMember>(layout_.member(index)); }
+  NodeLines& lines(std::uint32_t index) const { return at<NodeLines>(track().lines(index)); }
   NodeSmallSlot& small(std::uint32_t index, std::uint64_t operation) const {
-    return at<NodeSmallSlot>(layout_.small(index, operation));
+    return at<NodeSmallSlot>(track().small(index, operation));
   }
   NodeSmallSlot& result(std::uint32_t index, std::uint64_t operation) const {
-    return at<NodeSmallSlot>(layout_.result(index, operation));
+    return at<NodeSmallSlot>(track().result(index, operation));
   }
-  std::byte* in(std::uint32_t index, std::uint64_t chunk) const { return base_ + layout_.in(index, chunk); }
-  std::byte* out(std::uint32_t index, std::uint64_t chunk) const { return base_ + layout_.out(index, chunk); }
-  std::byte* share(std::uint32_t index, std::uint64_t chunk) const { return base_ + layout_.share(index, chunk); }
+  std::byte* in(std::uint32_t index, std::uint64_t chunk) const { return base_ + track().in(index, chunk); }
+  std::byte* out(std::uint32_t index, std::uint64_t chunk) const { return base_ + track().out(index, chunk); }
+  std::byte* share(std::uint32_t index, std::uint64_t chunk) const { return base_ + track().share(index, chunk); }
 
   /// A member is gone: the others stop waiting for it. The first reason stays. Any thread.
   void mark_gone(std::uint32_t index, NodeEnd why);
@@ -93,12 +98,14 @@ class NodeMemory {
   T& at(std::size_t offset) const {
     return *reinterpret_cast<T*>(base_ + offset);
   }
+  const NodeTrackLayout& track() const { return layout_.track(track_); }
   NodeHeader& header() const { return at<NodeHeader>(0); }
   void wake_sleepers();
 
   NodeLayout layout_;
   std::byte* base_;
   std::uint32_t self_;
+  std::size_t track_;
 };
 
 inline void NodeMemory::wake() {

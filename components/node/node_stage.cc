@@ -81,7 +81,7 @@ void NodeStage::fail_without(std::uint32_t missed) {
 
 /// All members begin the same operations, so that who lacks one of a kind cannot be ahead in the other kind.
 bool NodeStage::began_another_kind(std::uint32_t member) const {
-  const std::uint64_t chunked = NodeMemory::load(memory_.member(member).call.begun);
+  const std::uint64_t chunked = NodeMemory::load(memory_.lines(member).call.begun);
   const std::uint64_t smalls =
       std::max(NodeMemory::load(memory_.small(member, 0).flag), NodeMemory::load(memory_.small(member, 1).flag));
   return (smalls < small_begun_ && chunked > chunked_begun_) || (smalls > small_begun_ && chunked < chunked_begun_);

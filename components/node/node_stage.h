@@ -34,7 +34,7 @@ class NodeStage {
   NodeStage(NodeMemory& memory, const NodeStageOptions& options);
 
   /// Elements of more bytes cannot be carried.
-  std::size_t largest_element() const { return memory_.layout().chunk(); }
+  std::size_t largest_element() const { return memory_.chunk(); }
 
   /// The operation before it is over.
   void begin(const NodeCall& call);

@@ -57,6 +57,12 @@ class OneNode(MpiCase):
     def test_threads(self):
         self.passes("threads", 2, params=HERE, env=COUNTS_MEMORY)
 
+    def test_nonblocking(self):
+        for np in (2, 4):
+            with self.subTest(np):
+                done = self.passes("nonblocking", np, params=HERE, env=COUNTS_MEMORY)
+                self.assertNotIn("no persistent", done.stdout)
+
     def test_off(self):
         _, values = self.counted(2, {**HERE, "coll_nezha_shared_memory": "0"}, "50", "1")
         self.assertEqual(values["memory_calls"] or [0], [0])

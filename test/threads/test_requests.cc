@@ -17,6 +17,37 @@ using std::chrono::seconds;
 using std::chrono::steady_clock;
 
 const Settings kSettings{{"single_node", "2"}};
+constexpr int kRanks = 3;
+
+/// What carries the calls: lanes alone, the memory of one node, or the memory of nodes and lanes between them.
+struct Ground {
+  const char* name;
+  std::vector<std::string> nodes;
+  bool within_node, memory;
+};
+
+class Requests : public testing::TestWithParam<Ground> {
+ protected:
+  static Settings with(const char* name, const char* value) {
+    Settings settings = kSettings;
+    settings.emplace_back(name, value);
+    return settings;
+  }
+  static bool start(Team& team) {
+    team.within_node = GetParam().within_node;
+    return team.start();
+  }
+};
+
+const Ground kLanes{"lanes", {}, false, false}, kNode{"node", {}, true, true},
+    kNodes{"nodes", {"a", "a", "b"}, false, true}, kInTurn{"nodes_in_turn", {"a", "b", "a"}, false, true};
+
+std::string name_of(const testing::TestParamInfo<Ground>& info) { return info.param.name; }
+
+INSTANTIATE_TEST_SUITE_P(Grounds, Requests, testing::Values(kLanes, kNode, kNodes, kInTurn), name_of);
+
+class RequestsForLong : public Requests {};  // these take seconds
+INSTANTIATE_TEST_SUITE_P(Grounds, RequestsForLong, testing::Values(kLanes, kNodes), name_of);
 
 /// True when `done` came true within some seconds; looks now and then and does nothing else.
 template <typename Done>
@@ -49,10 +80,10 @@ std::vector<std::byte> expected(const Team& team, const Kind& kind, std::size_t 
 }
 
 /// The application computes: the engine's own thread goes on.
-TEST(Requests, GoOnWhileNobodyLooks) {
-  Ranks ranks(3, kSettings);
+TEST_P(Requests, GoOnWhileNobodyLooks) {
+  Ranks ranks(kRanks, kSettings, GetParam().nodes);
   Team team(ranks, "everybody");
-  ASSERT_TRUE(team.start());
+  ASSERT_TRUE(start(team));
   const Kind& sum = kind("int32_sum");
   for (const std::size_t count : {1, 1000, 1000000}) {
     const std::vector<std::byte> result = expected(team, sum, count);
@@ -63,6 +94,10 @@ TEST(Requests, GoOnWhileNobodyLooks) {
       EXPECT_TRUE(begun.vector == result);
       nezha_request_free(begun.request);
     });
+  }
+  for (int rank = 0; rank < kRanks; ++rank) {
+    EXPECT_EQ(ranks.at(rank).memory().calls, GetParam().memory ? 3u : 0u);
+    EXPECT_EQ(ranks.at(rank).calls(), GetParam().within_node ? 0u : 3u) << "that rails carried";
   }
 }
 
@@ -78,10 +113,10 @@ void fold_int(const std::byte* a, const std::byte* b, std::byte* out, std::size_
         reinterpret_cast<const std::int32_t*>(a)[i] + reinterpret_cast<const std::int32_t*>(b)[i];
 }
 
-TEST(Requests, AreReducedByTheHostOnItsOwnThreadsOnly) {
-  Ranks ranks(2, kSettings);
+TEST_P(Requests, AreReducedByTheHostOnItsOwnThreadsOnly) {
+  Ranks ranks(kRanks, kSettings, GetParam().nodes);
   Team team(ranks, "everybody");
-  ASSERT_TRUE(team.start());
+  ASSERT_TRUE(start(team));
   HostOperation operation{fold_int, alignof(std::int32_t)};
   folds = folds_elsewhere = 0;
   ranks.run([&](int rank) {
@@ -94,7 +129,7 @@ TEST(Requests, AreReducedByTheHostOnItsOwnThreadsOnly) {
     std::this_thread::sleep_for(milliseconds(50));
     while (nezha_request_state(request) == NEZHA_PENDING) nezha_engine_progress(ranks.at(rank).engine());
     EXPECT_EQ(nezha_request_state(request), NEZHA_OK);
-    EXPECT_EQ(vector, std::vector<std::int32_t>(vector.size(), 3));
+    EXPECT_EQ(vector, std::vector<std::int32_t>(vector.size(), 1 + 2 + 3));
     nezha_request_free(request);
   });
   EXPECT_GT(folds, 0);
@@ -103,12 +138,10 @@ TEST(Requests, AreReducedByTheHostOnItsOwnThreadsOnly) {
 
 /// Nobody may look at what comes to a rank that computes, and the others wait longer than they would for one that is
 /// gone.
-TEST(Requests, OfARankThatComputesAreWaitedFor) {
-  Settings settings = kSettings;
-  settings.emplace_back("timeout", "2");
-  Ranks ranks(2, settings);
+TEST_P(RequestsForLong, OfARankThatComputesAreWaitedFor) {
+  Ranks ranks(kRanks, with("timeout", "2"), GetParam().nodes);
   Team team(ranks, "everybody");
-  ASSERT_TRUE(team.start());
+  ASSERT_TRUE(start(team));
   HostOperation operation{fold_int, alignof(std::int32_t)};
   ranks.run([&](int rank) {
     std::vector<std::int32_t> vector(1000, rank + 1);
@@ -122,17 +155,17 @@ TEST(Requests, OfARankThatComputesAreWaitedFor) {
     if (rank == 0) std::this_thread::sleep_for(milliseconds(4500));
     while (nezha_request_state(request) == NEZHA_PENDING) nezha_engine_progress(ranks.at(rank).engine());
     EXPECT_EQ(nezha_request_state(request), NEZHA_OK);
-    EXPECT_EQ(vector, std::vector<std::int32_t>(vector.size(), 3));
+    EXPECT_EQ(vector, std::vector<std::int32_t>(vector.size(), 1 + 2 + 3));
     nezha_request_free(request);
   });
 }
 
 /// More than may be under way, begun by one thread and looked after by others, with blocking calls in between.
-TEST(Requests, AnyNumberIsUnderWayOnAnyThread) {
-  Ranks ranks(3, kSettings);
+TEST_P(Requests, AnyNumberIsUnderWayOnAnyThread) {
+  Ranks ranks(kRanks, kSettings, GetParam().nodes);
   Team one(ranks, "one"), other(ranks, "other");
-  ASSERT_TRUE(one.start());
-  ASSERT_TRUE(other.start());
+  ASSERT_TRUE(start(one));
+  ASSERT_TRUE(start(other));
   const Kind& sum = kind("int32_sum");
   ranks.run([&](int rank) {
     std::atomic<bool> over = false;
@@ -159,10 +192,34 @@ TEST(Requests, AnyNumberIsUnderWayOnAnyThread) {
   });
 }
 
-TEST(Requests, EndWithAnErrorWhereAMemberGivesUp) {
-  Ranks ranks(3, kSettings);
+/// A large one that only the host can reduce, on the thread that is in blocking calls meanwhile.
+TEST_P(Requests, GoOnBesideBlockingCalls) {
+  Ranks ranks(kRanks, kSettings, GetParam().nodes);
   Team team(ranks, "everybody");
-  ASSERT_TRUE(team.start());
+  ASSERT_TRUE(start(team));
+  const Kind& sum = kind("int32_sum");
+  HostOperation operation{fold_int, alignof(std::int32_t)};
+  ranks.run([&](int rank) {
+    std::vector<std::int32_t> vector(400000, rank + 1);
+    nezha_call_t call{NEZHA_ALLREDUCE,  vector.data(),  vector.data(), vector.size(), sizeof vector[0],
+                      NEZHA_TYPE_OTHER, NEZHA_OP_OTHER, &operation,    nullptr,       0};
+    nezha_request_t* request = nullptr;
+    ASSERT_EQ(nezha_start(team.handle(rank), &call, &request), NEZHA_OK);
+    for (int i = 0; i < 20; ++i) {
+      std::vector<std::byte> small = make_vector(sum, 10, static_cast<std::size_t>(rank));
+      ASSERT_EQ(team.allreduce(rank, make_call(sum, 10, small.data(), small.data())), NEZHA_OK);
+      EXPECT_TRUE(small == expected(team, sum, 10));
+    }
+    while (nezha_request_state(request) == NEZHA_PENDING) nezha_engine_progress(ranks.at(rank).engine());
+    EXPECT_EQ(vector, std::vector<std::int32_t>(vector.size(), 1 + 2 + 3));
+    nezha_request_free(request);
+  });
+}
+
+TEST_P(Requests, EndWithAnErrorWhereAMemberGivesUp) {
+  Ranks ranks(kRanks, kSettings, GetParam().nodes);
+  Team team(ranks, "everybody");
+  ASSERT_TRUE(start(team));
   const Kind& sum = kind("int32_sum");
   ranks.run([&](int rank) {
     if (rank == 1) {
@@ -183,10 +240,10 @@ TEST(Requests, EndWithAnErrorWhereAMemberGivesUp) {
   });
 }
 
-TEST(Requests, EndWithTheirTeam) {
-  Ranks ranks(2, kSettings);
+TEST_P(Requests, EndWithTheirTeam) {
+  Ranks ranks(kRanks, kSettings, GetParam().nodes);
   Team team(ranks, "everybody");
-  ASSERT_TRUE(team.start());
+  ASSERT_TRUE(start(team));
   Begun begun = begin(team, 0, kind("int32_sum"), 10);
   team.destroy(0);
   EXPECT_EQ(nezha_request_state(begun.request), NEZHA_ERR_FAILED);

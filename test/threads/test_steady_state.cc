@@ -78,11 +78,15 @@ TEST_P(SteadyState, AllocatesNothing) {
       slowed_down() ? 100 : 1000);
 }
 
+class SteadyStateOfRequests : public testing::TestWithParam<bool> {};
+INSTANTIATE_TEST_SUITE_P(WithinNode, SteadyStateOfRequests, testing::Bool());
+
 /// Several requests at once; ranks come to them, and are done with them, at different times.
-TEST(SteadyStateOfRequests, AllocatesNothing) {
+TEST_P(SteadyStateOfRequests, AllocatesNothing) {
   constexpr std::size_t kTogether = 6;
   Ranks ranks(kRanks, {{"single_node", "2"}});
   Team team(ranks, "everybody");
+  team.within_node = GetParam();
   ASSERT_TRUE(team.start());
   const Kind& sum = kind("int32_sum");
   comes_to_allocate_nothing(

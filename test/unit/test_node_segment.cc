@@ -55,8 +55,8 @@ TEST_F(SegmentTest, MembersShareOneMemory) {
     ASSERT_EQ(segment->state(), Segment::State::ready) << segment->why().text();
     EXPECT_EQ(segment->access(), NodeAccess::single_copy) << segment->why_copies();
   }
-  member(2).memory().advance(member(2).memory().member(2).flags.taken, 5);
-  EXPECT_EQ(NodeMemory::load(member(0).memory().member(2).flags.taken), 5u);
+  member(2).memory().advance(member(2).memory().lines(2).flags.taken, 5);
+  EXPECT_EQ(NodeMemory::load(member(0).memory().lines(2).flags.taken), 5u);
   EXPECT_EQ(open_descriptors() - before, 2 * 3);  // connections; the memory needs none any more
   EXPECT_EQ(acceptor_.pending(), 0u);
   segments_.clear();
@@ -82,8 +82,8 @@ TEST_F(SegmentTest, TeamsOfOneProcessAreApart) {
   join(other, node_secret(1));
   progress_for_long();
   for (const auto& segment : segments_) EXPECT_EQ(segment->state(), Segment::State::ready);
-  member(1).memory().advance(member(1).memory().member(1).flags.taken, 5);
-  EXPECT_EQ(NodeMemory::load(member(2).memory().member(1).flags.taken), 0u);
+  member(1).memory().advance(member(1).memory().lines(1).flags.taken, 5);
+  EXPECT_EQ(NodeMemory::load(member(2).memory().lines(1).flags.taken), 0u);
 }
 
 TEST_F(SegmentTest, OneThatMayOnlyCopyMakesAllCopy) {

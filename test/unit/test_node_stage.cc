@@ -119,6 +119,26 @@ TEST_P(NodeStageTest, RandomOperationsBackToBack) {
   }
 }
 
+/// An operation that a member comes late to holds up none on another track, be it small or in chunks.
+TEST_P(NodeStageTest, TracksGoOnIndependently) {
+  constexpr std::uint32_t kMembers = 3;
+  for (const std::size_t count : {10, 100000}) {
+    const NodeGround ground(kMembers, 256 * 1024);
+    const NodeCase held{.count = count, .seed = 1, .carriers = {}}, other{.count = 90000, .seed = 2, .carriers = {}};
+    as_threads(kMembers, [&](std::uint32_t member) {
+      NodeMemory first = ground.memory(member), later = first.on(1), last = first.on(kNodeTracks - 1);
+      NodeRank one(first, GetParam().options), two(later, GetParam().options), three(last, GetParam().options);
+      if (member != 1) two.begin(held);
+      one.begin(other);
+      one.expect(node_expected(other, kMembers));
+      three.begin(held);
+      three.expect(node_expected(held, kMembers));
+      if (member == 1) two.begin(held);
+      two.expect(node_expected(held, kMembers));
+    });
+  }
+}
+
 /// The carriers' stage gives nothing back before it has all: nothing may wait for slots of results then.
 TEST_P(NodeStageTest, StageBetweenNodesWantsTheWholeVectorFirst) {
   for (const std::size_t carriers : {1, 2, 3}) {
@@ -268,7 +288,7 @@ TEST(NodeStage, VectorOfMemberThatGaveUpIsNotUsed) {
   NodeMemory memories[] = {ground.memory(0), ground.memory(1)};
   NodeRank ranks[] = {NodeRank(memories[0], kSingleCopy), NodeRank(memories[1], kSingleCopy)};
   for (NodeRank& rank : ranks) rank.begin({.count = 16 * 1024, .carriers = {}});
-  while (NodeMemory::load(memories[1].member(1).flags.reduced) == 0) ranks[1].poll();
+  while (NodeMemory::load(memories[1].lines(1).flags.reduced) == 0) ranks[1].poll();
   ranks[1].stage().give_up(1);
   ranks[0].poll();
   EXPECT_EQ(ranks[0].stage().final_up_to(), 0u);
@@ -323,8 +343,8 @@ TEST(NodeStage, FirstDeathIsNamedNotThoseThatFollow) {
   if (ended == 0) _exit(0);
   ASSERT_EQ(waitpid(ended, nullptr, 0), ended);
   for (const std::uint32_t member : {1, 2}) {
-    NodeMember& gone = memories[1].member(member);
-    gone.trial.pid = static_cast<std::uint64_t>(ended);
+    memories[1].member(member).trial.pid = static_cast<std::uint64_t>(ended);
+    NodeLines& gone = memories[1].lines(member);
     gone.call = {.begun = 1, .last = {{}, {.bytes = 400000, .send = 4096, .recv = 4096}}};
     gone.flags = {.contributed = 100, .reduced = 100, .gathered = 0, .supplied = 0, .taken = 100};
   }
@@ -343,8 +363,8 @@ TEST(NodeStage, MemberThatDiedAfterItsPartIsMissedByReaders) {
   const pid_t ended = fork();
   if (ended == 0) _exit(0);
   ASSERT_EQ(waitpid(ended, nullptr, 0), ended);
-  NodeMember& dead = memories[1].member(1);
-  dead.trial.pid = static_cast<std::uint64_t>(ended);
+  memories[1].member(1).trial.pid = static_cast<std::uint64_t>(ended);
+  NodeLines& dead = memories[1].lines(1);
   dead.call = {.begun = 1, .last = {{}, {.bytes = 400000, .send = 4096, .recv = 4096}}};
   dead.flags = {.contributed = 100, .reduced = 100, .gathered = 0, .supplied = 0, .taken = 100};
   memories[1].mark_gone(1, NodeEnd::died);
@@ -362,7 +382,7 @@ TEST(NodeStage, UnreadableVectorFails) {
   const NodeGround ground(2, 16 * 1024);
   NodeMemory memories[] = {ground.memory(0), ground.memory(1)};
   NodeRank rank(memories[0], kSingleCopy);
-  NodeCallLine& line = memories[1].member(1).call;
+  NodeCallLine& line = memories[1].lines(1).call;
   line.last[1] = {.bytes = 400000, .send = 64, .recv = 64};
   line.begun = 1;
   rank.begin({.count = 100000, .carriers = {}});
@@ -378,12 +398,12 @@ TEST(NodeStage, SleeperIsWokenByTheFlagItAwaits) {
   std::atomic<bool> awake = false;
   std::thread sleeper([&] {
     memories[0].announce_sleep();
-    while (NodeMemory::load(memories[0].member(1).flags.reduced) == 0) memories[0].sleep(3600 * kSecond);
+    while (NodeMemory::load(memories[0].lines(1).flags.reduced) == 0) memories[0].sleep(3600 * kSecond);
     memories[0].awake();
     awake = true;
   });
   while (std::atomic_ref(memories[0].member(0).asleep).load() == 0) std::this_thread::yield();
-  memories[1].advance(memories[1].member(1).flags.reduced, 1);
+  memories[1].advance(memories[1].lines(1).flags.reduced, 1);
   sleeper.join();
   EXPECT_TRUE(awake);
 }

@@ -90,7 +90,7 @@ void Star::give_up(const std::string& why) {
   why_ = why;
   const auto position = static_cast<std::uint32_t>(member_.position);
   operations_.fail({Failure::Why::gone, position, position});
-  packed_.give_back();  // no lane refers to it any more
+  if (!complete_) packed_.give_back();  // no lane refers to it any more; sums that are whole may still be accepted
   center_->forget_team(id_);
 }
 

@@ -85,6 +85,8 @@ mca_coll_base_module_t *coll_nezha_comm_query(struct ompi_communicator_t *comm, 
     *priority = wanted.priority;
     module->super.coll_module_enable = coll_nezha_module_enable;
     module->super.coll_allreduce = coll_nezha_allreduce;
+    module->super.coll_iallreduce = coll_nezha_iallreduce;
+    module->super.coll_allreduce_init = coll_nezha_allreduce_init;
     module->within_node = one_node && 0 == wanted.single_nodes;
     module->collectives = wanted.collectives;
     if (module->within_node) { /* other calls stay as they are */
@@ -93,8 +95,6 @@ mca_coll_base_module_t *coll_nezha_comm_query(struct ompi_communicator_t *comm, 
         }
         return &module->super;
     }
-    module->super.coll_iallreduce = coll_nezha_iallreduce;
-    module->super.coll_allreduce_init = coll_nezha_allreduce_init;
     module->super.coll_barrier = coll_nezha_barrier;
 #define REPLACE_IF_ASKED(call, collective, ours)    \
     if (0 != (wanted.collectives & 1u << (collective))) {  \

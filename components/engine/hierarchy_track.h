@@ -1,0 +1,85 @@
+// SPDX-License-Identifier: BSD-3-Clause
+/// One call at a time by way of the nodes' shared memory: added up on the node, between nodes segment by segment, each
+/// an operation of its own among the counterparts, and shared on the node, so that the three overlap. A team has
+/// several tracks (hierarchy.h), which go on independently: each has lines and slots of its own in the memory, and ids
+/// of its own between nodes. Guarded by the engine's lock.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <span>
+
+#include "engine/operations.h"
+#include "node/node_stage.h"
+
+namespace nezha {
+
+class HierarchyTrack {
+ public:
+  /// `id`: of the operations between nodes. `between`: the counterparts; null: this rank carries nothing. Both the view
+  /// and `clock`, which may be null, outlive this.
+  HierarchyTrack(TeamId id, const TeamView* between, const Clock* clock);
+  HierarchyTrack(const HierarchyTrack&) = delete;
+  HierarchyTrack& operator=(const HierarchyTrack&) = delete;
+
+  /// The node's memory is there. A rank that is alone on its node has none.
+  void share(const NodeMemory& memory, NodeAccess access);
+  /// Elements of more bytes cannot be carried.
+  std::size_t largest_element() const { return stage_ ? stage_->largest_element() : ~std::size_t{0}; }
+
+  /// The one before it is over. `carriers`: as NodeCall has them. `segment`: bytes. `call.chunk` is for a segment.
+  OpNumber begin(const Call& call, AlgorithmChoice choice, std::span<const std::uint32_t> carriers,
+                 std::size_t segment);
+  bool under_way() const { return under_way_; }
+  /// The call of that number has come to its end, with or without a result.
+  bool over(OpNumber number) const { return number < begun_calls_ || !under_way_; }
+  /// Goes on without blocking. True when anything moved.
+  bool poll();
+  /// It waits for nobody but members of this node.
+  bool waits_for_node_only() const { return stage_ && count_ == 0; }
+  /// Ends what is under way without a result. `tells`: the counterparts are told, be anything under way or not.
+  void fail(const Failure& failure, bool tells);
+
+  TeamId id() const { return id_; }
+  /// Null: this rank carries nothing.
+  Operations* operations() { return operations_ ? &*operations_ : nullptr; }
+  const Operations* operations() const { return operations_ ? &*operations_ : nullptr; }
+  /// Null: this rank is alone on its node.
+  const NodeStage* stage() const { return stage_ ? &*stage_ : nullptr; }
+  /// For how long segments were under way between nodes.
+  Nanoseconds between() const { return between_; }
+
+ private:
+  bool carries() const { return operations_.has_value(); }
+  std::size_t ready() const { return stage_ ? stage_->reduced_up_to() : part_.end; }
+  bool begin_segments();
+  bool end_segments();
+  void look_whether_over();
+
+  const TeamId id_;
+  const Clock* const clock_;
+  std::optional<NodeMemory> memory_;
+  std::optional<NodeStage> stage_;
+  std::optional<Operations> operations_;
+  OpNumber begun_calls_ = 0;
+
+  // The call under way.
+  bool under_way_ = false;
+  Call call_;
+  AlgorithmChoice choice_ = AlgorithmChoice::ring;
+  NodeRange part_;
+  std::size_t segment_bytes_ = 0;
+  std::size_t begun_ = 0;  ///< segments begin at offsets up to here
+  struct Sent {
+    OpNumber number = 0;
+    std::size_t end = 0;
+  };
+  std::array<Sent, kMostUnderWay> sent_;  ///< segments under way, in turn
+  std::size_t first_ = 0, count_ = 0;
+  Nanoseconds between_ = 0;        ///< so far
+  Nanoseconds between_since_ = 0;  ///< when the first of those under way was begun
+};
+
+}  // namespace nezha
