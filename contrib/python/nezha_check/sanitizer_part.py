@@ -15,9 +15,12 @@ from nezha_check.results import FAILED, PASSED, Case
 from nezha_check.run import run_tests
 from nezha_check.tree import build, build_for, programs_to_run, scripts_to_run
 
-# Those that can live together share a build. The simulator and the unit tests have one thread each. The first kind is in
+# Those that can live together share a build. The simulator and most unit tests have one thread each. The first kind is in
 # each check; mpi and the other kind only with --long.
 FOLDERS = {"address-undefined": ("unit", "sim", "threads"), "thread": ("threads",)}
+# Beside those of the folders. The members of a node are threads of one process there, over one mapping of their memory: the
+# sanitizer sees nothing of what processes do to one another.
+ALSO = {"thread": ("test/unit/test_node_segment", "test/unit/test_node_stage")}
 ALWAYS = ("address-undefined",)
 TIMELESS, TIMED = ("sim",), ("unit", "threads")  # by whether their tests depend on a clock that is not their own
 PRELOAD = {"address-undefined": "libasan.so", "thread": "libtsan.so"}
@@ -66,7 +69,7 @@ def built(check, kind):
     if cases[0].outcome == PASSED:
         folders = (*FOLDERS[kind], *(("mpi",) if check.long else ()))
         cases.append(build_for(check, kind, build_dir, folders, "CXXFLAGS=-O0 -g1", "PRECOMPILED=googletest",
-                               install=check.long))
+                               *ALSO.get(kind, ()), install=check.long))
     if cases[-1].outcome == PASSED and check.long:
         cases.append(component_case(kind, build_dir))
     return cases
@@ -75,10 +78,15 @@ def built(check, kind):
 def compiled_tests(check, kind, folders):
     """The compiled tests of these folders that are to run under one kind."""
     env = dict(OPTIONS, NEZHA_SANITIZER=kind)
-    return [test for folder in folders if folder in FOLDERS[kind]
-            for test in programs_to_run(check, os.path.join(check.build_dir, kind), folder, env, fixed_addresses(kind),
-                                        f"{kind} sanitizer: ")
-            if not test.name.endswith(".py")]
+    label = f"{kind} sanitizer: "
+    also = [label + name for name in ALSO.get(kind, ())]
+
+    def takes_part(folder, name):
+        return not name.endswith(".py") and (folder in FOLDERS[kind] or name in also)
+
+    return [test for folder in folders
+            for test in programs_to_run(check, os.path.join(check.build_dir, kind), folder, env, fixed_addresses(kind), label)
+            if takes_part(folder, test.name)]
 
 
 def scripts(check, kind):
