@@ -17,7 +17,7 @@ GUIDE = TOP / "contrib" / "doc" / "developers-guide.md"
 NOT_SOURCES = shutil.ignore_patterns(".git", "build", "_build", "autom4te.cache", "nezha-[0-9]*", "*.o", "*.lo", "*.la",
                                      ".libs", ".deps", "Makefile", "config.status", "__pycache__")
 # What each brings to be run, under test/threads.
-TESTS = {"algorithm": "test_star", "parameter": "test_rail_limit", "rail": "test_memory_rail"}
+TESTS = {"algorithm": "test_hub", "parameter": "test_rail_limit", "rail": "test_memory_rail"}
 PROGRAMS = [*(f"test/threads/{name}" for name in TESTS.values()), "contrib/programs/parameters_page"]
 
 
