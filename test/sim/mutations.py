@@ -100,8 +100,8 @@ SERVICE_MUTATIONS = [
         ("      team().superseded(from, before.begin, before.size);\n", "      static_cast<void>(before);\n")]),
     ("contributions are added as they come", "components/alg/star_center.cc", [
         ("if (slot.got[static_cast<std::size_t>(position)] < chunk.size) return;", "")]),
-    ("a member that lacks sums says that it has them", "components/engine/aggregation/star.cc", [
-        ("{complete_ ? 0U : 1U, ~static_cast", "{0U, ~static_cast")]),
+    ("a member that lacks sums says that it has them", "components/engine/aggregation/stars.cc", [
+        ("stars_[i]->complete() ? 0 : 1;", "0;")]),
     ("the service keeps the memory of communicators that it gives up", "components/engine/aggregation/aggregation.cc", [
         ("if (star.under_way) memory_ -= star.memory, --under_way_;", "if (star.under_way) --under_way_;")]),
     ("duplicates come to the service as if they were new", TRUNK + "trunk_receive.cc", [
