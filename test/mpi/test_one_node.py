@@ -146,6 +146,13 @@ class Errors(MpiCase):
             with self.subTest(victim):
                 self.fails(signal.SIGKILL, victim, "", *openmpi.outlives_ranks())
 
+    def test_requests_end(self):
+        """Also those that wait for others of the same communicator."""
+        with self.subTest("stopped"):
+            self.fails(signal.SIGSTOP, 1, "requests")
+        with self.subTest("killed"):
+            self.fails(signal.SIGKILL, 2, "requests", *openmpi.outlives_ranks())
+
 
 if __name__ == "__main__":
     unittest.main()
