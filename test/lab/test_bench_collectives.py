@@ -5,7 +5,8 @@ import contextlib
 import io
 import unittest
 
-from bench_case import mpirun, program
+from bench_case import OnTheLab, mpirun, program
+from documents import options as documented
 from nezha_bench import choices, cli, summary
 from nezha_bench.cases import Case
 from nezha_bench.collectives import ALLREDUCE, COLLECTIVES
@@ -93,6 +94,18 @@ class Limits(unittest.TestCase):
             self.assertEqual((traffic["bcast"], traffic["barrier"]), (1, 0))
         size = 16 << 20
         self.assertEqual(limit.allreduce_seconds(size, rates), limit.moved_seconds(size * COLLECTIVES[ALLREDUCE].traffic(4), rates))
+
+
+class Comparison(OnTheLab):
+    def test_another_collective(self):
+        """The guide's example, in a shorter form."""
+        done, found = self.bench(*documented("contrib/bench --collective"), "--component-dir", self.component_dir(), "--nodes", "2", "--rounds",
+                                 "1", "--time", "0.02", "--sizes", "1M", "--nezha-mca", "coll_nezha_learn", "0")
+        self.assertEqual(done.returncode, 0, done.stderr)
+        case = found["cases"][0]["summary"]
+        self.assertEqual((case["collective"], case["competitors"]), ("reduce_scatter", ["nezha", "ompi-one", "ompi-all"]))
+        self.assertEqual(case["sizes"][0]["competitors"]["nezha"]["carried_by"], "rails")
+        self.assertIn("own: reduce_scatter, 2 nodes", done.stdout)
 
 
 if __name__ == "__main__":
