@@ -25,9 +25,10 @@ void ShareSearch::took(Nanoseconds time) {
     return;
   }
   if (calls_++ == 0) return;
-  least_ = calls_ == 2 ? time : std::min(least_, time);
-  const bool hopeless = tried_ != best_ && static_cast<double>(least_) > kFarBehind * static_cast<double>(best_time_);
-  if (calls_ == kBurst || hopeless) judge();
+  times_[calls_ - 2] = time;
+  if (calls_ == kBurst) return judge(median());
+  const bool hopeless = tried_ != best_ && static_cast<double>(time) > kFarBehind * static_cast<double>(best_time_);
+  if (calls_ == 2 && hopeless) judge(time);
 }
 
 bool ShareSearch::idle() {
@@ -36,15 +37,21 @@ bool ShareSearch::idle() {
   return settled_;
 }
 
-void ShareSearch::judge() {
+Nanoseconds ShareSearch::median() const {
+  auto sorted = times_;
+  std::sort(sorted.begin(), sorted.end());
+  return sorted[sorted.size() / 2];
+}
+
+void ShareSearch::judge(Nanoseconds time) {
   calls_ = 0;
   const bool better =
-      best_time_ == 0 || static_cast<double>(least_) < kClearly * static_cast<double>(best_time_);
+      best_time_ == 0 || static_cast<double>(time) < kClearly * static_cast<double>(best_time_);
   if (tried_ == best_) {
-    best_time_ = least_;
+    best_time_ = time;
   } else if (better) {
     best_ = tried_;
-    best_time_ = least_;
+    best_time_ = time;
     other_side_ = true;  // further the same way
     if (growing_) step_ *= 2;
   } else {

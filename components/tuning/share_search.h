@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// Finds, for each size of vectors, how much of one is to go through an aggregator. It climbs: a share is timed by a burst of
-/// calls, of which the first does not count; then shares a step away, on both sides; where both are slower the step is
+/// calls, of which the first does not count and the median of the others does (the shortest would flatter links that let a
+/// little more through after a pause); then shares a step away, on both sides; where both are slower the step is
 /// halved. Once the smallest step brings nothing the share is settled, and looked at again after kLookAgain calls.
 ///
 /// It begins with a small share, whose first steps grow as long as they bring something: an aggregator with slow links costs
@@ -39,7 +40,8 @@ class ShareSearch {
  private:
   static constexpr unsigned kBurst = 4;
 
-  void judge();
+  Nanoseconds median() const;
+  void judge(Nanoseconds time);
   void turn();
   void go_on();
 
@@ -52,7 +54,7 @@ class ShareSearch {
   bool up_ = true;       ///< the next one to try lies above the best
   bool other_side_ = false;  ///< that on the other side of it is known to be slower
   unsigned calls_ = 0;    ///< of the burst
-  Nanoseconds least_ = 0;  ///< of the burst
+  std::array<Nanoseconds, kBurst - 1> times_{};  ///< of the burst
   std::size_t quiet_ = 0;  ///< calls since it was settled
   bool settled_ = false;
 };

@@ -51,6 +51,16 @@ TEST(ShareSearch, OneAsFastAsANodeGetsWhatPays) {
   EXPECT_LT(found.cost, 1.05 * found.calls);  // looking costs next to nothing
 }
 
+/// As links do that let more through after a pause.
+TEST(ShareSearch, OneGoodCallDoesNotCount) {
+  ShareSearch one;
+  for (int call = 0; call < 100 && !one.settled(); ++call) {
+    const bool lucky = call % 4 == 1;
+    one.took(lucky ? time_of(one.next(), 4, 1, 4) : time_of(one.next(), 4, 1, 0.05));
+  }
+  EXPECT_EQ(one.next(), 0u);
+}
+
 TEST(ShareSearch, OneThatIsNoGoodGetsNothing) {
   const Found found = search(1, 0.05);
   EXPECT_EQ(found.share, 0u);
