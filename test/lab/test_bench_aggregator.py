@@ -18,6 +18,11 @@ class Choices(unittest.TestCase):
         self.assertEqual(choices.wanted(options, CASE)[:2], [NEZHA, NEZHA_RAILS])
         self.assertNotIn(NEZHA_RAILS, choices.wanted(options, PRESETS["1+1"]))
 
+    def test_no_rank_runs_on_its_node(self):
+        for competitor in (NEZHA, NEZHA_RAILS, "ompi-all", "gloo"):
+            _, keywords = Launcher(CASE, Programs("bench", "gloo", "."), Effort((4,), 0.1)).of(competitor)
+            self.assertEqual((keywords["np"], keywords["ppn"]), (4, 1))
+
     def test_only_nezha_is_told_of_it(self):
         launcher = Launcher(CASE, Programs.of_build(BUILD), Effort((1 << 20,), 0.1))
         launcher.aggregator = ["--mca", "coll_nezha_aggregators", "n4:4757"]

@@ -239,7 +239,7 @@ class Cases(unittest.TestCase):
         for who, rails in (("han-one", 0), ("han", "all")):
             words, keywords = launcher.of(who)
             self.assertEqual(words[:3], ["--mca", "coll_han_priority", "100"])
-            self.assertEqual(keywords, {"ppn": 4, "incumbent_rails": rails, "nezha": False})
+            self.assertEqual(keywords, {"np": 16, "ppn": 4, "incumbent_rails": rails, "nezha": False})
         self.assertEqual(launcher.of("ompi-all")[0][0], "m")
         whole = summary.summarise(dataclasses.replace(measured(rounds(), LIMITS), case=PRESETS["4x4"]))
         self.assertEqual(table.case_text(whole["case"]), "4 nodes with 4 ranks each, 1gbit + 1gbit")

@@ -120,7 +120,7 @@ class Launcher:
 
     def of(self, competitor):
         """(arguments, keywords for Lab.popen)"""
-        spread = {"ppn": self.case.ranks}
+        spread = {"np": self.case.processes, "ppn": self.case.ranks}  # none on an aggregator's node
         if competitor == GLOO:
             return self._gloo(), {**spread, "incumbent_rails": "mgmt", "nezha": False}
         if competitor in WITH_COMPONENT:
