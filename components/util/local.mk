@@ -24,6 +24,7 @@ engine_sources += \
 	%D%/random.cc %D%/random.h \
 	%D%/share_list.cc %D%/share_list.h \
 	%D%/status.h \
+	%D%/symbols.h \
 	%D%/text.cc %D%/text.h
 
 gtest_programs += test/unit/test_buffer_pool test/unit/test_util test/unit/test_util_json test/unit/test_util_file test/unit/test_util_lists test/unit/test_util_params
