@@ -12,7 +12,6 @@ namespace {
 constexpr std::size_t kLeastBytes = 512 * 1024;  ///< vectors that are worth it
 constexpr std::size_t kLeastRest = 4096;         ///< bytes that the rails carry in any case
 constexpr std::size_t kMostBytes = 256 * 1024 * 1024;  ///< through it, since it takes as much memory
-constexpr std::uint32_t kWhole = 65536;
 /// What a library may need once all members have begun: so long, and as long as it takes at 100 MB/s.
 constexpr Nanoseconds kPatience = 2 * kSecond;
 constexpr Nanoseconds kPatiencePerByte = 10;
@@ -27,8 +26,8 @@ bool SharpWay::has(const nezha_call_t& call) const {
 
 bool SharpWay::wanted(const nezha_call_t& call) {
   const std::size_t bytes = call.count * call.element;
-  if (state_ == State::gone || share_.per_cent == 0 || bytes < kLeastBytes || !has(call)) return false;
-  return share_.per_cent != AggregatorShare::kAuto || untried() || !searches_.idle(bytes);
+  if (state_ == State::gone || searches_.none() || bytes < kLeastBytes || !has(call)) return false;
+  return untried() || !searches_.idle(bytes);
 }
 
 void SharpWay::opened(std::unique_ptr<SharpGroup> group, std::uint64_t types, std::uint64_t ops) {
@@ -46,10 +45,8 @@ std::unique_ptr<SharpGroup> SharpWay::leave() {
 
 std::size_t SharpWay::rest(const nezha_call_t& call) const {
   const std::size_t bytes = call.count * call.element;
-  const std::uint64_t share = share_.per_cent == AggregatorShare::kAuto
-                                  ? searches_.share(bytes)
-                                  : static_cast<std::uint64_t>(share_.per_cent) * kWhole / 100;
-  const std::size_t through = std::min<std::size_t>(bytes * share / kWhole, kMostBytes) / call.element;
+  const std::size_t through =
+      std::min<std::size_t>(bytes * searches_.share(bytes) / ShareSearches::kWhole, kMostBytes) / call.element;
   return std::max(call.count - through, (kLeastRest + call.element - 1) / call.element);
 }
 

@@ -26,7 +26,7 @@ namespace nezha {
 
 class SharpWay {
  public:
-  explicit SharpWay(AggregatorShare share) : share_(share) {}
+  explicit SharpWay(AggregatorShare share) : searches_(share) {}
 
   /// That call is to go through it, as far as the team knows. Counts, alike on all.
   bool wanted(const nezha_call_t& call);
@@ -57,7 +57,6 @@ class SharpWay {
 
   bool has(const nezha_call_t& call) const;
 
-  const AggregatorShare share_;
   State state_ = State::untried;
   std::unique_ptr<SharpGroup> group_;
   std::uint64_t types_ = ~std::uint64_t{0}, ops_ = ~std::uint64_t{0};

@@ -95,6 +95,11 @@ void ShareSearch::look_again() {
   calls_ = 0;
 }
 
+std::uint32_t ShareSearches::share(std::size_t bytes) const {
+  if (searches()) return begun(bytes).next() * (kWhole / ShareSearch::kSteps);
+  return static_cast<std::uint32_t>(wanted_.per_cent) * kWhole / 100;
+}
+
 ShareSearch ShareSearches::begun(std::size_t bytes) const {
   const std::size_t own = index(bytes);
   ShareSearch found = classes_[own];

@@ -15,6 +15,7 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "util/aggregator_list.h"
 #include "util/clock.h"
 
 namespace nezha {
@@ -59,24 +60,33 @@ class ShareSearch {
   bool settled_ = false;
 };
 
-/// One for each power of two.
+/// One for each power of two, unless the parameter says how much it is to be.
 class ShareSearches {
  public:
-  /// In 65536ths.
-  std::uint32_t share(std::size_t bytes) const { return begun(bytes).next() * (65536 / ShareSearch::kSteps); }
+  static constexpr std::uint32_t kWhole = 65536;
+
+  explicit ShareSearches(AggregatorShare wanted = {}) : wanted_(wanted) {}
+
+  /// Of kWhole.
+  std::uint32_t share(std::size_t bytes) const;
   void took(std::size_t bytes, Nanoseconds time) { of(bytes).took(time); }
-  bool idle(std::size_t bytes) { return of(bytes).idle(); }
+  /// The parameter says that nothing is to go through it.
+  bool none() const { return wanted_.per_cent == 0; }
+  /// See ShareSearch.
+  bool idle(std::size_t bytes) { return searches() && of(bytes).idle(); }
   void look_again() {
     for (ShareSearch& search : classes_) search.look_again();
   }
 
  private:
   static constexpr std::size_t kClasses = 64;
+  bool searches() const { return wanted_.per_cent == AggregatorShare::kAuto; }
   static std::size_t index(std::size_t bytes);
   /// With the share of a size beside it, if it has none of its own.
   ShareSearch begun(std::size_t bytes) const;
   ShareSearch& of(std::size_t bytes) { return classes_[index(bytes)] = begun(bytes); }
 
+  const AggregatorShare wanted_;
   std::array<ShareSearch, kClasses> classes_;
 };
 

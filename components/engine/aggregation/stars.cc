@@ -23,10 +23,12 @@ std::size_t chunk_of(std::size_t wanted) {
 constexpr std::uint64_t out_of_reach(Stars::Index aggregator) { return std::uint64_t{1} << aggregator; }
 constexpr std::uint64_t not_named(Stars::Index aggregator) { return std::uint64_t{1} << (Stars::kMost + aggregator); }
 
+static_assert(ShareSearches::kWhole == BlockPart::kWhole);
+
 }  // namespace
 
 Stars::Stars(TeamId team, int members, int position, AggregatorShare share, std::size_t chunk, BufferPool& buffers)
-    : team_(team), member_{members, position, chunk_of(chunk), &buffers}, share_(share) {}
+    : team_(team), member_{members, position, chunk_of(chunk), &buffers}, searches_(share) {}
 
 bool Stars::in() const {
   return std::any_of(stars_.begin(), stars_.end(), [](const auto& star) { return star.has_value(); });
@@ -96,20 +98,15 @@ void Stars::changed() {
 // ---- shares
 
 bool Stars::wanted(std::size_t bytes) {
-  if (bytes < kLeastChunks * member_.chunk || share_.per_cent == 0) return false;
-  return share_.per_cent != AggregatorShare::kAuto || !in() || !searches_.idle(bytes);
-}
-
-std::uint32_t Stars::share(std::size_t bytes) const {
-  if (share_.per_cent == AggregatorShare::kAuto) return searches_.share(bytes);
-  return static_cast<std::uint32_t>(share_.per_cent) * BlockPart::kWhole / 100;
+  if (bytes < kLeastChunks * member_.chunk || searches_.none()) return false;
+  return !in() || !searches_.idle(bytes);
 }
 
 // ---- a call
 
 void Stars::begin(const Call& call, nezha_type_t type, nezha_op_t op, Nanoseconds now) {
   began_ = now;
-  from_ = BlockPart::kWhole - share(call.bytes());
+  from_ = BlockPart::kWhole - searches_.share(call.bytes());
   std::array<bool, kMost> there{};
   for (Index i = 0; i < kMost; ++i) there[i] = stars_[i].has_value();
   const ShareSplit::Cuts cuts = split_.cuts(BlockPart::kWhole - from_, there);

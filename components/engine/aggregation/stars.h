@@ -84,12 +84,10 @@ class Stars {
  private:
   static constexpr std::size_t kIds = 1, kTimes = 1;
 
-  std::uint32_t share(std::size_t bytes) const;
   void changed();
 
   const TeamId team_;
   const Star::Member member_;
-  const AggregatorShare share_;
   std::array<std::optional<Star>, kMost> stars_;
   std::array<std::uint64_t, 1 + 2 * kMost> words_{};
   std::size_t named_ = kMost;  ///< aggregators that all members have in their parameter, as far as is known
