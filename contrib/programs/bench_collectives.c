@@ -5,18 +5,6 @@
 
 enum { kRoot = 0 };
 
-static int own_rank(void) {
-  int rank;
-  MPI_Comm_rank(MPI_COMM_WORLD, &rank);
-  return rank;
-}
-
-static int ranks(void) {
-  int size;
-  MPI_Comm_size(MPI_COMM_WORLD, &size);
-  return size;
-}
-
 static void must(int status) {
   if (status != MPI_SUCCESS) MPI_Abort(MPI_COMM_WORLD, 1);
 }
@@ -42,12 +30,12 @@ static void iallreduce(void* context, int slot, const void* in, void* out, size_
 static void reduce_scatter(void* context, int slot, const void* in, void* out, size_t count) {
   const struct bench_reduction* r = context;
   (void)slot;
-  must(MPI_Reduce_scatter_block(in, out, (int)count / ranks(), r->type, r->op, MPI_COMM_WORLD));
+  must(MPI_Reduce_scatter_block(in, out, (int)count / bench_ranks(), r->type, r->op, MPI_COMM_WORLD));
 }
 
 static void allgather(void* context, int slot, const void* in, void* out, size_t count) {
   const struct bench_reduction* r = context;
-  const int block = (int)count / ranks();
+  const int block = (int)count / bench_ranks();
   (void)slot;
   must(MPI_Allgather(in, block, r->type, out, block, r->type, MPI_COMM_WORLD));
 }
@@ -71,56 +59,47 @@ static void barrier(void* context, int slot, const void* in, void* out, size_t c
 
 // ---- data: a block of a vector is a vector of a call of its own
 
-static uint64_t call_of_block(uint64_t call, int block) { return call * (uint64_t)ranks() + (uint64_t)block; }
+static uint64_t call_of_block(uint64_t call, int block) { return call * (uint64_t)bench_ranks() + (uint64_t)block; }
+
+static size_t block_length(size_t count) { return count / (size_t)bench_ranks(); }
 
 static void* block_at(void* vector, size_t count, enum bench_type type, int block) {
-  return (char*)vector + (size_t)block * (count / (size_t)ranks()) * bench_type_bytes(type);
-}
-
-static void fill_whole(const struct bench_options* o, void* in, void* out, size_t count, uint64_t call) {
-  (void)out;
-  bench_fill(in, count, o->type, call, own_rank());
-}
-
-static bool whole_is_as_it_was(const struct bench_options* o, const void* in, size_t count, uint64_t call,
-                               struct bench_fault* fault) {
-  return bench_check_input(in, count, o->type, call, own_rank(), fault);
+  return (char*)vector + (size_t)block * block_length(count) * bench_type_bytes(type);
 }
 
 static void fill_blocks(const struct bench_options* o, void* in, void* out, size_t count, uint64_t call) {
   (void)out;
-  for (int block = 0; block < ranks(); block++)
-    bench_fill(block_at(in, count, o->type, block), count / (size_t)ranks(), o->type, call_of_block(call, block), own_rank());
+  for (int block = 0; block < bench_ranks(); block++)
+    bench_fill_own(o, block_at(in, count, o->type, block), NULL, block_length(count), call_of_block(call, block));
 }
 
 static bool own_block_is_reduced(const struct bench_options* o, const void* out, size_t count, uint64_t call,
                                  struct bench_fault* fault) {
-  return bench_check_result(out, count / (size_t)ranks(), o->type, o->op, call_of_block(call, own_rank()), ranks(), fault);
+  return bench_check_reduced(o, out, block_length(count), call_of_block(call, bench_rank()), fault);
 }
 
 static bool blocks_are_as_they_were(const struct bench_options* o, const void* in, size_t count, uint64_t call,
                                     struct bench_fault* fault) {
-  for (int block = 0; block < ranks(); block++) {
+  for (int block = 0; block < bench_ranks(); block++) {
     const void* own = block_at((void*)in, count, o->type, block);
-    if (!bench_check_input(own, count / (size_t)ranks(), o->type, call_of_block(call, block), own_rank(), fault))
-      return false;
+    if (!bench_check_own(o, own, block_length(count), call_of_block(call, block), fault)) return false;
   }
   return true;
 }
 
 static void fill_one_block(const struct bench_options* o, void* in, void* out, size_t count, uint64_t call) {
-  fill_whole(o, in, out, count / (size_t)ranks(), call);
+  bench_fill_own(o, in, out, block_length(count), call);
 }
 
 static bool block_is_as_it_was(const struct bench_options* o, const void* in, size_t count, uint64_t call,
                                struct bench_fault* fault) {
-  return whole_is_as_it_was(o, in, count / (size_t)ranks(), call, fault);
+  return bench_check_own(o, in, block_length(count), call, fault);
 }
 
 static bool all_blocks_are_here(const struct bench_options* o, const void* out, size_t count, uint64_t call,
                                 struct bench_fault* fault) {
-  const size_t elements = count / (size_t)ranks();
-  for (int block = 0; block < ranks(); block++) {
+  const size_t elements = block_length(count);
+  for (int block = 0; block < bench_ranks(); block++) {
     if (bench_check_input(block_at((void*)out, count, o->type, block), elements, o->type, call, block, fault)) continue;
     fault->element += (size_t)block * elements;
     return false;
@@ -129,7 +108,7 @@ static bool all_blocks_are_here(const struct bench_options* o, const void* out, 
 }
 
 static void fill_root(const struct bench_options* o, void* in, void* out, size_t count, uint64_t call) {
-  if (own_rank() == kRoot) fill_whole(o, out, in, count, call);
+  if (bench_rank() == kRoot) bench_fill_own(o, out, in, count, call);
 }
 
 static bool root_was_copied(const struct bench_options* o, const void* out, size_t count, uint64_t call,
@@ -139,7 +118,7 @@ static bool root_was_copied(const struct bench_options* o, const void* out, size
 
 static bool root_has_reduced(const struct bench_options* o, const void* out, size_t count, uint64_t call,
                              struct bench_fault* fault) {
-  return own_rank() != kRoot || bench_check_result(out, count, o->type, o->op, call, ranks(), fault);
+  return bench_rank() != kRoot || bench_check_reduced(o, out, count, call, fault);
 }
 
 static void fill_nothing(const struct bench_options* o, void* in, void* out, size_t count, uint64_t call) {
@@ -155,7 +134,7 @@ static bool nothing_to_see(const struct bench_options* o, const void* vector, si
 static const struct bench_shape kScatters = {true, fill_blocks, own_block_is_reduced, blocks_are_as_they_were};
 static const struct bench_shape kGathers = {true, fill_one_block, all_blocks_are_here, block_is_as_it_was};
 static const struct bench_shape kSpreads = {false, fill_root, root_was_copied, nothing_to_see};
-static const struct bench_shape kReduces = {false, fill_whole, root_has_reduced, whole_is_as_it_was};
+static const struct bench_shape kReduces = {false, bench_fill_own, root_has_reduced, bench_check_own};
 static const struct bench_shape kMeets = {false, fill_nothing, nothing_to_see, nothing_to_see};
 
 static const struct bench_collective kAll[] = {

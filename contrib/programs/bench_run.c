@@ -16,13 +16,13 @@ static double clock_seconds(clockid_t clock) {
   return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
 }
 
-static int world_rank(void) {
+int bench_rank(void) {
   int rank;
   MPI_Comm_rank(MPI_COMM_WORLD, &rank);
   return rank;
 }
 
-static int world_size(void) {
+int bench_ranks(void) {
   int size;
   MPI_Comm_size(MPI_COMM_WORLD, &size);
   return size;
@@ -40,7 +40,7 @@ static long peak_resident_kib(void) {
 }
 
 bool bench_allocate(const struct bench_options* options, struct bench_buffers* buffers) {
-  const size_t rounded_up = (size_t)world_size() * sizeof(double);
+  const size_t rounded_up = (size_t)bench_ranks() * sizeof(double);
   const size_t bytes = bench_largest(options) + 64 + rounded_up;
   memset(buffers, 0, sizeof *buffers);
   for (int slot = 0; slot < 2; slot++) {
@@ -58,7 +58,7 @@ void bench_release(struct bench_buffers* buffers) {
 }
 
 static void stop(const char* what, uint64_t call, size_t count, const struct bench_fault* fault) {
-  fprintf(stderr, "rank %d: %s of call %llu is wrong at element %zu of %zu: %.17g instead of %.17g\n", world_rank(),
+  fprintf(stderr, "rank %d: %s of call %llu is wrong at element %zu of %zu: %.17g instead of %.17g\n", bench_rank(),
           what, (unsigned long long)call, fault->element, count, fault->got, fault->expected);
   fflush(stderr);
   MPI_Abort(MPI_COMM_WORLD, 1);
@@ -66,27 +66,27 @@ static void stop(const char* what, uint64_t call, size_t count, const struct ben
 
 static void spoil_if_asked(const struct bench_options* o, uint64_t call, char* out, size_t count) {
   const size_t width = bench_type_bytes(o->type);
-  if (o->corrupt_rank == world_rank() && o->corrupt_call == call && o->corrupt_element < count)
+  if (o->corrupt_rank == bench_rank() && o->corrupt_call == call && o->corrupt_element < count)
     out[o->corrupt_element * width + width - 1] ^= 1;
 }
 
-static void fill_allreduce(const struct bench_options* o, void* in, void* out, size_t count, uint64_t call) {
+void bench_fill_own(const struct bench_options* o, void* in, void* out, size_t count, uint64_t call) {
   (void)out;
-  bench_fill(in, count, o->type, call, world_rank());
+  bench_fill(in, count, o->type, call, bench_rank());
 }
 
-static bool check_allreduce(const struct bench_options* o, const void* out, size_t count, uint64_t call,
-                            struct bench_fault* fault) {
-  return bench_check_result(out, count, o->type, o->op, call, world_size(), fault);
+bool bench_check_reduced(const struct bench_options* o, const void* out, size_t count, uint64_t call,
+                         struct bench_fault* fault) {
+  return bench_check_result(out, count, o->type, o->op, call, bench_ranks(), fault);
 }
 
-static bool check_input(const struct bench_options* o, const void* in, size_t count, uint64_t call,
-                        struct bench_fault* fault) {
-  return bench_check_input(in, count, o->type, call, world_rank(), fault);
+bool bench_check_own(const struct bench_options* o, const void* in, size_t count, uint64_t call,
+                     struct bench_fault* fault) {
+  return bench_check_input(in, count, o->type, call, bench_rank(), fault);
 }
 
 static const struct bench_shape* shape_of(const struct bench_driver* driver) {
-  static const struct bench_shape allreduce = {false, fill_allreduce, check_allreduce, check_input};
+  static const struct bench_shape allreduce = {false, bench_fill_own, bench_check_reduced, bench_check_own};
   return driver->shape != NULL ? driver->shape : &allreduce;
 }
 
@@ -121,7 +121,7 @@ static struct spent one_call(const struct bench_options* o, const struct bench_d
 }
 
 static size_t elements(const struct bench_options* o, const struct bench_driver* driver, size_t bytes) {
-  const size_t width = bench_type_bytes(o->type), ranks = (size_t)world_size();
+  const size_t width = bench_type_bytes(o->type), ranks = (size_t)bench_ranks();
   const size_t count = bytes < width ? 1 : bytes / width;
   return shape_of(driver)->blocks ? (count + ranks - 1) / ranks * ranks : count;
 }
@@ -178,9 +178,9 @@ static int by_value(const void* a, const void* b) {
 
 /// Rank 0's `walls` becomes the mean over the ranks.
 static void mean_calls(double* walls, long n) {
-  const int rank = world_rank();
+  const int rank = bench_rank();
   MPI_Reduce(rank == 0 ? MPI_IN_PLACE : walls, walls, (int)n, MPI_DOUBLE, MPI_SUM, 0, MPI_COMM_WORLD);
-  for (long i = 0; i < n; i++) walls[i] /= world_size();
+  for (long i = 0; i < n; i++) walls[i] /= bench_ranks();
 }
 
 static double* copy_of(const double* values, long n) {
@@ -200,7 +200,7 @@ static void over_ranks(double own, double* mean, double* least, double* most) {
   MPI_Reduce(&own, &sum, 1, MPI_DOUBLE, MPI_SUM, 0, MPI_COMM_WORLD);
   MPI_Reduce(&own, least, 1, MPI_DOUBLE, MPI_MIN, 0, MPI_COMM_WORLD);
   MPI_Reduce(&own, most, 1, MPI_DOUBLE, MPI_MAX, 0, MPI_COMM_WORLD);
-  *mean = sum / world_size();
+  *mean = sum / bench_ranks();
 }
 
 void bench_measure(const struct bench_options* o, const struct bench_driver* driver, struct bench_buffers* buffers,
@@ -223,7 +223,7 @@ void bench_measure(const struct bench_options* o, const struct bench_driver* dri
   over_ranks(wall / (double)n, &result->average, &result->least, &result->most);
   over_ranks(cpu / gib, &result->cpu_per_gib, &least_cpu, &result->most_cpu_per_gib);
   mean_calls(walls, n);
-  if (o->each && world_rank() == 0) result->each = copy_of(walls, n);
+  if (o->each && bench_rank() == 0) result->each = copy_of(walls, n);
   result->median = median(walls, n);
   long peak = peak_resident_kib();
   MPI_Reduce(&peak, &result->peak_kib, 1, MPI_LONG, MPI_MAX, 0, MPI_COMM_WORLD);

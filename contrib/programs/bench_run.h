@@ -54,6 +54,18 @@ struct bench_result {
   double* each;   ///< of the measured calls in their order, each averaged over the ranks; rank 0's, to be freed
 };
 
+/// Of MPI_COMM_WORLD.
+int bench_rank(void);
+int bench_ranks(void);
+
+/// An allreduce's, of which other shapes may need parts: each rank gives a vector of its own, which stays as it is, and gets
+/// what all ranks' give.
+void bench_fill_own(const struct bench_options* options, void* in, void* out, size_t count, uint64_t call);
+bool bench_check_own(const struct bench_options* options, const void* in, size_t count, uint64_t call,
+                     struct bench_fault* fault);
+bool bench_check_reduced(const struct bench_options* options, const void* out, size_t count, uint64_t call,
+                         struct bench_fault* fault);
+
 /// False if memory is short. The pages are touched only as sizes grow.
 bool bench_allocate(const struct bench_options* options, struct bench_buffers* buffers);
 void bench_release(struct bench_buffers* buffers);
