@@ -7,7 +7,6 @@
 #include "engine/memory.h"
 #include "engine/sampling.h"
 #include "engine/secret.h"
-#include "util/random.h"
 
 namespace nezha {
 namespace {
@@ -198,7 +197,7 @@ void Core::vote(Team& team, std::array<std::uint64_t, NEZHA_VOTE_WORDS>& words) 
     failed = failed || (peer.settled && up == 0 && !peer.was_up());
   }
   TeamId fresh = 0;
-  if (!random_id(fresh).ok()) failed = true;
+  if (!draw_id_(fresh).ok()) failed = true;
   if (team.rank() == 0) {
     team.offer(tables_.rows(team.shape(), rails_of_first(team)));
     tables_.complain(notices_);

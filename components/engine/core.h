@@ -6,11 +6,13 @@
 #include <array>
 #include <bitset>
 #include <deque>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <span>
 #include <string>
 #include <unordered_map>
+#include <utility>
 #include <vector>
 
 #include "engine/aggregation/aggregators.h"
@@ -24,6 +26,7 @@
 #include "rail/rail.h"
 #include "util/log.h"
 #include "util/params.h"
+#include "util/random.h"
 
 namespace nezha {
 
@@ -36,6 +39,9 @@ class Core final : public PieceReceiver, public OperationNews, public LaneNews, 
 
   /// What comes for ids that are no team's is `guests`', which outlives the core's last progress().
   void serve(Guests& guests) { guests_ = &guests; }
+  /// Where ids of teams come from: the kernel's random numbers, or what a simulation makes of its seed. Ids never repeat.
+  using IdSource = std::function<Status(TeamId& id)>;
+  void draw_ids_from(IdSource source) { draw_id_ = std::move(source); }
   BufferPool& buffer_pool() { return buffers_; }
 
   /// Adds a transport; its rails get the next indices. Before the first peer.
@@ -255,6 +261,7 @@ class Core final : public PieceReceiver, public OperationNews, public LaneNews, 
   std::vector<Peer*> open_;  ///< those with a trunk
   std::uint32_t numbered_ = 0;  ///< trunks of ranks
   Guests* guests_ = nullptr;
+  IdSource draw_id_ = random_id;
   std::unique_ptr<Aggregators> aggregators_;  ///< null: none are named
   std::optional<NodeAcceptor> door_;  ///< outlives the teams
   Nanoseconds shared_ = 0;            ///< when shared memory was last looked after

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "rail/message/message_transport.h"
+#include "rail/sim/random.h"
 #include "world.h"
 
 namespace nezha::test {
@@ -32,6 +33,11 @@ Process::Process(World& world, int rank)
   if (!setting.mesh_peers.empty()) config.mesh_peers = setting.mesh_peers[at];
   core_ = std::make_unique<Core>(config, clock_, world.log(rank), static_cast<std::uint32_t>(rank), setting.nodes[at],
                                  id(), Secret{});
+  // Aggregators go through teams by id, so ids have to come from the seed.
+  core_->draw_ids_from([random = SimRandom(setting.seed ^ id() << 32)](TeamId& drawn) mutable {
+    drawn = random.next();
+    return Status{};
+  });
   add_rails();
   for (int thread = 0; thread < setting.shape.threads; ++thread)
     callers_.push_back(std::make_unique<Caller>(world, *this, thread));
