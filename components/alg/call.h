@@ -45,7 +45,7 @@ struct Call {
   std::size_t bytes() const { return count * element; }
   /// What the members compare (PieceHeader).
   std::size_t compared() const { return whole != 0 ? whole : bytes(); }
-  bool rooted() const { return collective == Collective::broadcast || collective == Collective::reduce; }
+  bool rooted() const { return has_root(collective); }
   /// Elements of that rank's block; not of allreduce.
   std::size_t count_of(int rank) const {
     if (rooted()) return rank == root ? count : 0;

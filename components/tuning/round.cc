@@ -34,9 +34,9 @@ void Round::begin_bursts(const Group& members, std::size_t last, bool opens) {
   if (members[last]) add_burst(last);
 }
 
-void Round::begin_proof(std::size_t candidate, std::size_t cold, std::size_t timed) {
+void Round::begin_proof(std::size_t candidate, std::size_t cold, std::size_t timed, bool meets) {
   clear();
-  for (std::size_t i = 0; i < cold + timed; ++i) add(candidate, i < cold ? Call::cold : Call::timed);
+  for (std::size_t i = 0; i < cold + timed; ++i) add(candidate, i < cold ? Call::cold : meets ? Call::met : Call::timed);
 }
 
 void Round::took(std::uint64_t duration) {

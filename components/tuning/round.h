@@ -27,8 +27,9 @@ class Round {
   /// A burst each: a call that is not timed, and two that are. `last` comes last, so that its burst runs into its proof;
   /// with `opens`, one more call of it that is not timed comes first.
   void begin_bursts(const Group& members, std::size_t last, bool opens);
-  /// `cold` calls of one that are not timed, and `timed` that are; kMostTrials at most.
-  void begin_proof(std::size_t candidate, std::size_t cold, std::size_t timed);
+  /// `cold` calls of one that are not timed, and `timed` that are, before each of which the ranks meet if `meets`;
+  /// kMostTrials at most.
+  void begin_proof(std::size_t candidate, std::size_t cold, std::size_t timed, bool meets);
   void end() { at_ = trials_ = 0; }
 
   bool under_way() const { return trials_ != 0; }

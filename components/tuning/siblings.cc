@@ -24,8 +24,6 @@ constexpr AlgorithmChoice kOwn[] = {AlgorithmChoice::ring, AlgorithmChoice::mesh
 /// Larger vectors go from the root, or to it, along a chain, which sends them once.
 constexpr std::size_t kMostStraight = std::size_t{1} * 1024 * 1024;
 
-bool rooted(Collective collective) { return collective == Collective::broadcast || collective == Collective::reduce; }
-
 std::size_t chunk_for(AlgorithmChoice algorithm, bool chain, std::size_t bytes, int size) {
   if (algorithm == AlgorithmChoice::mesh) return kLargestChunk;
   if (chain) return std::clamp(bytes / kChunksOfChain, kSmallestChunk, kLargestOfChain);
@@ -79,12 +77,12 @@ AlgorithmChoice sibling_choice(const Plan& plan, Collective collective, std::siz
   if (plan.algorithm == AlgorithmChoice::incumbent || element > kMostElement) return AlgorithmChoice::incumbent;
   for (const AlgorithmChoice named : kOwn)
     if (plan.algorithm == named) return named;
-  return rooted(collective) ? cheapest_rooted(plan, bytes, size) : cheapest_of_all(plan, bytes, size);
+  return has_root(collective) ? cheapest_rooted(plan, bytes, size) : cheapest_of_all(plan, bytes, size);
 }
 
 std::size_t sibling_chunk(const Plan& plan, Collective collective, const Candidate& way, std::size_t bytes,
                           std::size_t element, int size) {
-  const std::size_t wanted = plan.chunk != 0 ? plan.chunk : chunk_for(way.algorithm, rooted(collective), bytes, size);
+  const std::size_t wanted = plan.chunk != 0 ? plan.chunk : chunk_for(way.algorithm, has_root(collective), bytes, size);
   return std::max<std::size_t>(wanted / element, 1) * element;
 }
 
@@ -94,12 +92,12 @@ bool sibling_possible(const Candidate& candidate, std::size_t size_class, const 
   if (!ours && candidate.algorithm != AlgorithmChoice::incumbent) return false;
   if (needs_all_lanes(candidate.algorithm) && !terms.plan.meshes(terms.ranks)) return false;
   if (terms.plan.reproducible && other_bits(terms.collective, candidate.algorithm)) return false;
-  return !rooted(terms.collective) || candidate.algorithm == AlgorithmChoice::ring || !ours || largest <= kMostStraight;
+  return !has_root(terms.collective) || candidate.algorithm == AlgorithmChoice::ring || !ours || largest <= kMostStraight;
 }
 
 double sibling_traffic(const Candidate& candidate, const Terms& terms) {
   const auto ranks = static_cast<unsigned>(terms.ranks);
-  if (!rooted(terms.collective)) return static_cast<double>(ranks - 1) / ranks;
+  if (!has_root(terms.collective)) return static_cast<double>(ranks - 1) / ranks;
   if (candidate.algorithm == AlgorithmChoice::mesh) return ranks - 1;
   return candidate.algorithm == AlgorithmChoice::halving ? std::bit_width(ranks - 1) : 1;
 }

@@ -152,9 +152,9 @@ void SizeClass::begin_proof(std::size_t candidate) {
   stage_ = Stage::proof;
   proof_[candidate] = brief ? Proof::brief : Proof::full;
   if (brief)
-    round_.begin_proof(candidate, half / 2, half / 2);
+    round_.begin_proof(candidate, half / 2, half / 2, odds_.meets_in_proofs);
   else
-    round_.begin_proof(candidate, goes_on ? 0 : half, half);
+    round_.begin_proof(candidate, goes_on ? 0 : half, half, odds_.meets_in_proofs);
 }
 
 /// The chosen one, and up to `count` in all that are not slower than `factor` times the fastest.

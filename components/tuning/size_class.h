@@ -51,6 +51,7 @@ class SizeClass {
   struct Odds {
     std::array<std::uint64_t, kMostCandidates> least{};  ///< what each takes at least; 0 = unknown
     double incumbent_handicap = 1;  ///< times what the incumbent takes must be less than what others take
+    bool meets_in_proofs = false;   ///< ranks begin the calls of a proof together
   };
 
   /// The first candidate is used until something else is chosen. `tried`: what the first rounds try; nothing where all

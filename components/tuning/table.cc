@@ -38,6 +38,12 @@ std::uint64_t complement(std::uint64_t duration) {
   return duration == SizeClass::kUnknown ? SizeClass::kUnknown : ~duration;
 }
 
+/// A root that sends is done long before the last one has its bytes, one that receives long after the first has sent
+/// them: the way takes as long as it takes the slowest rank. The ranks have met, in proofs too.
+std::uint64_t most(std::uint64_t least_complement) {
+  return least_complement == SizeClass::kUnknown ? SizeClass::kUnknown : ~least_complement;
+}
+
 std::uint64_t middle(std::uint64_t least, std::uint64_t least_complement) {
   const std::uint64_t most = ~least_complement;
   return least == SizeClass::kUnknown || least < most / kApart ? SizeClass::kUnknown : least / 2 + most / 2;
@@ -63,6 +69,7 @@ void Table::make_class(std::size_t index, std::vector<Candidate> ways, const Siz
   for (std::size_t i = 0; i < ways.size(); ++i) odds.least[i] = least_time(ways[i], index, terms_);
   // Within a node no network can be lost, so that the incumbent is as safe as we are.
   if (!terms_.within_node()) odds.incumbent_handicap = 1 + static_cast<double>(terms_.plan.incumbent_margin) / 100;
+  odds.meets_in_proofs = has_root(terms_.collective);
   classes_[index] = std::make_unique<SizeClass>(std::move(ways), tried, terms_.plan.learn, odds);
   if (barred_) classes_[index]->bar(AlgorithmChoice::incumbent);
 }
@@ -153,7 +160,9 @@ std::span<std::uint64_t, Table::kWords> Table::words() {
   words_[kCalm] = asks_ ? 0 : 1;
   words_[kIncumbentAllowed] = bars_ || barred_ ? 0 : 1;
   const auto first = words_.begin() + kFlags, second = first + SizeClass::kMostTrials;
-  if (about_ == About::trials) {
+  if (has_root(terms_.collective) && (about_ == About::trials || about_ == About::proof)) {
+    std::transform(over_->durations().begin(), over_->durations().end(), first, complement);
+  } else if (about_ == About::trials) {
     std::fill(first, words_.end(), 0);
     std::transform(over_->durations().begin(), over_->durations().end(), first, summand);
   } else if (about_ == About::proof) {
@@ -190,7 +199,9 @@ bool Table::agreed() {
     const auto durations = std::span(words_).subspan<kFlags, SizeClass::kMostTrials>();
     const auto complements = std::span(words_).subspan<kFlags + SizeClass::kMostTrials, SizeClass::kMostTrials>();
     for (std::size_t i = 0; i < durations.size(); ++i)
-      durations[i] = adds() ? mean(durations[i], terms_.ranks) : middle(durations[i], complements[i]);
+      durations[i] = has_root(terms_.collective) ? most(durations[i])
+                     : adds()                    ? mean(durations[i], terms_.ranks)
+                                                 : middle(durations[i], complements[i]);
     changed_ = over_->decide(durations);
     decided = changed_ || over_->stage() == SizeClass::Stage::settled;
   } else if (about_ == About::levels) {

@@ -49,7 +49,7 @@ class Table {
   bool agreement_due(std::size_t bytes, std::size_t element);
   /// This rank's words; each to be replaced by the sum of all ranks' words when adds() says so, else by the smallest.
   std::span<std::uint64_t, kWords> words();
-  bool adds() const { return about_ == About::trials; }
+  bool adds() const { return about_ == About::trials && !has_root(terms_.collective); }
   /// The words are those of all ranks now. True when something was decided.
   bool agreed();
   /// That decision, for the log.

@@ -11,6 +11,11 @@ namespace nezha {
 
 enum class Collective : std::uint8_t { allreduce, reduce_scatter, allgather, broadcast, reduce, barrier };
 
+/// Whether one member alone has what all get, or gets what all have.
+constexpr bool has_root(Collective collective) {
+  return collective == Collective::broadcast || collective == Collective::reduce;
+}
+
 /// MPI's name of it.
 std::string_view name_of(Collective collective);
 

@@ -130,6 +130,27 @@ TEST(Table, WhatTheFirstCallsSufferDoesNotCount) {
   EXPECT_EQ(ranks.calls(100, kSize, time).algorithm, AlgorithmChoice::ring);
 }
 
+/// A root that only hands its bytes on is done at once, however long the others wait: the mean would prefer mesh, and in a
+/// proof ranks so far apart would look like the application's imbalance.
+TEST(Table, OfACallWithARootTheSlowestRankCounts) {
+  using enum AlgorithmChoice;
+  for (const Collective collective : {Collective::broadcast, Collective::reduce}) {
+    Terms terms = learning();
+    terms.collective = collective;
+    Ranks ranks(terms);
+    const Ranks::Duration time = [](const Candidate& way, int rank) {
+      if (way.algorithm == ring) return 300.0;
+      return way.algorithm != mesh ? 900.0 : rank == 3 ? 400.0 : 20.0;
+    };
+    EXPECT_EQ(ranks.calls(60, kSize, time).algorithm, ring);
+    EXPECT_EQ(ranks.stage(kSize), SizeClass::Stage::settled);
+    const Ranks::Duration other = [](const Candidate& way, int rank) {
+      return way.algorithm != mesh ? 900.0 : rank == 3 ? 400.0 : 20.0;
+    };
+    EXPECT_EQ(ranks.calls(3000, kSize, other).algorithm, mesh);
+  }
+}
+
 /// Ranks come late by far more than the algorithms differ.
 TEST(Table, TheImbalanceOfTheApplicationIsNotMeasured) {
   Ranks ranks(learning());
