@@ -39,6 +39,7 @@ struct LaneState {
 
   Silence silence;
   bool was_up = false;   ///< at some time
+  std::uint64_t untold = 0;  ///< the connection that was lost when no other lane could tell the peer; 0: none
   bool suspect = false;  ///< up, but its far end does not answer while another lane's does
 
   /// New bytes may go over it.

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include <algorithm>
 #include <limits>
+#include <utility>
 
 #include "trunk/lane_limits.h"
 #include "trunk/trunk.h"
@@ -82,6 +83,9 @@ void Trunk::lane_up(Lane& lane) {
   state.lane = &lane;
   if (state.was_up) state.rail->reconnections += 1;
   state.was_up = true;
+  state.untold = 0;  // the peer has this connection in its place
+  for (LaneState& each : lanes_)
+    if (const auto closed = std::exchange(each.untold, 0); closed != 0) send_control(Control::lane_closed, closed, 0);
   state.rate.doubt();
   for (LaneState& each : lanes_) each.given = 0;  // shares count anew
   state.rail->lanes_up += 1;
@@ -106,6 +110,7 @@ void Trunk::lane_down(Lane& lane, const Status& why) {
   if (std::none_of(lanes_.begin(), lanes_.end(), [](const LaneState& other) { return other.usable(); }))
     for (LaneState& other : lanes_) other.trust();  // a suspect is better than nobody
   if (lanes_up() != 0) send_control(Control::lane_closed, lane.spec().connection, 0);
+  else state.untold = lane.spec().connection;
   owner_.lanes.lane_lost(*this, lane, why);
 }
 

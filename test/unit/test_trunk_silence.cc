@@ -183,6 +183,26 @@ TEST_F(TrunkSilence, ThePeerHearsOfAClosedLaneByAnother) {
   EXPECT_TRUE(b->lanes[0]->dead);
 }
 
+/// The peer may have been without another lane when the last one ended.
+TEST_F(TrunkSilence, ThePeerHearsOfAClosedLaneByTheNextThatComesUp) {
+  open(2);
+  a->lose(1);
+  b->lose(1);
+  a->lose(0);
+  EXPECT_EQ(b->trunk.lanes_up(), 1u);
+  a->raise(1);
+  b->raise(1);
+  a->trunk.pump();
+  carry_all();
+  EXPECT_TRUE(b->lanes[0]->dead);
+  EXPECT_EQ(b->trunk.lanes_up(), 1u);
+  a->raise(0);
+  b->raise(0);
+  carry_all();
+  EXPECT_EQ(a->trunk.lanes_up(), 2u);
+  EXPECT_EQ(b->trunk.lanes_up(), 2u);
+}
+
 /// The far end of each lane is the other process.
 class SilentProcess : public TrunkSilence {
  protected:

@@ -6,6 +6,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <array>
 #include <cstring>
 #include <deque>
 #include <functional>
@@ -167,7 +168,7 @@ struct End {
   }
   void raise(std::size_t i) {
     all.push_back(std::make_unique<HandLane>(
-        LaneSpec{peer_id, static_cast<std::uint8_t>(i), static_cast<std::uint8_t>(i), false, i + 1}));
+        LaneSpec{peer_id, static_cast<std::uint8_t>(i), static_cast<std::uint8_t>(i), false, i + 1 + 16 * raised[i]++}));
     lanes[i] = all.back().get();
     trunk.lane_up(*lanes[i]);
   }
@@ -183,6 +184,7 @@ struct End {
   ProcessId peer_id;
   std::vector<std::unique_ptr<HandLane>> all;
   std::vector<HandLane*> lanes;
+  std::array<std::uint64_t, 4> raised{};  ///< how often: both ends have the same number for a connection
 };
 
 class TrunkPair : public testing::Test {
