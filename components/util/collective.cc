@@ -13,6 +13,8 @@ namespace {
 /// In the order of Collective.
 constexpr std::array<std::string_view, 6> kNames{"allreduce", "reduce_scatter", "allgather", "bcast", "reduce", "barrier"};
 constexpr unsigned kAll = (1u << kNames.size()) - 1;
+/// Of barriers and allreduces there are no large vectors that are left to Open MPI.
+constexpr unsigned kAlone = kAll & ~(1u << static_cast<unsigned>(Collective::allreduce) | 1u << static_cast<unsigned>(Collective::barrier));
 
 std::string_view trimmed(std::string_view word) {
   while (!word.empty() && word.front() == ' ') word.remove_prefix(1);
@@ -32,11 +34,13 @@ Status parse(std::string_view text, CollectiveSet& set) {
     const auto* name = std::find(kNames.begin(), kNames.end(), word);
     if (word == "all")
       found.bits |= kAll;
+    else if (word == "auto")
+      found.alone = kAlone;
     else if (name != kNames.end())
       found.bits |= 1u << (name - kNames.begin());
     else
       return {Code::bad_parameter,
-              in_quotes(word) + " is none of allreduce, reduce_scatter, allgather, bcast, reduce, barrier and all"};
+              in_quotes(word) + " is none of allreduce, reduce_scatter, allgather, bcast, reduce, barrier, all and auto"};
     text.remove_prefix(comma == std::string_view::npos ? text.size() : comma + 1);
   }
   set = found;

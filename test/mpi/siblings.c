@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* siblings [SECONDS | carried CALLS]: the collectives beside allreduce, in the forms that block and those that do not, on several
+/* siblings [SECONDS | carried CALLS [COUNT]]: the collectives beside allreduce, in the forms that block and those that do not, on several
  * communicators, with any root, in place and not, with blocks of any sizes, and types whose layout differs from rank to rank.
  * All must be right, and rails must carry them. With SECONDS they go on for so long while somebody outside breaks rails; each
- * rank says when it begins. "carried": of ten broadcasts and ten allgathers rails carry so many. */
+ * rank says when it begins. "carried": of ten broadcasts and ten allgathers of COUNT longs, 1000 at first,
+ * rails carry so many. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -282,13 +283,13 @@ static void go_on_for(double seconds) {
   }
 }
 
-static void carried(long long wanted) {
+static void carried(long long wanted, size_t count) {
   on(MPI_COMM_WORLD);
   test_settle(comm);
   const long long before = test_carried().calls;
   for (int i = 0; i < 10; i++) {
-    bcast(1000, i % size, i % 2);
-    allgather(1000, false, i % 2);
+    bcast(count, i % size, i % 2);
+    allgather(count, false, i % 2);
   }
   const long long now = test_carried().calls;
   test_that(now - before == wanted, "rails carried %lld calls", now - before);
@@ -297,7 +298,7 @@ static void carried(long long wanted) {
 int main(int argc, char** argv) {
   test_begin(&argc, &argv, MPI_THREAD_SINGLE);
   if (argc > 2) {
-    carried(atoll(argv[2]));
+    carried(atoll(argv[2]), argc > 3 ? (size_t)atoll(argv[3]) : 1000);
     return test_end();
   }
   if (argc > 1) {

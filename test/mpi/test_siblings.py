@@ -46,6 +46,23 @@ class Siblings(MpiCase):
                 self.assertTrue(done.returncode == 0 and "passed" in done.stdout.splitlines(), done.stderr[-2000:])
 
 
+class Unnamed(FaultCase):
+    """What rails carry where nobody says it."""
+
+    def carried(self, calls, count):
+        job = self.start(program("siblings"), "carried", calls, count, coll_nezha_learn="0")
+        output = openmpi.output(job.communicate(timeout=90)[0])
+        self.assertTrue(job.returncode == 0 and "passed" in output.splitlines(), output[-3000:])
+
+    def test_large_vectors_of_ranks_with_nodes_of_their_own(self):
+        self.carried(20, 4000)
+        self.carried(0, 300)
+
+    def test_nothing_where_a_node_has_two_ranks(self):
+        self.ppn = 2
+        self.carried(0, 4000)
+
+
 class Faults(FaultCase):
     def test_a_rail_is_unplugged_and_comes_back(self):
         job = self.start(program("siblings"), 5, coll_nezha_collectives="all")

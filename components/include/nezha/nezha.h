@@ -67,6 +67,8 @@ void nezha_config_inherit(nezha_config_t *config, const char *include, const cha
 
 /** Which collectives the parameter `collectives` names: bit 1 << nezha_collective_t for each. */
 unsigned nezha_config_collectives(const nezha_config_t *config);
+/** Which it names for communicators in which each rank has a node to itself, and for large vectors only. */
+unsigned nezha_config_collectives_alone(const nezha_config_t *config);
 
 /* ---- results ---------------------------------------------------------------------------------------------- */
 

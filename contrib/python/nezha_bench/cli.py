@@ -66,8 +66,8 @@ def build_parser():
     add("--subject", choices=ON_A_LAB, default=NEZHA, help="who is compared with the others; default nezha")
     add("--competitors", metavar="LIST", help=f"of {', '.join(ON_A_LAB)}; default {', '.join(USUAL)}, "
         f"with several ranks on a node {', '.join(USUAL_BY_NODE)}, as far as the build and Open MPI have them")
-    add("--collective", choices=COLLECTIVES, default=ALLREDUCE, help="what is measured instead, by rank 0 as root; what Nezha leaves "
-        "to Open MPI unless it is told so is named in coll_nezha_collectives. A size is that of the whole vector")
+    add("--collective", choices=COLLECTIVES, default=ALLREDUCE, help="what is measured instead, by rank 0 as root, named in "
+        "coll_nezha_collectives so that rails carry small vectors too. A size is that of the whole vector")
     add("--statistic", choices=(summary.AVERAGE, summary.MEDIAN, summary.SLOWEST),
         help="of a launch's calls; default average, as OSU has it, and that of the slowest rank for bcast and reduce")
     add("--memory", action="store_true", help="also what the processes hold at the largest size, in launches of their own")

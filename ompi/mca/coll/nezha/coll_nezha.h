@@ -66,12 +66,16 @@ typedef struct coll_nezha_incumbent {
     COLL_NEZHA_SIBLINGS(COLL_NEZHA_INCUMBENT_OF)
 } coll_nezha_incumbent_t;
 
+/** Bytes from which on siblings are carried that nobody has named: below, rails have nothing to gain. */
+enum { COLL_NEZHA_LARGE = 16 * 1024 };
+
 /** One communicator's part of the component. Used by one thread at a time, as MPI demands of collective calls. */
 typedef struct coll_nezha_module {
     mca_coll_base_module_t super;
     coll_nezha_incumbent_t incumbent; /* empty until enabled */
     coll_nezha_state_t state;
     unsigned collectives; /* that rails are to carry: bit 1 << nezha_collective_t for each */
+    unsigned large;       /* the same, of vectors from COLL_NEZHA_LARGE bytes on */
     bool agreeing;        /* the incumbent of an agreement may call others of this communicator */
     bool within_node;     /* all ranks are on this node, and use the memory that they share, or the incumbent */
     bool wants_team; /* there was a call that a team would carry and that cannot wait for one */

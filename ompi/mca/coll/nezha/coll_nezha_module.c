@@ -18,6 +18,7 @@ static void module_construct(coll_nezha_module_t *module)
     module->incumbent = (coll_nezha_incumbent_t){0};
     module->state = COLL_NEZHA_NEW;
     module->collectives = 0;
+    module->large = 0;
     module->agreeing = false;
     module->wants_team = false;
     module->within_node = false;

@@ -146,14 +146,24 @@ bool coll_nezha_params_bool(const char *name)
     return true;
 }
 
-unsigned coll_nezha_params_collectives(void)
+static unsigned collectives_by(unsigned (*of)(const nezha_config_t *), unsigned otherwise)
 {
     nezha_config_t *config = nezha_config_create();
     if (NULL == config) {
-        return 1u << NEZHA_ALLREDUCE;
+        return otherwise;
     }
     nezha_config_set(config, "collectives", in_force("collectives"), NULL, 0);
-    const unsigned collectives = nezha_config_collectives(config);
+    const unsigned collectives = of(config);
     nezha_config_destroy(config);
     return collectives;
+}
+
+unsigned coll_nezha_params_collectives(void)
+{
+    return collectives_by(nezha_config_collectives, 1u << NEZHA_ALLREDUCE);
+}
+
+unsigned coll_nezha_params_collectives_alone(void)
+{
+    return collectives_by(nezha_config_collectives_alone, 0);
 }

@@ -18,10 +18,11 @@ static const char modex_key[] = "coll.nezha";
 /** What is published: this, and then the engine's address, if there is an engine. */
 typedef struct published {
     uint8_t format;
-    uint8_t enabled, single_node, shared_memory, report, priority, collectives;
+    uint8_t enabled, single_node, shared_memory, report, priority, collectives, collectives_alone;
+    uint8_t node[sizeof(uint32_t)];
 } published_t;
 
-enum { PUBLISHED_FORMAT = 4 };
+enum { PUBLISHED_FORMAT = 5 };
 
 typedef struct entry {
     coll_nezha_peer_t known;
@@ -33,15 +34,28 @@ static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static entry_t **entries;
 static size_t entry_count;
 
+/** FNV-1a of the node's name. */
+static uint32_t node_number(void)
+{
+    uint32_t number = 2166136261u;
+    for (const char *c = nezha_topology_node(); '\0' != *c; c++) {
+        number = (number ^ (uint8_t)*c) * 16777619u;
+    }
+    return number;
+}
+
 static published_t own(void)
 {
+    const uint32_t node = node_number();
     return (published_t){.format = PUBLISHED_FORMAT,
                          .enabled = 1,
                          .single_node = coll_nezha_params_int("single_node") > 0,
                          .shared_memory = coll_nezha_params_bool("shared_memory"),
                          .report = coll_nezha_params_bool("report"),
                          .priority = (uint8_t)coll_nezha_params_int("priority"),
-                         .collectives = (uint8_t)coll_nezha_params_collectives()};
+                         .collectives = (uint8_t)coll_nezha_params_collectives(),
+                         .collectives_alone = (uint8_t)coll_nezha_params_collectives_alone(),
+                         .node = {(uint8_t)node, (uint8_t)(node >> 8), (uint8_t)(node >> 16), (uint8_t)(node >> 24)}};
 }
 
 int coll_nezha_peers_publish(nezha_engine_t *engine)
@@ -95,6 +109,8 @@ static void understand(entry_t *entry, const ompi_proc_t *proc, bool self, const
     entry->known.report = head.report;
     entry->known.priority = head.priority;
     entry->known.collectives = head.collectives;
+    entry->known.collectives_alone = head.collectives_alone;
+    entry->known.node = head.node[0] | (uint32_t)head.node[1] << 8 | (uint32_t)head.node[2] << 16 | (uint32_t)head.node[3] << 24;
     if (!self && size > sizeof head && NULL != coll_nezha_engine()) {
         entry->known.peer = nezha_engine_peer(coll_nezha_engine(), data + sizeof head, size - sizeof head,
                                               nezha_topology_same_node(&proc->super), why, sizeof why);

@@ -5,6 +5,8 @@
  */
 #include "coll_nezha.h"
 
+#include <stdlib.h>
+
 #include "ompi/proc/proc.h"
 
 #include "coll_nezha_finalize.h"
@@ -29,7 +31,7 @@ static bool within_job(struct ompi_communicator_t *comm, bool *one_node)
 /** What rank 0 wants for all, and what makes of a communicator of one node one that has rails. */
 typedef struct wanted {
     int priority;
-    unsigned collectives;
+    unsigned collectives, collectives_alone;
     bool shared_memory;
     int single_nodes; /* how many members have rails within a node */
 } wanted_t;
@@ -49,6 +51,7 @@ static const char *unwilling(struct ompi_communicator_t *comm, bool one_node, wa
         if (0 == rank) {
             wanted->priority = peer->priority;
             wanted->collectives = peer->collectives;
+            wanted->collectives_alone = peer->collectives_alone;
             wanted->shared_memory = peer->shared_memory;
         }
     }
@@ -56,6 +59,32 @@ static const char *unwilling(struct ompi_communicator_t *comm, bool one_node, wa
         return "all ranks are on one node, where Open MPI's own allreduce is used";
     }
     return NULL;
+}
+
+static int by_number(const void *one, const void *other)
+{
+    const uint32_t a = *(const uint32_t *)one, b = *(const uint32_t *)other;
+    return (a > b) - (a < b);
+}
+
+/** Whether each member, all of which have the component, has a node to itself. */
+static bool alone(struct ompi_communicator_t *comm)
+{
+    const size_t size = (size_t)ompi_comm_size(comm);
+    uint32_t *nodes = malloc(size * sizeof *nodes);
+    if (NULL == nodes) {
+        abort(); /* an answer of its own would be another one than the other ranks' */
+    }
+    for (size_t rank = 0; rank < size; rank++) {
+        nodes[rank] = coll_nezha_peers_find(ompi_comm_peer_lookup(comm, (int)rank))->node;
+    }
+    qsort(nodes, size, sizeof *nodes, by_number);
+    bool differ = true;
+    for (size_t i = 1; i < size; i++) {
+        differ = differ && nodes[i - 1] != nodes[i];
+    }
+    free(nodes);
+    return differ;
 }
 
 /** The answer no. */
@@ -96,9 +125,12 @@ mca_coll_base_module_t *coll_nezha_comm_query(struct ompi_communicator_t *comm, 
         return &module->super;
     }
     module->super.coll_barrier = coll_nezha_barrier;
-#define REPLACE_IF_ASKED(call, collective, ours)    \
-    if (0 != (wanted.collectives & 1u << (collective))) {  \
-        module->super.coll_##call = ours;           \
+    if (0 != wanted.collectives_alone && alone(comm)) {
+        module->large = wanted.collectives_alone & ~wanted.collectives;
+    }
+#define REPLACE_IF_ASKED(call, collective, ours)                              \
+    if (0 != ((wanted.collectives | module->large) & 1u << (collective))) {  \
+        module->super.coll_##call = ours;                                     \
     }
     COLL_NEZHA_SIBLINGS(REPLACE_IF_ASKED)
     return &module->super;

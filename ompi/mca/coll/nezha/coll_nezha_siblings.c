@@ -21,10 +21,20 @@ static bool is_end(coll_nezha_module_t *module, struct ompi_communicator_t *comm
     return NEZHA_USE_INCUMBENT != status;
 }
 
+/** Whether Nezha is to have such a call, as far as all ranks see alike. */
+static bool wanted(const coll_nezha_module_t *module, const coll_nezha_call_t *call)
+{
+    const size_t bytes = call->words.count * call->words.element;
+    return 0 == (module->large & 1u << call->words.collective) || bytes >= COLL_NEZHA_LARGE;
+}
+
 /** Whether rails have carried it, or it has failed; `*rc` is then what it returns. */
 static bool carried(coll_nezha_module_t *module, coll_nezha_call_t *call, int *rc)
 {
     struct ompi_communicator_t *comm = call->reduction.comm;
+    if (!wanted(module, call)) {
+        return false;
+    }
     *rc = coll_nezha_team_settle(module, comm, call->words.count * call->words.element);
     if (OMPI_SUCCESS != *rc) {
         return true;
@@ -47,6 +57,9 @@ static int done(const coll_nezha_module_t *module, int rc)
 /** As carried(), of one that does not block: agreements are left to those that do. */
 static bool started(coll_nezha_module_t *module, const coll_nezha_call_t *call, ompi_request_t **request, int *rc)
 {
+    if (!wanted(module, call)) {
+        return false;
+    }
     module->wants_team = true;
     if (0 == call->words.count || COLL_NEZHA_READY != module->state) {
         return false;
