@@ -88,13 +88,13 @@ def _rounds(lab, launcher, measured, effort, say, keep, known):
             jobs_of_round[who] = jobs.run(lab, launcher, real, length, effort.seconds + _PATIENCE, known if real == NEZHA else ())
             measured.limit = measured.limit or lab.limit_seconds(4 * jobs_of_round[who].start["parameters"])
             keep(measured, jobs_of_round)
-        _check_losses(jobs_of_round)
+        check_losses(jobs_of_round)
         measured.rounds.append(jobs_of_round)
         measured.orders.append(sequence)
         lasted = time.monotonic() - begun
 
 
-def _check_losses(jobs_of_round):
+def check_losses(jobs_of_round):
     """All train the same network from the same start."""
     losses = {who: job.losses() for who, job in jobs_of_round.items()}
     for number, one in enumerate(zip(*losses.values()), 1):
