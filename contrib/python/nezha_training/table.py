@@ -36,6 +36,7 @@ def summarise(measured, warm):
         again = stats.pair_ratios(seconds[AGAIN], seconds[NEZHA])
         found["noise_floor"] = max(abs(ratio - 1) for ratio in again)
         found["carried"] = measured.rounds[0][NEZHA].carried
+        found["settled"] = measured.rounds[0][NEZHA].settled
     return found
 
 
@@ -83,7 +84,9 @@ def sentences(found, learned):
     yield (f"An iteration takes {found['computing_seconds']:.2f} s where nothing is added up (all ranks compute on this machine's cores), and "
            f"the wires need {found['limit_seconds']:.2f} s for its gradients.")
     if learned:
-        yield from _learned(learned)
+        yield _learned(learned)
+    elif found.get("settled"):
+        yield f"Nezha learns in each of its jobs. Settled in the first one: {_settled(found['settled'])}."
     if found["stolen"] > stolen.MOST:
         yield f"{stolen.most_text(found['stolen'])}."
     if found["failure"] or found["interrupted"]:
@@ -92,8 +95,11 @@ def sentences(found, learned):
 
 def _learned(job):
     took = sum(one["seconds"] for one in job.iterations)
-    settled = "; ".join(f"from {size} {candidate} after {calls} calls" for size, (candidate, calls) in job.settled.items())
-    open_ones = len(job.carried) - len(set(job.settled))
-    yield (f"Nezha's jobs begin with what one of {took:.0f} s has learned in {len(job.iterations)} iterations "
-           f"(the first {job.iterations[0]['seconds']:.2f} s, the last {job.iterations[-1]['seconds']:.2f} s). Settled: {settled or 'nothing'}"
-           + (f"; {open_ones} size(s) not yet." if open_ones > 0 else "."))
+    open_ones = len(job.carried) - len(job.settled)
+    return (f"Nezha's jobs begin with what one of {took:.0f} s has learned in {len(job.iterations)} iterations (the first "
+            f"{job.iterations[0]['seconds']:.2f} s, the last {job.iterations[-1]['seconds']:.2f} s). Settled: {_settled(job.settled) or 'nothing'}"
+            + (f"; {open_ones} size(s) not yet." if open_ones > 0 else "."))
+
+
+def _settled(sizes):
+    return "; ".join(f"from {size} {candidate} after {calls} calls" for size, (candidate, calls) in sizes.items())
