@@ -63,7 +63,13 @@ class Summary(unittest.TestCase):
         self.assertRegex(text, r"(?m)^PyTorch's Gloo, all rails +0\.303 +3\.30 +1\.50 x +1\.50, 1\.50 +faster$")
         self.assertIn("- The best of the others is PyTorch's Gloo, all rails: Nezha does 1.50 x its iterations.\n", text)
         self.assertIn("the wires need 1.53 s", text)
+        self.assertIn("Nezha's jobs begin with what one of 32 s has learned", text)
         self.assertIn("Settled: from 128m ring after 3 calls", text)
+
+    def test_a_job_that_learned_too_little(self):
+        found = measured()
+        found.learned.settled = {}
+        self.assertIn("Nezha's jobs learn anew", "".join(table.sentences(table.summarise(found, warm=1), found.learned)))
 
     def test_without_nezha(self):
         found = measured()
@@ -125,6 +131,22 @@ class Commands(unittest.TestCase):
         with mock.patch.object(jobs, "run", run):
             found = rounds.measure(lab, self.LAUNCHER, "alexnet", ["nezha", "ompi-one"], effort, lambda text: None, lambda *_: None)
         self.assertEqual((launched, len(found.rounds), found.learned), (["nezha", "ompi-one", "nezha"], 1, None))
+
+    def test_a_table_is_used_only_where_one_was_saved(self):
+        effort = rounds.Effort(1, 1, 1, 1, 1, until=0)
+        for saved in (True, False):
+            tables = []
+
+            def run(lab, launcher, who, length, most, table=(), saved=saved, tables=tables):
+                tables.append(table[:1])
+                if saved and table[:1] == ("coll_nezha_table_save",):
+                    with open(table[1], "w", encoding="ascii"):
+                        pass
+                return job(who, 1)
+            with mock.patch.object(jobs, "run", run):
+                rounds.measure(mock.Mock(), self.LAUNCHER, "alexnet", ["nezha", "ompi-one"], effort, lambda text: None, lambda *_: None)
+            known = ("coll_nezha_table",) if saved else ()
+            self.assertEqual(tables, [("coll_nezha_table_save",), known, (), known])
 
     def run_it(self, *words):
         return subprocess.run([sys.executable, os.path.join(TOP, "contrib", "figures"), "training", *words], capture_output=True, text=True, check=False)

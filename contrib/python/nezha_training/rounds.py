@@ -14,6 +14,7 @@ from . import jobs
 # Losses of one iteration may differ between competitors as the order of float32's sums allows.
 LOSS_TOLERANCE = 1e-3
 _PATIENCE = 300.0  # beyond what a job is to take
+_LEARNING = 12  # iterations of the job that learns, at least: fewer settle nothing
 
 
 @dataclasses.dataclass(frozen=True)
@@ -57,10 +58,10 @@ def measure(lab, launcher, model, competitors, effort, say, keep):
         try:
             if effort.settle and NEZHA in competitors:
                 say(f"Nezha learns for {effort.settle:g} s")
-                measured.learned = jobs.run(lab, launcher, NEZHA, ["--seconds", str(effort.settle)], effort.settle + _PATIENCE,
+                measured.learned = jobs.run(lab, launcher, NEZHA, ["--seconds", str(effort.settle), "--least", str(_LEARNING)], effort.settle + _PATIENCE,
                                             ("coll_nezha_table_save", table))
                 keep(measured)
-            known = ("coll_nezha_table", table) if measured.learned else ()
+            known = ("coll_nezha_table", table) if os.path.exists(table) else ()  # where nothing has settled there is none
             _rounds(lab, launcher, measured, effort, say, keep, known)
         except (KeyboardInterrupt, SystemExit):
             measured.interrupted = True

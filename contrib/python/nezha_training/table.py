@@ -96,8 +96,11 @@ def sentences(found, learned):
 def _learned(job):
     took = sum(one["seconds"] for one in job.iterations)
     open_ones = len(job.carried) - len(job.settled)
-    return (f"Nezha's jobs begin with what one of {took:.0f} s has learned in {len(job.iterations)} iterations (the first "
-            f"{job.iterations[0]['seconds']:.2f} s, the last {job.iterations[-1]['seconds']:.2f} s). Settled: {_settled(job.settled) or 'nothing'}"
+    what = (f"one of {took:.0f} s has learned in {len(job.iterations)} iterations (the first {job.iterations[0]['seconds']:.2f} s, the last "
+            f"{job.iterations[-1]['seconds']:.2f} s)")
+    if not job.settled:
+        return f"Nezha's jobs learn anew: nothing of what {what} had settled."
+    return (f"Nezha's jobs begin with what {what}. Settled: {_settled(job.settled)}"
             + (f"; {open_ones} size(s) not yet." if open_ones > 0 else "."))
 
 
