@@ -4,7 +4,7 @@
 EXTRA_DIST += contrib/check contrib/install-packages
 
 dist_doc_DATA = $(patsubst $(srcdir)/%,%,$(wildcard $(srcdir)/contrib/doc/*.md))
-EXTRA_DIST += contrib/bench contrib/component-path contrib/demo contrib/faults contrib/figures contrib/scale %D%/programs/training.py
+EXTRA_DIST += contrib/bench contrib/component-path contrib/demo contrib/faults contrib/figures contrib/scale %D%/programs/torch_training.py %D%/programs/training.py
 
 bench_common = \
 	%D%/programs/bench_data.c %D%/programs/bench_data.h \

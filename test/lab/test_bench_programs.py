@@ -141,6 +141,12 @@ class Comparison(OnTheLab):
         with open(os.path.join(self.place, "bench.json"), encoding="utf-8") as file:
             self.assertEqual([case["summary"]["case"]["name"] for case in json.load(file)["cases"]], ["1+0.5", "slow-node"])
 
+    def test_the_table_of_the_readme(self):
+        done, found = self.bench(*options("contrib/bench --rounds 7"), "--component-dir", self.component_dir(), "--nodes", "2", "--rounds", "1",
+                                 "--time", "0.02")
+        self.assertIn(done.returncode, (0, 3), done.stderr)
+        self.assertEqual([row["size"] for row in found["cases"][0]["summary"]["sizes"]], [4 << 10, 256 << 10, 1 << 20, 16 << 20])
+
     def test_several_ranks_on_a_node(self):
         """What this Open MPI lacks is left out with a word; memory carries the calls of one node."""
         done, found = self.bench(*options("contrib/bench --cases 4x4"), "--component-dir", self.component_dir(), "--rounds", "1",

@@ -39,7 +39,8 @@ def brought_up(check, debian):
     shutil.rmtree(debian.root + BUILD, ignore_errors=True)
     if not debian.unpack(tarball_of(check), SOURCES, log):
         return Case("unpacking the tarball", FAILED, log=log)
-    if debian.run([f"{SOURCES}/contrib/install-packages", "tests"], log, TIMEOUT) != 0:
+    sets = ("tests", "training") if check.long else ("tests",)
+    if debian.run([f"{SOURCES}/contrib/install-packages", *sets], log, TIMEOUT) != 0:
         return Case("installing packages", FAILED, log=log)
     return None
 

@@ -14,12 +14,14 @@ from nezha_plan.errors import PlanError
 from . import lab, multirail, neuron, sauron, words
 
 _TOP = os.path.dirname(os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__)))))
+_TRAINING = "training"
 PAPERS = {module.PAPER: module for module in (sauron, neuron, multirail)}
 _ABOUT = f"""\
 Prints figures of the papers that Nezha follows beside what its models give: paper, ours, error. "given": the model was given that
 figure, or one that it follows from. "no": the error is beyond what it was to be within; where the reason is known it stands below, with
 what the papers' own figures contradict and what our models do not have. What {sauron.PAPER} simulates is simulated here, too, which takes
-a minute and a build. --lab does the same with what contrib/bench has measured.
+a minute and a build. --lab does the same with what contrib/bench has measured. "figures {_TRAINING} --help" is about training by PyTorch
+with Nezha and others, as in Fig. 8 of {multirail.PAPER}, which is measured on an emulated cluster.
 
 Exit status: 0; 1 when a figure does not hold and nobody knows why, when {sauron.PAPER} could not be simulated, or when a file could not be
 read or written."""
@@ -28,6 +30,9 @@ _RIGHT = ("paper", "ours", "error", "within")
 
 
 def main():
+    if sys.argv[1:2] == [_TRAINING]:
+        from nezha_training.cli import main as train
+        return train(sys.argv[2:])
     return exit_status("figures", _main)
 
 
