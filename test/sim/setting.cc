@@ -116,6 +116,8 @@ void Setting::draw_shared_nodes(SimRandom& source) {
   shape.nodes = draw_nodes(source, shape.ranks);
   for (std::size_t rank = 0; rank < nodes.size(); ++rank) nodes[rank] = "n" + std::to_string(shape.nodes[rank]);
   loopbacks = source.chance(0.7);
+  // Hardly anything goes over these lanes: without the NIC's word an end finds out in 10 s at the earliest, and storms come sooner.
+  if (faults.recreation != 0 && queues.patience == 0) queues.patience = kSecond;
   if (faults.outage + faults.break_lane + faults.pause == 0) return;
   if (source.chance(0.3)) faults.pause = draw_time(source, 10 * kMillisecond, 200 * kMillisecond);
   if (!source.chance(0.2)) return;
