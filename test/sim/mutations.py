@@ -146,6 +146,8 @@ NODE_MUTATIONS = [
     # Who is missed.
     ("the life of a stopped rank is ignored", ENGINE + "hierarchy.cc", [
         ("return life_->quiet(*member, now);", "return 0;")]),
+    ("who gives up is named, not whom for", NODE + "node_stage.cc", [
+        ("memory_.gone(named) == NodeEnd::gave_up ? memory_.blamed(named) : named;", "named;")]),
     ("a rank that has no memory counts as one that has", ENGINE + "team.cc", [
         ("const bool shared = !hierarchy_wanted_ || (hierarchy_ != nullptr && hierarchy_->trouble().ok());", "const bool shared = true;")]),
 ]

@@ -232,6 +232,13 @@ void World::wake_mates(int rank) {
       other->wake();
 }
 
+/// Errors name a rank that died or stands still, not who told of it.
+bool World::names_dead(const std::string& error) const {
+  return std::any_of(processes_.begin(), processes_.end(), [&](const auto& process) {
+    return !process->alive() && error.find("rank " + std::to_string(process->rank()) + " on ") != std::string::npos;
+  });
+}
+
 /// Ring order: ranks of one node are neighbours, nodes in the order of their lowest ranks.
 std::vector<std::vector<int>> World::by_node(std::size_t team) const {
   const std::vector<int>& members = program_.teams[team].members;
@@ -273,6 +280,7 @@ void World::call_failed(std::size_t call, const std::string& error, Nanoseconds 
   const std::string what = "call " + std::to_string(call) + " has failed";
   talk(what + ": " + error);
   if (!setting_.may_fail && !has_dead(program_.calls[call].team)) return fail(what + " although all its ranks live: " + error);
+  if (!setting_.may_fail && !names_dead(error)) return fail(what + ", and names nobody who is gone: " + error);
   const Nanoseconds waited = network_.now() - std::max(began, died_);
   if (waited > setting_.config.timeout * kSecond + kLate) fail(what + ", but only after " + std::to_string(waited) + " ns");
 }

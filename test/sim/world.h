@@ -116,6 +116,7 @@ class World {
 
   void begin_late_ports();
   bool has_dead(std::size_t team) const;
+  bool names_dead(const std::string& error) const;
   std::vector<std::vector<int>> by_node(std::size_t team) const;
   void lost(int rank);
   void call_off_dead();
