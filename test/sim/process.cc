@@ -135,9 +135,10 @@ bool Process::quiet() const {
 bool Process::has(const Wire& wire, const Peer& peer) const {
   if (wire.there()) return true;
   if (!world_.sharing().any) return false;
-  const std::vector<Wire>& others = world_.process(static_cast<int>(peer.address.job_rank)).peers_[static_cast<std::size_t>(rank_)]->wires;
-  return std::any_of(others.begin(), others.end(), [&](const Wire& other) {
-    return other.rails.local == wire.rails.remote && other.rails.remote == wire.rails.local && other.there();
+  const Process& there = world_.process(static_cast<int>(peer.address.job_rank));
+  const Peer& other = *there.peers_[static_cast<std::size_t>(rank_)];
+  return !other.trunk->outstanding() && std::any_of(other.wires.begin(), other.wires.end(), [&](const Wire& its) {
+    return its.rails.local == wire.rails.remote && its.rails.remote == wire.rails.local && its.there();
   });
 }
 
