@@ -214,7 +214,7 @@ nezha_team_state_t Core::decide(Team& team, const std::array<std::uint64_t, NEZH
   if (after == NEZHA_TEAM_WIRING && team.relinks()) team.link(team.plan(), need());
   all_are_there(team);
   if (team.wants_hierarchy()) {
-    team.make_hierarchy(door_ ? &*door_ : nullptr, team.wiring_until() - kSecond, clock_, need());
+    team.make_hierarchy(door_ ? &*door_ : nullptr, team.wiring_until() - kSecond, clock_, need(), sharing_);
     all_are_there(team);
   }
   if (after == NEZHA_TEAM_WIRING) ask_for_life(team);

@@ -54,6 +54,8 @@ class Core final : public PieceReceiver, public OperationNews, public LaneNews, 
   /// See Transport::employ_service(). Once all transports are there.
   void employ_service(RailWorker& service);
   const Address& self() const { return self_; }
+  /// Other than a program has it. Before the door is open.
+  void share_by(const SharingOptions& sharing) { sharing_ = sharing; }
   /// Members of this node may ask for shared memory. Not ok: why they cannot, and no team of this process has any.
   Status open_door();
   /// Words of the share parameter that name no rail.
@@ -263,6 +265,7 @@ class Core final : public PieceReceiver, public OperationNews, public LaneNews, 
   Guests* guests_ = nullptr;
   IdSource draw_id_ = random_id;
   std::unique_ptr<Aggregators> aggregators_;  ///< null: none are named
+  SharingOptions sharing_;
   std::optional<NodeAcceptor> door_;  ///< outlives the teams
   Nanoseconds shared_ = 0;            ///< when shared memory was last looked after
   Hierarchy::Times shared_before_;    ///< of teams that are gone

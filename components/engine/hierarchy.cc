@@ -7,14 +7,6 @@
 namespace nezha {
 namespace {
 
-/// Chunks that the ranks of a node work on in turn.
-constexpr std::size_t kNodeChunk = 256 * 1024;
-/// A part goes in about so many segments, unless they would be smaller or larger than that.
-constexpr std::size_t kSegments = 8;
-constexpr std::size_t kLeastSegment = 256 * 1024;
-constexpr std::size_t kMostSegment = 2 * 1024 * 1024;
-/// A part that is smaller costs another rank more than it relieves the others of.
-constexpr std::size_t kLeastPart = 32 * 1024;
 /// What the id of the first track's operations between nodes differs by from the team's; those of the others follow.
 constexpr TeamId kBetween = 0x9e3779b97f4a7c15;
 
@@ -50,8 +42,9 @@ Hierarchy::Hierarchy(Spec spec, NodeAcceptor* door) : spec_(std::move(spec)) {
   const SegmentSpec memory{.team = spec_.team,
                            .members = static_cast<std::uint32_t>(mates_.size()),
                            .self = self_,
-                           .chunk = kNodeChunk,
-                           .deadline = spec_.deadline};
+                           .chunk = spec_.sharing.chunk,
+                           .deadline = spec_.deadline,
+                           .system = spec_.sharing.system};
   const auto has_door = [&](int rank) {
     return rank == spec_.rank ? door != nullptr : peer(rank)->address.door != NodeName{};
   };
@@ -82,14 +75,15 @@ Hierarchy::Counterparts Hierarchy::counterparts(const RanksByNode& nodes, int ra
 }
 
 std::size_t Hierarchy::carriers(std::size_t bytes) const {
-  return carriers_.empty() ? 0 : std::clamp<std::size_t>(bytes / kLeastPart, 1, carriers_.size());
+  return carriers_.empty() ? 0 : std::clamp<std::size_t>(bytes / spec_.sharing.least_part, 1, carriers_.size());
 }
 
 std::size_t Hierarchy::segment(std::size_t bytes, std::size_t element) const {
   if (carriers_.empty()) return bytes;
+  const SharingOptions& sharing = spec_.sharing;
   const std::size_t parts = carriers(bytes);
   const std::size_t part = (bytes / element + parts - 1) / parts * element;
-  const std::size_t segment = std::clamp(part / kSegments, kLeastSegment, kMostSegment);
+  const std::size_t segment = std::clamp(part / sharing.segments, sharing.least_segment, sharing.most_segment);
   return std::max<std::size_t>(std::min(segment, part) / element, 1) * element;
 }
 
@@ -100,7 +94,12 @@ double Hierarchy::best_rate() const { return carries() ? next().best_rate() : 0;
 void Hierarchy::progress(Nanoseconds now) {
   if (!segment_) return;
   if (segment_->progress(now) != Segment::State::ready || life_) return;
-  for (std::size_t i = 0; i < tracks_.size(); ++i) tracks_[i]->share(segment_->memory().on(i), segment_->access());
+  const NodeStageOptions options{.access = segment_->access(),
+                                 .single_copy_from = spec_.sharing.single_copy_from,
+                                 .single_copy_chunk = spec_.sharing.single_copy_chunk,
+                                 .clock = spec_.clock,
+                                 .system = spec_.sharing.system};
+  for (std::size_t i = 0; i < tracks_.size(); ++i) tracks_[i]->share(segment_->memory().on(i), options);
   life_.emplace(segment_->memory());
 }
 

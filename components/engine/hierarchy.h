@@ -27,9 +27,21 @@ namespace nezha {
 /// Ranks of a team by node: nodes in the order of their lowest ranks, those of a node in their own.
 using RanksByNode = std::vector<std::vector<int>>;
 
+/// How a team is cut, and what its memory comes from. Alike on all members but for `system`. A simulation has other ones than
+/// programs, which all have these.
+struct SharingOptions {
+  std::size_t chunk = 256 * 1024;  ///< that the ranks of a node work on in turn
+  /// A part goes in about so many segments, unless they would be smaller or larger than that.
+  std::size_t segments = 8, least_segment = 256 * 1024, most_segment = 2 * 1024 * 1024;
+  std::size_t least_part = 32 * 1024;  ///< a smaller one costs another rank more than it relieves the others of
+  std::size_t single_copy_from = NodeStageOptions{}.single_copy_from;
+  std::size_t single_copy_chunk = NodeStageOptions{}.single_copy_chunk;
+  const NodeSystem* system = &NodeSystem::real();  ///< outlives the teams
+};
+
 class Hierarchy {
  public:
-  /// Alike on all members but for `rank` and `peers`.
+  /// Alike on all members but for `rank`, `peers` and what `sharing` says.
   struct Spec {
     TeamId team = 0;
     int rank = 0;
@@ -40,6 +52,7 @@ class Hierarchy {
     const Clock* clock = nullptr;  ///< for times(); outlives this
     bool all = false;              ///< counterparts have lanes to all others
     Links::Need need;
+    SharingOptions sharing;
   };
 
   /// `door`: where this process hands out shared memory; outlives this. Null: it has none, and then no node has any.

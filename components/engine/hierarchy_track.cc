@@ -12,9 +12,9 @@ HierarchyTrack::HierarchyTrack(TeamId id, const TeamView* between, const Clock* 
   operations_->set_team(id_);
 }
 
-void HierarchyTrack::share(const NodeMemory& memory, NodeAccess access) {
+void HierarchyTrack::share(const NodeMemory& memory, const NodeStageOptions& options) {
   memory_.emplace(memory);
-  stage_.emplace(*memory_, NodeStageOptions{.access = access, .clock = clock_});
+  stage_.emplace(*memory_, options);
 }
 
 OpNumber HierarchyTrack::begin(const Call& call, AlgorithmChoice choice, std::span<const std::uint32_t> carriers,

@@ -25,7 +25,7 @@ class HierarchyTrack {
   HierarchyTrack& operator=(const HierarchyTrack&) = delete;
 
   /// The node's memory is there. A rank that is alone on its node has none.
-  void share(const NodeMemory& memory, NodeAccess access);
+  void share(const NodeMemory& memory, const NodeStageOptions& options);
   /// Elements of more bytes cannot be carried.
   std::size_t largest_element() const { return stage_ ? stage_->largest_element() : ~std::size_t{0}; }
 

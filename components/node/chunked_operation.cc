@@ -7,7 +7,6 @@
 #include <string>
 
 #include "node/copy.h"
-#include "node/peer_memory.h"
 
 namespace nezha {
 namespace {
@@ -19,8 +18,8 @@ std::uint64_t address_of(const std::byte* at) { return reinterpret_cast<std::uin
 
 }  // namespace
 
-ChunkedOperation::ChunkedOperation(NodeMemory& memory, std::size_t chunk, const Clock* clock)
-    : NodeOperation(memory), single_chunk_(std::max(chunk, memory.chunk())), clock_(clock) {}
+ChunkedOperation::ChunkedOperation(NodeMemory& memory, std::size_t chunk, const Clock* clock, const NodeSystem& system)
+    : NodeOperation(memory), single_chunk_(std::max(chunk, memory.chunk())), clock_(clock), system_(system) {}
 
 void ChunkedOperation::begin(const NodeCall& call) {
   base_ += cut_.chunks();
@@ -216,7 +215,7 @@ std::byte* ChunkedOperation::apart_from(std::uint64_t address) {
 
 bool ChunkedOperation::read_peer(std::uint32_t member, std::uint64_t from, std::byte* to, std::size_t bytes) {
   const auto pid = static_cast<pid_t>(NodeMemory::peek(memory_.member(member).trial.pid));
-  const int error = read_peer_memory(pid, from, to, bytes);
+  const int error = system_.read(pid, from, to, bytes);
   // Known to the others at once, so that all name the same member.
   if (error == ESRCH) memory_.mark_gone(member, NodeEnd::died);
   // A member that has given up may have let go of its vector, or changed it, before it was read. One that has ended may

@@ -18,15 +18,16 @@
 #include <vector>
 
 #include "node/node_operation.h"
+#include "node/node_system.h"
 #include "node/node_times.h"
 
 namespace nezha {
 
 class ChunkedOperation final : public NodeOperation {
  public:
-  /// `chunk`: bytes of a chunk where none goes through a slot, that is alone and with single copy. `clock`: see
-  /// NodeStageOptions.
-  ChunkedOperation(NodeMemory& memory, std::size_t chunk, const Clock* clock);
+  /// `chunk`: bytes of a chunk where none goes through a slot, that is alone and with single copy. `clock`,
+  /// `system`: see NodeStageOptions.
+  ChunkedOperation(NodeMemory& memory, std::size_t chunk, const Clock* clock, const NodeSystem& system);
 
   /// `access` may differ from operation to operation, but not from member to member.
   void set_access(NodeAccess access) { access_ = access; }
@@ -81,6 +82,7 @@ class ChunkedOperation final : public NodeOperation {
   NodeAccess access_ = NodeAccess::copies;
   const std::size_t single_chunk_;
   const Clock* const clock_;
+  const NodeSystem& system_;
   NodeTimes times_;
   Nanoseconds looked_ = 0;  ///< when the clock was last read
   NodeCall call_;

@@ -12,6 +12,7 @@ engine_sources += \
 	%D%/node_operation.h \
 	%D%/node_socket.h \
 	%D%/node_stage.cc %D%/node_stage.h \
+	%D%/node_system.cc %D%/node_system.h \
 	%D%/node_life.h %D%/node_times.h \
 	%D%/node_trial.cc %D%/node_trial.h \
 	%D%/node_wait.h \

@@ -7,7 +7,7 @@
 namespace nezha {
 
 NodeStage::NodeStage(NodeMemory& memory, const NodeStageOptions& options)
-    : memory_(memory), options_(options), small_(memory), chunked_(memory, options.single_copy_chunk, options.clock) {}
+    : memory_(memory), options_(options), small_(memory), chunked_(memory, options.single_copy_chunk, options.clock, *options.system) {}
 
 void NodeStage::begin(const NodeCall& call) {
   call_ = call;

@@ -18,7 +18,7 @@
 
 namespace nezha {
 
-/// Alike on all members.
+/// Alike on all members but for `clock` and `system`.
 struct NodeStageOptions {
   NodeAccess access = NodeAccess::copies;  ///< what all members can do (node_trial.h)
   /// Bytes from which vectors are read by single copy. Never, unless a team has found it faster than two copies through
@@ -26,6 +26,7 @@ struct NodeStageOptions {
   std::size_t single_copy_from = SIZE_MAX;
   std::size_t single_copy_chunk = 1024 * 1024;  ///< bytes of a chunk with single copy
   const Clock* clock = nullptr;  ///< for times(); outlives the stage. Null: nothing is timed
+  const NodeSystem* system = &NodeSystem::real();  ///< outlives the stage
 };
 
 class NodeStage {

@@ -1,17 +1,15 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "node/node_trial.h"
 
-#include <unistd.h>
-
 #include <algorithm>
 #include <cstring>
 
-#include "node/peer_memory.h"
 #include "util/random.h"
 
 namespace nezha {
 
-NodeTrial::NodeTrial(NodeMemory& memory, NodeAccess allowed) : memory_(memory), allowed_(allowed) {}
+NodeTrial::NodeTrial(NodeMemory& memory, NodeAccess allowed, const NodeSystem& system)
+    : memory_(memory), allowed_(allowed), system_(system) {}
 
 Status NodeTrial::arrive() {
   std::uint64_t value = 0;
@@ -19,7 +17,7 @@ Status NodeTrial::arrive() {
   if (!status.ok()) return status;
   probe_.fill(value);
   NodeTrialLine& line = memory_.member(memory_.self()).trial;
-  NodeMemory::put(line.pid, static_cast<std::uint64_t>(getpid()));
+  NodeMemory::put(line.pid, static_cast<std::uint64_t>(system_.process()));
   NodeMemory::put(line.probe, reinterpret_cast<std::uintptr_t>(probe_.data()));
   NodeMemory::put(line.value, value);
   memory_.advance(line.arrived, 1);
@@ -66,8 +64,8 @@ bool NodeTrial::try_one(std::uint32_t member) {
   NodeTrialLine& line = memory_.member(member).trial;
   std::array<std::uint64_t, 8> got{};
   const auto pid = NodeMemory::peek(line.pid);
-  const int error = read_peer_memory(static_cast<pid_t>(pid), NodeMemory::peek(line.probe),
-                                     reinterpret_cast<std::byte*>(got.data()), sizeof(got));
+  const int error = system_.read(static_cast<pid_t>(pid), NodeMemory::peek(line.probe),
+                                 reinterpret_cast<std::byte*>(got.data()), sizeof(got));
   const std::uint64_t value = NodeMemory::peek(line.value);
   if (error == 0 && std::all_of(got.begin(), got.end(), [&](std::uint64_t word) { return word == value; })) return true;
   why_ = "process " + std::to_string(pid) + " cannot be read by process_vm_readv: " +

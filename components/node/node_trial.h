@@ -8,6 +8,7 @@
 #include <string>
 
 #include "node/node_memory.h"
+#include "node/node_system.h"
 
 namespace nezha {
 
@@ -15,8 +16,8 @@ enum class NodeVerdict : std::uint64_t { none, can, cannot };
 
 class NodeTrial {
  public:
-  /// `allowed`: the best way that this process is to use. `memory` outlives this; this outlives the operations.
-  NodeTrial(NodeMemory& memory, NodeAccess allowed);
+  /// `allowed`: the best way that this process is to use. `memory` and `system` outlive this; this outlives the operations.
+  NodeTrial(NodeMemory& memory, NodeAccess allowed, const NodeSystem& system);
   NodeTrial(const NodeTrial&) = delete;
   NodeTrial& operator=(const NodeTrial&) = delete;
 
@@ -37,6 +38,7 @@ class NodeTrial {
 
   NodeMemory& memory_;
   const NodeAccess allowed_;
+  const NodeSystem& system_;
   std::array<std::uint64_t, 8> probe_{};  ///< what the others try to read
   bool tried_ = false;
   std::uint32_t awaited_ = 0;

@@ -2,12 +2,9 @@
 #include "node/segment.h"
 
 #include <sys/socket.h>
-#include <unistd.h>
 
 #include <cerrno>
 #include <string>
-
-#include "node/peer_memory.h"
 
 namespace nezha {
 namespace {
@@ -36,11 +33,11 @@ Segment::Segment(const SegmentSpec& spec, const NodeName& maker, const Secret& s
 Segment::~Segment() {
   if (acceptor_ != nullptr) acceptor_->withdraw(spec_.team);
   // A child that this process forked leaves nothing.
-  if (memory_ && getpid() == process_) memory_->mark_gone(spec_.self, NodeEnd::left);
+  if (memory_ && spec_.system->process() == process_) memory_->mark_gone(spec_.self, NodeEnd::left);
 }
 
 Status Segment::make(NodeAcceptor::SecretOf secret_of) {
-  Status status = SharedMemory::make(layout_.size(), descriptor_);
+  Status status = spec_.system->make(layout_.size(), descriptor_);
   if (!status.ok()) return status;
   status = enter(descriptor_);
   if (!status.ok()) return status;
@@ -53,13 +50,13 @@ Status Segment::make(NodeAcceptor::SecretOf secret_of) {
 }
 
 Status Segment::enter(const Fd& descriptor) {
-  Status status = shared_.map(descriptor, layout_.size());
+  Status status = spec_.system->map(descriptor, layout_.size(), shared_);
   if (!status.ok()) return status;
   if (spec_.self == 0) NodeMemory::write_header(layout_, shared_.base());
   status = NodeMemory::check_header(layout_, shared_.base());
   if (!status.ok()) return status;
   memory_.emplace(layout_, shared_.base(), spec_.self);
-  trial_.emplace(*memory_, spec_.allowed);
+  trial_.emplace(*memory_, spec_.allowed, *spec_.system);
   return trial_->arrive();
 }
 
@@ -126,8 +123,8 @@ void Segment::look_at_memories(Nanoseconds now) {
   for (std::uint32_t member = 0; member < spec_.members; ++member) {
     NodeTrialLine& line = memory_->member(member).trial;
     std::uint64_t probe = 0;
-    const int error = read_peer_memory(static_cast<pid_t>(NodeMemory::peek(line.pid)), NodeMemory::peek(line.probe),
-                                       reinterpret_cast<std::byte*>(&probe), sizeof(probe));
+    const int error = spec_.system->read(static_cast<pid_t>(NodeMemory::peek(line.pid)), NodeMemory::peek(line.probe),
+                                         reinterpret_cast<std::byte*>(&probe), sizeof(probe));
     if (error == ESRCH) memory_->mark_gone(member, NodeEnd::died);
   }
 }

@@ -10,8 +10,6 @@
 /// team to agree.
 #pragma once
 
-#include <unistd.h>
-
 #include <memory>
 #include <optional>
 #include <vector>
@@ -19,18 +17,20 @@
 #include "node/node_acceptor.h"
 #include "node/node_connector.h"
 #include "node/node_memory.h"
+#include "node/node_system.h"
 #include "node/node_trial.h"
 #include "node/shared_memory.h"
 
 namespace nezha {
 
-/// Alike on all members but for `self` and `allowed`.
+/// Alike on all members but for `self`, `allowed` and `system`.
 struct SegmentSpec {
   std::uint64_t team = 0;
   std::uint32_t members = 0, self = 0;
   std::size_t chunk = 0;  ///< NodeLayout
   NodeAccess allowed = NodeAccess::single_copy;
   Nanoseconds deadline = 0;  ///< all have it by then, or nobody
+  const NodeSystem* system = &NodeSystem::real();  ///< outlives the segment
 };
 
 class Segment {
@@ -72,7 +72,7 @@ class Segment {
   static constexpr Nanoseconds kLookAtMemories = 100 * kMillisecond;
 
   const SegmentSpec spec_;
-  const pid_t process_ = getpid();
+  const pid_t process_ = spec_.system->process();
   const NodeLayout layout_;
   NodeAcceptor* acceptor_ = nullptr;  ///< of member 0, as long as it offers
   std::optional<NodeConnector> connector_;

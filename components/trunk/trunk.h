@@ -180,8 +180,9 @@ class Trunk final : public LaneEvents {
   std::size_t abort_flow(Flow& flow);
   /// Sends the acks that are owed. True when there were any.
   bool send_acks();
-  /// Something is outstanding: pieces of ours unacknowledged, or acks of ours not sent.
-  bool outstanding() const { return !log_.empty() || owed_.pieces() != 0; }
+  /// Something is outstanding: pieces of ours unacknowledged, or acks of ours not sent that a lane could take. A peer that waits
+  /// for acks finds out itself that its lane is dead; to one that does not, there may be no lane until it next has something to send.
+  bool outstanding() const { return !log_.empty() || (owed_.pieces() != 0 && lanes_up() != 0); }
   /// False: something is under way. Else Busy does not have it from here on, until that is so again.
   bool rest(Nanoseconds now);
 

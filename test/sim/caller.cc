@@ -63,7 +63,7 @@ bool Caller::advance() {
     case State::joining:
     case State::confirming:
     case State::operating:
-      if (!process_.team(call().team)->finished(number_)) return ended;
+      if (!over(*process_.team(call().team), started_)) return ended;
       operation_over();
       return true;
     case State::incumbent:
@@ -111,19 +111,35 @@ bool Caller::start() {
   Team& team = *process_.team(call().team);
   began_ = world_.network().now();
   if (!team.error().empty()) return fail_call(), true;  // as the engine does: at once
-  if (!team.operations().room()) return false;
-  const bool learns = Team::learns(call().collective) && !call().nonblocking;
+  if (!has_room()) return false;
+  const bool served = !team.within_node() || call().collective == Collective::allreduce;
+  const bool learns = Team::learns(call().collective) && !call().nonblocking && served;
   if (learns && team.must_agree(call().collective, call().bytes(), call().element)) return agree(), true;
   prepare_vectors();
   const Candidate way = way_of_call();
-  algorithm_ = way.algorithm;
-  if (algorithm_ == AlgorithmChoice::incumbent)
+  how_ = {way.algorithm, false, {}};
+  if (way.algorithm == AlgorithmChoice::incumbent)
     leave_to_incumbent();
+  else if (goes_shared() && call().collective == Collective::barrier)
+    begin_barrier();
   else if (through_stars(way))
     join_stars(way);
   else
     begin_operation(way);
   return true;
+}
+
+/// As the engine has it: an allreduce, or a barrier that blocks.
+bool Caller::goes_shared() const {
+  const Team& team = *process_.team(call().team);
+  if (call().collective == Collective::allreduce) return team.shares(call().element);
+  return call().collective == Collective::barrier && !call().nonblocking && team.shares(sizeof nothing_);
+}
+
+bool Caller::has_room() const {
+  const Team& team = *process_.team(call().team);
+  if (!goes_shared()) return team.operations().room();
+  return !call().nonblocking || team.hierarchy()->room();
 }
 
 int Caller::rank_in(const CallSpec& call) const {
@@ -153,11 +169,13 @@ void Caller::prepare_vectors() {
 
 Candidate Caller::way_of_call() {
   Team& team = *process_.team(call().team);
+  if (team.within_node() && !goes_shared()) return {AlgorithmChoice::incumbent};
   if (!Team::learns(call().collective))
     return {sibling_choice(team.plan(), call().collective, call().bytes(), call().element, team.size())};
   Table& table = team.table(call().collective);
-  return call().nonblocking ? table.next_untimed(call().bytes(), call().element)
-                            : table.next(call().bytes(), call().element);
+  const Candidate way = call().nonblocking ? table.next_untimed(call().bytes(), call().element)
+                                           : table.next(call().bytes(), call().element);
+  return goes_shared() ? way : team.flat(way, call().collective, call().bytes(), call().element);
 }
 
 Call Caller::call_by(const Candidate& way) {
@@ -173,10 +191,14 @@ Call Caller::call_by(const Candidate& way) {
   what.count = call().count;
   what.element = call().element;
   what.one_rail = way.one_rail;
-  what.rails = process_.core().rails_here(team, call().team % 2 == 0 ? world_.setting().rails : way.rails);
+  if (!team.within_node())
+    what.rails = process_.core().rails_here(team, call().team % 2 == 0 ? world_.setting().rails : way.rails);
+  const Hierarchy* const shared = goes_shared() ? team.hierarchy() : nullptr;
+  const std::size_t bytes = shared != nullptr ? shared->segment(call().bytes(), call().element) : call().bytes();
+  const int among = shared != nullptr ? shared->nodes() : team.size();
   what.chunk = what.collective != Collective::allreduce
                    ? sibling_chunk(team.plan(), what.collective, way, call().bytes(), call().element, team.size())
-                   : team.plan().chunk_for(way, call().bytes(), call().element, team.size());
+                   : team.plan().chunk_for(way, bytes, call().element, among);
   what.reducer = reducer_of(call());
   return what;
 }
@@ -185,12 +207,38 @@ void Caller::begin_operation(const Candidate& way) {
   const Call what = call_by(way);
   state_ = State::operating;
   world_.call_begun(at_);
-  process_.operation_begins();
-  number_ = process_.core().start(*process_.team(call().team), what, algorithm_);
+  goes_shared() ? start_shared(what, way.algorithm) : start_flat(what, way.algorithm);
   if (!call().nonblocking) return;
-  pending_.push_back({at_, number_, algorithm_, began_, std::move(vectors_)});
+  pending_.push_back({at_, started_, how_, began_, std::move(vectors_)});
   ++at_;
   next_call();
+}
+
+/// As Engine::carry_barrier() does it: a sum that nobody reads.
+void Caller::begin_barrier() {
+  state_ = State::operating;
+  world_.call_begun(at_);
+  nothing_ = 0;
+  start_shared(Team::combine({&nothing_, 1}, NEZHA_BOR), fewest_steps(process_.team(call().team)->hierarchy()->nodes()));
+}
+
+void Caller::start_flat(const Call& what, AlgorithmChoice algorithm) {
+  process_.operation_begins();
+  started_ = {false, {0, process_.core().start(*process_.team(call().team), what, algorithm)}};
+}
+
+void Caller::start_shared(const Call& what, AlgorithmChoice algorithm) {
+  Team& team = *process_.team(call().team);
+  const Hierarchy& hierarchy = *team.hierarchy();
+  process_.operation_begins();
+  if (state_ == State::operating)
+    how_ = {algorithm, true, {hierarchy.carriers(what.bytes()), hierarchy.segment(what.bytes(), what.element)}};
+  const bool blocks = state_ != State::operating || !call().nonblocking;
+  started_ = {true, process_.core().start_shared(team, what, algorithm, blocks)};
+}
+
+bool Caller::over(Team& team, const Started& started) {
+  return started.shared ? team.hierarchy()->over(started.ticket) : team.finished(started.ticket.number);
 }
 
 /// This and the next ones: as Engine::through_stars() and operate_stars() do it.
@@ -209,8 +257,7 @@ void Caller::join_stars(const Candidate& way) {
   way_ = way;
   state_ = State::joining;
   team.stars()->vote(process_.aggregators());
-  process_.operation_begins();
-  number_ = process_.core().start(team, Team::combine(team.stars()->words(), NEZHA_BOR), team.agreement_algorithm());
+  start_flat(Team::combine(team.stars()->words(), NEZHA_BOR), team.agreement_algorithm());
 }
 
 void Caller::begin_stars(const Candidate& way) {
@@ -223,12 +270,13 @@ void Caller::begin_stars(const Candidate& way) {
   stars.begin(what_, call().type, call().op, process_.clock().now());
   Call rest = what_;
   rest.part = stars.rest();
-  number_ = rest.part.to == 0 ? 0 : process_.core().start(team, rest, algorithm_);
+  started_ = {};
+  if (rest.part.to != 0) started_.ticket.number = process_.core().start(team, rest, how_.algorithm);
 }
 
 bool Caller::stars_settled() {
   Team& team = *process_.team(call().team);
-  const bool carried = number_ == 0 || team.finished(number_);
+  const bool carried = started_.ticket.number == 0 || over(team, started_);
   return team.stars()->settled(process_.clock().now(), team.operations().overtaken()) && carried;
 }
 
@@ -237,9 +285,7 @@ void Caller::confirm() {
   process_.operation_ends();
   if (!team.error().empty()) return fail_call();
   state_ = State::confirming;
-  process_.operation_begins();
-  const Call words = Team::combine(team.stars()->confirmation(process_.clock().now()), NEZHA_MAX);
-  number_ = process_.core().start(team, words, team.agreement_algorithm());
+  start_flat(Team::combine(team.stars()->confirmation(process_.clock().now()), NEZHA_MAX), team.agreement_algorithm());
 }
 
 void Caller::confirmed() {
@@ -254,15 +300,14 @@ void Caller::carry_lost() {
   what_.part = lost_.back();
   lost_.pop_back();
   state_ = State::operating;
-  process_.operation_begins();
-  number_ = process_.core().start(*process_.team(call().team), what_, algorithm_);
+  start_flat(what_, how_.algorithm);
 }
 
 /// Looks whether calls that do not block have ended.
 bool Caller::poll_pending() {
   bool any = false;
   for (std::size_t i = 0; i < pending_.size();) {
-    if (!process_.team(call_of(pending_[i]).team)->finished(pending_[i].number)) {
+    if (!over(*process_.team(call_of(pending_[i]).team), pending_[i].started)) {
       ++i;
       continue;
     }
@@ -277,7 +322,7 @@ bool Caller::poll_pending() {
 void Caller::end_pending(Pending& pending) {
   const Team& team = *process_.team(call_of(pending).team);
   process_.operation_ends();
-  if (team.error().empty()) return end_call(pending.at, pending.algorithm, pending.vectors);
+  if (team.error().empty()) return end_call(pending.at, pending.way, pending.vectors);
   leave_memory(pending.vectors);
   world_.call_failed(pending.at, team.error(), pending.began);
 }
@@ -318,45 +363,50 @@ void Caller::agree() {
   Team& team = *process_.team(call().team);
   state_ = State::agreeing;
   began_ = world_.network().now();
-  process_.operation_begins();
-  number_ = process_.core().start(team, team.agreement(call().collective), team.agreement_algorithm());
+  if (team.within_node())
+    start_shared(team.agreement(call().collective), AlgorithmChoice::memory);
+  else
+    start_flat(team.agreement(call().collective), team.agreement_algorithm());
 }
 
 /// Somebody else's allreduce: it takes its time and is right.
 void Caller::leave_to_incumbent() {
   const int rank = rank_in(call());
   const Range range = result_at(call(), rank);
-  const Bytes& all = world_.expected(at_, algorithm_);
+  const Bytes& all = world_.expected(at_, how_);
   Bytes& result = call().in_place_at(rank) ? vectors_.send : vectors_.recv;
   std::copy_n(all.begin() + static_cast<std::ptrdiff_t>(range.begin), range.bytes, result.begin());
   state_ = State::incumbent;
-  process_.core().leave_to_incumbent(*process_.team(call().team), call().bytes());
+  Team& team = *process_.team(call().team);
+  if (!team.within_node()) process_.core().leave_to_incumbent(team, call().bytes());
   const Nanoseconds time = world_.setting().random.between(0, kIncumbentTime);
   until_ = world_.network().now() + time;
   world_.network().after(time, [this] { process_.wake(); });
 }
 
 void Caller::finish() {
-  if (!call().nonblocking && Team::learns(call().collective))
-    process_.team(call().team)->table(call().collective).took(world_.network().now() - began_);
-  end_call(at_, algorithm_, vectors_);
+  Team& team = *process_.team(call().team);
+  const bool served = !team.within_node() || call().collective == Collective::allreduce;
+  if (!call().nonblocking && Team::learns(call().collective) && served)
+    team.table(call().collective).took(world_.network().now() - began_);
+  end_call(at_, how_, vectors_);
   state_ = State::draining;
   if (!call().last || !has_pending(call().team)) go_on();
 }
 
-void Caller::end_call(std::size_t at, AlgorithmChoice algorithm, Vectors& vectors) {
+void Caller::end_call(std::size_t at, const Carried& way, Vectors& vectors) {
   const CallSpec& call = world_.program().calls[at];
   const int rank = rank_in(call);
   const bool in_place = call.in_place_at(rank);
   const Range range = result_at(call, rank);
-  const auto wanted = world_.expected(at, algorithm).begin() + static_cast<std::ptrdiff_t>(range.begin);
+  const auto wanted = world_.expected(at, way).begin() + static_cast<std::ptrdiff_t>(range.begin);
   const Bytes& result = in_place ? vectors.send : vectors.recv;
   check(Bytes(result.begin(), result.begin() + static_cast<std::ptrdiff_t>(range.bytes)),
         Bytes(wanted, wanted + static_cast<std::ptrdiff_t>(range.bytes)), "the result");
   if (!in_place) check(vectors.send, vectors.given, "the source after the call");
   check_watched();
   leave_memory(vectors);
-  world_.call_done(at, algorithm);
+  world_.call_done(at, way);
 }
 
 /// To the next call.
@@ -414,7 +464,8 @@ std::string Caller::text() const {
   return out + " " + kStates[static_cast<int>(state_)] + " call " + std::to_string(at_) + " on " + team.name + " of " +
          std::to_string(team.members.size()) + ": " + std::to_string(call().count) + " x " +
          std::to_string(call().element) + " bytes, collective " + std::to_string(static_cast<int>(call().collective)) + (call().in_place ? " in place" : "") + ", algorithm " +
-         std::to_string(static_cast<int>(algorithm_));
+         std::to_string(static_cast<int>(how_.algorithm)) +
+         (how_.shared ? ", by way of the nodes' memory" : "");
 }
 
 }  // namespace nezha::test

@@ -8,9 +8,14 @@
 #include <string>
 #include <vector>
 
+#include "engine/hierarchy.h"
 #include "program.h"
 #include "tuning/candidate.h"
 #include "util/clock.h"
+
+namespace nezha {
+class Team;
+}
 
 namespace nezha::test {
 
@@ -38,11 +43,16 @@ class Caller {
   struct Vectors {
     Bytes send, recv, given;  ///< `given`: what send was, unless in place
   };
+  /// An operation, or what goes by way of the node's memory.
+  struct Started {
+    bool shared = false;
+    Hierarchy::Ticket ticket;
+  };
   /// A call that does not block, under way.
   struct Pending {
     std::size_t at;
-    OpNumber number;
-    AlgorithmChoice algorithm;
+    Started started;
+    Carried way;
     Nanoseconds began;
     Vectors vectors;
   };
@@ -59,6 +69,12 @@ class Caller {
   void agree();
   Call call_by(const Candidate& way);
   void begin_operation(const Candidate& way);
+  void begin_barrier();
+  void start_flat(const Call& what, AlgorithmChoice algorithm);
+  void start_shared(const Call& what, AlgorithmChoice algorithm);
+  static bool over(Team& team, const Started& started);
+  bool goes_shared() const;
+  bool has_room() const;
   bool through_stars(const Candidate& way);
   void join_stars(const Candidate& way);
   void begin_stars(const Candidate& way);
@@ -73,7 +89,7 @@ class Caller {
   void prepare_vectors();
   Candidate way_of_call();
   const CallSpec& call_of(const Pending& pending) const;
-  void end_call(std::size_t at, AlgorithmChoice algorithm, Vectors& vectors);
+  void end_call(std::size_t at, const Carried& way, Vectors& vectors);
   void go_on();
   void leave_to_incumbent();
   void finish();
@@ -91,12 +107,13 @@ class Caller {
   Nanoseconds until_ = 0;  ///< end of the time of thinking, or of the incumbent's
   Nanoseconds began_ = 0;
   Vectors vectors_;
-  OpNumber number_ = 0;  ///< of the operation that is waited for
+  Started started_;            ///< what is waited for; number 0: nothing
+  std::uint64_t nothing_ = 0;  ///< the vector of a barrier by way of memory
   Candidate way_;        ///< of a call of which a part goes through aggregators, and what it is
   Call what_;
   bool votes_ = false;           ///< that call begins with an agreement
   std::vector<BlockPart> lost_;  ///< what the rails have to carry of that instead
-  AlgorithmChoice algorithm_ = AlgorithmChoice::automatic;
+  Carried how_;                      ///< the call is carried
   std::vector<Pending> pending_;
   std::vector<Returned> watched_;
   std::set<std::size_t> failed_;  ///< teams that failed here

@@ -139,6 +139,19 @@ std::string Faults::death(int rank, bool silently) {
   return "death" + of(rank) + (silently ? " and of its node" : "");
 }
 
+std::string Faults::death_of_node(int rank) {
+  const std::vector<std::string>& nodes = world_.setting().nodes;
+  for (int other = 0; other < world_.setting().shape.ranks; ++other)
+    if (nodes[static_cast<std::size_t>(other)] == nodes[static_cast<std::size_t>(rank)] && world_.process(other).alive())
+      death(other, true);
+  return "death of the node" + of(rank);
+}
+
+std::string Faults::stop(int rank) {
+  world_.stop(rank);
+  return "stop" + of(rank) + " for good";
+}
+
 void Faults::heal() {
   for (int rank = 0; rank < world_.setting().shape.ranks; ++rank) {
     if (!world_.process(rank).alive()) continue;

@@ -50,6 +50,10 @@ class Faults {
   std::string jump(int rank, Nanoseconds by);
   /// A process is gone for good. `silently`: with its node, so that nobody says so; else its kernel closes its lanes.
   std::string death(int rank, bool silently);
+  /// All ranks of its node are.
+  std::string death_of_node(int rank);
+  /// A process stands still for good; its kernel goes on, and it is neither gone nor has it left what it shared.
+  std::string stop(int rank);
 
   /// Everything that can be mended is.
   void heal();

@@ -4,17 +4,19 @@ plain_programs += %D%/failover_times %D%/sim_run
 sim_world = \
 	%D%/caller.cc %D%/caller.h \
 	%D%/faults.cc %D%/faults.h \
+	%D%/node_system.cc %D%/node_system.h \
 	%D%/observer.cc %D%/observer.h \
 	%D%/process.cc %D%/process.h \
 	%D%/program.cc %D%/program.h \
 	%D%/service.cc %D%/service.h \
 	%D%/setting.cc %D%/setting.h \
+	%D%/sharing.cc %D%/sharing.h \
 	%D%/storms.cc %D%/storms.h \
 	%D%/waker.h \
 	%D%/world.cc %D%/world.h \
 	test/unit/count_allocations.cc test/unit/count_allocations.h test/unit/slowed_down.h
 sim_scenario = %D%/scenario.cc %D%/scenario.h $(sim_world)
-test_sim_sim_run_SOURCES = %D%/sim_run.cc $(sim_world)
+test_sim_sim_run_SOURCES = %D%/sim_run.cc test/unit/open_descriptors.h $(sim_world)
 test_sim_sim_run_LDADD = libnezha_sim.la libnezha_engine.la
 check_PROGRAMS += %D%/allreduce_times
 test_sim_allreduce_times_SOURCES = %D%/allreduce_times.cc $(sim_scenario)

@@ -5,6 +5,8 @@ there instead. The words must occur exactly once in the file, so that none of th
 
 TRUNK = "components/trunk/"
 MESSAGE = "components/rail/message/"
+NODE = "components/node/"
+ENGINE = "components/engine/"
 
 MUTATIONS = [
     # Exactly once.
@@ -107,4 +109,45 @@ SERVICE_MUTATIONS = [
     ("duplicates come to the service as if they were new", TRUNK + "trunk_receive.cc", [
         ("if (piece.control || received_.contains(piece.id)) continue;", "if (piece.control) continue;"),
         ("if (received_.contains(piece.id)) {", "if (false) {")]),
+]
+
+# The same where ranks of a node share memory.
+NODE_MUTATIONS = [
+    # Slots are used again when nobody reads them.
+    ("a slot for a contribution is used again before all have reduced it", NODE + "chunked_operation.cc", [
+        (" || (copies() && !slot_is_free(seen_reduced_, contributed_))) return false;", ") return false;")]),
+    ("a slot for a sum is used again before its carrier has gathered it", NODE + "chunked_operation.cc", [
+        ("return reached(carrier_of(chunk), &NodeFlags::gathered, chunk);", "return true;")]),
+    ("a slot for the result is used again before all have taken it", NODE + "chunked_operation.cc", [
+        ("    if (!slot_is_free(seen_taken_, next_supplied_)) return false;\n", "")]),
+    # Flags say what is done.
+    ("a contribution counts before it is there", NODE + "chunked_operation.cc", [
+        ("say(&NodeFlags::contributed, ++contributed_);", "say(&NodeFlags::contributed, ++contributed_ + 1);")]),
+    ("a slice counts before it is reduced", NODE + "chunked_operation.cc", [
+        ("say(&NodeFlags::reduced, ++reduced_);", "say(&NodeFlags::reduced, ++reduced_ + 1);")]),
+    ("a carrier gathers slices that are not reduced", NODE + "chunked_operation.cc", [
+        ("next_carried_ >= cut_.chunks() || !all_reached(seen_reduced_, next_carried_)", "next_carried_ >= cut_.chunks()")]),
+    ("a small vector is folded before all have begun", NODE + "small_operation.cc", [
+        ("    if (NodeMemory::load(slot.flag) < operations_) return false;\n    if (!right_size(seen_,", "    if (!right_size(seen_,")]),
+    ("a small vector is shared before all of it has come back", NODE + "small_operation.cc", [
+        ("if (supplied_ || !reduced_ || up_to < part_.end) return;", "if (supplied_ || !reduced_) return;")]),
+    # Vectors belong to their callers again when nobody reads them.
+    ("a call is over while others read its vectors", NODE + "chunked_operation.cc", [
+        ("return copies() || cut_.chunks() == 0 || all_reached(seen_taken_, cut_.chunks() - 1);", "return true;")]),
+    ("vectors are read although a member cannot read them", NODE + "node_trial.cc", [
+        ("    access_ = NodeAccess::copies;\n", "")]),
+    # Between nodes.
+    ("a carrier starts a segment before it is reduced", ENGINE + "hierarchy_track.cc", [
+        ("    if (ready() < end) break;\n", "")]),
+    ("a carrier shares what has not come back", ENGINE + "hierarchy_track.cc", [
+        ("stage_->supply(sent_[first_].end);", "stage_->supply(part_.end);")]),
+    ("segments of all tracks have one id", ENGINE + "hierarchy.cc", [
+        ("(spec_.team ^ kBetween) + i,", "(spec_.team ^ kBetween),")]),
+    # Who is missed.
+    ("the life of a stopped rank is ignored", ENGINE + "hierarchy.cc", [
+        ("return life_->quiet(*member, now);", "return 0;")]),
+    ("who gives up is named, not whom for", NODE + "node_stage.cc", [
+        ("memory_.gone(named) == NodeEnd::gave_up ? memory_.blamed(named) : named;", "named;")]),
+    ("a rank that has no memory counts as one that has", ENGINE + "team.cc", [
+        ("const bool shared = !hierarchy_wanted_ || (hierarchy_ != nullptr && hierarchy_->trouble().ok());", "const bool shared = true;")]),
 ]

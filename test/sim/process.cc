@@ -22,6 +22,7 @@ Process::Process(World& world, int rank)
     : world_(world),
       rank_(rank),
       clock_(world.network(), world.setting().clocks[static_cast<std::size_t>(rank)]),
+      system_(world, rank),
       teams_(world.program().teams.size()),
       aggregators_(world.setting().services.size()),
       greet_at_(aggregators_.size()),
@@ -38,6 +39,13 @@ Process::Process(World& world, int rank)
     drawn = random.next();
     return Status{};
   });
+  if (const Sharing& sharing = setting.sharing; sharing.any) {
+    SharingOptions options = sharing.options;
+    options.system = &system_;
+    core_->share_by(options);
+    const Status door = sharing.refuses(rank, Refusal::listening) ? Status{} : core_->open_door();
+    if (!door.ok()) world.fail(door.text());
+  }
   add_rails();
   for (int thread = 0; thread < setting.shape.threads; ++thread)
     callers_.push_back(std::make_unique<Caller>(world, *this, thread));
@@ -85,7 +93,8 @@ Team* Process::create_team(std::size_t index) {
     if (spec.members[rank] == rank_) own = static_cast<int>(rank);
   }
   ticking_ = true;
-  return teams_[index] = core_->create_team(spec.name, own, std::move(peers), world_.setting().operations_before);
+  return teams_[index] = core_->create_team(spec.name, own, std::move(peers), world_.setting().operations_before,
+                                              spec.within_node);
 }
 
 void Process::destroy_team(std::size_t index) {
@@ -121,10 +130,30 @@ bool Process::quiet() const {
   });
 }
 
-bool Process::whole() const {
-  return std::all_of(peers_.begin(), peers_.end(), [this](const Peer* peer) {
-    return !needed(peer) || peer->wired();
+/// Or the other end believes in it: as long as nothing has to go over a lane, which is so where all goes by way of the nodes'
+/// memory, nothing tells that end of what happened at this one.
+bool Process::has(const Wire& wire, const Peer& peer) const {
+  if (wire.there()) return true;
+  if (!world_.sharing().any) return false;
+  const Process& there = world_.process(static_cast<int>(peer.address.job_rank));
+  const Peer& other = *there.peers_[static_cast<std::size_t>(rank_)];
+  return !other.trunk->outstanding() && std::any_of(other.wires.begin(), other.wires.end(), [&](const Wire& its) {
+    return its.rails.local == wire.rails.remote && its.rails.remote == wire.rails.local && its.there();
   });
+}
+
+std::string Process::missing() const {
+  for (const Peer* peer : peers_) {
+    if (!needed(peer) || peer->wired()) continue;
+    for (const Wire& wire : peer->wires)
+      if (!has(wire, *peer)) return wire.label + " to " + peer->label() + ": " + wire.trouble();
+  }
+  return "";
+}
+
+void Process::kill() {
+  system_.end();
+  core_.reset();
 }
 
 void Process::jump(Nanoseconds by) {
@@ -142,12 +171,14 @@ void Process::look() {
     core_->step(now);
     due_ = 0;
   }
+  share();
   bool moved = core_->progress(operations_ != 0 ? Watch::all : Watch::rare);
   ticking_ = ticking_ || (moved && operations_ == 0);
   for (std::size_t i = 0; i < aggregators_.size(); ++i) greet(i);
   for (const auto& caller : callers_) moved = caller->advance() || moved;
   tick();
   if (moved) {
+    world_.wake_mates(rank_);
     idle_ = kShortest;
     idle_since_ = now;
     wake();
@@ -162,6 +193,17 @@ void Process::look() {
   if (ticking_ || ending_) waker_.alarm_after(std::max(next_tick_ - now, kShortestNap));
   if (const Nanoseconds due = core_->next_due(); due != 0 && (due_ == 0 || due < due_)) due_ = std::max(due, now + kShortestNap);
   if (due_ != 0) waker_.alarm_after(due_ - now);
+  if (const Nanoseconds beat = core_->next_beat(); beat != 0) waker_.alarm_after(std::max(beat - now, kShortestNap));
+}
+
+/// As the engine's threads do it: one that waits for calls by way of shared memory steps often, and some thread shows in
+/// time that the process runs.
+void Process::share() {
+  const Nanoseconds now = clock_.now();
+  core_->beat(now);
+  if (!core_->climbs() || now - stepped_ < kMillisecond) return;
+  stepped_ = now;
+  core_->step(now);
 }
 
 /// As Aggregators does it: greets an aggregation service, and anew when no lane to it has been up for a second.

@@ -10,6 +10,7 @@
 
 #include "caller.h"
 #include "engine/core.h"
+#include "node_system.h"
 #include "rail/sim/queue_kind.h"
 #include "rail/sim/transport.h"
 #include "waker.h"
@@ -40,8 +41,10 @@ class Process {
   void begin();
   int rank() const { return rank_; }
   ProcessId id() const { return static_cast<ProcessId>(rank_) + 1; }
+  /// False from kill() or stop() on.
+  bool alive() const { return core_ != nullptr && !stopped_; }
   /// False from kill() on: then it has neither core nor transport.
-  bool alive() const { return core_ != nullptr; }
+  bool exists() const { return core_ != nullptr; }
   Core& core() { return *core_; }
   SimTransport& transport() { return *transport_; }
   /// Its RDMA rails; null = it has none.
@@ -54,7 +57,9 @@ class Process {
   /// It does nothing until then, in the network's time.
   void pause(Nanoseconds until) { paused_until_ = until; }
   void jump(Nanoseconds by);
-  void kill() { core_.reset(); }
+  void kill();
+  /// It does nothing any more, but is there, and its kernel goes on.
+  void stop() { stopped_ = true; }
   /// An operation of it began or ended.
   void operation_begins() { ++operations_; }
   void operation_ends();
@@ -63,7 +68,9 @@ class Process {
   /// Nothing of it is unacknowledged, and it owes nothing, to those that live.
   bool quiet() const;
   /// Everything is up again that was ever up.
-  bool whole() const;
+  bool whole() const { return missing().empty(); }
+  /// The first lane that is not, for people; else empty.
+  std::string missing() const;
 
   /// As Core::aggregators() has them.
   std::span<Peer* const> aggregators() const { return aggregators_; }
@@ -75,13 +82,16 @@ class Process {
   void add_rails();
   void look();
   void tick();
+  void share();
   void greet(std::size_t service);
   bool wants(int rank) const;
   bool needed(const Peer* peer) const;
+  bool has(const Wire& wire, const Peer& peer) const;
 
   World& world_;
   const int rank_;
   ProcessClock clock_;
+  SimNodeSystem system_;
   std::unique_ptr<Core> core_;
   SimTransport* transport_ = nullptr;  ///< the core's
   SimQueueKind* queues_ = nullptr;     ///< the same
@@ -94,8 +104,10 @@ class Process {
   unsigned operations_ = 0;
   bool ticking_ = true;       ///< as in the engine: the service looks in every 10 ms
   bool called_ = false;
+  bool stopped_ = false;
   bool ending_ = false;
   Nanoseconds next_tick_ = 0;
+  Nanoseconds stepped_ = 0;   ///< while it climbs
   Nanoseconds due_ = 0;       ///< when the core wants to be stepped; 0 = never
   Nanoseconds idle_ = 0;      ///< how long until it looks again while a caller waits
   Nanoseconds idle_since_ = 0;

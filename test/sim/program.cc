@@ -101,7 +101,21 @@ void draw_sibling(CallSpec& call, std::size_t size, SimRandom& random) {
   call.count = std::accumulate(call.counts.begin(), call.counts.end(), std::size_t{0});
 }
 
+/// Some ranks of one node, in any order; else, if there is none with several, none.
+std::vector<int> draw_mates(const ProgramShape& shape, SimRandom& random) {
+  const int node = shape.nodes[random.below(shape.nodes.size())];
+  std::vector<int> mates;
+  for (int rank = 0; rank < shape.ranks; ++rank)
+    if (shape.nodes[static_cast<std::size_t>(rank)] == node) mates.push_back(rank);
+  if (mates.size() < 2) return {};
+  for (std::size_t i = mates.size() - 1; i > 0; --i) std::swap(mates[i], mates[random.below(i + 1)]);
+  if (random.chance(0.5)) mates.resize(2 + random.below(mates.size() - 1));
+  return mates;
+}
+
 std::vector<int> draw_members(const ProgramShape& shape, SimRandom& random) {
+  if (!shape.nodes.empty() && random.chance(0.25))
+    if (std::vector<int> mates = draw_mates(shape, random); !mates.empty()) return mates;
   std::vector<int> members(static_cast<std::size_t>(shape.ranks));
   std::iota(members.begin(), members.end(), 0);
   if (random.chance(0.5)) {
@@ -175,6 +189,33 @@ Bytes fold_tree(const CallSpec& call, std::vector<Bytes> values) {
   return level[0];
 }
 
+/// An allreduce of these.
+Bytes fold_all(const CallSpec& call, AlgorithmChoice algorithm, std::vector<Bytes> by_position) {
+  if (algorithm == AlgorithmChoice::doubling) return fold_tree(call, std::move(by_position));
+  const auto fold = algorithm == AlgorithmChoice::halving ? fold_halving : fold_block;
+  Bytes result(call.bytes());
+  for (std::size_t position = 0; position < by_position.size(); ++position)
+    fold(call, by_position, position, even_block(call, position, by_position.size()), result);
+  return result;
+}
+
+/// x0 op (x1 op (... xn)).
+Bytes fold_node(const CallSpec& call, const std::vector<int>& ranks) {
+  Bytes sum = contribution(call, ranks.back());
+  for (std::size_t i = ranks.size() - 1; i-- > 0;) {
+    const Bytes value = contribution(call, ranks[i]);
+    reducer_of(call).fold(value.data(), sum.data(), sum.data(), call.bytes(), 0);
+  }
+  return sum;
+}
+
+/// All are of one node, as the shape has them.
+bool on_one_node(const ProgramShape& shape, const std::vector<int>& members) {
+  const auto node = [&](int rank) { return shape.nodes[static_cast<std::size_t>(rank)]; };
+  return !shape.nodes.empty() &&
+         std::all_of(members.begin(), members.end(), [&](int rank) { return node(rank) == node(members[0]); });
+}
+
 }  // namespace
 
 Program::Program(const ProgramShape& shape, SimRandom& random) {
@@ -183,6 +224,8 @@ Program::Program(const ProgramShape& shape, SimRandom& random) {
     open.push_back(teams.size());
     teams.push_back({"team" + std::to_string(teams.size()), draw_members(shape, random),
                      static_cast<int>(random.below(static_cast<std::uint64_t>(shape.threads)))});
+    TeamSpec& team = teams.back();
+    team.within_node = on_one_node(shape, team.members) && random.chance(0.8);
   };
   for (int i = 0; i <= shape.threads; ++i) add_team();
   while (calls.size() < shape.calls) {
@@ -227,7 +270,7 @@ Range result_at(const CallSpec& call, int rank) {
 
 Reducer reducer_of(const CallSpec& call) {
   const ReduceKernel kernel = find_kernel(call.type, call.op);
-  return {kernel, host_reduce, nullptr, const_cast<std::size_t*>(&call.element), call.element};
+  return {kernel, host_reduce, nullptr, const_cast<std::size_t*>(&call.element), call.element, call.begin};
 }
 
 Bytes contribution(const CallSpec& call, int rank) {
@@ -255,22 +298,44 @@ Bytes contribution(const CallSpec& call, int rank) {
 Bytes expected_result(const CallSpec& call, AlgorithmChoice algorithm, const std::vector<int>& order) {
   std::vector<Bytes> by_position;
   for (const int rank : order) by_position.push_back(contribution(call, rank));
+  if (call.collective == Collective::allreduce) return fold_all(call, algorithm, std::move(by_position));
   if (algorithm == AlgorithmChoice::doubling) return fold_tree(call, std::move(by_position));
   Bytes result(call.bytes());
   const bool halving = algorithm == AlgorithmChoice::halving;
   const auto fold = halving ? fold_halving : fold_block;
   const std::size_t size = order.size();
   for (std::size_t position = 0; call.collective != Collective::barrier && position < size; ++position) {
-    if (call.collective == Collective::allreduce) {
-      fold(call, by_position, position, even_block(call, position, size), result);
-      continue;
-    }
     const Range range = block_of(call, order[position]);
     if (call.hands_round())
       std::copy_n(by_position[position].begin() + static_cast<std::ptrdiff_t>(range.begin), range.bytes,
                   result.begin() + static_cast<std::ptrdiff_t>(range.begin));
     else
       fold(call, by_position, halving ? position : (position + 1) % size, range, result);
+  }
+  return result;
+}
+
+Bytes expected_result(const CallSpec& call, AlgorithmChoice algorithm, const std::vector<std::vector<int>>& nodes,
+                      const Cutting& cutting) {
+  if (call.collective == Collective::barrier) return Bytes(call.bytes());
+  std::vector<Bytes> sums;
+  for (const std::vector<int>& node : nodes) sums.push_back(fold_node(call, node));
+  if (nodes.size() == 1) return sums.front();
+  Bytes result;
+  for (std::size_t index = 0; index < cutting.parts; ++index) {
+    const Range part = even_block(call, index, cutting.parts);
+    for (std::size_t at = 0; at < part.bytes; at += cutting.segment) {
+      CallSpec segment = call;
+      segment.begin = part.begin + at;
+      segment.count = std::min(cutting.segment, part.bytes - at) / call.element;
+      std::vector<Bytes> by_node;
+      for (const Bytes& sum : sums) {
+        const auto from = sum.begin() + static_cast<std::ptrdiff_t>(segment.begin);
+        by_node.emplace_back(from, from + static_cast<std::ptrdiff_t>(segment.bytes()));
+      }
+      const Bytes done = fold_all(segment, algorithm, std::move(by_node));
+      result.insert(result.end(), done.begin(), done.end());
+    }
   }
   return result;
 }

@@ -21,6 +21,7 @@ struct TeamSpec {
   std::string name;
   std::vector<int> members;  ///< job ranks by rank of the team, in any order
   int thread = 0;            ///< of every member: threads have teams of their own, as MPI wants it
+  bool within_node = false;  ///< all members are on one node, and use the memory that they share, or the incumbent
 };
 
 struct CallSpec {
@@ -37,6 +38,7 @@ struct CallSpec {
   bool last = false;         ///< the team is given up behind it
   bool nonblocking = false;  ///< the thread goes on with its next call at once
   std::uint64_t seed = 0;
+  std::size_t begin = 0;     ///< bytes of the vector that come before this one, its part
 
   std::size_t bytes() const { return count * element; }
   /// Contributions are added up.
@@ -45,6 +47,20 @@ struct CallSpec {
   bool hands_round() const { return !reduces(); }
   /// That rank of the team hands in and gets its values in one place.
   bool in_place_at(int rank) const;
+};
+
+/// How an allreduce by way of the nodes' memory is cut between nodes.
+struct Cutting {
+  std::size_t parts = 0, segment = 0;  ///< carriers, and bytes of a segment; no parts: within one node
+  bool operator==(const Cutting&) const = default;
+};
+
+/// How a call was carried.
+struct Carried {
+  AlgorithmChoice algorithm = AlgorithmChoice::automatic;
+  bool shared = false;  ///< by way of the nodes' memory
+  Cutting cutting;      ///< then
+  bool operator==(const Carried&) const = default;
 };
 
 /// Bytes of a vector.
@@ -61,6 +77,7 @@ struct ProgramShape {
   double nonblocking = 0;            ///< that part of the calls
   double large = 0;                  ///< that part of the allreduces has vectors of an eighth of `largest` and more
   bool repeats = false;              ///< calls are like earlier ones, as in a loop: tables then learn
+  std::vector<int> nodes;            ///< by rank, where those of one share memory; else empty
 };
 
 /// All ranks go through `calls` in this order, each thread through those of its own teams: that cannot deadlock.
@@ -85,5 +102,9 @@ Bytes contribution(const CallSpec& call, int rank);
 
 /// The vector of results, bit by bit. `order`: the team's ranks in ring order.
 Bytes expected_result(const CallSpec& call, AlgorithmChoice algorithm, const std::vector<int>& order);
+
+/// The same for one by way of the nodes' memory. `nodes`: the team's ranks by node, in order.
+Bytes expected_result(const CallSpec& call, AlgorithmChoice algorithm, const std::vector<std::vector<int>>& nodes,
+                      const Cutting& cutting);
 
 }  // namespace nezha::test

@@ -8,6 +8,7 @@
 namespace nezha::test {
 namespace {
 
+constexpr double kShares = 0.2;  ///< of the worlds have nodes whose ranks share memory
 constexpr Nanoseconds kCalm = kSecond;  ///< what lasts longer may last from one storm of faults to the next
 
 /// Between `low` and `high`, small ones as likely as large ones. By square roots, which are the same to the last bit on
@@ -40,9 +41,12 @@ std::size_t draw_window(SimRandom& random) {
 
 }  // namespace
 
-Setting::Setting(std::uint64_t seed_, std::size_t calls) : seed(seed_), random(seed_) {
+Setting::Setting(std::uint64_t seed_, std::size_t calls, bool nodes_) : seed(seed_), random(seed_) {
   shape.ranks = 2 + static_cast<int>(random.below(random.chance(0.3) ? 8 : 4));
   if (SimRandom many(seed_ ^ 0x6d616e79); many.chance(0.06)) shape.ranks = 8 + static_cast<int>(many.below(13));
+  SimRandom nodes_source(seed_ ^ 0x6e6f646573);
+  const bool shares = nodes_source.chance(kShares) || nodes_;
+  if (shares) shape.ranks = 3 + static_cast<int>(nodes_source.below(8));
   shape.threads = random.chance(0.5) ? 1 : 2 + static_cast<int>(random.below(3));
   shape.calls = calls;
   shape.repeats = random.chance(0.3);
@@ -58,6 +62,7 @@ Setting::Setting(std::uint64_t seed_, std::size_t calls) : seed(seed_), random(s
   draw_crowd();
   draw_operations();
   draw_queues();
+  if (shares) draw_shared_nodes(nodes_source);
 }
 
 void Setting::draw_network() {
@@ -105,6 +110,24 @@ void Setting::draw_lateness() {
   }
 }
 
+/// Ranks of few nodes, which share memory. From a source of their own too.
+void Setting::draw_shared_nodes(SimRandom& source) {
+  sharing = draw_sharing(source, shape.ranks);
+  shape.nodes = draw_nodes(source, shape.ranks);
+  for (std::size_t rank = 0; rank < nodes.size(); ++rank) nodes[rank] = "n" + std::to_string(shape.nodes[rank]);
+  loopbacks = source.chance(0.7);
+  // Hardly anything goes over these lanes: without the NIC's word an end finds out in 10 s at the earliest, and storms come sooner.
+  if (faults.recreation != 0 && queues.patience == 0) queues.patience = kSecond;
+  if (faults.outage + faults.break_lane + faults.pause == 0) return;
+  if (source.chance(0.3)) faults.pause = draw_time(source, 10 * kMillisecond, 200 * kMillisecond);
+  if (!source.chance(0.2)) return;
+  faults.death = draw_time(source, kMillisecond, 5 * kSecond);
+  faults.stop = source.chance(0.7);
+  config.timeout = 3 + static_cast<int>(source.below(5));
+  faults.longest_pause = std::min(faults.longest_pause, kSecond);
+  faults.jump = 0;
+}
+
 /// Some networks, or all, are for RDMA.
 void Setting::draw_queues() {
   if (!random.chance(0.3)) return;
@@ -131,6 +154,7 @@ bool Setting::may_decline() const {
     for (const Nanoseconds when : mine)
       if (when > patience) return true;
   if (faults.longest_silence > kCalm && (faults.silence != 0 || faults.silence_between != 0)) return true;
+  if (sharing.lacks()) return true;  // within a node
   return faults.death != 0 || faults.jump != 0;  // a clock that jumps ahead ends the patience
 }
 
@@ -223,6 +247,8 @@ void Setting::draw_operations() {
 
 /// Services have no ports for RDMA, so that ranks that have only such ones would not reach them.
 void Setting::add_services() {
+  sharing = {};
+  shape.nodes.clear();
   for (std::vector<SimPortOptions>& rank : ports)
     for (SimPortOptions& port : rank) port.queues = false;
   SimRandom source(seed ^ 0x73657276696365);
@@ -256,7 +282,8 @@ std::string Setting::text() const {
          std::to_string(faults.crawl / kMicrosecond) + "/" + std::to_string(faults.split / kMicrosecond) + "/" +
          std::to_string(faults.recreation / kMicrosecond) + "/" + std::to_string(faults.silence / kMicrosecond) + "/" +
          std::to_string(faults.silence_between / kMicrosecond) + "/" + std::to_string(faults.jump / kMicrosecond) +
-         " us" + (faults.death == 0 ? "" : ", a death after " + std::to_string(faults.death / kMicrosecond) + " us");
+         " us" + (faults.death == 0 ? "" : ", a death after " + std::to_string(faults.death / kMicrosecond) + " us") +
+         sharing.text();
 }
 
 }  // namespace nezha::test

@@ -12,6 +12,7 @@
 #include "rail/sim/network.h"
 #include "rail/sim/port.h"
 #include "rail/sim/queue_pair.h"
+#include "sharing.h"
 
 namespace nezha::test {
 
@@ -34,14 +35,15 @@ struct FaultRates {
   Nanoseconds jump = 0;       ///< a process's clock jumps
   Nanoseconds longest_jump = 0;
   Nanoseconds death = 0;      ///< not a mean: when a process dies
+  bool stop = false;          ///< instead it stands still for good, or its whole node dies
   bool lost_acks = false;     ///< lanes break while acks travel
 };
 
 struct Setting {
   /// As it comes: all networks, clocks and processes without faults. For who fills in the rest.
   Setting() : seed(0), random(0) {}
-  /// A random one.
-  Setting(std::uint64_t seed, std::size_t calls);
+  /// A random one. `nodes`: one whose nodes have several ranks, which share memory.
+  Setting(std::uint64_t seed, std::size_t calls, bool nodes = false);
 
   std::uint64_t seed;
   SimRandom random;  ///< for what is drawn while the world runs
@@ -58,6 +60,7 @@ struct Setting {
   std::vector<std::vector<Nanoseconds>> late;      ///< by rank and port: when it has a carrier for the first time
   SimQueueOptions queues;                          ///< of ports that are for RDMA; these are each rank's last ones
   MessageOptions messages;                         ///< of lanes through them
+  Sharing sharing;
   FaultRates faults;
   RailSet rails = 0;               ///< of rank 0, to which the calls of every second team keep; 0 = all
   OpNumber operations_before = 0;   ///< which every team counts as over
@@ -83,6 +86,7 @@ struct Setting {
   void draw_crowd();
   void draw_operations();
   void draw_queues();
+  void draw_shared_nodes(SimRandom& source);
 };
 
 }  // namespace nezha::test

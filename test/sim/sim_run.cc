@@ -1,20 +1,23 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// Simulated worlds, one after the other, each from a seed of its own, until so many operations were done.
 ///
-///   sim_run [--seed N] [--operations N] [--calls N] [--faults N] [--service] [--shorten] [--talk]
+///   sim_run [--seed N] [--operations N] [--calls N] [--faults N] [--service] [--nodes] [--shorten] [--talk]
 ///
 /// --calls, --faults: most of one world. A seed that failed with so many fails again with as many.
 /// --service: worlds with one to three aggregation services, to which much happens.
+/// --nodes: only worlds whose nodes have several ranks, which share memory; else a part of them has.
 /// --shorten: looks for fewer calls and faults with which the seed that failed still fails.
 /// --talk: one world, with the log lines of all its ranks and its faults.
 #include <algorithm>
 #include <chrono>
 #include <cstdio>
 #include <cstdlib>
+#include <fstream>
 #include <string>
 #include <string_view>
 
 #include "../unit/count_allocations.h"
+#include "../unit/open_descriptors.h"
 #include "../unit/slowed_down.h"
 #include "world.h"
 
@@ -32,8 +35,8 @@ struct Options {
 bool parse(int count, char** words, Options& options) {
   for (int i = 1; i < count; ++i) {
     const std::string_view word = words[i];
-    if (word == "--service") {
-      options.scope.service = true;
+    if (word == "--service" || word == "--nodes") {
+      (word == "--service" ? options.scope.service : options.scope.nodes) = true;
       continue;
     }
     if (word == "--talk" || word == "--shorten") {
@@ -64,10 +67,19 @@ struct Outcome {
   std::size_t faults = 0;  ///< that happened
 };
 
+/// Some memory that ranks of a node share is mapped.
+bool maps_shared_memory() {
+  std::ifstream maps("/proc/self/maps");
+  for (std::string line; std::getline(maps, line);)
+    if (line.find("memfd:nezha") != std::string::npos) return true;
+  return false;
+}
+
 /// `print`: says how it failed.
 Outcome run_world(const Scope& scope, bool talk, bool print, Tally& tally) {
   static bool first = true;  // with it things are made that stay
   const std::size_t before = live_bytes();
+  const std::ptrdiff_t descriptors = open_descriptors();
   Outcome outcome;
   std::string failure;
   {
@@ -81,6 +93,8 @@ Outcome run_world(const Scope& scope, bool talk, bool print, Tally& tally) {
   }
   if (const std::size_t after = live_bytes(); failure.empty() && after != before && !first)
     failure = ": " + std::to_string(after - before) + " bytes have leaked";
+  if (failure.empty() && open_descriptors() != descriptors) failure = ": descriptors stay open";
+  if (failure.empty() && maps_shared_memory()) failure = ": shared memory stays mapped";
   first = false;
   outcome.fine = failure.empty();
   if (!outcome.fine && print)
@@ -112,8 +126,9 @@ Scope shortened(Scope scope) {
 }
 
 void tell_how_to_replay(const Scope& scope) {
-  std::printf("replay it by: sim_run --seed %llu --calls %zu --faults %zu%s --talk\n",
-              static_cast<unsigned long long>(scope.seed), scope.calls, scope.faults, scope.service ? " --service" : "");
+  std::printf("replay it by: sim_run --seed %llu --calls %zu --faults %zu%s%s --talk\n",
+              static_cast<unsigned long long>(scope.seed), scope.calls, scope.faults, scope.service ? " --service" : "",
+              scope.nodes ? " --nodes" : "");
 }
 
 /// The same world once more.
@@ -130,12 +145,13 @@ void tell(const Tally& tally, std::uint64_t first, std::uint64_t last, double to
   std::printf("%llu operations of %llu calls in %llu worlds, seeds %llu to %llu: all right\n"
               "%.1f virtual seconds in %.1f (%.0f operations/s), %llu frames, %.1f MiB\n"
               "%llu faults, %llu ends of lanes lost, %llu suspicions, %llu pieces sent again\n"
-              "%llu operations of aggregation services\n"
+              "%llu operations of aggregation services, %llu by way of nodes' memory\n"
               "%llu processes died, %llu operations returned an error, %llu teams declined\n",
               number(tally.operations), number(tally.calls), number(tally.worlds), number(first), number(last),
               static_cast<double>(tally.time) / nezha::kSecond, took, static_cast<double>(tally.operations) / took,
               number(tally.frames), static_cast<double>(tally.bytes) / 1048576, number(tally.faults),
-              number(tally.lanes_lost), number(tally.suspicions), number(tally.replays), number(tally.aggregated), number(tally.deaths),
+              number(tally.lanes_lost), number(tally.suspicions), number(tally.replays), number(tally.aggregated),
+              number(tally.shared), number(tally.deaths),
               number(tally.failed), number(tally.declined));
 }
 
@@ -145,7 +161,8 @@ int main(int argc, char** argv) {
   std::setvbuf(stdout, nullptr, _IOLBF, 0);
   Options options;
   if (!parse(argc, argv, options)) {
-    std::fprintf(stderr, "usage: sim_run [--seed N] [--operations N] [--calls N] [--faults N] [--service] [--shorten] [--talk]\n");
+    std::fprintf(stderr, "usage: sim_run [--seed N] [--operations N] [--calls N] [--faults N] [--service] [--nodes] [--shorten] "
+                 "[--talk]\n");
     return 2;
   }
   const auto began = std::chrono::steady_clock::now();

@@ -176,7 +176,12 @@ std::string Storms::jump() { return world_.faults().jump(any_rank(), upto(world_
 
 std::string Storms::death() {
   const int rank = any_rank();
-  return world_.faults().death(rank, random_.chance(0.5));
+  const Setting& setting = world_.setting();
+  if (!setting.sharing.any) return world_.faults().death(rank, random_.chance(0.5));
+  if (!setting.faults.stop) return world_.faults().death(rank, false);
+  const std::string& node = setting.nodes[static_cast<std::size_t>(rank)];
+  const bool others = std::any_of(setting.nodes.begin(), setting.nodes.end(), [&](const std::string& n) { return n != node; });
+  return others && random_.chance(0.3) ? world_.faults().death_of_node(rank) : world_.faults().stop(rank);
 }
 
 /// Of those that live.

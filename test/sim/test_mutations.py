@@ -14,11 +14,12 @@ import tempfile
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 from mutants import built, mutated, simulator  # noqa: E402
-from mutations import MUTATIONS, SERVICE_MUTATIONS  # noqa: E402
+from mutations import MUTATIONS, NODE_MUTATIONS, SERVICE_MUTATIONS  # noqa: E402
 
 TIMEOUT = 600  # s
 SERVICE = ("--service", "--calls", "60")
-ALL = [*MUTATIONS, *SERVICE_MUTATIONS]
+NODES = ("--nodes",)
+ALL = [*MUTATIONS, *SERVICE_MUTATIONS, *NODE_MUTATIONS]
 OPERATIONS = "100000"  # as many as contrib/check runs of the engine as it is; most mutations show within a tenth
 
 
@@ -40,7 +41,8 @@ def judge(mutation):
     _, path, changes = mutation
     with tempfile.TemporaryDirectory(prefix="nezha-mutant-") as folder:
         try:
-            said = noticed(built(folder, path, changes), SERVICE if mutation in SERVICE_MUTATIONS else ())
+            options = SERVICE if mutation in SERVICE_MUTATIONS else NODES if mutation in NODE_MUTATIONS else ()
+            said = noticed(built(folder, path, changes), options)
         except ValueError as error:
             return False, str(error)
     return bool(said), said or "the simulator sees nothing wrong"

@@ -29,7 +29,7 @@ std::vector<std::vector<std::unique_ptr<SimPort>>> make_ports(const Setting& set
 }
 
 Setting setting_of(const Scope& scope) {
-  Setting setting(scope.seed, scope.calls);
+  Setting setting(scope.seed, scope.calls, scope.nodes);
   if (scope.service) setting.add_services();
   return setting;
 }
@@ -140,7 +140,7 @@ void World::run_until_quiet() {
     if (!process->alive()) continue;
     const std::string who = "rank " + std::to_string(process->rank());
     if (!process->quiet()) fail(who + " is never done with its acks");
-    if (!process->whole()) fail(who + " does not get all its lanes back");
+    if (!process->whole()) fail(who + " does not get all its lanes back: " + process->missing());
     for (const auto& caller : process->callers()) caller->check_watched();
   }
 }
@@ -197,35 +197,75 @@ void World::call_off(std::size_t team) {
 }
 
 void World::kill(int rank) {
+  lost(rank);
+  process(rank).kill();
+  call_off_dead();
+}
+
+void World::stop(int rank) {
+  lost(rank);
+  process(rank).stop();
+  call_off_dead();
+}
+
+void World::lost(int rank) {
   for (const auto& caller : process(rank).callers())
     if (!caller->done()) --callers_left_;
-  process(rank).kill();
   ++deaths_;
   if (died_ == 0) died_ = network_.now();
   last_done_ = network_.now();
+}
+
+void World::call_off_dead() {
   std::vector<std::size_t> teams;
   for (const auto& [team, ballot] : ballots_)
     if (has_dead(team)) teams.push_back(team);
   for (const std::size_t team : teams) call_off(team);
 }
 
-const Bytes& World::expected(std::size_t call, AlgorithmChoice algorithm) {
+void World::wake_mates(int rank) {
+  if (!setting_.sharing.any) return;
+  const std::vector<std::string>& nodes = setting_.nodes;
+  for (const auto& other : processes_)
+    if (other->rank() != rank && other->alive() && other->core().climbs() &&
+        nodes[static_cast<std::size_t>(other->rank())] == nodes[static_cast<std::size_t>(rank)])
+      other->wake();
+}
+
+/// Errors name a rank that died or stands still, not who told of it.
+bool World::names_dead(const std::string& error) const {
+  return std::any_of(processes_.begin(), processes_.end(), [&](const auto& process) {
+    return !process->alive() && error.find("rank " + std::to_string(process->rank()) + " on ") != std::string::npos;
+  });
+}
+
+/// Ring order: ranks of one node are neighbours, nodes in the order of their lowest ranks.
+std::vector<std::vector<int>> World::by_node(std::size_t team) const {
+  const std::vector<int>& members = program_.teams[team].members;
+  std::vector<std::vector<int>> all;
+  std::vector<std::string> names;
+  for (std::size_t rank = 0; rank < members.size(); ++rank) {
+    const std::string& node = setting_.nodes[static_cast<std::size_t>(members[rank])];
+    const auto at = static_cast<std::size_t>(std::find(names.begin(), names.end(), node) - names.begin());
+    if (at == names.size()) names.push_back(node), all.emplace_back();
+    all[at].push_back(static_cast<int>(rank));
+  }
+  return all;
+}
+
+const Bytes& World::expected(std::size_t call, const Carried& way) {
   const auto found = results_.find(call);
   if (found != results_.end()) {
-    if (found->second.algorithm != algorithm) fail("ranks use different algorithms in call " + std::to_string(call));
+    if (found->second.way != way) fail("ranks carry call " + std::to_string(call) + " differently");
     return found->second.bytes;
   }
-  // Ring order: ranks of one node are neighbours, nodes in the order of their lowest ranks.
-  const TeamSpec& team = program_.teams[program_.calls[call].team];
+  const CallSpec& spec = program_.calls[call];
+  const std::vector<std::vector<int>> nodes = by_node(spec.team);
   std::vector<int> order;
-  for (std::size_t first = 0; first < team.members.size(); ++first)
-    for (std::size_t rank = first; rank < team.members.size(); ++rank)
-      if (setting_.nodes[static_cast<std::size_t>(team.members[rank])] ==
-              setting_.nodes[static_cast<std::size_t>(team.members[first])] &&
-          std::find(order.begin(), order.end(), static_cast<int>(rank)) == order.end())
-        order.push_back(static_cast<int>(rank));
-  return results_.emplace(call, Result{algorithm, expected_result(program_.calls[call], algorithm, order)})
-      .first->second.bytes;
+  for (const std::vector<int>& node : nodes) order.insert(order.end(), node.begin(), node.end());
+  Bytes bytes = way.shared ? expected_result(spec, way.algorithm, nodes, way.cutting)
+                           : expected_result(spec, way.algorithm, order);
+  return results_.emplace(call, Result{way, std::move(bytes)}).first->second.bytes;
 }
 
 void World::call_begun(std::size_t call) {
@@ -240,12 +280,14 @@ void World::call_failed(std::size_t call, const std::string& error, Nanoseconds 
   const std::string what = "call " + std::to_string(call) + " has failed";
   talk(what + ": " + error);
   if (!setting_.may_fail && !has_dead(program_.calls[call].team)) return fail(what + " although all its ranks live: " + error);
+  if (!setting_.may_fail && !names_dead(error)) return fail(what + ", and names nobody who is gone: " + error);
   const Nanoseconds waited = network_.now() - std::max(began, died_);
   if (waited > setting_.config.timeout * kSecond + kLate) fail(what + ", but only after " + std::to_string(waited) + " ns");
 }
 
-void World::call_done(std::size_t call, AlgorithmChoice) {
+void World::call_done(std::size_t call, const Carried& way) {
   ++operations_;
+  if (way.shared) ++shared_;
   last_done_ = times_[call].ended = network_.now();
   Result& result = results_.at(call);
   if (++result.done != program_.teams[program_.calls[call].team].members.size()) return;
@@ -266,6 +308,7 @@ void World::count(Tally& tally) const {
   tally.worlds += 1;
   tally.calls += calls_;
   tally.operations += operations_;
+  tally.shared += shared_;
   tally.lanes_lost += lanes_lost_;
   tally.declined += declined_.size();
   tally.time += network_.now();

@@ -27,6 +27,7 @@ struct Tally {
   std::uint64_t worlds = 0, calls = 0, operations = 0;  ///< an operation is a call on one rank
   std::uint64_t frames = 0, bytes = 0, replays = 0, lanes_lost = 0, suspicions = 0, faults = 0;
   std::uint64_t aggregated = 0;  ///< operations of aggregation services
+  std::uint64_t shared = 0;      ///< operations by way of the nodes' memory
   std::uint64_t declined = 0, deaths = 0, failed = 0;  ///< teams, processes, calls on one rank that returned an error
   Nanoseconds time = 0;
 };
@@ -37,6 +38,7 @@ struct Scope {
   std::size_t calls = 30;
   std::size_t faults = std::numeric_limits<std::size_t>::max();  ///< later ones do not happen
   bool service = false;                                          ///< there are aggregation services
+  bool nodes = false;                                            ///< ranks of a node share memory, whatever the seed says
 };
 
 class World {
@@ -58,6 +60,7 @@ class World {
   SimNetwork& network() { return network_; }
   SimQueueFabric& queues() { return queues_; }
   Faults& faults() { return faults_; }
+  const Sharing& sharing() const { return setting_.sharing; }
   Observer& observer() { return observer_; }
   std::vector<SimPort*> ports(int rank);
   /// Null: it has none.
@@ -73,13 +76,17 @@ class World {
   void collect_vote(std::size_t team, const std::array<std::uint64_t, NEZHA_VOTE_WORDS>& words, Caller& caller);
   void decline(std::size_t team);
   bool declined(std::size_t team) const { return declined_.count(team) != 0; }
-  const Bytes& expected(std::size_t call, AlgorithmChoice algorithm);
+  const Bytes& expected(std::size_t call, const Carried& way);
   void call_begun(std::size_t call);
-  void call_done(std::size_t call, AlgorithmChoice algorithm);
+  void call_done(std::size_t call, const Carried& way);
   /// It has returned an error.
   void call_failed(std::size_t call, const std::string& error, Nanoseconds began);
   void caller_done() { --callers_left_; }
   void kill(int rank);
+  /// It stands still for good.
+  void stop(int rank);
+  /// Something has moved in that rank's process, perhaps a flag that ranks of its node wait for.
+  void wake_mates(int rank);
   bool somebody_died() const { return died_ != 0; }
 
   // ---- for tests
@@ -98,7 +105,7 @@ class World {
     std::vector<Caller*> callers;
   };
   struct Result {
-    AlgorithmChoice algorithm;
+    Carried way;
     Bytes bytes;
     std::size_t done = 0;  ///< ranks
   };
@@ -109,6 +116,10 @@ class World {
 
   void begin_late_ports();
   bool has_dead(std::size_t team) const;
+  bool names_dead(const std::string& error) const;
+  std::vector<std::vector<int>> by_node(std::size_t team) const;
+  void lost(int rank);
+  void call_off_dead();
   void call_off(std::size_t team);
   void run_program();
   void run_until_quiet();
@@ -137,6 +148,7 @@ class World {
   std::set<std::size_t> declined_;
   std::uint64_t operations_ = 0;
   std::uint64_t calls_ = 0;
+  std::uint64_t shared_ = 0;
   std::uint64_t lanes_lost_ = 0;
   std::uint64_t failed_ = 0;
   std::size_t callers_left_ = 0;

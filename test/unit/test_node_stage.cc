@@ -17,8 +17,8 @@ namespace {
 
 using std::chrono::microseconds;
 
-constexpr NodeStageOptions kCopies{.access = NodeAccess::copies};
-constexpr NodeStageOptions kSingleCopy{
+const NodeStageOptions kCopies{.access = NodeAccess::copies};
+const NodeStageOptions kSingleCopy{
     .access = NodeAccess::single_copy, .single_copy_from = 0, .single_copy_chunk = 64 * 1024};
 
 struct Way {

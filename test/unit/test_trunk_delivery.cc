@@ -118,9 +118,25 @@ TEST_F(TrunkDelivery, AcksThatDiedWithTheirLaneAreOwedAgain) {
   b->lanes[0]->frames.clear();
   EXPECT_FALSE(b->trunk.outstanding());
   b->lose(0);
-  EXPECT_TRUE(b->trunk.outstanding());
   b->raise(0);
+  EXPECT_TRUE(b->trunk.outstanding());
   settle();
+  EXPECT_FALSE(a->trunk.outstanding());
+}
+
+/// The peer needs them no more, or would find out that its lane is dead.
+TEST_F(TrunkDelivery, AcksThatNoLaneCanTakeAreNotOutstanding) {
+  open(1);
+  const Bytes source = pattern(64);
+  send(source);
+  carry_all();
+  EXPECT_TRUE(b->trunk.outstanding());
+  b->lose(0);
+  EXPECT_FALSE(b->trunk.outstanding());
+  b->raise(0);
+  EXPECT_TRUE(b->trunk.outstanding());
+  settle();
+  EXPECT_FALSE(b->trunk.outstanding());
   EXPECT_FALSE(a->trunk.outstanding());
 }
 
