@@ -253,9 +253,9 @@ int Engine::collective(Team& team, const nezha_call_t& what) {
   }
 }
 
-/// Within a node memory carries allreduces and barriers alone.
+/// Within a node memory carries some alone.
 bool Engine::serves(const Team& team, Collective collective) {
-  return !team.within_node() || collective == Collective::allreduce || collective == Collective::barrier;
+  return !team.within_node() || Hierarchy::carries(collective);
 }
 
 void Engine::give_up(Team& team, const char* why) {
@@ -279,7 +279,7 @@ int Engine::carry(Lock& lock, Team& team, const nezha_call_t& what) {
   while (team.error().empty() && team.must_agree(collective, bytes, what.element)) agree(lock, team, collective);
   if (!team.error().empty()) return NEZHA_ERR_FAILED;
   Table& table = team.table(collective);
-  const bool shares = collective == Collective::allreduce && team.shares(what.element);
+  const bool shares = team.shares(collective, what.element);
   const Candidate next = table.next(bytes, what.element);
   const Candidate way = shares ? next : team.flat(next, collective, bytes, what.element);
   if (way.algorithm == AlgorithmChoice::incumbent) return leave(lock, team, collective, bytes);
@@ -302,7 +302,7 @@ int Engine::carry(Lock& lock, Team& team, const nezha_call_t& what) {
   if (team.error().empty()) {
     const Nanoseconds took = clock_.now() - start;
     if (!team.within_node()) count(bytes, took, aggregated);
-    if (allreduce && team.shares(what.element)) count_shared(bytes, took);
+    if (shares) count_shared(bytes, took);
     Trace::Bytes carried = by_rail ? core_.sent() : Trace::Bytes{};
     for (std::size_t rail = 0; rail < carried.size(); ++rail) carried[rail] -= before[rail];
     table.took(took, carried);
@@ -338,7 +338,7 @@ int Engine::carry_barrier(Lock& lock, Team& team, const nezha_call_t& what) {
   if (way.algorithm == AlgorithmChoice::incumbent) return NEZHA_USE_INCUMBENT;
   const Nanoseconds start = clock_.now();
   std::uint64_t nothing = 0;
-  if (team.shares(sizeof nothing))
+  if (team.shares(Collective::barrier, sizeof nothing))
     operate_shared(lock, team, Team::combine({&nothing, 1}, NEZHA_BOR), fewest_steps(team.hierarchy()->nodes()));
   else
     operate(lock, team, call_of(team, what, way), way.algorithm);
@@ -361,12 +361,12 @@ Call Engine::call_of(const Team& team, const nezha_call_t& what, const Candidate
   call.element = what.element;
   call.one_rail = way.one_rail;
   call.rails = team.within_node() ? RailSet{} : core_.rails_here(team, way.rails);
-  if (call.collective != Collective::allreduce)
-    call.chunk = sibling_chunk(team.plan(), call.collective, way, call.bytes(), what.element, team.size());
-  else if (const Hierarchy* shared = team.shares(what.element) ? team.hierarchy() : nullptr)
-    call.chunk = team.plan().chunk_for(way, shared->segment(call.bytes(), what.element), what.element, shared->nodes());
-  else
-    call.chunk = team.plan().chunk_for(way, call.bytes(), what.element, team.size());
+  const Hierarchy* shared = team.shares(call.collective, what.element) ? team.hierarchy() : nullptr;
+  const std::size_t bytes = shared != nullptr ? shared->segment(call.bytes(), what.element) : call.bytes();
+  const int size = shared != nullptr ? shared->nodes() : team.size();
+  call.chunk = call.collective == Collective::allreduce
+                   ? team.plan().chunk_for(way, bytes, what.element, size)
+                   : sibling_chunk(team.plan(), call.collective, way, bytes, what.element, size);
   call.reducer = {find_kernel(what.type, what.op), host_.reduce, host_.ctx, what.reduce_ctx, what.element};
   return call;
 }

@@ -27,7 +27,7 @@ int Engine::start(Team& team, const nezha_call_t& what, Request*& request) {
   if (!team.error().empty()) return NEZHA_ERR_FAILED;
   const auto collective = static_cast<Collective>(what.collective);
   const std::size_t bytes = what.count * what.element;
-  const bool shared = collective == Collective::allreduce && team.shares(what.element);
+  const bool shared = Team::learns(collective) && team.shares(collective, what.element);
   if (team.within_node() && !shared) return NEZHA_USE_INCUMBENT;
   Candidate way =
       Team::learns(collective) ? team.table(collective).next_untimed(bytes, what.element) : barrier_way(team);

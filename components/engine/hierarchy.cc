@@ -2,6 +2,7 @@
 #include "engine/hierarchy.h"
 
 #include <algorithm>
+#include <numeric>
 #include <utility>
 
 namespace nezha {
@@ -19,6 +20,9 @@ std::size_t smallest(const RanksByNode& nodes) {
 
 Hierarchy::Hierarchy(Spec spec, NodeAcceptor* door) : spec_(std::move(spec)) {
   const auto [own, ranks] = counterparts(spec_.nodes, spec_.rank);
+  node_of_.resize(spec_.peers.size());
+  for (std::size_t node = 0; node < spec_.nodes.size(); ++node)
+    for (const int rank : spec_.nodes[node]) node_of_[static_cast<std::size_t>(rank)] = static_cast<int>(node);
   mates_ = spec_.nodes[static_cast<std::size_t>(own)];
   self_ = static_cast<std::uint32_t>(std::find(mates_.begin(), mates_.end(), spec_.rank) - mates_.begin());
   for (std::uint32_t carrier = 0; nodes() > 1 && carrier < smallest(spec_.nodes); ++carrier) carriers_.push_back(carrier);
@@ -29,7 +33,9 @@ Hierarchy::Hierarchy(Spec spec, NodeAcceptor* door) : spec_(std::move(spec)) {
     for (const int rank : rank_at_) peers.push_back(peer(rank));
     view_.size = nodes();
     view_.position = own;
-    view_.rank_at = rank_at_;
+    numbers_.resize(rank_at_.size());
+    std::iota(numbers_.begin(), numbers_.end(), 0);
+    view_.rank_at = numbers_;
     view_.buffers = spec_.buffers;
     links_ = Links(peers, view_.position, spec_.all, spec_.need);
     links_.fill(view_);
@@ -151,10 +157,15 @@ std::string Hierarchy::access() const {
                                                        : "two copies, since " + segment_->why_copies();
 }
 
+HierarchyTrack::Root Hierarchy::root_of(const Call& call) const {
+  if (!call.rooted()) return {};
+  return {mate(call.root).value_or(kNoMember), node_of_[static_cast<std::size_t>(call.root)]};
+}
+
 Hierarchy::Ticket Hierarchy::begin_on(std::size_t track, const Call& call, AlgorithmChoice choice) {
   const std::size_t bytes = call.bytes();
-  const OpNumber number =
-      tracks_[track]->begin(call, choice, std::span(carriers_).first(carriers(bytes)), segment(bytes, call.element));
+  const OpNumber number = tracks_[track]->begin(call, choice, std::span(carriers_).first(carriers(bytes)),
+                                                segment(bytes, call.element), root_of(call));
   under_way_.push_back(tracks_[track].get());
   return {track, number};
 }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-/// The allreduces of a team whose nodes have several members: added up on each node in shared memory, between nodes by
+/// The calls of a team whose nodes have several members: added up on each node in shared memory, between nodes by
 /// as many members of each as the smallest node has, or by one for small vectors, each for its part, and shared on the
-/// node. The order of sums depends on position alone: members of a node in the order of their ranks, then nodes as an
+/// node. Broadcasts and reductions leave out what is not theirs (hierarchy_track.h). The order of sums depends on position alone: members of a node in the order of their ranks, then nodes as an
 /// algorithm of as many ranks does it. Within one node there are no carriers, and nothing goes between nodes.
 ///
 /// A call goes on a track (hierarchy_track.h): blocking ones on the first, the others on the rest in turn. All members
@@ -74,7 +74,10 @@ class Hierarchy {
   bool has(TeamId id) const { return id - tracks_.front()->id() < tracks_.size(); }
   /// Of an id that it has; null: this process carries nothing.
   Operations* operations(TeamId id) const { return tracks_[id - tracks_.front()->id()]->operations(); }
+  /// The counterparts, whose ranks there are the numbers of their nodes.
   const TeamView& view() const { return view_; }
+  /// The rank of the counterpart on that node.
+  int counterpart(int node) const { return rank_at_[static_cast<std::size_t>(node)]; }
   /// Counterparts that this process needs lanes to.
   const Links& links() const { return links_; }
   /// Ranks of this node, the own one included.
@@ -108,6 +111,11 @@ class Hierarchy {
   Times times() const;
 
   // ---- calls
+  /// What calls there are: others go the flat way.
+  static bool carries(Collective collective) {
+    return collective == Collective::allreduce || collective == Collective::broadcast ||
+           collective == Collective::reduce || collective == Collective::barrier;
+  }
   /// One of them, for over().
   struct Ticket {
     std::size_t track = 0;
@@ -134,12 +142,14 @@ class Hierarchy {
 
  private:
   std::optional<std::uint32_t> mate(int rank) const;
+  HierarchyTrack::Root root_of(const Call& call) const;
   bool carries() const { return !rank_at_.empty(); }
   std::size_t next_track() const { return 1 + requests_ % (tracks_.size() - 1); }
   Ticket begin_on(std::size_t track, const Call& call, AlgorithmChoice choice);
   const Trunk& next() const { return *view_.trunks[view_.number(view_.next())]; }
 
   Spec spec_;
+  std::vector<int> node_of_;             ///< by rank
   std::vector<int> mates_;               ///< ranks on this node, the own one included
   std::uint32_t self_ = 0;               ///< among them
   std::vector<std::uint32_t> carriers_;  ///< 0, 1, ...
@@ -147,7 +157,8 @@ class Hierarchy {
   std::optional<NodeLife> life_;         ///< once the segment is ready
   Status without_;                       ///< not ok: there will be no segment
   Links links_;                          ///< to counterparts, whose positions are those of their nodes
-  std::vector<int> rank_at_;             ///< of the counterparts
+  std::vector<int> rank_at_;             ///< in the team, of the counterparts by node
+  std::vector<int> numbers_;             ///< of nodes: 0, 1, ...
   TeamView view_;
   std::vector<std::unique_ptr<HierarchyTrack>> tracks_;
   std::vector<HierarchyTrack*> under_way_;  ///< those with a call, the oldest first; has room for all

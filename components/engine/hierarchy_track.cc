@@ -6,7 +6,8 @@
 
 namespace nezha {
 
-HierarchyTrack::HierarchyTrack(TeamId id, const TeamView* between, const Clock* clock) : id_(id), clock_(clock) {
+HierarchyTrack::HierarchyTrack(TeamId id, const TeamView* between, const Clock* clock)
+    : id_(id), clock_(clock), between_view_(between) {
   if (between == nullptr) return;
   operations_.emplace(*between, 0);
   operations_->set_team(id_);
@@ -18,12 +19,18 @@ void HierarchyTrack::share(const NodeMemory& memory, const NodeStageOptions& opt
 }
 
 OpNumber HierarchyTrack::begin(const Call& call, AlgorithmChoice choice, std::span<const std::uint32_t> carriers,
-                               std::size_t segment) {
+                               std::size_t segment, const Root& root) {
   call_ = call;
   choice_ = choice;
   segment_bytes_ = segment;
+  root_ = root;
+  sums_ = call.recv;
   if (stage_) {
-    stage_->begin({call.send, call.recv, call.bytes(), call.reducer, carriers});
+    NodeCall on_node{call.send, call.recv, call.bytes(), call.reducer, carriers};
+    set_members(on_node);
+    make_room(on_node);
+    on_node.recv = sums_;
+    stage_->begin(on_node);
     part_ = stage_->part();
   } else {
     part_ = {0, call.bytes()};
@@ -31,6 +38,27 @@ OpNumber HierarchyTrack::begin(const Call& call, AlgorithmChoice choice, std::sp
   begun_ = part_.begin;
   under_way_ = true;
   return ++begun_calls_;
+}
+
+/// Whose vectors make the node's value, and who gets the result.
+void HierarchyTrack::set_members(NodeCall& call) {
+  if (call_.collective == Collective::broadcast) {
+    call.from = root_.member;
+    call.send = call.recv;
+  } else if (call_.collective == Collective::reduce && call.carriers.empty()) {
+    call.carriers = std::span(&root_.member, 1);
+    call.to = kNoMember;  // it lies there
+  } else if (call_.collective == Collective::reduce) {
+    call.to = root_.member;
+  }
+}
+
+void HierarchyTrack::make_room(const NodeCall& call) {
+  const std::uint32_t self = memory_->self();
+  if (call_.collective != Collective::reduce || self == root_.member) return;
+  if (node_part(call.carriers, self) == call.carriers.size()) return;
+  room_ = between_view_->buffers->take(call.bytes);
+  sums_ = room_.data();
 }
 
 bool HierarchyTrack::poll() {
@@ -43,18 +71,25 @@ bool HierarchyTrack::poll() {
   return moved;
 }
 
+/// What goes between nodes of these bytes, in place but for a rank that is alone on its node.
+Call HierarchyTrack::segment(std::size_t begin, std::size_t end) const {
+  Call segment = call_;
+  const std::byte* from = stage_ || call_.collective == Collective::broadcast ? sums_ : call_.send;
+  segment.send = from + begin;
+  segment.recv = sums_ == nullptr ? nullptr : sums_ + begin;
+  segment.root = root_.node;
+  segment.count = (end - begin) / call_.element;
+  segment.whole = call_.bytes();
+  segment.reducer.begin = call_.reducer.begin + begin;
+  return segment;
+}
+
 bool HierarchyTrack::begin_segments() {
   const std::size_t before = begun_;
   while (begun_ < part_.end && operations_->room() && count_ < sent_.size()) {
     const std::size_t end = std::min(begun_ + segment_bytes_, part_.end);
     if (ready() < end) break;
-    Call segment = call_;
-    segment.send = (stage_ ? call_.recv : call_.send) + begun_;
-    segment.recv = call_.recv + begun_;
-    segment.count = (end - begun_) / call_.element;
-    segment.whole = call_.bytes();
-    segment.reducer.begin = call_.reducer.begin + begun_;
-    sent_[(first_ + count_++) % sent_.size()] = {operations_->start(segment, choice_), end};
+    sent_[(first_ + count_++) % sent_.size()] = {operations_->start(segment(begun_, end), choice_), end};
     begun_ = end;
   }
   if (begun_ != before && between_since_ == 0 && clock_ != nullptr) between_since_ = clock_->now();
@@ -73,12 +108,15 @@ bool HierarchyTrack::end_segments() {
 
 void HierarchyTrack::look_whether_over() {
   if (carries() && (count_ != 0 || begun_ != part_.end)) return;
-  if (!stage_ || stage_->over()) under_way_ = false;
+  if (stage_ && !stage_->over()) return;
+  under_way_ = false;
+  room_.give_back();
 }
 
 void HierarchyTrack::fail(const Failure& failure, bool tells) {
   if (operations_ && (tells || operations_->active())) operations_->fail(failure);
   under_way_ = false;
+  room_.give_back();
   count_ = 0;
 }
 

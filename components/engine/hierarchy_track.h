@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// One call at a time by way of the nodes' shared memory: added up on the node, between nodes segment by segment, each
-/// an operation of its own among the counterparts, and shared on the node, so that the three overlap. A team has
+/// an operation of its own among the counterparts, and shared on the node, so that the three overlap. Of a broadcast the
+/// root's node hands its vector to the carriers first, of a reduction carriers hand the result to the root. A team has
 /// several tracks (hierarchy.h), which go on independently: each has lines and slots of its own in the memory, and ids
 /// of its own between nodes. Guarded by the engine's lock.
 #pragma once
@@ -18,6 +19,12 @@ namespace nezha {
 
 class HierarchyTrack {
  public:
+  /// Where the root of a broadcast or a reduction is.
+  struct Root {
+    std::uint32_t member = kNoMember;  ///< of this node; kNoMember: on another one
+    int node = 0;                      ///< which, and so the counterpart there
+  };
+
   /// `id`: of the operations between nodes. `between`: the counterparts; null: this rank carries nothing. Both the view
   /// and `clock`, which may be null, outlive this.
   HierarchyTrack(TeamId id, const TeamView* between, const Clock* clock);
@@ -29,9 +36,10 @@ class HierarchyTrack {
   /// Elements of more bytes cannot be carried.
   std::size_t largest_element() const { return stage_ ? stage_->largest_element() : ~std::size_t{0}; }
 
-  /// The one before it is over. `carriers`: as NodeCall has them. `segment`: bytes. `call.chunk` is for a segment.
-  OpNumber begin(const Call& call, AlgorithmChoice choice, std::span<const std::uint32_t> carriers,
-                 std::size_t segment);
+  /// The one before it is over. `carriers`: those of each node, none where there is one node. `segment`: bytes.
+  /// `call.chunk` is for a segment. `root`: of calls that have one.
+  OpNumber begin(const Call& call, AlgorithmChoice choice, std::span<const std::uint32_t> carriers, std::size_t segment,
+                 const Root& root);
   bool under_way() const { return under_way_; }
   /// The call of that number has come to its end, with or without a result.
   bool over(OpNumber number) const { return number < begun_calls_ || !under_way_; }
@@ -54,12 +62,16 @@ class HierarchyTrack {
  private:
   bool carries() const { return operations_.has_value(); }
   std::size_t ready() const { return stage_ ? stage_->reduced_up_to() : part_.end; }
+  void set_members(NodeCall& call);
+  void make_room(const NodeCall& call);
+  Call segment(std::size_t begin, std::size_t end) const;
   bool begin_segments();
   bool end_segments();
   void look_whether_over();
 
   const TeamId id_;
   const Clock* const clock_;
+  const TeamView* const between_view_;
   std::optional<NodeMemory> memory_;
   std::optional<NodeStage> stage_;
   std::optional<Operations> operations_;
@@ -69,6 +81,9 @@ class HierarchyTrack {
   bool under_way_ = false;
   Call call_;
   AlgorithmChoice choice_ = AlgorithmChoice::ring;
+  Root root_;
+  std::byte* sums_ = nullptr;  ///< where the node's value of the own part lies: the vector that gets the result, or `room_`
+  BufferPool::Buffer room_;    ///< of a carrier that gets no result; what is outside its part is not touched
   NodeRange part_;
   std::size_t segment_bytes_ = 0;
   std::size_t begun_ = 0;  ///< segments begin at offsets up to here

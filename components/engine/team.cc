@@ -7,6 +7,7 @@
 
 #include "alg/neighbours.h"
 #include "trunk/wire.h"
+#include "tuning/siblings.h"
 
 namespace nezha {
 namespace {
@@ -107,7 +108,7 @@ Team::Reach Team::reach(const Links& links, const Hierarchy* hierarchy) const {
   for (const int position : links.positions()) reach.needed.push_back(rank_at_[static_cast<std::size_t>(position)]);
   if (hierarchy != nullptr)
     for (const int node : hierarchy->view().neighbours)
-      reach.needed.push_back(hierarchy->view().rank_at[static_cast<std::size_t>(node)]);
+      reach.needed.push_back(hierarchy->counterpart(node));
   std::sort(reach.needed.begin(), reach.needed.end());
   reach.needed.erase(std::unique(reach.needed.begin(), reach.needed.end()), reach.needed.end());
   reach.watched = reach.needed;
@@ -188,13 +189,13 @@ nezha_team_state_t Team::decide(const std::array<std::uint64_t, NEZHA_VOTE_WORDS
   return state_;
 }
 
-/// Collectives other than allreduce go from rank to rank, also where ranks of a node share memory.
-void Team::begin_tables(Terms terms) {
-  table().begin(terms);
-  terms.nodes = 0;
-  for (std::size_t i = 1; i < kTables; ++i) {
-    terms.collective = static_cast<Collective>(i);
-    tables_[i].begin(terms);
+/// Some collectives go from rank to rank, also where ranks of a node share memory.
+void Team::begin_tables(const Terms& terms) {
+  for (std::size_t i = 0; i < kTables; ++i) {
+    Terms own = terms;
+    own.collective = static_cast<Collective>(i);
+    if (!Hierarchy::carries(own.collective)) own.nodes = 0;
+    tables_[i].begin(own);
   }
 }
 
@@ -265,8 +266,9 @@ std::optional<Nanoseconds> Team::quiet_in_memory(int rank, Nanoseconds now) cons
 }
 
 Candidate Team::flat(const Candidate& way, Collective collective, std::size_t bytes, std::size_t element) const {
-  const bool among_nodes = collective == Collective::allreduce && hierarchy_;  // else the choice was for all ranks
+  const bool among_nodes = hierarchy_ && Hierarchy::carries(collective);  // else the choice was for all ranks
   if (!among_nodes || !needs_all_lanes(way.algorithm) || plan_.meshes(view_.size)) return way;
+  if (collective != Collective::allreduce) return {sibling_choice(plan_, collective, bytes, element, view_.size)};
   return {plan_.choose(bytes, element, view_.size)};
 }
 

@@ -112,9 +112,10 @@ class Team {
   Hierarchy* hierarchy() const { return hierarchy_.get(); }
   /// The same way, or another where calls that do not go by the nodes' shared memory have no lanes for it.
   Candidate flat(const Candidate& way, Collective collective, std::size_t bytes, std::size_t element) const;
-  /// Calls with such elements go by way of the nodes' shared memory.
-  bool shares(std::size_t element) const {
-    return hierarchy_ && state_ == NEZHA_TEAM_READY && element <= hierarchy_->largest_element();
+  /// Such calls, with such elements, go by way of the nodes' shared memory.
+  bool shares(Collective collective, std::size_t element) const {
+    return hierarchy_ && Hierarchy::carries(collective) && state_ == NEZHA_TEAM_READY &&
+           element <= hierarchy_->largest_element();
   }
 
   // ---- aggregators
@@ -193,7 +194,7 @@ class Team {
   bool awaits_by_lanes(int rank) const;
   double rate() const;
   double best_rail() const;
-  void begin_tables(Terms terms);
+  void begin_tables(const Terms& terms);
   bool shares_nodes() const;
 
   std::string name_;

@@ -27,26 +27,52 @@ void ChunkedOperation::begin(const NodeCall& call) {
   const std::size_t parts = std::max<std::size_t>(1, call.carriers.size());
   const std::size_t chunk = copies() || !alone() ? memory_.chunk() : single_chunk_;  // chunks go through slots or not
   cut_ = NodeCut(call.bytes, call.reducer.element, chunk, memory_.members(), parts);
-  contributed_ = reduced_ = taken_ = 0;
+  contributed_ = reduced_ = call.folds() ? 0 : cut_.chunks();
+  taken_ = call.goes_to(self()) ? 0 : cut_.chunks();
   const std::size_t own = node_part(call.carriers, self());
-  const bool carries = own < call.carriers.size();
-  next_carried_ = next_supplied_ = carries ? own : cut_.chunks();
-  reduced_up_to_ = supplied_up_to_ = carries ? cut_.part(own).begin : 0;
+  const bool carries = own < call.carriers.size(), hands_out = call.from == self();
+  next_carried_ = carries && call.folds() ? own : cut_.chunks();
+  next_supplied_ = carries && !call.hands_out() && call.to != kNoMember ? own : cut_.chunks();
+  supplies_ = parts;
+  const NodeRange part = carries ? cut_.part(own) : NodeRange{};
+  reduced_up_to_ = call.from == kNoMember || hands_out ? part.end : part.begin;
+  supplied_up_to_ = part.begin;
+  if (hands_out) {
+    next_supplied_ = 0;
+    supplies_ = 1;
+    supplied_up_to_ = call.bytes;
+  }
   begun_ = 0;
   const std::size_t fold = std::max(kFold, call.reducer.element);
   if (scratch_.size() < 2 * (fold + kCopyPage)) scratch_.resize(2 * (fold + kCopyPage));
 
   ++operations_;
-  NodeCallLine& line = memory_.lines(self()).call;
-  auto& said = line.last[operations_ % 2];
-  NodeMemory::put(said.bytes, call.bytes);
-  NodeMemory::put(said.send, address_of(call.send));
-  NodeMemory::put(said.recv, address_of(call.recv));
-  memory_.advance(line.begun, operations_);
+  announced_ = false;
+  announce();
+}
+
+bool ChunkedOperation::announce() {
+  for (std::uint32_t member = 0; !met_ && member < memory_.members(); ++member)
+    if (NodeMemory::load(memory_.lines(member).call.begun) + 1 < operations_) return false;
+  NodeLines& lines = memory_.lines(self());
+  auto& said = lines.call.last[operations_ % 2];
+  NodeMemory::put(said.bytes, call_.bytes);
+  NodeMemory::put(said.send, address_of(call_.send));
+  NodeMemory::put(said.recv, address_of(call_.recv));
+  const std::uint64_t end = base_ + cut_.chunks();
+  if (!call_.folds()) {
+    NodeMemory::store(lines.flags.contributed, end);
+    NodeMemory::store(lines.flags.reduced, end);
+  }
+  if (!call_.goes_to(self())) NodeMemory::store(lines.flags.taken, end);
+  memory_.advance(lines.call.begun, operations_);
+  announced_ = true;
+  met_ = call_.folds();
+  return true;
 }
 
 bool ChunkedOperation::poll() {
-  if (!trouble().ok()) return false;
+  if (!trouble().ok() || (!announced_ && !announce())) return false;
   if (clock_ != nullptr) looked_ = clock_->now();
   const bool contributed = timed(&ChunkedOperation::contribute, &NodeTimes::copied_in);
   const bool reduced = timed(&ChunkedOperation::reduce, &NodeTimes::reduced);
@@ -66,12 +92,29 @@ bool ChunkedOperation::timed(bool (ChunkedOperation::*stage)(), Nanoseconds Node
 }
 
 bool ChunkedOperation::over() {
-  if (taken_ < cut_.chunks()) return false;
-  return copies() || cut_.chunks() == 0 || all_reached(seen_taken_, cut_.chunks() - 1);
+  const std::uint64_t chunks = cut_.chunks();
+  const bool own = announced_ && reduced_ == chunks && taken_ == chunks && next_carried_ >= chunks && next_supplied_ >= chunks;
+  if (!own || chunks == 0) return own;
+  if (call_.folds() && call_.to != kEveryMember && !all_gathered()) return false;
+  return copies() || (all_reached(seen_reduced_, chunks - 1) && all_reached(seen_taken_, chunks - 1));
+}
+
+/// The `out` slots are free, of which a member that gets a result knows by that.
+bool ChunkedOperation::all_gathered() const {
+  for (std::uint64_t chunk = cut_.chunks() - call_.carriers.size(); chunk < cut_.chunks(); ++chunk)
+    if (!reached(carrier_of(chunk), &NodeFlags::gathered, chunk)) return false;
+  return true;
 }
 
 bool ChunkedOperation::has_done(std::uint32_t member) {
-  return NodeMemory::load(flags(member).taken) >= base_ + cut_.chunks();
+  const std::uint64_t chunks = cut_.chunks();
+  if (NodeMemory::load(flags(member).reduced) < base_ + chunks || NodeMemory::load(flags(member).taken) < base_ + chunks)
+    return false;
+  const std::size_t part = node_part(call_.carriers, member);
+  if (part == call_.carriers.size() || call_.hands_out()) return true;
+  const std::uint64_t last = chunks - call_.carriers.size() + part;
+  return (!call_.folds() || reached(member, &NodeFlags::gathered, last)) &&
+         (call_.to == kNoMember || reached(member, &NodeFlags::supplied, last));
 }
 
 bool ChunkedOperation::reached(std::uint32_t member, NodeFlag flag, std::uint64_t chunk) const {
@@ -102,16 +145,20 @@ bool ChunkedOperation::slot_is_free(Seen& seen, std::uint64_t chunk) {
 void ChunkedOperation::say(NodeFlag flag, std::uint64_t done) { memory_.advance(flags(self()).*flag, base_ + done); }
 
 bool ChunkedOperation::all_begun() {
-  for (; begun_ < memory_.members(); ++begun_) {
-    NodeCallLine& line = memory_.lines(begun_).call;
-    if (NodeMemory::load(line.begun) < operations_) return false;
-    const std::uint64_t bytes = NodeMemory::peek(line.last[operations_ % 2].bytes);
-    if (bytes == call_.bytes) continue;
-    fail(begun_, {Code::bad_peer, "it calls with a vector of " + std::to_string(bytes) + " bytes, this process with " +
-                                      std::to_string(call_.bytes)});
-    return false;
-  }
+  for (; begun_ < memory_.members(); ++begun_)
+    if (!begun_alike(begun_)) return false;
   return true;
+}
+
+/// False also where it has not begun.
+bool ChunkedOperation::begun_alike(std::uint32_t member) {
+  NodeCallLine& line = memory_.lines(member).call;
+  if (NodeMemory::load(line.begun) < operations_) return false;
+  const std::uint64_t bytes = NodeMemory::peek(line.last[operations_ % 2].bytes);
+  if (bytes == call_.bytes) return true;
+  fail(member, {Code::bad_peer, "it calls with a vector of " + std::to_string(bytes) + " bytes, this process with " +
+                                    std::to_string(call_.bytes)});
+  return false;
 }
 
 bool ChunkedOperation::contribute() {
@@ -148,7 +195,7 @@ bool ChunkedOperation::result_has_room() {
   if (alone()) return !copies() || slot_is_free(seen_taken_, reduced_);
   if (is_carrier(reduced_)) return true;
   // The chunk that had the slot before this one, other than those that this member carried itself. The operation before
-  // this one was final, so its `out` slots are free.
+  // this one is over, so its `out` slots are free.
   for (std::uint64_t chunk = reduced_; chunk >= kNodeDepth;) {
     chunk -= kNodeDepth;
     if (!is_carrier(chunk)) return reached(carrier_of(chunk), &NodeFlags::gathered, chunk);
@@ -252,18 +299,18 @@ bool ChunkedOperation::share() {
   }
   if (taken_ == cut_.chunks()) return moved;
   const NodeRange chunk = cut_.chunk(taken_);
-  if (!(alone() ? share_slices(chunk) : share_carried(chunk))) return moved;
+  if (!(alone() && call_.folds() ? share_slices(chunk) : share_carried(chunk))) return moved;
   say(&NodeFlags::taken, ++taken_);
   return true;
 }
 
 bool ChunkedOperation::share_own(const NodeRange& range) {
-  if (copies()) {
+  if (copies() && call_.to != self()) {
     if (!slot_is_free(seen_taken_, next_supplied_)) return false;
     copy_bytes(memory_.share(self(), base_ + next_supplied_), call_.recv + range.begin, range.size());
   }
   say(&NodeFlags::supplied, next_supplied_ + 1);
-  next_supplied_ += call_.carriers.size();
+  next_supplied_ += supplies_;
   return true;
 }
 
@@ -285,15 +332,17 @@ bool ChunkedOperation::share_slices(const NodeRange& range) {
 }
 
 bool ChunkedOperation::share_carried(const NodeRange& range) {
-  const std::uint32_t carrier = carrier_of(taken_);
-  if (carrier == self()) return next_supplied_ > taken_;
-  if (!reached(carrier, &NodeFlags::supplied, taken_)) return false;
+  const std::uint32_t sharer = sharer_of(taken_);
+  if (sharer == self()) return next_supplied_ > taken_;
+  if (!reached(sharer, &NodeFlags::supplied, taken_) || (!call_.folds() && !begun_alike(sharer))) return false;
   std::byte* to = call_.recv + range.begin;
   if (copies()) {
-    copy_bytes(to, memory_.share(carrier, base_ + taken_), range.size());
-    return true;
+    copy_bytes(to, memory_.share(sharer, base_ + taken_), range.size());
+  } else if (!read(sharer, NodeMemory::peek(memory_.lines(sharer).call.last[operations_ % 2].recv), range, to)) {
+    return false;
   }
-  return read(carrier, NodeMemory::peek(memory_.lines(carrier).call.last[operations_ % 2].recv), range, to);
+  if (call_.hands_out() && is_carrier(taken_)) reduced_up_to_ = range.end;
+  return true;
 }
 
 }  // namespace nezha

@@ -1,12 +1,15 @@
 // SPDX-License-Identifier: BSD-3-Clause
-/// Vectors of any size, chunk by chunk (NodeCut). Of each chunk every member reduces its own slice over the
-/// contributions of all, in the order of members. For each chunk, in this order:
+/// Vectors of any size, chunk by chunk (NodeCut). Where a call folds, every member reduces its own slice of each chunk
+/// over the contributions of all, in the order of members. For each chunk, in this order:
 ///   contribute   copies: the slices of the others go into the own `in` slot
 ///   reduce       the own slice goes to the carrier's vector or, for it, into the own `out` slot; alone: into the own
 ///                vector and, with copies, into the own `share` slot
 ///   gather       the carrier copies the other slices from the `out` slots into its vector
 ///   (a stage between nodes works on the carrier's vector)
-///   share        copies: the carrier's `share` slot; then everybody copies the result, and it is taken
+///   share        copies: the carrier's `share` slot; then who gets the result copies it, and it is taken
+/// Of a call that hands out one member's vector only the last stage is left, with that member for the carrier; a
+/// carrier's part then goes on to other nodes as far as it is taken. Where the result comes from other nodes alone,
+/// carriers share it. The flags of stages that a member has no part in say at once that it is done.
 /// With single copy, contributions and results are read from the neighbours' vectors instead of `in` and `share` slots.
 ///
 /// A slot is used again kNodeDepth chunks later: `in` once all have reduced, `out` once the carrier has gathered,
@@ -53,6 +56,8 @@ class ChunkedOperation final : public NodeOperation {
   std::uint32_t self() const { return memory_.self(); }
   std::uint32_t carrier_of(std::uint64_t chunk) const { return call_.carriers[cut_.part_of(chunk)]; }
   bool is_carrier(std::uint64_t chunk) const { return !alone() && carrier_of(chunk) == self(); }
+  /// Whose vector has the result of the chunk; not where all have a slice of it.
+  std::uint32_t sharer_of(std::uint64_t chunk) const { return call_.hands_out() ? call_.from : carrier_of(chunk); }
   NodeFlags& flags(std::uint32_t member) const { return memory_.lines(member).flags; }
   /// True when the member's flag says that it is done with this chunk of the operation.
   bool reached(std::uint32_t member, NodeFlag flag, std::uint64_t chunk) const;
@@ -62,7 +67,10 @@ class ChunkedOperation final : public NodeOperation {
   void say(NodeFlag flag, std::uint64_t done);
 
   bool timed(bool (ChunkedOperation::*stage)(), Nanoseconds NodeTimes::*time);
+  bool announce();
+  bool all_gathered() const;
   bool all_begun();
+  bool begun_alike(std::uint32_t member);
   bool contribute();
   bool reduce();
   bool gather();
@@ -88,10 +96,13 @@ class ChunkedOperation final : public NodeOperation {
   NodeCall call_;
   NodeCut cut_;
   std::uint64_t operations_ = 0;  ///< begun
+  bool announced_ = true;         ///< the latest of them
+  bool met_ = true;               ///< all members have announced the one before it
   std::uint64_t base_ = 0;        ///< chunks of the operations before this one
   std::uint64_t contributed_ = 0, reduced_ = 0, taken_ = 0;
   std::uint64_t next_carried_ = 0;  ///< the next chunk to gather; of other carriers' are skipped
-  std::uint64_t next_supplied_ = 0;
+  std::uint64_t next_supplied_ = 0;  ///< the next chunk to share
+  std::uint64_t supplies_ = 1;       ///< every so-manieth is to be shared here
   std::size_t reduced_up_to_ = 0, supplied_up_to_ = 0;
   std::uint32_t begun_ = 0;  ///< members known to have begun
   Seen seen_contributed_{&NodeFlags::contributed}, seen_reduced_{&NodeFlags::reduced}, seen_taken_{&NodeFlags::taken};

@@ -1,6 +1,12 @@
 // SPDX-License-Identifier: BSD-3-Clause
-/// One allreduce over the members of a node, and how its vector is cut: into one part for each carrier, parts into
+/// One collective over the members of a node, and how its vector is cut: into one part for each carrier, parts into
 /// chunks that are numbered in turn over the parts, and a chunk into one slice for each member. Alike on all members.
+///
+///   collective   from                             to                                carriers
+///   allreduce    every member                     every member                      some; none where the node is alone
+///   broadcast    the root; none on other nodes    every member                      some; none where the node is alone
+///   reduce       every member                     the root; none on other nodes     some; the root where the node is
+///                                                                                   alone, and to none
 #pragma once
 
 #include <algorithm>
@@ -13,14 +19,27 @@
 
 namespace nezha {
 
+constexpr std::uint32_t kEveryMember = UINT32_MAX;
+constexpr std::uint32_t kNoMember = UINT32_MAX - 1;
+
 struct NodeCall {
-  const std::byte* send = nullptr;  ///< equal to recv when in place
-  std::byte* recv = nullptr;
+  const std::byte* send = nullptr;  ///< equal to recv when in place, and where it is the node's value; else may be null
+  std::byte* recv = nullptr;        ///< of members that get the result, and of carriers for their part; else may be null
   std::size_t bytes = 0;  ///< whole elements
   Reducer reducer;        ///< with the size of an element
-  /// Members that take the node's sum through a stage between nodes, each one part of the vector; alike on all members,
-  /// kept by the caller until the operation is over. Empty: the node is alone, and its sum is the result.
+  /// Members that take the node's value through a stage between nodes, each one part of the vector; alike on all
+  /// members, kept by the caller until the operation is over. Empty: the node is alone, and its value is the result.
   std::span<const std::uint32_t> carriers;
+  /// Whose vectors make the node's value: the sum over all, or that of one member. None: carriers have the result from
+  /// elsewhere, and are to supply it.
+  std::uint32_t from = kEveryMember;
+  /// Who gets the result, beside carriers their part: all, one member, or none.
+  std::uint32_t to = kEveryMember;
+
+  bool folds() const { return from == kEveryMember; }
+  /// One member's vector is the result.
+  bool hands_out() const { return from < kNoMember; }
+  bool goes_to(std::uint32_t member) const { return to == kEveryMember || to == member; }
 };
 
 /// Bytes [begin, end) of the vector.

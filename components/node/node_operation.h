@@ -1,6 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// One operation under way on one member; what NodeStage (node_stage.h) drives. Two kinds: small_operation.h, in one
 /// step through slots, and chunked_operation.h.
+///
+/// A member announces an operation, in the memory, once all others have announced the one before it: so nobody is two
+/// ahead of another, and what a member has said of the last two stays. A sum over all shows that by itself; a member that
+/// handed its vector out, or its contribution in, may be over before others have begun.
 #pragma once
 
 #include <algorithm>

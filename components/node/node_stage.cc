@@ -19,7 +19,7 @@ void NodeStage::begin(const NodeCall& call) {
   if (own < call.carriers.size()) {
     part_ = NodeCut(call.bytes, call.reducer.element, call.bytes, memory_.members(), call.carriers.size()).part(own);
   }
-  if (call.bytes <= NodeLayout::small_limit(memory_.members(), !call.carriers.empty())) {
+  if (call.bytes <= SmallOperation::small_limit(call, memory_.members())) {
     ++small_begun_;
     operation_ = &small_;
   } else {
@@ -41,7 +41,7 @@ bool NodeStage::poll() {
 }
 
 void NodeStage::supply(std::size_t up_to) {
-  if (operation_ != nullptr && part_.size() != 0) operation_->supply(up_to);
+  if (operation_ != nullptr && part_.size() != 0 && !call_.hands_out()) operation_->supply(up_to);
 }
 
 void NodeStage::look_for_trouble() {

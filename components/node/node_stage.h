@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
-/// Allreduce over the members of a team on one node, in shared memory: one operation at a time, driven by its caller.
-/// Alone it is the whole operation; with carriers it is what happens before and after a stage between nodes:
+/// Collectives over the members of a team on one node (NodeCall), in shared memory: one operation at a time, driven by its
+/// caller. Alone it is the whole operation; with carriers it is what happens before and after a stage between nodes:
 ///   begin(call); while (!over()) { poll(); stage works on part() up to reduced_up_to(); supply(as far as it is final);
 ///   }
-/// All members begin the same operations in the same order. The order of sums is that of the members, whatever the way.
+/// All members begin the same operations in the same order; who hands a vector out may be over before others begin. The order of sums is that of the members, whatever the way.
 /// Not thread-safe: one thread at a time. Nothing blocks; to wait, see node_wait.h.
 #pragma once
 
@@ -44,12 +44,13 @@ class NodeStage {
 
   /// What this member carries between nodes. Empty for others, and where the node is alone.
   NodeRange part() const { return part_; }
-  /// The node's sum lies in the call's recv from part().begin up to here. With reducing in place of the stage between
-  /// nodes the caller may change these bytes, up to where it has supplied.
+  /// The node's value lies in the call's recv from part().begin up to here. With reducing in place of the stage between
+  /// nodes the caller may change these bytes, up to where it has supplied; not where one member's vector is handed out,
+  /// which all take within the node.
   std::size_t reduced_up_to() const { return operation_ == nullptr ? part_.end : operation_->reduced_up_to(); }
   /// The result lies in the call's recv from part().begin up to here; grows. These bytes must not change any more.
   void supply(std::size_t up_to);
-  /// The result lies in the call's recv up to here.
+  /// The result lies in the call's recv up to here, if this member gets it.
   std::size_t final_up_to() const { return operation_ == nullptr ? call_.bytes : operation_->final_up_to(); }
   /// The result is final, and no member refers to this one's vectors any more.
   bool over() { return failed_.ok() && (operation_ == nullptr || operation_->over()); }

@@ -20,17 +20,38 @@ void SmallOperation::begin(const NodeCall& call) {
   ++operations_;
   seen_ = 0;
   results_ = 0;
-  reduced_ = supplied_ = final_ = false;
+  reduced_ = supplied_ = final_ = announced_ = false;
   part_ = {0, call.bytes};
   if (!alone()) {
     const std::size_t own = node_part(call.carriers, memory_.self());
     part_ = own < call.carriers.size() ? cut_of(call, memory_.members()).part(own) : NodeRange{};
   }
+  announce();
+}
+
+bool SmallOperation::announce() {
+  for (std::uint32_t member = 0; !met_ && member < memory_.members(); ++member)
+    if (NodeMemory::load(memory_.small(member, operations_ - 1).flag) + 1 < operations_) return false;
   NodeSmallSlot& slot = memory_.small(memory_.self(), operations_);
-  copy_bytes(slot.data, call.send, call.bytes);
-  NodeMemory::put(slot.bytes, call.bytes);
+  if (call_.folds() || call_.from == memory_.self()) copy_bytes(slot.data, call_.send, call_.bytes);
+  NodeMemory::put(slot.bytes, call_.bytes);
   NodeMemory::store(slot.flag, operations_);
-  if (memory_.anybody_sleeps()) wake_if_last();
+  announced_ = true;
+  reduced_ = call_.from == memory_.self() || call_.from == kNoMember;
+  met_ = call_.folds() && call_.to == kEveryMember;  // when it is over
+  if (!met_)
+    memory_.wake();  // somebody may wait for this flag to announce the next one
+  else if (memory_.anybody_sleeps())
+    wake_if_last();
+  note_done();
+  return true;
+}
+
+/// Of members that take no result.
+void SmallOperation::note_done() {
+  if (call_.from == memory_.self()) final_ = true;
+  if (call_.hands_out() || call_.goes_to(memory_.self())) return;
+  final_ = (!folds_here() || reduced_) && (!supplies() || supplied_);
 }
 
 /// Nobody can go on before the last vector is there, whose owner sees all flags: the others wake nobody.
@@ -43,14 +64,25 @@ void SmallOperation::wake_if_last() {
 
 bool SmallOperation::poll() {
   if (final_ || !trouble().ok()) return false;
-  if (!reduced_ && (alone() || part_.size() != 0)) {
+  if (!announced_) return announce();
+  if (call_.hands_out()) return take_from(call_.from);
+  if (!reduced_ && folds_here()) {
     if (!all_contributed()) return false;
     fold(part_);
     reduced_ = true;
     if (alone()) final_ = true;
+    note_done();
     return true;
   }
-  return !alone() && take_results();
+  return !alone() && call_.goes_to(memory_.self()) && take_results();
+}
+
+bool SmallOperation::take_from(std::uint32_t member) {
+  NodeSmallSlot& slot = memory_.small(member, operations_);
+  if (NodeMemory::load(slot.flag) < operations_ || !right_size(member, NodeMemory::peek(slot.bytes))) return false;
+  copy_bytes(call_.recv, slot.data, call_.bytes);
+  reduced_ = final_ = true;
+  return true;
 }
 
 bool SmallOperation::all_contributed() {
@@ -83,12 +115,14 @@ void SmallOperation::fold(const NodeRange& range) {
 }
 
 void SmallOperation::supply(std::size_t up_to) {
-  if (supplied_ || !reduced_ || up_to < part_.end) return;
+  if (supplied_ || !reduced_ || !supplies() || up_to < part_.end) return;
   supplied_ = true;
+  if (call_.to == memory_.self()) return;
   NodeSmallSlot& slot = memory_.result(memory_.self(), operations_);
   copy_bytes(slot.data, call_.recv + part_.begin, part_.size());
   NodeMemory::put(slot.bytes, call_.bytes);
   memory_.advance(slot.flag, operations_);
+  note_done();
 }
 
 bool SmallOperation::take_results() {
@@ -114,7 +148,7 @@ bool SmallOperation::take_results() {
 
 bool SmallOperation::has_done(std::uint32_t member) {
   if (NodeMemory::load(memory_.small(member, operations_).flag) < operations_) return false;
-  if (alone()) return true;
+  if (alone() || call_.hands_out() || !call_.goes_to(memory_.self())) return true;
   const std::size_t part = node_part(call_.carriers, member);
   if (part == call_.carriers.size() || cut_of(call_, memory_.members()).part(part).size() == 0) return true;
   return NodeMemory::load(memory_.result(member, operations_).flag) >= operations_;

@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
-/// Vectors of up to NodeLayout::small_limit() bytes: each member writes its vector into its slot, reads those of all
-/// others and folds them by itself. One flag to wait for per member, no second phase.
+/// Vectors of up to small_limit() bytes: each member writes its vector into its slot, reads those of all others and folds
+/// them by itself. One flag to wait for per member, no second phase. With a stage between nodes, carriers fold their parts
+/// and put the results into slots of the same kind. Where one member's vector is handed out, the others' slots have a flag
+/// alone.
 ///
-/// Each member has two slots that take turns. A member writes the slot of operation n only after operation n - 1 was
-/// final, for which it has seen that all others had begun n - 1, and so had finished n - 2 and the reading of this
-/// slot. With a stage between nodes, carriers fold their parts and put the results into slots of the same kind.
+/// Each member has two slots that take turns. A member writes the slot of operation n, to announce it, only after all
+/// others have announced n - 1, and so have finished n - 2 and the reading of this slot.
 #pragma once
 
 #include "node/node_operation.h"
@@ -14,6 +15,11 @@ namespace nezha {
 class SmallOperation final : public NodeOperation {
  public:
   using NodeOperation::NodeOperation;
+
+  /// The largest vector of such calls, bytes: alike on all members of the node.
+  static std::size_t small_limit(const NodeCall& call, std::uint32_t members) {
+    return call.folds() ? NodeLayout::small_limit(members, !call.carriers.empty()) : kNodeSmall;
+  }
 
   void begin(const NodeCall& call) override;
   bool poll() override;
@@ -25,14 +31,22 @@ class SmallOperation final : public NodeOperation {
 
  private:
   bool alone() const { return call_.carriers.empty(); }
+  bool folds_here() const { return call_.folds() && (alone() || part_.size() != 0); }
+  /// It has a result for others.
+  bool supplies() const { return !call_.hands_out() && call_.to != kNoMember && !alone() && part_.size() != 0; }
+  bool announce();
   void wake_if_last();
   bool all_contributed();
   void fold(const NodeRange& range);
   bool take_results();
+  bool take_from(std::uint32_t member);
+  void note_done();
   bool right_size(std::uint32_t member, std::uint64_t bytes);
 
   NodeCall call_;
   std::uint64_t operations_ = 0;  ///< begun
+  bool announced_ = true;         ///< the latest of them
+  bool met_ = true;               ///< all members have announced the one before it
   NodeRange part_;                ///< to fold here
   std::uint32_t seen_ = 0;        ///< members whose vectors are there
   std::size_t results_ = 0;       ///< carriers whose results were taken

@@ -75,6 +75,7 @@ bool other_bits(Collective collective, AlgorithmChoice algorithm) {
 AlgorithmChoice sibling_choice(const Plan& plan, Collective collective, std::size_t bytes, std::size_t element,
                                int size) {
   if (plan.algorithm == AlgorithmChoice::incumbent || element > kMostElement) return AlgorithmChoice::incumbent;
+  if (size == 1) return AlgorithmChoice::memory;
   for (const AlgorithmChoice named : kOwn)
     if (plan.algorithm == named) return named;
   return has_root(collective) ? cheapest_rooted(plan, bytes, size) : cheapest_of_all(plan, bytes, size);
@@ -90,13 +91,13 @@ bool sibling_possible(const Candidate& candidate, std::size_t size_class, const 
   const std::size_t largest = (std::size_t{2} << size_class) - 1;
   const bool ours = std::find(std::begin(kOwn), std::end(kOwn), candidate.algorithm) != std::end(kOwn);
   if (!ours && candidate.algorithm != AlgorithmChoice::incumbent) return false;
-  if (needs_all_lanes(candidate.algorithm) && !terms.plan.meshes(terms.ranks)) return false;
+  if (needs_all_lanes(candidate.algorithm) && !terms.plan.meshes(terms.senders())) return false;
   if (terms.plan.reproducible && other_bits(terms.collective, candidate.algorithm)) return false;
   return !has_root(terms.collective) || candidate.algorithm == AlgorithmChoice::ring || !ours || largest <= kMostStraight;
 }
 
 double sibling_traffic(const Candidate& candidate, const Terms& terms) {
-  const auto ranks = static_cast<unsigned>(terms.ranks);
+  const auto ranks = static_cast<unsigned>(terms.senders());
   if (!has_root(terms.collective)) return static_cast<double>(ranks - 1) / ranks;
   if (candidate.algorithm == AlgorithmChoice::mesh) return ranks - 1;
   return candidate.algorithm == AlgorithmChoice::halving ? std::bit_width(ranks - 1) : 1;
@@ -104,12 +105,12 @@ double sibling_traffic(const Candidate& candidate, const Terms& terms) {
 
 std::vector<Candidate> sibling_candidates(std::size_t size_class, const Terms& terms) {
   const std::size_t bytes = std::size_t{1} << size_class;
-  std::vector<Candidate> found{{sibling_choice(terms.plan, terms.collective, bytes, 1, terms.ranks)}};
-  if (!sibling_possible(found.front(), size_class, terms)) found.front().algorithm = AlgorithmChoice::ring;
+  std::vector<Candidate> found{{sibling_choice(terms.plan, terms.collective, bytes, 1, terms.senders())}};
+  if (!possible(found.front(), size_class, terms)) found.front().algorithm = AlgorithmChoice::ring;
   if (terms.plan.algorithm != AlgorithmChoice::automatic) return found;
   for (const AlgorithmChoice other :
        {AlgorithmChoice::incumbent, AlgorithmChoice::ring, AlgorithmChoice::halving, AlgorithmChoice::mesh})
-    if (other != found.front().algorithm && sibling_possible({other}, size_class, terms)) found.push_back({other});
+    if (other != found.front().algorithm && possible({other}, size_class, terms)) found.push_back({other});
   return found;
 }
 

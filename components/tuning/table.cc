@@ -134,7 +134,7 @@ Table::Recalled Table::recall(std::span<const std::uint64_t> rows) {
 /// What carries a call of which nothing was measured; the incumbent also where it is left to that whatever is measured.
 AlgorithmChoice Table::unmeasured(std::size_t bytes, std::size_t element) const {
   if (terms_.collective != Collective::allreduce)
-    return sibling_choice(terms_.plan, terms_.collective, bytes, element, terms_.ranks);
+    return sibling_choice(terms_.plan, terms_.collective, bytes, element, terms_.senders());
   return terms_.plan.choose(bytes, element, terms_.senders());
 }
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* siblings [SECONDS | carried CALLS [COUNT]]: the collectives beside allreduce, in the forms that block and those that do not, on several
+/* siblings [SECONDS | roots | carried CALLS [COUNT]]: the collectives beside allreduce, in the forms that block and those that do not, on several
  * communicators, with any root, in place and not, with blocks of any sizes, and types whose layout differs from rank to rank.
  * All must be right, and rails must carry them. With SECONDS they go on for so long while somebody outside breaks rails; each
- * rank says when it begins. "carried": of ten broadcasts and ten allgathers of COUNT longs, 1000 at first,
+ * rank says when it begins. "roots": broadcasts and reductions alone, of every root. "carried": of ten broadcasts and ten allgathers of COUNT longs, 1000 at first,
  * rails carry so many. */
 #include <stdio.h>
 #include <stdlib.h>
@@ -266,6 +266,29 @@ static void everything(MPI_Comm which) {
   test_carried_since(before, expected_calls, 0);
 }
 
+static void roots(MPI_Comm which) {
+  static const size_t kCounts[] = {1, 100, 3000, 20000, 300000};
+  on(which);
+  test_settle(comm);
+  struct test_carried before = test_carried();
+  expected_calls = 0;
+  for (unsigned i = 0; i < sizeof kCounts / sizeof kCounts[0]; i++) {
+    for (int root = 0; root < size; root++) {
+      for (int waits = 0; waits < 2; waits++) {
+        bcast(kCounts[i], root, waits);
+        reduce(kCounts[i], root, root % 2, waits);
+        bcast_with_gaps(kCounts[i], (root + 1) % size, waits);
+        reduce(kCounts[i], size - 1 - root, root % 2, waits);
+      }
+    }
+  }
+  bcast(0, size - 1, false);
+  reduce(0, size - 1, false, false);
+  expected_calls -= 2;
+  many_at_once(3000);
+  test_carried_since(before, expected_calls, 0);
+}
+
 static void go_on_for(double seconds) {
   plain = true;
   on(MPI_COMM_WORLD);
@@ -301,23 +324,25 @@ int main(int argc, char** argv) {
     carried(atoll(argv[2]), argc > 3 ? (size_t)atoll(argv[3]) : 1000);
     return test_end();
   }
-  if (argc > 1) {
+  const bool only_roots = argc > 1 && 0 == strcmp(argv[1], "roots");
+  if (argc > 1 && !only_roots) {
     go_on_for(atof(argv[1]));
     return test_end();
   }
+  void (*const tries)(MPI_Comm) = only_roots ? roots : everything;
   MPI_Comm backwards, half, copy;
   MPI_Comm_split(MPI_COMM_WORLD, 0, -test_rank, &backwards);
   MPI_Comm_split(MPI_COMM_WORLD, test_rank < 2, test_rank, &half);
   MPI_Comm_dup(MPI_COMM_WORLD, &copy);
-  everything(MPI_COMM_WORLD);
-  everything(backwards);
+  tries(MPI_COMM_WORLD);
+  tries(backwards);
   MPI_Comm_free(&backwards);
   int members = 0;
   MPI_Comm_size(half, &members);
   if (members > 1) {
-    everything(half);
+    tries(half);
   }
-  everything(copy);
+  tries(copy);
   MPI_Comm_free(&half);
   MPI_Comm_free(&copy);
   return test_end();

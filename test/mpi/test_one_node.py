@@ -15,6 +15,7 @@ from mpi_case import MpiCase, environment, mpirun, plain, program
 from nezha_lab import openmpi
 
 HERE = {"coll_nezha_learn": "0"}
+ROOTS = {"coll_nezha_collectives": "bcast,reduce"}
 NO_NETWORK = {**HERE, "coll_nezha_rail_include": "no-such-interface"}
 COUNTS_MEMORY = {"NEZHA_COUNTS_MEMORY": "1"}
 STAGES = ("memory_copying_in", "memory_reducing", "memory_sharing")
@@ -63,6 +64,17 @@ class OneNode(MpiCase):
                 done = self.passes("nonblocking", np, params=HERE, env=COUNTS_MEMORY)
                 self.assertNotIn("no persistent", done.stdout)
 
+    def test_roots(self):
+        """Broadcasts and reductions, each by the memory."""
+        for np in (2, 4):
+            with self.subTest(np):
+                self.passes("siblings", np, "roots", params={**HERE, **ROOTS}, env=COUNTS_MEMORY)
+
+    def test_roots_with_learning(self):
+        log = self.passes("siblings", 2, "4", params={"coll_nezha_collectives": "all", "coll_nezha_verbose": "1"}, env=COUNTS_MEMORY).stderr
+        for name in ("bcast", "reduce"):
+            self.assertRegex(log, rf"{name} from \w+ bytes: (memory|incumbent), .*incumbent \d+ us")
+
     def test_off(self):
         _, values = self.counted(2, {**HERE, "coll_nezha_shared_memory": "0"}, "50", "1")
         self.assertEqual(values["memory_calls"] or [0], [0])
@@ -99,7 +111,7 @@ class Errors(MpiCase):
     """A rank of three dies or stops in the middle of calls: the others get an error that names it."""
 
     def fails(self, fault, victim, size="", *before):
-        env = {**environment({**HERE, "coll_nezha_timeout": "2", "coll_nezha_verbose": "1"}, True), **COUNTS_MEMORY}
+        env = {**environment({**HERE, **ROOTS, "coll_nezha_timeout": "2", "coll_nezha_verbose": "1"}, True), **COUNTS_MEMORY}
         say_pid = self.wrapper('echo "pid $$ of rank ${PMIX_RANK:-$OMPI_COMM_WORLD_RANK}"')
         job = subprocess.Popen(["mpirun", "-np", "3", *before, say_pid, program("until_error"), *size.split()], env=env, text=True,
                                stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, errors="replace")
@@ -145,6 +157,13 @@ class Errors(MpiCase):
         for victim in (0, 1):
             with self.subTest(victim):
                 self.fails(signal.SIGKILL, victim, "", *openmpi.outlives_ranks())
+
+    def test_roots_end(self):
+        """Whether the rank was to give something or to get it."""
+        with self.subTest("stopped"):
+            self.fails(signal.SIGSTOP, 1, "roots")
+        with self.subTest("killed"):
+            self.fails(signal.SIGKILL, 2, "roots", *openmpi.outlives_ranks())
 
     def test_requests_end(self):
         """Also those that wait for others of the same communicator."""

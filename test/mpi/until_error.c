@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Calls allreduce until one fails, which whoever started the program brings about, and says so; the next call on the
  * same communicator must fail as well, without waiting. With the argument "requests" they are twelve at a time that do not
- * block, each of which has to end, whatever becomes of it. Ends without MPI_Finalize, which a dead peer would hold up. Gives
+ * block, each of which has to end, whatever becomes of it; with "roots" broadcasts and reductions, the root of which is another
+ * each time. Ends without MPI_Finalize, which a dead peer would hold up. Gives
  * up after a minute. */
 #include <stdio.h>
 #include <stdlib.h>
@@ -43,6 +44,24 @@ static int together_until_error(MPI_Comm comm, int* data, double* took) {
   return rc;
 }
 
+static int roots_until_error(MPI_Comm comm, int* data, double* took) {
+  const double deadline = MPI_Wtime() + 60.0;
+  int rc = MPI_SUCCESS;
+  for (int call = 0; MPI_SUCCESS == rc && MPI_Wtime() < deadline; call++) {
+    const int root = call / 2 % test_size;
+    const double before = MPI_Wtime();
+    if (call % 2 == 0) {
+      rc = MPI_Bcast(data, COUNT, MPI_INT, root, comm);
+    } else {
+      rc = MPI_Reduce(root == test_rank ? MPI_IN_PLACE : data, data, COUNT, MPI_INT, MPI_SUM, root, comm);
+    }
+    usleep(1000);
+    *took = MPI_Wtime() - before;
+  }
+  test_that(MPI_SUCCESS != rc, "no call failed within a minute");
+  return rc;
+}
+
 int main(int argc, char** argv) {
   MPI_Comm comm;
   test_begin(&argc, &argv, MPI_THREAD_SINGLE);
@@ -52,8 +71,11 @@ int main(int argc, char** argv) {
   MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN); /* where Open MPI raises those of collective requests */
   test_settle_and_say(comm);
   double took = 0;
-  const bool requests = argc > 1 && 0 == strcmp(argv[1], "requests");
-  int failed = requests ? together_until_error(comm, data, &took) : test_until_error(comm, data, COUNT, &took);
+  const char* const what = argc > 1 ? argv[1] : "";
+  const bool requests = 0 == strcmp(what, "requests"), roots = 0 == strcmp(what, "roots");
+  int failed = requests ? together_until_error(comm, data, &took)
+               : roots  ? roots_until_error(comm, data, &took)
+                        : test_until_error(comm, data, COUNT, &took);
   bool good = MPI_SUCCESS != failed;
   double before = MPI_Wtime();
   int rc = MPI_Allreduce(MPI_IN_PLACE, data, COUNT, MPI_INT, MPI_SUM, comm);

@@ -59,8 +59,10 @@ struct NodeCase {
   unsigned seed = 1;
   std::vector<std::uint32_t> carriers;
   bool whole_part_first = false;  ///< the stage between nodes gives nothing back before it has all of its part
+  std::uint32_t from = kEveryMember, to = kEveryMember;  ///< as in NodeCall
 
   std::size_t bytes() const { return count * element; }
+  bool hands_out() const { return from < kNoMember; }
 };
 
 /// A member's vector: small values, with those that the order of a floating-point sum depends on.
@@ -92,8 +94,10 @@ inline Reducer node_reducer(const NodeCase& wanted) {
   return reducer;
 }
 
-/// x0 op (x1 op (... xn)), element by element in the order of members.
+/// x0 op (x1 op (... xn)), element by element in the order of members; or the vector of the member that hands it out; or
+/// what comes from other nodes.
 inline std::vector<std::byte> node_expected(const NodeCase& wanted, std::uint32_t members) {
+  if (wanted.from != kEveryMember) return node_input(wanted, wanted.from);
   std::vector<std::byte> sum = node_input(wanted, members - 1);
   const Reducer reducer = node_reducer(wanted);
   for (std::uint32_t member = members - 1; member-- > 0;) {
@@ -116,14 +120,22 @@ class NodeRank {
 
   void begin(const NodeCase& wanted) {
     case_ = wanted;
+    from_elsewhere_ = node_input(wanted, wanted.from);
+    went_on_ = true;
     input_ = node_input(wanted, memory_.self());
-    output_ = wanted.in_place ? input_ : std::vector<std::byte>(wanted.bytes());
+    const std::uint32_t self = memory_.self();
+    const bool broadcasts = wanted.from != kEveryMember;
+    const bool same = broadcasts || (wanted.in_place && takes());  // send and recv
+    output_ = wanted.from == self || (same && !broadcasts) ? input_ : std::vector<std::byte>(wanted.bytes());
     changed_up_to_ = 0;
-    stage_.begin({.send = wanted.in_place ? output_.data() : input_.data(),
-                  .recv = output_.data(),
+    const bool carries = node_part(case_.carriers, self) != case_.carriers.size();
+    stage_.begin({.send = same ? output_.data() : input_.data(),
+                  .recv = takes() || carries ? output_.data() : nullptr,
                   .bytes = wanted.bytes(),
                   .reducer = node_reducer(wanted),
-                  .carriers = case_.carriers});
+                  .carriers = case_.carriers,
+                  .from = wanted.from,
+                  .to = wanted.to});
     changed_up_to_ = stage_.part().begin;
   }
 
@@ -140,6 +152,7 @@ class NodeRank {
 
   /// Until the operation is over or has failed.
   void finish() {
+    change_carried();
     while (!stage_.over() && stage_.failed().ok()) {
       if (poll()) {
         wait_.moved();
@@ -154,19 +167,34 @@ class NodeRank {
     finish();
     ASSERT_TRUE(stage_.failed().ok()) << "member " << stage_.failed_member() << ": " << stage_.failed().text();
     ASSERT_EQ(stage_.final_up_to(), case_.bytes());
-    const auto at = std::mismatch(output_.begin(), output_.end(), expected.begin()).first - output_.begin();
-    ASSERT_TRUE(output_ == expected) << "first difference at byte " << at << ", "
-                                     << "member " << memory_.self() << " of " << memory_.members() << ", "
-                                     << case_.bytes() << " bytes, in place " << case_.in_place << ", carriers "
-                                     << case_.carriers.size();
+    ASSERT_EQ(changed_up_to_, stage_.part().end);
+    ASSERT_TRUE(went_on_) << "member " << memory_.self() << " has sent something else to other nodes";
+    const NodeRange right = takes() ? NodeRange{0, case_.bytes()} : stage_.part();
+    const auto begin = output_.begin() + static_cast<std::ptrdiff_t>(right.begin);
+    const auto end = output_.begin() + static_cast<std::ptrdiff_t>(right.end);
+    const auto at = std::mismatch(begin, end, expected.begin() + static_cast<std::ptrdiff_t>(right.begin)).first;
+    ASSERT_TRUE(at == end) << "first difference at byte " << at - output_.begin() << ", "
+                           << "member " << memory_.self() << " of " << memory_.members() << ", " << case_.bytes()
+                           << " bytes, in place " << case_.in_place << ", carriers " << case_.carriers.size() << ", from "
+                           << case_.from << " to " << case_.to;
+    const bool untouched = std::all_of(output_.begin(), begin, none) && std::all_of(end, output_.end(), none);
+    ASSERT_TRUE(untouched) << "beside the part of member " << memory_.self();
     ASSERT_TRUE(case_.in_place || input_ == node_input(case_, memory_.self()));
   }
 
  private:
+  static bool none(std::byte byte) { return byte == std::byte{}; }
+  bool takes() const { return case_.to == kEveryMember || case_.to == memory_.self(); }
+
   void change_carried() {
     const std::size_t reduced = stage_.reduced_up_to();
     if (stage_.part().size() == 0 || (case_.whole_part_first && reduced < stage_.part().end)) return;
-    for (; changed_up_to_ < reduced; ++changed_up_to_) output_[changed_up_to_] = node_changed(output_[changed_up_to_]);
+    for (; changed_up_to_ < reduced; ++changed_up_to_) {
+      std::byte& at = output_[changed_up_to_];
+      if (case_.from == kEveryMember) at = node_changed(at);
+      if (case_.from == kNoMember) at = from_elsewhere_[changed_up_to_];
+      if (case_.hands_out()) went_on_ = went_on_ && at == from_elsewhere_[changed_up_to_];
+    }
     stage_.supply(changed_up_to_);
   }
 
@@ -176,6 +204,8 @@ class NodeRank {
   NodeCase case_;
   std::function<void()> chore_;
   std::vector<std::byte> input_, output_;
+  std::vector<std::byte> from_elsewhere_;  ///< where a broadcast's vector comes from, another node or a member
+  bool went_on_ = true;                    ///< only right bytes of it were there to be sent to other nodes
   std::size_t changed_up_to_ = 0;
 };
 

@@ -119,6 +119,104 @@ TEST_P(NodeStageTest, RandomOperationsBackToBack) {
   }
 }
 
+/// A broadcast's or a reduction's side on one node, in any mix with sums for all: members of which one is over before
+/// others have begun go on to the next one.
+NodeCase random_case(std::mt19937& random, std::uint32_t members) {
+  const std::size_t largest = random() % 10 == 0 ? 1024 * 1024 : random() % 3 == 0 ? 60 * 1024 : 3000;
+  NodeCase next{.count = 1 + random() % largest,
+                .in_place = random() % 2 == 0,
+                .seed = static_cast<unsigned>(random()),
+                .carriers = {}};
+  for (std::uint32_t member = 0; member < members; ++member) next.carriers.push_back(member);
+  std::shuffle(next.carriers.begin(), next.carriers.end(), random);
+  next.carriers.resize(1 + random() % members);
+  next.whole_part_first = random() % 2 == 0;
+  const std::uint32_t root = static_cast<std::uint32_t>(random() % members);
+  switch (random() % 6) {
+    case 0:
+      next.from = root;
+      break;
+    case 1:
+      next.from = root;
+      next.carriers.clear();
+      break;
+    case 2:
+      next.from = kNoMember;
+      break;
+    case 3:
+      next.to = root;
+      break;
+    case 4:
+      next.to = kNoMember;
+      break;
+    default:
+      break;
+  }
+  return next;
+}
+
+TEST_P(NodeStageTest, RootsBackToBack) {
+  std::mt19937 random(11);
+  for (const std::uint32_t members : {2, 3, 4, 8}) {
+    std::vector<NodeCase> cases;
+    for (int i = 0; i < 150; ++i) cases.push_back(random_case(random, members));
+    run_cases(members, 16 * 1024, GetParam().options, cases, true);
+  }
+}
+
+/// Each kind many times in a row, of each size: nothing else brings members together.
+TEST_P(NodeStageTest, OneKindOfRootsInARow) {
+  constexpr std::uint32_t kMembers = 4;
+  for (const std::size_t count : {1, 5000, 50000}) {
+    for (std::uint32_t root = 0; root < kMembers; ++root) {
+      const std::vector<std::uint32_t> carriers{2, 0};
+      const NodeCase kinds[] = {{.count = count, .carriers = {}, .from = root},
+                                {.count = count, .carriers = carriers, .from = root},
+                                {.count = count, .carriers = carriers, .from = kNoMember},
+                                {.count = count, .in_place = true, .carriers = carriers, .to = root},
+                                {.count = count, .carriers = {root}, .to = kNoMember}};
+      for (const NodeCase& kind : kinds) {
+        std::vector<NodeCase> cases(12, kind);
+        for (std::size_t i = 0; i < cases.size(); ++i) cases[i].seed = static_cast<unsigned>(i + 1);
+        run_cases(kMembers, 16 * 1024, GetParam().options, cases, true);
+      }
+    }
+  }
+}
+
+/// The root of a broadcast needs nobody, but for room in its slots: it may be one operation ahead, and not two.
+TEST(NodeStage, RootOfABroadcastIsOneAheadAtMost) {
+  for (const std::size_t count : {10, 10000}) {
+    const NodeGround ground(3, 64 * 1024);  // a chunk each, so that there are slots
+    NodeMemory memories[] = {ground.memory(0), ground.memory(1), ground.memory(2)};
+    NodeRank ranks[] = {NodeRank(memories[0], kCopies), NodeRank(memories[1], kCopies), NodeRank(memories[2], kCopies)};
+    const NodeCase first{.count = count, .seed = 1, .carriers = {}, .from = 1};
+    const NodeCase second{.count = count, .seed = 2, .carriers = {}, .from = 1};
+    const NodeCase third{.count = count, .seed = 3, .carriers = {}, .from = 1};
+    const auto poll = [&](std::uint32_t member) {
+      for (int i = 0; i < 10; ++i) ranks[member].poll();
+      return ranks[member].stage().over();
+    };
+    ranks[1].begin(first);
+    EXPECT_TRUE(poll(1));
+    ranks[1].begin(second);
+    EXPECT_FALSE(poll(1));
+    ranks[0].begin(first);
+    ranks[0].expect(node_expected(first, 3));
+    EXPECT_FALSE(poll(1));
+    ranks[2].begin(first);
+    EXPECT_TRUE(poll(1));
+    ranks[1].begin(third);
+    EXPECT_FALSE(poll(1));
+    ranks[2].expect(node_expected(first, 3));
+    ranks[2].begin(second);
+    ranks[2].expect(node_expected(second, 3));
+    ranks[0].begin(second);
+    ranks[0].expect(node_expected(second, 3));
+    EXPECT_TRUE(poll(1));
+  }
+}
+
 /// An operation that a member comes late to holds up none on another track, be it small or in chunks.
 TEST_P(NodeStageTest, TracksGoOnIndependently) {
   constexpr std::uint32_t kMembers = 3;
@@ -245,6 +343,72 @@ TEST_P(NodeStageTest, MemberThatDiedFailsTheOthers) {
       rank.finish();
       EXPECT_EQ(rank.stage().failed().code(), Code::closed);
       EXPECT_EQ(rank.stage().failed_member(), 1u);
+    });
+  }
+}
+
+/// Also where a member needs nothing of that one: whoever comes to wait for it, now or in the next call, has an error.
+TEST_P(NodeStageTest, MemberThatDiedFailsCallsWithRoots) {
+  const std::vector<std::uint32_t> carriers{0, 1};
+  for (const std::size_t count : {10, 100000}) {
+    const NodeCase kinds[] = {{.count = count, .carriers = {}, .from = 0},
+                              {.count = count, .carriers = carriers, .from = 2},
+                              {.count = count, .carriers = carriers, .from = kNoMember},
+                              {.count = count, .carriers = carriers, .to = 2},
+                              {.count = count, .carriers = {0}, .to = kNoMember}};
+    for (const NodeCase& kind : kinds) {
+      const NodeGround ground(3, 16 * 1024);
+      as_threads(3, [&](std::uint32_t member) {
+        NodeMemory memory = ground.memory(member);
+        NodeRank rank(memory, GetParam().options);
+        if (member == 1) return memory.mark_gone(1, NodeEnd::died);
+        for (int call = 0; call < 2 && rank.stage().failed().ok(); ++call) {
+          rank.begin(kind);
+          rank.finish();
+        }
+        EXPECT_EQ(rank.stage().failed().code(), Code::closed) << "member " << member << " from " << kind.from << " to " << kind.to;
+        EXPECT_EQ(rank.stage().failed_member(), 1u);
+      });
+    }
+  }
+}
+
+/// A root that has handed its vector out may leave, and a member that has handed its own in.
+TEST(NodeStage, MemberThatLeftIsNotMissedByARoot) {
+  for (const std::size_t count : {10, 10000}) {
+    const NodeCase kinds[] = {{.count = count, .carriers = {}, .from = 0}, {.count = count, .carriers = {1}, .to = kNoMember}};
+    for (const NodeCase& kind : kinds) {
+      const NodeGround ground(2, 16 * 1024);
+      NodeMemory memories[] = {ground.memory(0), ground.memory(1)};
+      NodeRank ranks[] = {NodeRank(memories[0], kCopies), NodeRank(memories[1], kCopies)};
+      ranks[0].begin(kind);
+      if (kind.from == kEveryMember) ranks[1].begin(kind);
+      while (!ranks[0].stage().over()) {
+        ranks[0].poll();
+        if (kind.from == kEveryMember && !ranks[0].stage().over()) ranks[1].poll();
+      }
+      memories[0].mark_gone(0, NodeEnd::left);
+      if (kind.from != kEveryMember) ranks[1].begin(kind);
+      ranks[1].expect(node_expected(kind, 2));
+    }
+  }
+}
+
+TEST_P(NodeStageTest, BroadcastsThatDifferFail) {
+  struct Pair {
+    std::size_t root, other;
+  };
+  for (const Pair& counts : {Pair{10, 11}, Pair{10, 100000}, Pair{100000, 10}, Pair{100000, 100001}}) {
+    const NodeGround ground(2, 16 * 1024);
+    as_threads(2, [&](std::uint32_t member) {
+      NodeMemory memory = ground.memory(member);
+      NodeRank rank(memory, GetParam().options);
+      // The root hears of it when it waits for the other one.
+      for (int call = 0; call < 3 && rank.stage().failed().ok(); ++call) {
+        rank.begin({.count = member == 0 ? counts.root : counts.other, .carriers = {}, .from = 0});
+        rank.finish();
+      }
+      EXPECT_FALSE(rank.stage().failed().ok());
     });
   }
 }

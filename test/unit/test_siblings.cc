@@ -337,6 +337,28 @@ TEST(SiblingLearning, RootedVectorsThatAreLargeAreNotTriedStraight) {
   EXPECT_EQ(large, (std::vector<Candidate>{{AlgorithmChoice::ring}, {AlgorithmChoice::incumbent}}));
 }
 
+/// Where ranks of a node share memory the choice is for as many as there are nodes, of which one needs no algorithm.
+TEST(SiblingLearning, CountsNodesWhereTheirRanksShareMemory) {
+  for (const Collective collective : {Collective::broadcast, Collective::reduce}) {
+    Terms terms = sibling_terms(collective);
+    terms.ranks = 256;
+    terms.plan.mesh_peers = 32;
+    const auto meshes = [&] {
+      const std::vector<Candidate> ways = candidates(size_class_of(kSize), terms);
+      return std::find(ways.begin(), ways.end(), Candidate{AlgorithmChoice::mesh}) != ways.end();
+    };
+    EXPECT_FALSE(meshes());
+    terms.nodes = 4;
+    EXPECT_TRUE(meshes());
+    terms.nodes = 1;
+    const std::vector<Candidate> within{{AlgorithmChoice::memory}, {AlgorithmChoice::incumbent}};
+    EXPECT_EQ(candidates(size_class_of(kSize), terms), within);
+    Table table;
+    table.begin(terms);
+    EXPECT_EQ(table.next_untimed(kSize, 4), Candidate{AlgorithmChoice::memory});
+  }
+}
+
 TEST(SiblingLearning, ReproducibleSumsHaveOneOrder) {
   for (const bool reproducible : {false, true}) {
     Terms terms = sibling_terms(Collective::reduce_scatter);

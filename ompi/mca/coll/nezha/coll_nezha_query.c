@@ -119,12 +119,11 @@ mca_coll_base_module_t *coll_nezha_comm_query(struct ompi_communicator_t *comm, 
     module->within_node = one_node && 0 == wanted.single_nodes;
     module->collectives = wanted.collectives;
     if (module->within_node) { /* other calls stay as they are */
-        if (0 != (wanted.collectives & 1u << NEZHA_BARRIER)) {
-            module->super.coll_barrier = coll_nezha_barrier;
-        }
-        return &module->super;
+        wanted.collectives &= 1u << NEZHA_BARRIER | 1u << NEZHA_BROADCAST | 1u << NEZHA_REDUCE;
     }
-    module->super.coll_barrier = coll_nezha_barrier;
+    if (!module->within_node || 0 != (wanted.collectives & 1u << NEZHA_BARRIER)) {
+        module->super.coll_barrier = coll_nezha_barrier;
+    }
     if (0 != wanted.collectives_alone && alone(comm)) {
         module->large = wanted.collectives_alone & ~wanted.collectives;
     }
