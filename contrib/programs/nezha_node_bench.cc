@@ -87,7 +87,7 @@ double median_microseconds(Member& member, std::size_t bytes) {
 
 void run(const Wanted& wanted, const NodeLayout& layout, std::byte* base, std::uint32_t self) {
   NodeMemory memory(layout, base, self);
-  NodeTrial trial(memory, wanted.access);
+  NodeTrial trial(memory, wanted.access, NodeSystem::real());
   if (!trial.arrive().ok()) std::exit(1);
   while (!trial.poll()) sched_yield();
   if (self == 0)

@@ -112,7 +112,7 @@ bool Caller::start() {
   began_ = world_.network().now();
   if (!team.error().empty()) return fail_call(), true;  // as the engine does: at once
   if (!has_room()) return false;
-  const bool served = !team.within_node() || call().collective == Collective::allreduce;
+  const bool served = !team.within_node() || Hierarchy::carries(call().collective);
   const bool learns = Team::learns(call().collective) && !call().nonblocking && served;
   if (learns && team.must_agree(call().collective, call().bytes(), call().element)) return agree(), true;
   prepare_vectors();
@@ -129,11 +129,11 @@ bool Caller::start() {
   return true;
 }
 
-/// As the engine has it: an allreduce, or a barrier that blocks.
+/// As the engine has it: of barriers only those that block.
 bool Caller::goes_shared() const {
   const Team& team = *process_.team(call().team);
-  if (call().collective == Collective::allreduce) return team.shares(call().element);
-  return call().collective == Collective::barrier && !call().nonblocking && team.shares(sizeof nothing_);
+  if (call().collective != Collective::barrier) return team.shares(call().collective, call().element);
+  return !call().nonblocking && team.shares(Collective::barrier, sizeof nothing_);
 }
 
 bool Caller::has_room() const {
@@ -197,7 +197,7 @@ Call Caller::call_by(const Candidate& way) {
   const std::size_t bytes = shared != nullptr ? shared->segment(call().bytes(), call().element) : call().bytes();
   const int among = shared != nullptr ? shared->nodes() : team.size();
   what.chunk = what.collective != Collective::allreduce
-                   ? sibling_chunk(team.plan(), what.collective, way, call().bytes(), call().element, team.size())
+                   ? sibling_chunk(team.plan(), what.collective, way, bytes, call().element, among)
                    : team.plan().chunk_for(way, bytes, call().element, among);
   what.reducer = reducer_of(call());
   return what;

@@ -199,6 +199,20 @@ Bytes fold_all(const CallSpec& call, AlgorithmChoice algorithm, std::vector<Byte
   return result;
 }
 
+/// A reduction of these to one of them.
+Bytes fold_to(const CallSpec& call, AlgorithmChoice algorithm, const std::vector<Bytes>& by_position, std::size_t root) {
+  const bool halving = algorithm == AlgorithmChoice::halving;
+  Bytes result(call.bytes());
+  (halving ? fold_halving : fold_block)(call, by_position, halving ? root : (root + 1) % by_position.size(),
+                                        {0, call.bytes()}, result);
+  return result;
+}
+
+std::size_t node_of(int rank, const std::vector<std::vector<int>>& nodes) {
+  const auto has = [rank](const std::vector<int>& node) { return std::find(node.begin(), node.end(), rank) != node.end(); };
+  return static_cast<std::size_t>(std::find_if(nodes.begin(), nodes.end(), has) - nodes.begin());
+}
+
 /// x0 op (x1 op (... xn)).
 Bytes fold_node(const CallSpec& call, const std::vector<int>& ranks) {
   Bytes sum = contribution(call, ranks.back());
@@ -318,6 +332,7 @@ Bytes expected_result(const CallSpec& call, AlgorithmChoice algorithm, const std
 Bytes expected_result(const CallSpec& call, AlgorithmChoice algorithm, const std::vector<std::vector<int>>& nodes,
                       const Cutting& cutting) {
   if (call.collective == Collective::barrier) return Bytes(call.bytes());
+  if (call.collective == Collective::broadcast) return contribution(call, call.root);
   std::vector<Bytes> sums;
   for (const std::vector<int>& node : nodes) sums.push_back(fold_node(call, node));
   if (nodes.size() == 1) return sums.front();
@@ -333,7 +348,9 @@ Bytes expected_result(const CallSpec& call, AlgorithmChoice algorithm, const std
         const auto from = sum.begin() + static_cast<std::ptrdiff_t>(segment.begin);
         by_node.emplace_back(from, from + static_cast<std::ptrdiff_t>(segment.bytes()));
       }
-      const Bytes done = fold_all(segment, algorithm, std::move(by_node));
+      const Bytes done = call.collective == Collective::reduce
+                             ? fold_to(segment, algorithm, by_node, node_of(call.root, nodes))
+                             : fold_all(segment, algorithm, std::move(by_node));
       result.insert(result.end(), done.begin(), done.end());
     }
   }
