@@ -15,7 +15,8 @@ engine_sources += \
 	%D%/table.cc %D%/table.h \
 	%D%/table_file.cc %D%/table_file.h \
 	%D%/table_reader.cc \
-	%D%/usual_time.cc %D%/usual_time.h
+	%D%/usual_time.cc %D%/usual_time.h \
+	%D%/way_trial.cc %D%/way_trial.h
 
 gtest_programs += test/unit/test_tuning test/unit/test_tuning_bounds test/unit/test_tuning_changes test/unit/test_candidates test/unit/test_table_file \
 	test/unit/test_recall test/unit/test_cost test/unit/test_share_search test/unit/test_share_split

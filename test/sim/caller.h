@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "engine/aggregation/star.h"
 #include "program.h"
 #include "tuning/candidate.h"
 #include "util/clock.h"
@@ -34,7 +35,7 @@ class Caller {
   void check_watched();
 
  private:
-  enum class State { thinking, voting, agreeing, joining, operating, aggregating, confirming, incumbent, draining, done };
+  enum class State { thinking, voting, agreeing, joining, asking, operating, aggregating, small, confirming, incumbent, draining, done };
   struct Vectors {
     Bytes send, recv, given;  ///< `given`: what send was, unless in place
   };
@@ -63,6 +64,10 @@ class Caller {
   void join_stars(const Candidate& way);
   void begin_stars(const Candidate& way);
   bool stars_settled();
+  bool may_go_small() const;
+  bool asks_for_small();
+  Star* star_for_small();
+  void begin_small(Star& star);
   void confirm();
   void confirmed();
   void carry_lost();
@@ -94,6 +99,7 @@ class Caller {
   OpNumber number_ = 0;  ///< of the operation that is waited for
   Candidate way_;        ///< of a call of which a part goes through aggregators, and what it is
   Call what_;
+  bool chose_ = false;  ///< its way over the rails or whole through an aggregator
   bool votes_ = false;           ///< that call begins with an agreement
   std::vector<BlockPart> lost_;  ///< what the rails have to carry of that instead
   AlgorithmChoice algorithm_ = AlgorithmChoice::automatic;
