@@ -104,6 +104,8 @@ SERVICE_MUTATIONS = [
         ("stars_[i]->complete() ? 0 : 1;", "0;")]),
     ("the service keeps the memory of communicators that it gives up", "components/engine/aggregation/aggregation.cc", [
         ("  memory_ -= star.memory + star.next_memory;\n", "")]),
+    ("a contribution to a small call is kept until the own call ends", "components/engine/aggregation/small_calls.cc", [
+        ("  star_ = nullptr;\n  release(before());", "  star_ = nullptr;\n  release(latest());\n  release(before());")]),
     ("duplicates come to the service as if they were new", TRUNK + "trunk_receive.cc", [
         ("if (piece.control || received_.contains(piece.id)) continue;", "if (piece.control) continue;"),
         ("if (received_.contains(piece.id)) {", "if (false) {")]),
