@@ -106,6 +106,8 @@ SERVICE_MUTATIONS = [
         ("  memory_ -= star.memory + star.next_memory;\n", "")]),
     ("a contribution to a small call is kept until the own call ends", "components/engine/aggregation/small_calls.cc", [
         ("  star_ = nullptr;\n  release(before());", "  star_ = nullptr;\n  release(latest());\n  release(before());")]),
+    ("a member that was woken sends nothing", "components/alg/single_step.cc", [
+        ("    wake();\n    if (bytes", "    if (!call_.asleep) wake();\n    if (bytes")]),
     ("duplicates come to the service as if they were new", TRUNK + "trunk_receive.cc", [
         ("if (piece.control || received_.contains(piece.id)) continue;", "if (piece.control) continue;"),
         ("if (received_.contains(piece.id)) {", "if (false) {")]),
