@@ -35,6 +35,9 @@ class Algorithm {
   virtual bool arrived(int from, const PieceHeader& piece, const std::byte* data) = 0;
   /// Bytes of that position are what is waited for: they have not all come. True where that is not known.
   virtual bool awaits(int from) const { return static_cast<void>(from), true; }
+  /// A call that sleeps sends nothing until it is woken, here or by a piece of another member. Other algorithms never sleep.
+  virtual void wake() {}
+  virtual bool awake() const { return true; }
   /// Every element of the result is final here. Sends may still be under way.
   virtual bool complete() const = 0;
   /// The operation is over, or given up: no lane refers to its memory any more, so buffers are given back.
@@ -59,6 +62,9 @@ std::unique_ptr<Algorithm> make_halving(const TeamView& team);
 std::unique_ptr<Algorithm> make_star_leaf(const TeamView& team);
 /// The aggregator's: `team` is the members in ring order and, as the last, itself.
 std::unique_ptr<Algorithm> make_star_center(const TeamView& team);
+/// The same of small vectors.
+std::unique_ptr<Algorithm> make_whole_leaf(const TeamView& team);
+std::unique_ptr<Algorithm> make_whole_center(const TeamView& team);
 /// Of barriers.
 std::unique_ptr<Algorithm> make_dissemination(const TeamView& team);
 

@@ -39,6 +39,7 @@ struct Call {
   Reducer reducer;
   BlockPart part;  ///< of an allreduce, by ring or mesh: what this operation carries of the vector
   StarTerms star;  ///< it goes through an aggregator
+  bool asleep = false;  ///< a single step in place that sends nothing until it is woken (Algorithm::wake())
 
   std::size_t whole = 0;                ///< bytes of the vector that this one is a part of; 0 = it is no part
 

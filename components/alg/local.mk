@@ -14,6 +14,7 @@ engine_sources += \
 	%D%/star_center.cc \
 	%D%/star_layout.h \
 	%D%/star_leaf.cc \
+	%D%/star_whole.cc \
 	%D%/values.h
 
 gtest_programs += test/unit/test_algorithms test/unit/test_differing_calls test/unit/test_neighbours test/unit/test_siblings

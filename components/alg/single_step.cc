@@ -3,6 +3,8 @@
 /// Sums are folded block by block in ring order, so the bits are those of the ring. What is sent is copied: nothing
 /// that arrives here says that a peer has received. In place it is copied beforehand too, because the result may be
 /// ready while the own vector still waits for a lane.
+///
+/// A call may sleep: it takes what comes, and sends its vector when it is woken or when something has come.
 #include <cstring>
 #include <vector>
 
@@ -29,9 +31,18 @@ class SingleStep final : public Algorithm {
       std::memcpy(vector_of(team().position), call.send, bytes);
       own = vector_of(team().position);
     }
-    const ReadyChunk all{.data = own, .size = static_cast<std::uint32_t>(bytes), .hops = 1, .copied = true};
+    own_ = own;
+    awake_ = false;
+    if (!call.asleep) wake();
+  }
+
+  void wake() override {
+    if (awake_) return;
+    awake_ = true;
+    const ReadyChunk all{.data = own_, .size = static_cast<std::uint32_t>(call_.bytes()), .hops = 1, .copied = true};
     for (int step = 1; step < team().size; ++step) team().send(team().next(team().position, step), all);
   }
+  bool awake() const override { return awake_; }
 
   std::size_t expected(int, const Call& call) const override { return call.bytes(); }
 
@@ -45,6 +56,7 @@ class SingleStep final : public Algorithm {
     std::size_t& bytes = got_[static_cast<std::size_t>(from)];
     bytes += piece.length;
     if (bytes > call_.bytes()) return false;
+    wake();
     if (bytes == call_.bytes() && --left_ == 0) add_up();
     return true;
   }
@@ -85,7 +97,9 @@ class SingleStep final : public Algorithm {
   Call call_;
   std::vector<std::byte> reserve_;  ///< the vectors, by position; the own one when in place
   std::vector<std::size_t> got_;    ///< bytes arrived, by position
+  const std::byte* own_ = nullptr;  ///< the vector that is sent
   std::size_t left_ = 0;            ///< vectors still to arrive
+  bool awake_ = false;
   bool finished_ = false;
 };
 

@@ -47,12 +47,15 @@ std::size_t element_size(nezha_type_t type) {
   }
 }
 
+std::size_t StarDescription::bytes() const { return count * element_size(terms.type); }
+
 bool StarDescription::agrees(const StarDescription& other) const {
-  return terms.members == other.terms.members && terms.window == other.terms.window && terms.type == other.terms.type &&
+  return terms.members == other.terms.members && terms.whole == other.terms.whole && terms.window == other.terms.window && terms.type == other.terms.type &&
          terms.op == other.terms.op && count == other.count && chunk == other.chunk && part == other.part;
 }
 
 std::uint64_t StarDescription::memory() const {
+  if (terms.whole) return std::uint64_t{terms.members} * bytes();
   return std::uint64_t{terms.window} * (terms.members + 1) * chunk;
 }
 
@@ -91,12 +94,16 @@ Status read_description(std::span<const std::byte> from, StarDescription& descri
   if (find_kernel(terms.type, terms.op) == nullptr) return bad("a type and an operation without a kernel");
   if (terms.members < 2 || terms.members > kMostStarMembers) return bad(std::to_string(terms.members) + " members");
   if (terms.position >= terms.members) return bad("position " + std::to_string(terms.position));
-  if (terms.window == 0 || terms.window > kMostStarWindow) return bad("a window of " + std::to_string(terms.window));
-  if (description.chunk < kLeastChunk || description.chunk > kMostChunk || description.chunk % kStarGrain != 0)
-    return bad("chunks of " + std::to_string(description.chunk) + " bytes");
+  terms.whole = terms.window == 0 && description.chunk == 0;
+  const bool window = terms.window != 0 && terms.window <= kMostStarWindow;
+  if (!terms.whole && !window) return bad("a window of " + std::to_string(terms.window));
+  const bool chunk = description.chunk >= kLeastChunk && description.chunk <= kMostChunk && description.chunk % kStarGrain == 0;
+  if (!terms.whole && !chunk) return bad("chunks of " + std::to_string(description.chunk) + " bytes");
   if (description.part.from >= description.part.to || description.part.to > BlockPart::kWhole)
     return bad("no part of its blocks");
   if (description.count == 0 || description.count > kMostElements) return bad("its count of elements");
+  if (terms.whole && (description.bytes() > kLargestWhole || description.part != BlockPart{}))
+    return bad("too large to go whole");
   return {};
 }
 

@@ -7,6 +7,9 @@
 /// contributions; sums. A member sends chunk n when it has the sums of all chunks up to n - window: the sum is the credit, and
 /// proves that what came before has arrived. Before the answer it sends nothing: what waited at the aggregator for one team
 /// could use up the window that another team's description needs.
+///
+/// A small vector goes whole (StarTerms::whole): the description and the contribution are one piece, and the aggregator answers
+/// with the sum at once.
 #pragma once
 
 #include <array>
@@ -20,7 +23,7 @@
 
 namespace nezha {
 
-enum StarStep : std::uint16_t { kStarDescription, kStarAnswer, kStarContribution, kStarSum };
+enum StarStep : std::uint16_t { kStarDescription, kStarAnswer, kStarContribution, kStarSum, kStarWhole };
 
 constexpr std::size_t kStarDescriptionSize = 64;
 /// Pieces are cut at multiples of it, so that a description stays whole and elements of every type do.
@@ -28,6 +31,8 @@ constexpr std::size_t kStarGrain = kStarDescriptionSize;
 
 constexpr std::uint32_t kMostStarMembers = 1024;
 constexpr std::uint32_t kMostStarWindow = 256;
+/// Bytes of a vector that goes whole.
+constexpr std::size_t kLargestWhole = 4096;
 
 /// Beside what a Call says anyway.
 struct StarTerms {
@@ -37,6 +42,7 @@ struct StarTerms {
   nezha_type_t type = NEZHA_TYPE_OTHER;
   nezha_op_t op = NEZHA_OP_OTHER;
   std::byte* packed = nullptr;  ///< a member's: where sums go, one after the other; null: to their places in the result
+  bool whole = false;           ///< the vector is small; `window`, and the call's chunk, are 0
 };
 
 /// What the members of an operation say of it, all alike but for the position.
@@ -48,6 +54,8 @@ struct StarDescription {
 
   /// Whether another member speaks of the same operation.
   bool agrees(const StarDescription& other) const;
+  /// Of the whole vector, where that goes through an aggregator.
+  std::size_t bytes() const;
   /// Memory that the aggregator needs for it.
   std::uint64_t memory() const;
 };

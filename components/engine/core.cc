@@ -173,12 +173,16 @@ void Core::destroy_team(Team& team) {
   std::vector<TeamId> ids{team.id()};
   if (const Hierarchy* hierarchy = team.hierarchy())
     for (const TeamId id : hierarchy->ids()) ids.push_back(id);
+  if (team.small() != nullptr) ids.push_back(team.small()->id());
   for (const TeamId id : ids) ready_.erase(id);
   for (const int rank : team.needed()) {
     if (team.id() == 0) break;
     for (const TeamId id : ids) team.peer(rank).trunk->forget_team(id);
   }
-  std::erase_if(teams_, [&](const auto& other) { return other.get() == &team; });
+  const auto gone = std::find_if(teams_.begin(), teams_.end(), [&](const auto& other) { return other.get() == &team; });
+  std::unique_ptr<Team> last = std::move(*gone);
+  teams_.erase(gone);
+  let_part(std::move(last));
 }
 
 bool Core::wired(const Team& team) const {
@@ -229,6 +233,7 @@ nezha_team_state_t Core::decide(Team& team, const std::array<std::uint64_t, NEZH
               trouble.ok() ? "ranks of another node share no memory" : trouble.text().c_str());
   if (after == NEZHA_TEAM_READY) {
     ready_[team.id()] = &team;
+    if (team.small() != nullptr) ready_[team.small()->id()] = &team;
     if (const Hierarchy* hierarchy = team.hierarchy()) {
       beat_due_ = clock_.now();
       for (const TeamId id : hierarchy->ids()) ready_[id] = &team;
@@ -305,6 +310,7 @@ void Core::step(Nanoseconds now) {
   if (aggregators_) aggregators_->step(now);
   watch_life(now);
   step_buffers(now);
+  std::erase_if(parting_, [](const auto& team) { return team->small()->parted(); });
   for (const auto& team : teams_)
     if (team->state() == NEZHA_TEAM_WIRING && !team->within_node() && team->next_peer().settled) step_sample(team->next_peer(), now);
 }

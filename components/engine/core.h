@@ -103,6 +103,19 @@ class Core final : public PieceReceiver, public OperationNews, public LaneNews, 
   void join_stars(Team& team, std::span<Peer* const> linked);
   /// Leaves the aggregators whose sums a member lacks, by the combined confirmation. Returns what the rails have to carry instead.
   std::vector<BlockPart> leave_stars(Team& team);
+  /// Whether that call may go whole through an aggregator: a small one, of a team that has some.
+  static bool may_go_small(Team& team, const nezha_call_t& what);
+  /// Before such a call, again until there are none: words that the members combine by an operation of the team.
+  std::optional<Call> small_words(Team& team, std::size_t bytes);
+  /// They are combined.
+  void small_agreed(Team& team, std::size_t bytes);
+  /// Then: what the call goes through, alike on all members; null: over the rails. To be asked once for each call.
+  Star* star_for_small(Team& team, std::size_t bytes, std::size_t element);
+  void begin_small(Team& team, const Call& call, nezha_type_t type, nezha_op_t op, Star& star);
+  /// It goes on; true when it is over, or the team has failed.
+  bool small_settled(Team& team);
+  /// Another operation of the team, to which all contribute, is over.
+  void small_confirmed(Team& team);
   std::vector<Peer*> aggregators() const { return aggregators_ ? aggregators_->linked() : std::vector<Peer*>(); }
   /// The job is about to end, everywhere: lanes that are lost are no news.
   void ending() { wiring_.ending(); }
@@ -222,6 +235,8 @@ class Core final : public PieceReceiver, public OperationNews, public LaneNews, 
   void watch_life(Nanoseconds now);
   void watch_stars(Team& team, Nanoseconds now);
   void leave_star(Team& team, Stars::Index aggregator);
+  void leave_lost_star(Team& team);
+  void let_part(std::unique_ptr<Team> team);
   /// `in_memory`: it gave none in the memory of their node, else on no rail.
   void give_up(Team& team, int lost, bool in_memory);
   /// `of`: on which rank it gave up; -1 = on itself.
@@ -271,6 +286,7 @@ class Core final : public PieceReceiver, public OperationNews, public LaneNews, 
   Hierarchy::Times shared_before_;    ///< of teams that are gone
   Nanoseconds beat_due_ = 0;          ///< when this process next shows that it runs; 0: to nobody
   std::vector<std::unique_ptr<Team>> teams_;
+  std::vector<std::unique_ptr<Team>> parting_;  ///< are gone, but for what lanes have to take of them
   std::vector<Team*> climbing_;  ///< with a call under way by way of shared memory
   std::unordered_map<TeamId, Team*> ready_;
   std::size_t most_lanes_ = 1;  ///< to one peer

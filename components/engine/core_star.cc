@@ -46,6 +46,7 @@ void Core::join_stars(Team& team, std::span<Peer* const> linked) {
     Peer* const peer = i < linked.size() ? linked[i] : nullptr;
     const bool there = peer != nullptr && peer->address.id == stars.process(i);  // or it has gone while all agreed
     ready_[stars.join(i, there ? peer->trunk.get() : nullptr).id()] = &team;
+    if (team.small() != nullptr) team.small()->trials().look_again();
     if (there)
       log_.line(team.rank() == 0 ? 1 : 2, "team %s reduces through %s too", team.name().c_str(), peer->label().c_str());
   }
@@ -64,6 +65,76 @@ std::vector<BlockPart> Core::leave_stars(Team& team) {
               config_.aggregators.entries[i].text().c_str(), why.empty() ? "another rank lacks sums of it" : why.c_str());
   }
   return parts;
+}
+
+bool Core::may_go_small(Team& team, const nezha_call_t& what) {
+  return team.small() != nullptr && what.collective == NEZHA_ALLREDUCE && !team.plan().leaves(what.count * what.element, what.element) &&
+         SmallCalls::can_take(what.count, what.element, what.type, what.op);
+}
+
+std::optional<Call> Core::small_words(Team& team, std::size_t bytes) {
+  Stars& stars = *team.stars();
+  if (!stars.in()) {
+    if (!stars.small_agreement_due()) return std::nullopt;
+    stars.vote(aggregators());
+    return Team::combine(stars.words(), NEZHA_BOR);
+  }
+  WayTrial& trial = team.small()->trials().of(bytes);
+  if (!trial.agreement_due()) return std::nullopt;
+  return Team::combine(trial.words(), NEZHA_SUM);
+}
+
+void Core::small_agreed(Team& team, std::size_t bytes) {
+  if (!team.stars()->in()) return join_stars(team, aggregators());
+  const int level = team.rank() == 0 ? 1 : 2;
+  WayTrial& trial = team.small()->trials().of(bytes);
+  trial.agreed();
+  log_.line(level, "team %s, calls of %zu bytes: %s", team.name().c_str(), bytes, trial.story().c_str());
+}
+
+Star* Core::star_for_small(Team& team, std::size_t bytes, std::size_t element) {
+  Star* const star = team.stars()->first();
+  if (star == nullptr || team.stars()->take_all()) return star;
+  if (!team.table().settled(bytes, element)) return nullptr;
+  return team.small()->through(bytes) ? star : nullptr;
+}
+
+/// It counts among the team's operations, so that ranks whose calls differ find out.
+void Core::begin_small(Team& team, const Call& call, nezha_type_t type, nezha_op_t op, Star& star) {
+  wiring_.used(clock_.now());
+  leave_to_incumbent(team, call.bytes());
+  if (team.error().empty()) team.small()->begin(call, type, op, star, clock_.now());
+}
+
+bool Core::small_settled(Team& team) {
+  if (!team.error().empty()) return true;
+  if (!team.small()->settled(clock_.now(), team.operations().overtaken())) return false;
+  leave_lost_star(team);
+  return true;
+}
+
+void Core::small_confirmed(Team& team) {
+  if (team.small() == nullptr) return;
+  team.small()->confirmed();
+  leave_lost_star(team);
+}
+
+void Core::leave_lost_star(Team& team) {
+  const TeamId lost = team.small()->take_lost();
+  for (Stars::Index i = 0; lost != 0 && i < Stars::kMost; ++i) {
+    const Star* const star = team.stars()->star(i);
+    if (star == nullptr || star->id() != lost) continue;
+    log_.line(1, "team %s goes on without aggregator %s: %s", team.name().c_str(),
+              config_.aggregators.entries[i].text().c_str(), star->why().c_str());
+    return leave_star(team, i);
+  }
+}
+
+/// Its members may be in a call that this one has returned from.
+void Core::let_part(std::unique_ptr<Team> team) {
+  if (team->small() == nullptr || !team->error().empty()) return;
+  team->small()->part();
+  if (!team->small()->parted()) parting_.push_back(std::move(team));
 }
 
 void Core::leave_star(Team& team, Stars::Index aggregator) {

@@ -276,6 +276,9 @@ void Engine::break_off(Team& team) {
 int Engine::carry(Lock& lock, Team& team, const nezha_call_t& what) {
   const auto collective = static_cast<Collective>(what.collective);
   const std::size_t bytes = what.count * what.element;
+  const bool small = Core::may_go_small(team, what);
+  if (small)
+    if (Star* star = through_small(lock, team, what)) return carry_small(lock, team, what, *star);
   while (team.error().empty() && team.must_agree(collective, bytes, what.element)) agree(lock, team, collective);
   if (!team.error().empty()) return NEZHA_ERR_FAILED;
   Table& table = team.table(collective);
@@ -306,6 +309,8 @@ int Engine::carry(Lock& lock, Team& team, const nezha_call_t& what) {
     Trace::Bytes carried = by_rail ? core_.sent() : Trace::Bytes{};
     for (std::size_t rail = 0; rail < carried.size(); ++rail) carried[rail] -= before[rail];
     table.took(took, carried);
+    if (small) team.small()->took(took);
+    if (allreduce) core_.small_confirmed(team);
     if (trace_ && allreduce) trace_->call(start, bytes, team.size(), way, table.rails(), carried, aggregated);
   }
   if (core_.has_notices()) show_notices(lock);
@@ -320,7 +325,8 @@ int Engine::leave(Lock& lock, Team& team, Collective collective, std::size_t byt
   }
   if (!team.error().empty()) return NEZHA_ERR_FAILED;
   const bool traced = trace_ && collective == Collective::allreduce;
-  team.incumbent_since = team.table(collective).measures() || traced ? clock_.now() : 0;
+  const bool timed = collective == Collective::allreduce && team.small() != nullptr && team.small()->timed();
+  team.incumbent_since = team.table(collective).measures() || traced || timed ? clock_.now() : 0;
   team.incumbent_bytes = bytes;
   team.incumbent_collective = collective;
   return NEZHA_USE_INCUMBENT;
@@ -403,6 +409,7 @@ void Engine::incumbent_done(Team& team) {
   Table& table = team.table(team.incumbent_collective);
   try {
     if (table.measures()) table.took(clock_.now() - since);
+    if (team.incumbent_collective == Collective::allreduce && team.small() != nullptr) team.small()->took(clock_.now() - since);
     if (trace_ && team.incumbent_collective == Collective::allreduce)
       trace_->call(since, team.incumbent_bytes, team.size(), {}, {}, {}, 0);
   } catch (...) {

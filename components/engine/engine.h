@@ -99,6 +99,8 @@ class Engine {
   void operate(Lock& lock, Team& team, const Call& call, AlgorithmChoice choice);
   bool through_stars(Lock& lock, Team& team, const nezha_call_t& what, const Candidate& way);
   std::size_t operate_stars(Lock& lock, Team& team, const nezha_call_t& what, const Call& call, AlgorithmChoice choice);
+  Star* through_small(Lock& lock, Team& team, const nezha_call_t& what);
+  int carry_small(Lock& lock, Team& team, const nezha_call_t& what, Star& star);
   void operate_beside(Lock& lock, Team& team, const Call& call, AlgorithmChoice choice,
                       const std::function<bool(bool carried)>& settled);
   bool through_sharp(Lock& lock, Team& team, const nezha_call_t& what);

@@ -179,6 +179,37 @@ std::size_t Engine::operate_stars(Lock& lock, Team& team, const nezha_call_t& wh
   return accepted;
 }
 
+/// What a small call goes through, by what all members see alike; null: over the rails. Agreements may come first.
+Star* Engine::through_small(Lock& lock, Team& team, const nezha_call_t& what) {
+  const std::size_t bytes = what.count * what.element;
+  while (team.error().empty()) {
+    const std::optional<Call> words = core_.small_words(team, bytes);
+    if (!words) return core_.star_for_small(team, bytes, what.element);
+    operate(lock, team, *words, team.agreement_algorithm());
+    if (team.error().empty()) core_.small_agreed(team, bytes);
+  }
+  return nullptr;
+}
+
+int Engine::carry_small(Lock& lock, Team& team, const nezha_call_t& what, Star& star) {
+  const Nanoseconds start = clock_.now();
+  const Call call = call_of(team, what, {AlgorithmChoice::single_step});
+  operated(team, [&] {
+    await_room(lock, team);
+    if (!team.error().empty()) return;
+    core_.begin_small(team, call, what.type, what.op, star);
+    wait(lock, [&] { return core_.small_settled(team); });
+  });
+  if (team.error().empty()) {
+    const Nanoseconds took = clock_.now() - start;
+    team.small()->took(took);
+    count(call.bytes(), took, call.bytes());
+    if (trace_) trace_->call(start, call.bytes(), team.size(), {AlgorithmChoice::single_step}, team.table().rails(), {}, call.bytes());
+  }
+  if (core_.has_notices()) show_notices(lock);
+  return team.error().empty() ? NEZHA_OK : NEZHA_ERR_FAILED;
+}
+
 /// The service thread is to look in: acks and words for peers may be left to send.
 void Engine::stay_awake() {
   if (ticking_) return;

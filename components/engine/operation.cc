@@ -23,6 +23,12 @@ bool needs_all(const Call& call, const TeamView& team) {
   return false;
 }
 
+/// Pieces are cut at multiples of it; a small vector's are not cut.
+std::size_t grain_of(const Call& call, const TeamView& team) {
+  if (call.star.whole) return team.position == 0 ? kStarDescriptionSize + call.bytes() : call.bytes();
+  return call.star.members != 0 ? kStarGrain : call.element;
+}
+
 }  // namespace
 
 Operation::Operation(const TeamView& team, const OpNumber& team_ended)
@@ -35,6 +41,10 @@ Algorithm& Operation::algorithm_for(const Call& call, AlgorithmChoice choice) {
   if (call.collective == Collective::barrier) {
     if (!barrier_) barrier_ = make_dissemination(view_);
     return *barrier_;
+  }
+  if (call.star.whole) {
+    if (!whole_) whole_ = view_.position == 0 ? make_whole_leaf(view_) : make_whole_center(view_);
+    return *whole_;
   }
   if (call.star.members != 0) {
     if (!star_) star_ = view_.position == 0 ? make_star_leaf(view_) : make_star_center(view_);
@@ -50,7 +60,7 @@ void Operation::prepare(TeamId team, OpNumber number, const Call& call, Algorith
   number_ = number;
   call_ = call;
   needs_all_ = needs_all(call, view_);
-  const std::size_t grain = call.star.members != 0 ? kStarGrain : call.element;
+  const std::size_t grain = grain_of(call, view_);
   for (Flow& flow : flows_)
     flow.open(team, number, grain, call.one_rail, call.rails, static_cast<std::uint32_t>(call.compared()));
 }
@@ -74,6 +84,14 @@ bool Operation::awaits(std::size_t neighbour) const {
 
 void Operation::abort(std::vector<std::size_t>& charged) {
   for (std::size_t to = 0; to < flows_.size(); ++to) charged[to] += trunk(to).abort_flow(flows_[to]);
+  algorithm_->end();
+}
+
+void Operation::drop() {
+  for (std::size_t to = 0; to < flows_.size(); ++to) {
+    peer_began(to);
+    trunk(to).abort_flow(flows_[to]);
+  }
   algorithm_->end();
 }
 

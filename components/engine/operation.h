@@ -3,6 +3,7 @@
 /// used again by operations.h, so that an operation like an earlier one allocates nothing. Guarded by the engine's lock.
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <cstddef>
 #include <memory>
@@ -43,6 +44,12 @@ class Operation {
   bool awaits(std::size_t neighbour) const;
   /// Ends it without a result. Adds up, by neighbour, what Trunk::abort_flow() returns.
   void abort(std::vector<std::size_t>& charged);
+  /// The same once all members have begun it and nobody needs anything of it.
+  void drop();
+  /// Lanes, or the trunks' own memory, have all that was to be sent.
+  bool handed_over() const {
+    return std::all_of(flows_.begin(), flows_.end(), [](const Flow& flow) { return flow.empty() && flow.unacked == 0; });
+  }
 
  private:
   Algorithm& algorithm_for(const Call& call, AlgorithmChoice choice);
@@ -52,7 +59,7 @@ class Operation {
   TeamView view_;
   std::array<std::unique_ptr<Algorithm>, 5> algorithms_;
   std::unique_ptr<Algorithm> barrier_;
-  std::unique_ptr<Algorithm> star_;
+  std::unique_ptr<Algorithm> star_, whole_;
   Algorithm* algorithm_ = nullptr;
   OpNumber number_ = 0;
   Call call_;

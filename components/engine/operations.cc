@@ -74,6 +74,20 @@ bool Operations::overtaken() const {
   return std::any_of(peers_.begin(), peers_.end(), [this](const Progress& peer) { return peer.begun > begun_; });
 }
 
+void Operations::drop(OpNumber number) {
+  Operation* operation = find(number);
+  if (operation == nullptr) return;
+  operation->drop();
+  release(slot_of(number));
+  note_ended();
+}
+
+bool Operations::handed_over() const {
+  for (OpNumber number = ended_ + 1; number <= begun_; ++number)
+    if (const Operation* operation = find(number); operation != nullptr && !operation->handed_over()) return false;
+  return true;
+}
+
 void Operations::fail(const Failure& failure) {
   std::vector<std::size_t> charged(peers_.size());
   for (OpNumber number = ended_ + 1; number <= begun_; ++number) {

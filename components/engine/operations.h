@@ -38,6 +38,10 @@ class Operations {
   bool awaits(std::size_t neighbour) const;
   /// A neighbour has begun one that has not begun here.
   bool overtaken() const;
+  /// That one ends without a result, since all members have begun it and none needs anything of it.
+  void drop(OpNumber number);
+  /// See Operation.
+  bool handed_over() const;
   /// All that are under way end without a result; the members are told who gave up.
   void fail(const Failure& failure);
   /// Of the vector of a recent one.

@@ -34,6 +34,13 @@ constexpr std::size_t kLargeCall = 256 * 1024;
 /// True when all ranks put the same value into a pair of words (the value and its complement).
 bool unanimous(std::uint64_t values, std::uint64_t complements) { return (values & complements) == 0; }
 
+/// What carries them over the rails instead has the same order of sums, and is what the user may want.
+bool small_calls_suit(const Plan& plan, int size) {
+  const AlgorithmChoice fixed = plan.algorithm;
+  return plan.meshes(size) && (fixed == AlgorithmChoice::automatic || fixed == AlgorithmChoice::ring ||
+                               fixed == AlgorithmChoice::mesh || fixed == AlgorithmChoice::single_step);
+}
+
 }  // namespace
 
 Team::Team(std::string name, int rank, std::vector<Peer*> peers, const std::string& own_node, Nanoseconds wiring_until,
@@ -183,6 +190,7 @@ nezha_team_state_t Team::decide(const std::array<std::uint64_t, NEZHA_VOTE_WORDS
   terms.incumbent_on_rails = (words[kFlags] & kOnRails) != 0;
   if (plan_.aggregators && plan_.aggregator_share.per_cent != 0 && !hierarchy_)
     stars_.emplace(id_, view_.size, view_.position, plan_.aggregator_share, plan_.chunk, *view_.buffers);
+  if (stars_ && small_calls_suit(plan_, view_.size)) small_.emplace(id_, view_);
   begin_tables(terms);
   rows_due_ = (words[kFlags] & kKnows) != 0;
   rows_.resize(rows_due_ ? kRows : 0, 0);
@@ -252,7 +260,7 @@ void Team::make_hierarchy(NodeAcceptor* door, Nanoseconds deadline, const Clock&
 
 bool Team::awaits_by_lanes(int rank) const {
   if (rank == rank_) return false;
-  if (stars_ && stars_->under_way()) return true;  // sums need something of everybody
+  if ((stars_ && stars_->under_way()) || (small_ && small_->under_way())) return true;  // sums need something of everybody
   const Trunk* trunk = peer(rank).trunk.get();
   const int number = trunk == nullptr ? -1 : links_.number_of(*trunk);
   return number >= 0 && operations_.awaits(static_cast<std::size_t>(number));
@@ -300,6 +308,7 @@ void Team::fail(const std::string& why, const Failure& failure) {
   doubt_.reset();
   if (hierarchy_) hierarchy_->fail(failure);
   if (stars_) stars_->each([](Star& star) { star.give_up("the communicator has failed"); });
+  if (small_) small_->fail(failure);
   if (!within_node_) operations_.fail(failure);
 }
 
@@ -310,6 +319,7 @@ int Team::number_of(const Trunk& trunk) const {
 
 Team::Place Team::place_of(const Trunk& trunk, TeamId id) {
   if (id == id_) return {&operations_, &view_, links_.number_of(trunk)};
+  if (small_ && id == small_->id()) return {&small_->operations(), &view_, links_.number_of(trunk)};
   if (Star* const star = stars_ ? stars_->find(id) : nullptr) {
     if (&trunk != star->trunk()) return {};
     star->moved();
@@ -321,6 +331,7 @@ Team::Place Team::place_of(const Trunk& trunk, TeamId id) {
 
 bool Team::has_begun(TeamId id, OpNumber op) const {
   if (id == id_) return operations_.has_begun(op);
+  if (small_ && id == small_->id()) return small_->operations().has_begun(op);
   if (const Star* const star = stars_ ? stars_->find(id) : nullptr) return star->operations().has_begun(op);
   const Operations* const between = hierarchy_ && hierarchy_->has(id) ? hierarchy_->operations(id) : nullptr;
   return between != nullptr && between->has_begun(op);

@@ -10,6 +10,7 @@
 #include <string>
 #include <vector>
 
+#include "engine/aggregation/small_calls.h"
 #include "engine/aggregation/stars.h"
 #include "engine/hierarchy.h"
 #include "engine/links.h"
@@ -121,6 +122,8 @@ class Team {
   // ---- aggregators
   /// Null: the team uses none.
   Stars* stars() { return stars_ ? &*stars_ : nullptr; }
+  /// Null: small calls go over the rails.
+  SmallCalls* small() { return small_ ? &*small_ : nullptr; }
   /// An operation that combines words over the members.
   static Call combine(std::span<std::uint64_t> words, nezha_op_t op);
 
@@ -130,7 +133,8 @@ class Team {
   void leave_to_incumbent(std::size_t bytes) { operations_.leave_to_incumbent(bytes); }
   const Operations& operations() const { return operations_; }
   bool active() const {
-    return operations_.active() || (hierarchy_ && hierarchy_->under_way()) || (stars_ && stars_->under_way());
+    return operations_.active() || (hierarchy_ && hierarchy_->under_way()) || (stars_ && stars_->under_way()) ||
+           (small_ && small_->under_way());
   }
   /// What is under way needs something of that member which has not come: bytes, or acknowledgements.
   bool awaits(int rank) const;
@@ -151,7 +155,7 @@ class Team {
   Collective incumbent_collective = Collective::allreduce;
 
   // ---- what the trunks bring
-  /// `id`: the team's, or its hierarchy's or a star's.
+  /// `id`: the team's, or its hierarchy's, a star's or that of small calls.
   bool has_begun(TeamId id, OpNumber op) const;
   void peer_at(const Trunk& trunk, TeamId id, OpNumber begun, OpNumber ended);
   Placement place(const Trunk& trunk, const PieceHeader& piece);
@@ -212,6 +216,7 @@ class Team {
   bool hierarchy_wanted_ = false;
   std::unique_ptr<Hierarchy> hierarchy_;
   std::optional<Stars> stars_;
+  std::optional<SmallCalls> small_;
 
   nezha_team_state_t state_ = NEZHA_TEAM_WIRING;
   std::size_t asked_ = 0;  ///< calls of agreement_due

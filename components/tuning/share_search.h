@@ -72,6 +72,8 @@ class ShareSearches {
   void took(std::size_t bytes, Nanoseconds time) { of(bytes).took(time); }
   /// The parameter says that nothing is to go through it.
   bool none() const { return wanted_.per_cent == 0; }
+  /// It says that all is to.
+  bool all() const { return wanted_.per_cent == 100; }
   /// See ShareSearch.
   bool idle(std::size_t bytes) { return searches() && of(bytes).idle(); }
   void look_again() {

@@ -71,6 +71,11 @@ class Table {
   /// The incumbent may run over what is broken: the team leaves it alone.
   void ask_to_bar_incumbent() { bars_ = true; }
 
+  /// What carries such calls is known, or is not learned.
+  bool settled(std::size_t bytes, std::size_t element) const {
+    const SizeClass* known = classes_[size_class_of(bytes)].get();
+    return !learns(bytes, element) || (known != nullptr && known->was_settled());
+  }
   /// Null: no call of that class yet.
   const SizeClass* size_class(std::size_t index) const { return classes_[index].get(); }
   const Terms& terms() const { return terms_; }

@@ -200,7 +200,8 @@ constexpr std::array kRows = {
         "nezha-aggregate: at least 32 bytes, which nobody but its owner may read or write."),
     row<&Config::aggregator_share>("aggregator_share", "auto", {0, 0}, "auto|0-100", 4, kDecides,
         "Per cent of each large vector that go through aggregators or SHARP; the rest goes over the rails. auto: what is "
-        "fastest is found by trying. 0: none."),
+        "fastest is found by trying. 0: none. Small vectors, up to 4 KiB, go whole through an aggregator where that is "
+        "faster; with 100, always."),
     row<&Config::sharp>("sharp", "0", {0, 1}, "0|1", 3, kDecides,
         "With 1, a part of each large vector is reduced by the switches of an InfiniBand network, through NVIDIA's SHARP "
         "library, beside the rails. Not where bits are pinned (reproducible, or algorithm other than auto), because SHARP "

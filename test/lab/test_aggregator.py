@@ -43,8 +43,8 @@ STRANGER = textwrap.dedent("""
 class Calls:
     """A job that calls again and again, until it is ended. `bits`: {input: {hashes of its results}}"""
 
-    def __init__(self, lab, options):
-        self._job = lab.popen([*options, BesideTheRails.program, BYTES], np=RANKS, component_dir=os.path.join(BUILD, "component"),
+    def __init__(self, lab, options, size=BYTES):
+        self._job = lab.popen([*options, WithService.program, size], np=RANKS, component_dir=os.path.join(BUILD, "component"),
                               env=SETTINGS, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
         self.made = 0
         self.bits = {}
@@ -95,7 +95,9 @@ def key_file(case, text):
     return file.name
 
 
-class BesideTheRails(unittest.TestCase):
+class WithService(unittest.TestCase):
+    size, share = BYTES, 50
+
     @classmethod
     def setUpClass(cls):
         program("nezha_fault_bench")  # or a skip: there is no MPI here
@@ -103,11 +105,11 @@ class BesideTheRails(unittest.TestCase):
             raise unittest.SkipTest(f"{SERVICE} was not built")
         directory = tempfile.mkdtemp(prefix="nezha-lab-bits-")
         cls.addClassCleanup(shutil.rmtree, directory)
-        BesideTheRails.program = os.path.join(directory, "bits")
+        WithService.program = os.path.join(directory, "bits")
         subprocess.run(["mpicc", "-O2", os.path.join(HERE, "bits.c"), "-o", cls.program], check=True)
         cls.lab = make_lab(cls, nodes=RANKS + 2, rails=["200mbit", "200mbit"],
                            node_rates={(node, rail): "600mbit" for node in (NODE, OTHER_NODE) for rail in range(2)})
-        rails_alone = Calls(cls.lab, [])
+        rails_alone = Calls(cls.lab, [], cls.size)
         cls.expected = rails_alone.bits if rails_alone.go_on(6) else None
         rails_alone.end()
 
@@ -117,8 +119,8 @@ class BesideTheRails(unittest.TestCase):
         self.service = Aggregator(self.lab, NODE, SERVICE, self.key, ["--verbose", "2"])
         self.enterContext(self.service)
 
-    def calls(self, key=None, share=50, others=()):
-        job = Calls(self.lab, self.service.parameters(key or self.key, share, others))
+    def calls(self, key=None, share=None, others=()):
+        job = Calls(self.lab, self.service.parameters(key or self.key, share or self.share, others), self.size)
         self.addCleanup(job.end)
         return job
 
@@ -126,11 +128,11 @@ class BesideTheRails(unittest.TestCase):
         return sum(self.lab.nic_bytes(node, rail).received for rail in range(2))
 
     def assert_used(self, job, node=NODE):
-        """In two calls it gets half of three vectors at least once."""
-        before = self.carried(node)
-        self.assertTrue(eventually(lambda: self.carried(node) - before > 3 * BYTES or not job.go_on(1), 60))
+        """It gets much: half of three large vectors in two calls, or a hundred small ones."""
+        before, much = self.carried(node), 3 * self.size if self.size == BYTES else 100 * RANKS * self.size
+        self.assertTrue(eventually(lambda: self.carried(node) - before > much or not job.go_on(1), 60))
         self.assertTrue(job.go_on(1), job.errors)
-        self.assertGreater(self.carried(node) - before, 3 * BYTES)
+        self.assertGreater(self.carried(node) - before, much)
 
     def assert_right(self, *jobs):
         for job in jobs:
@@ -151,6 +153,8 @@ class BesideTheRails(unittest.TestCase):
         for rail in range(2):
             verb(rail, NODE)
 
+
+class BesideTheRails(WithService):
     def test_killed_and_started_again(self):
         self.assert_comes_and_goes(lambda: self.service.end(signal.SIGKILL), self.service.start)
 
@@ -243,6 +247,44 @@ class BesideTheRails(unittest.TestCase):
         self.assert_right(job)
         log = self.service.log()
         self.assertEqual(log.count("has come"), len(re.findall(r"rank \d on n\d has come", log)))
+
+
+class SmallCalls(WithService):
+    """Vectors that go whole through the service."""
+
+    size, share = 1000, 100
+
+    def test_killed_and_started_again(self):
+        self.assert_comes_and_goes(lambda: self.service.end(signal.SIGKILL), self.service.start)
+
+    def test_stopped_and_continued(self):
+        self.assert_comes_and_goes(lambda: self.service.send(signal.SIGSTOP), lambda: self.service.send(signal.SIGCONT))
+
+    def test_cut_off_and_healed(self):
+        self.assert_comes_and_goes(lambda: self.both_links(self.lab.cut), lambda: self.both_links(self.lab.heal))
+
+    def test_links_that_fall_silent(self):
+        self.addCleanup(self.both_links, self.lab.speak)
+        self.assert_comes_and_goes(lambda: self.both_links(self.lab.silence), lambda: self.both_links(self.lab.speak))
+
+    def test_started_again_at_once(self):
+        job = self.calls()
+        self.assert_used(job)
+        for times in (2, 3):
+            self.service.end(signal.SIGKILL)
+            self.service.start()
+            self.assertTrue(eventually(lambda: job.joined() >= times or not job.go_on(1), 60), job.errors)
+            self.assert_used(job)
+        self.assert_right(job)
+
+    def test_calls_on_their_own_find_the_service(self):
+        """They try it, whatever comes of that."""
+        job = self.calls(share="auto")
+        self.assertTrue(eventually(lambda: job.joined() or not job.go_on(1), 60), job.errors)
+        self.assertTrue(eventually(lambda: "calls of 1000 bytes: " in job.errors or not job.go_on(1), 60), job.errors)
+        self.service.end(signal.SIGKILL)
+        self.assertTrue(job.go_on(), job.errors)
+        self.assert_right(job)
 
 
 class Arguments(unittest.TestCase):

@@ -29,6 +29,7 @@ const CallSpec& Caller::call() const { return world_.program().calls[at_]; }
 /// Goes to the next call from `at_` on that is this thread's.
 void Caller::next_call() {
   const Program& program = world_.program();
+  chose_ = false;
   for (; at_ < program.calls.size(); ++at_) {
     const TeamSpec& team = program.teams[call().team];
     if (team.thread != thread_ || !member(team, process_.rank())) continue;
@@ -59,8 +60,17 @@ bool Caller::advance() {
       if (!stars_settled()) return ended;
       confirm();
       return true;
+    case State::small:
+      if (!process_.core().small_settled(*process_.team(call().team))) return ended;
+      process_.operation_ends();
+      if (process_.team(call().team)->error().empty())
+        finish();
+      else
+        fail_call();
+      return true;
     case State::agreeing:
     case State::joining:
+    case State::asking:
     case State::confirming:
     case State::operating:
       if (!over(*process_.team(call().team), started_)) return ended;
@@ -112,6 +122,11 @@ bool Caller::start() {
   began_ = world_.network().now();
   if (!team.error().empty()) return fail_call(), true;  // as the engine does: at once
   if (!has_room()) return false;
+  if (!chose_ && may_go_small()) {
+    if (asks_for_small()) return true;
+    chose_ = true;
+    if (Star* star = star_for_small()) return begin_small(*star), true;
+  }
   const bool served = !team.within_node() || Hierarchy::carries(call().collective);
   const bool learns = Team::learns(call().collective) && !call().nonblocking && served;
   if (learns && team.must_agree(call().collective, call().bytes(), call().element)) return agree(), true;
@@ -140,6 +155,41 @@ bool Caller::has_room() const {
   const Team& team = *process_.team(call().team);
   if (!goes_shared()) return team.operations().room();
   return !call().nonblocking || team.hierarchy()->room();
+}
+
+/// This and the next ones: as Engine::through_small() and carry_small() do it.
+bool Caller::may_go_small() const {
+  if (call().nonblocking || call().collective != Collective::allreduce) return false;
+  nezha_call_t what{};
+  what.collective = NEZHA_ALLREDUCE;
+  what.count = call().count;
+  what.element = call().element;
+  what.type = call().type;
+  what.op = call().op;
+  return Core::may_go_small(*process_.team(call().team), what);
+}
+
+bool Caller::asks_for_small() {
+  Team& team = *process_.team(call().team);
+  const std::optional<Call> words = process_.core().small_words(team, call().bytes());
+  if (!words) return false;
+  state_ = State::asking;
+  start_flat(*words, team.agreement_algorithm());
+  return true;
+}
+
+Star* Caller::star_for_small() {
+  return process_.core().star_for_small(*process_.team(call().team), call().bytes(), call().element);
+}
+
+void Caller::begin_small(Star& star) {
+  Team& team = *process_.team(call().team);
+  prepare_vectors();
+  how_ = {AlgorithmChoice::single_step, false, {}};
+  state_ = State::small;
+  world_.call_begun(at_);
+  process_.operation_begins();
+  process_.core().begin_small(team, call_by({how_.algorithm}), call().type, call().op, star);
 }
 
 int Caller::rank_in(const CallSpec& call) const {
@@ -339,6 +389,10 @@ void Caller::operation_over() {
   if (!team.error().empty()) return fail_call();
   if (state_ == State::operating) return carry_lost();
   if (state_ == State::confirming) return confirmed();
+  if (state_ == State::asking) {
+    process_.core().small_agreed(team, call().bytes());
+    return think(0);
+  }
   if (state_ == State::joining) {
     process_.core().join_stars(team, process_.aggregators());
     return team.stars()->in() ? begin_stars(way_) : begin_operation(way_);
@@ -350,7 +404,7 @@ void Caller::operation_over() {
 /// The team has failed, and with it all its calls.
 void Caller::fail_call() {
   poll_pending();
-  if (state_ == State::operating || state_ == State::aggregating || state_ == State::confirming) leave_memory(vectors_);
+  if (state_ == State::operating || state_ == State::aggregating || state_ == State::small || state_ == State::confirming) leave_memory(vectors_);
   world_.call_failed(at_, process_.team(call().team)->error(), began_);
   lost_.clear();
   process_.destroy_team(call().team);
@@ -386,9 +440,13 @@ void Caller::leave_to_incumbent() {
 
 void Caller::finish() {
   Team& team = *process_.team(call().team);
-  const bool served = !team.within_node() || call().collective == Collective::allreduce;
-  if (!call().nonblocking && Team::learns(call().collective) && served)
-    team.table(call().collective).took(world_.network().now() - began_);
+  const Nanoseconds took = world_.network().now() - began_;
+  const bool allreduce = call().collective == Collective::allreduce;
+  const bool served = !team.within_node() || Hierarchy::carries(call().collective);
+  if (state_ != State::small && !call().nonblocking && Team::learns(call().collective) && served)
+    team.table(call().collective).took(took);
+  if (chose_ && may_go_small()) team.small()->took(took);
+  if (allreduce && state_ != State::small && state_ != State::incumbent) process_.core().small_confirmed(team);
   end_call(at_, how_, vectors_);
   state_ = State::draining;
   if (!call().last || !has_pending(call().team)) go_on();
@@ -459,7 +517,8 @@ std::string Caller::text() const {
   if (at_ == world_.program().calls.size()) return out + (done() ? " is done" : " has no other");
   const TeamSpec& team = world_.program().teams[call().team];
   constexpr const char* kStates[] = {"thinks before",     "votes before", "agrees before",
-                                     "joins before",      "is in",        "sends through the service in",
+                                     "joins before",      "asks before",  "is in",
+                                     "sends through the service in",      "goes whole through the service in",
                                      "confirms",          "leaves",       "waits behind"};
   return out + " " + kStates[static_cast<int>(state_)] + " call " + std::to_string(at_) + " on " + team.name + " of " +
          std::to_string(team.members.size()) + ": " + std::to_string(call().count) + " x " +

@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "engine/aggregation/star.h"
 #include "engine/hierarchy.h"
 #include "program.h"
 #include "tuning/candidate.h"
@@ -39,7 +40,7 @@ class Caller {
   void check_watched();
 
  private:
-  enum class State { thinking, voting, agreeing, joining, operating, aggregating, confirming, incumbent, draining, done };
+  enum class State { thinking, voting, agreeing, joining, asking, operating, aggregating, small, confirming, incumbent, draining, done };
   struct Vectors {
     Bytes send, recv, given;  ///< `given`: what send was, unless in place
   };
@@ -79,6 +80,10 @@ class Caller {
   void join_stars(const Candidate& way);
   void begin_stars(const Candidate& way);
   bool stars_settled();
+  bool may_go_small() const;
+  bool asks_for_small();
+  Star* star_for_small();
+  void begin_small(Star& star);
   void confirm();
   void confirmed();
   void carry_lost();
@@ -111,6 +116,7 @@ class Caller {
   std::uint64_t nothing_ = 0;  ///< the vector of a barrier by way of memory
   Candidate way_;        ///< of a call of which a part goes through aggregators, and what it is
   Call what_;
+  bool chose_ = false;  ///< its way over the rails or whole through an aggregator
   bool votes_ = false;           ///< that call begins with an agreement
   std::vector<BlockPart> lost_;  ///< what the rails have to carry of that instead
   Carried how_;                      ///< the call is carried

@@ -105,7 +105,11 @@ SERVICE_MUTATIONS = [
     ("a member that lacks sums says that it has them", "components/engine/aggregation/stars.cc", [
         ("stars_[i]->complete() ? 0 : 1;", "0;")]),
     ("the service keeps the memory of communicators that it gives up", "components/engine/aggregation/aggregation.cc", [
-        ("if (star.under_way) memory_ -= star.memory, --under_way_;", "if (star.under_way) --under_way_;")]),
+        ("  memory_ -= star.memory + star.next_memory;\n", "")]),
+    ("a contribution to a small call is kept until the own call ends", "components/engine/aggregation/small_calls.cc", [
+        ("  star_ = nullptr;\n  release(before());", "  star_ = nullptr;\n  release(latest());\n  release(before());")]),
+    ("a member that was woken sends nothing", "components/alg/single_step.cc", [
+        ("    wake();\n    if (bytes", "    if (!call_.asleep) wake();\n    if (bytes")]),
     ("duplicates come to the service as if they were new", TRUNK + "trunk_receive.cc", [
         ("if (piece.control || received_.contains(piece.id)) continue;", "if (piece.control) continue;"),
         ("if (received_.contains(piece.id)) {", "if (false) {")]),

@@ -268,7 +268,7 @@ void Setting::add_services() {
   shape.nonblocking = 0;
   shape.threads = 1;
   shape.largest = 64 * config.chunk;  // more than twice what may be on its way through a service
-  shape.large = 0.7;
+  shape.large = config.aggregator_share.per_cent == 100 ? 0.25 : 0.7;  // then small vectors go whole
 }
 
 std::string Setting::text() const {

@@ -231,6 +231,127 @@ TEST(Aggregators, ShareAVector) {
   }
 }
 
+/// Small vectors go whole, all of them where the share is 100. Over the rails they have the same order of sums.
+Settings small_settings(std::uint16_t port, const std::string& key) {
+  Settings all = settings(port, key, "100");
+  all.push_back({"reproducible", "1"});
+  return all;
+}
+
+class SmallCalls : public testing::TestWithParam<int> {};
+
+constexpr std::size_t kSmallCounts[] = {1, 2, 7, 64, 500};
+
+TEST_P(SmallCalls, GiveTheSumsOfTheRails) {
+  const KeyFile key("small");
+  Aggregator aggregator(key.key());
+  Ranks ranks(GetParam(), small_settings(aggregator.port(), key.path()), nodes(GetParam()));
+  Team team(ranks, "everybody");
+  ASSERT_TRUE(team.start());
+  ASSERT_TRUE(joins(ranks, team));
+  for (int round = 0; round < 10; ++round)
+    for (const char* name : {"float_sum", "double_sum", "int32_sum"})
+      for (const std::size_t count : kSmallCounts) add_up(ranks, team, name, count, round % 2 == 0);
+  for (const bool in_place : {false, true}) {
+    add_up(ranks, team, "float_sum", 300001, in_place);
+    add_up(ranks, team, "float_sum", 3, in_place);
+  }
+  aggregator.finish();
+  EXPECT_GE(aggregator.service().counts().operations, 150U + 4U);
+  EXPECT_EQ(aggregator.service().counts().given_up, 0U);
+  EXPECT_EQ(aggregator.service().memory(), 0U);
+  EXPECT_EQ(joined(ranks.at(0)), 1U);
+}
+
+INSTANTIATE_TEST_SUITE_P(All, SmallCalls, testing::Values(2, 3, 5, 8));
+
+/// Calls of small vectors until the team uses an aggregator, for that time.
+bool small_calls_join(Ranks& ranks, Team& team, std::size_t times) {
+  const auto until = std::chrono::steady_clock::now() + std::chrono::seconds(30);
+  while (joined(ranks.at(0)) < times) {
+    if (std::chrono::steady_clock::now() > until) return false;
+    add_up(ranks, team, "float_sum", 33, false);
+  }
+  return true;
+}
+
+TEST(Aggregators, MayEndAndComeBackInSmallCalls) {
+  const KeyFile key("small-back");
+  auto aggregator = std::make_unique<Aggregator>(key.key());
+  const std::uint16_t port = aggregator->port();
+  Ranks ranks(4, small_settings(port, key.path()), nodes(4));
+  Team team(ranks, "everybody");
+  ASSERT_TRUE(team.start());
+  for (std::size_t times = 1; times <= 4; ++times) {
+    ASSERT_TRUE(small_calls_join(ranks, team, times));
+    std::atomic<bool> over = false;
+    std::thread other([&] {
+      wait_ms(10 + 3 * static_cast<int>(times));
+      aggregator.reset();
+      wait_ms(20);
+      over = true;
+    });
+    for (std::size_t call = 0; !over; ++call) add_up(ranks, team, "float_sum", kSmallCounts[call % 5], call % 2 == 0);
+    other.join();
+    for (int call = 0; call < 10; ++call) add_up(ranks, team, "float_sum", 500, false);
+    EXPECT_EQ(joined(ranks.at(0)), times);
+    EXPECT_TRUE(said(ranks.at(0), "goes on without aggregator"));
+    aggregator = std::make_unique<Aggregator>(key.key(), port);
+  }
+}
+
+/// Each rank makes many calls in a row, so that ranks are in different ones when the service ends.
+TEST(Aggregators, MayEndBetweenRanksThatHaveTheSumAndOthers) {
+  const KeyFile key("small-apart");
+  auto aggregator = std::make_unique<Aggregator>(key.key());
+  const std::uint16_t port = aggregator->port();
+  constexpr int kRanks = 4;
+  constexpr std::size_t kCalls = 3000;
+  Ranks ranks(kRanks, small_settings(port, key.path()), nodes(kRanks));
+  Team team(ranks, "everybody");
+  ASSERT_TRUE(team.start());
+  const Kind& sum = kind("float_sum");
+  std::vector<std::vector<std::byte>> ordered;
+  for (const int rank : ranks.ring_order(team.members())) ordered.push_back(make_vector(sum, 100, static_cast<std::size_t>(rank)));
+  const std::vector<std::byte> expected = ring_result(sum, ordered);
+  for (std::size_t times = 1; times <= 5; ++times) {
+    ASSERT_TRUE(small_calls_join(ranks, team, times));
+    std::thread other([&] {
+      wait_ms(15 + 11 * static_cast<int>(times));
+      aggregator.reset();
+    });
+    ranks.run([&](int rank) {
+      const std::vector<std::byte> send = make_vector(sum, 100, static_cast<std::size_t>(rank));
+      for (std::size_t call = 0; call < kCalls; ++call) {
+        std::vector<std::byte> recv(send.size());
+        ASSERT_EQ(team.allreduce(rank, make_call(sum, 100, send.data(), recv.data())), NEZHA_OK);
+        ASSERT_TRUE(recv == expected) << "on rank " << rank << ", call " << call;
+      }
+    });
+    other.join();
+    add_up(ranks, team, "float_sum", 100, true);
+    aggregator = std::make_unique<Aggregator>(key.key(), port);
+  }
+}
+
+/// It returned from the last call, perhaps before others had their sums.
+TEST(Aggregators, AreNotNeededByThoseWhoLeave) {
+  const KeyFile key("small-left");
+  auto aggregator = std::make_unique<Aggregator>(key.key());
+  Ranks ranks(3, small_settings(aggregator->port(), key.path()), nodes(3));
+  Team ended(ranks, "ended"), other(ranks, "other");
+  ASSERT_TRUE(ended.start());
+  ASSERT_TRUE(other.start());
+  ASSERT_TRUE(small_calls_join(ranks, ended, 1));
+  for (int call = 0; call < 10; ++call) add_up(ranks, ended, "float_sum", 100, false);
+  ended.destroy(1);
+  for (int call = 0; call < 10; ++call) add_up(ranks, other, "float_sum", 100, false);
+  ended.destroy(0);
+  ended.destroy(2);
+  aggregator.reset();
+  for (int call = 0; call < 10; ++call) add_up(ranks, other, "float_sum", 100, false);
+}
+
 TEST(Aggregators, WithAnotherKeyAreNotUsed) {
   const KeyFile key("ours"), other("theirs");
   Aggregator aggregator(other.key());

@@ -22,6 +22,19 @@ constexpr Nanoseconds kLookEvery = 100 * kMillisecond;
 constexpr Nanoseconds kGoneAfter = 2 * kSecond;
 /// One that has never had a lane.
 constexpr Nanoseconds kNeverCame = 30 * kSecond;
+/// Contributions to small vectors may keep so much memory between calls, by team.
+constexpr std::size_t kMostKept = 64 * 1024;
+
+/// It says what its operation is: alone, or before the contribution to a small vector.
+bool describes(const PieceHeader& piece) {
+  return piece.step == kStarDescription || piece.step == kStarWhole;
+}
+
+bool well_formed(const PieceHeader& piece) {
+  if (piece.offset != 0) return false;
+  if (piece.step == kStarDescription) return piece.length == kStarDescriptionSize;
+  return piece.length > kStarDescriptionSize && piece.length <= kStarDescriptionSize + kLargestWhole;
+}
 
 }  // namespace
 
@@ -36,7 +49,10 @@ struct Aggregation::Star {
   std::size_t descriptions = 0;
   OpNumber begun = 0;
   bool under_way = false;
+  std::vector<std::byte> contributions;       ///< to the small vector under way, by position
+  std::vector<std::byte> next_contributions;  ///< to the next one
   std::uint64_t memory = 0;
+  std::uint64_t next_memory = 0;  ///< of the next operation, if that is of a small vector
   std::uint64_t bytes = 0;
 
   int position_of(const Trunk& trunk) const {
@@ -144,10 +160,7 @@ Placement Aggregation::place(Trunk& trunk, const PieceHeader& piece) {
   Star* const star = find(piece.team);
   const int position = star == nullptr ? -1 : star->position_of(trunk);
   const bool next = star == nullptr || piece.op > star->begun;
-  if (piece.step == kStarDescription && next) {
-    const bool whole = piece.offset == 0 && piece.length == kStarDescriptionSize;
-    return {whole ? PlaceKind::scratch : PlaceKind::bad};
-  }
+  if (describes(piece) && next) return {well_formed(piece) ? PlaceKind::scratch : PlaceKind::bad};
   if (position < 0) return {PlaceKind::early};
   return star->operations->place(static_cast<std::size_t>(position), piece);
 }
@@ -155,9 +168,8 @@ Placement Aggregation::place(Trunk& trunk, const PieceHeader& piece) {
 bool Aggregation::arrived(Trunk& trunk, const PieceHeader& piece, const std::byte* data) {
   Star* const star = find(piece.team);
   const bool next = star == nullptr || piece.op > star->begun;
-  if (piece.step == kStarDescription && next) {
-    Said& said = said_.emplace_back(Said{trunk.peer(), piece.team, piece.op, {}});
-    std::copy_n(data, said.bytes.size(), said.bytes.begin());
+  if (describes(piece) && next) {
+    said_.push_back({trunk.peer(), piece.team, piece.op, {data, data + piece.length}});
     return true;
   }
   const int position = star == nullptr ? -1 : star->position_of(trunk);
@@ -196,7 +208,10 @@ void Aggregation::hear(const Said& said) {
 
 Status Aggregation::join(const Said& said, Trunk& trunk) {
   StarDescription description;
-  if (Status status = read_description(said.bytes, description); !status.ok()) return status;
+  const std::span<const std::byte> bytes = said.bytes, contribution = bytes.subspan(kStarDescriptionSize);
+  if (Status status = read_description(bytes.first(kStarDescriptionSize), description); !status.ok()) return status;
+  if (contribution.size() != (description.terms.whole ? description.bytes() : 0))
+    return {Code::bad_wire, "a contribution of " + std::to_string(contribution.size()) + " bytes"};
   const auto position = description.terms.position;
   Star* star = find(said.team);
   if (star == nullptr) {
@@ -229,10 +244,31 @@ Status Aggregation::join(const Said& said, Trunk& trunk) {
   if (star->descriptions != 0 && !star->description.agrees(description))
     return {Code::bad_peer, "members differ on an operation"};
   if (star->described[position]) return {Code::bad_peer, "a member describes an operation twice"};
+  if (Status status = keep(*star, description, contribution); !status.ok()) return status;
   star->description = description;
   star->described[position] = true;
   ++star->descriptions;
   return {};
+}
+
+/// The contribution to a small vector, of which this member is the first or agrees with the first.
+Status Aggregation::keep(Star& star, const StarDescription& description, std::span<const std::byte> contribution) {
+  if (!description.terms.whole) return {};
+  if (star.descriptions == 0) {
+    if (!reserve(star, description.memory())) return {Code::busy, "there is no memory for it"};
+    star.next_memory = description.memory();
+    star.next_contributions.resize(star.next_memory);
+  }
+  std::copy(contribution.begin(), contribution.end(),
+            star.next_contributions.begin() + static_cast<std::ptrdiff_t>(description.terms.position * contribution.size()));
+  return {};
+}
+
+bool Aggregation::reserve(Star& star, std::uint64_t memory) {
+  const std::uint64_t of_star = star.memory + star.next_memory + memory;
+  if (of_star > limits_.star || memory_ + memory > limits_.memory) return false;
+  memory_ += memory;
+  return true;
 }
 
 /// The next operation, if all members have described it. That may be heard before the last one has ended here: their words
@@ -242,8 +278,7 @@ void Aggregation::begin(Star& star) {
   const StarDescription& what = star.description;
   star.described.assign(star.described.size(), false);
   star.descriptions = 0;
-  const std::uint64_t memory = what.memory();
-  if (memory > limits_.star || memory_ + memory > limits_.memory)
+  if (!what.terms.whole && !reserve(star, what.memory()))
     return over_.emplace_back(star.id, "there is no memory for it"), void();
   Call call;
   call.count = what.count;
@@ -254,9 +289,11 @@ void Aggregation::begin(Star& star) {
   call.reducer = {find_kernel(what.terms.type, what.terms.op), nullptr, nullptr, nullptr, call.element};
   star.begun += 1;
   star.under_way = true;
-  star.memory = memory;
-  star.bytes = call.bytes() / BlockPart::kWhole * (what.part.to - what.part.from);
-  memory_ += memory;
+  star.memory = what.memory();
+  star.next_memory = 0;
+  star.contributions.swap(star.next_contributions);
+  call.recv = star.contributions.data();
+  star.bytes = what.terms.whole ? call.bytes() : call.bytes() / BlockPart::kWhole * (what.part.to - what.part.from);
   ++under_way_;
   for (std::size_t member = 0; member < star.trunks.size(); ++member)
     star.operations->peer_at(member, star.begun, star.begun - 1);  // who describes an operation has begun it
@@ -265,8 +302,9 @@ void Aggregation::begin(Star& star) {
 
 void Aggregation::end(Star& star) {
   star.under_way = false;
-  memory_ -= star.memory;
+  memory_ -= std::exchange(star.memory, 0);
   --under_way_;
+  if (star.contributions.size() > kMostKept) star.contributions = {};
   ++counts_.operations;
   counts_.bytes += star.bytes;
 }
@@ -279,7 +317,8 @@ void Aggregation::give_up(TeamId id, const std::string& why) {
   star.operations->fail({Failure::Why::gone, 0, 0});
   for (Trunk* trunk : star.trunks)
     if (trunk != nullptr) trunk->forget_team(id);
-  if (star.under_way) memory_ -= star.memory, --under_way_;
+  memory_ -= star.memory + star.next_memory;
+  if (star.under_way) --under_way_;
   ++counts_.given_up;
   stars_.erase(found);
 }

@@ -4,10 +4,9 @@
 ///
 /// A star has a random id that only its team's members know. It begins an operation when all of them have described it,
 /// alike; until then what they send waits in their windows. Its memory is then taken, or the star is given up: the members
-/// go on over their rails.
+/// go on over their rails. The contributions to a small vector come with the descriptions, and wait here.
 #pragma once
 
-#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <map>
@@ -84,7 +83,7 @@ class Aggregation final : public Guests {
     ProcessId by;
     TeamId team;
     OpNumber op;
-    std::array<std::byte, kStarDescriptionSize> bytes;
+    std::vector<std::byte> bytes;  ///< the description, and of a small vector the contribution
   };
 
   Star* find(TeamId id) const;
@@ -92,6 +91,8 @@ class Aggregation final : public Guests {
   void step_greetings(Nanoseconds now);
   void hear(const Said& said);
   Status join(const Said& said, Trunk& trunk);
+  Status keep(Star& star, const StarDescription& description, std::span<const std::byte> contribution);
+  bool reserve(Star& star, std::uint64_t memory);
   void begin(Star& star);
   void end(Star& star);
   void look_after(Nanoseconds now);

@@ -8,5 +8,6 @@ engine_sources += \
 	%D%/guests.h \
 	%D%/inquiry.cc %D%/inquiry.h \
 	%D%/lookup.cc %D%/lookup.h \
+	%D%/small_calls.cc %D%/small_calls.h \
 	%D%/star.cc %D%/star.h \
 	%D%/stars.cc %D%/stars.h

@@ -44,12 +44,32 @@ void Star::lost() {
   center_ = nullptr;
 }
 
-void Star::begin(const Call& call, const BlockPart& part, nezha_type_t type, nezha_op_t op, Nanoseconds now) {
+void Star::reset(const BlockPart& part, Nanoseconds now) {
   part_ = part;
   moved_ = false;
   moved_at_ = 0;
   began_ = now;
   took_ = 0;
+  complete_ = false;
+}
+
+void Star::begin_whole(const Call& call, nezha_type_t type, nezha_op_t op, Nanoseconds now) {
+  reset({}, now);
+  if (dead_) return;
+  Call through = call;
+  through.chunk = 0;
+  through.one_rail = true;
+  through.star = {.members = static_cast<std::uint32_t>(member_.members),
+                  .position = static_cast<std::uint32_t>(member_.position),
+                  .type = type,
+                  .op = op,
+                  .whole = true};
+  number_ = operations_.start(through, AlgorithmChoice::ring);
+  under_way_ = true;
+}
+
+void Star::begin(const Call& call, const BlockPart& part, nezha_type_t type, nezha_op_t op, Nanoseconds now) {
+  reset(part, now);
   complete_ = part.from == part.to;
   if (dead_ || complete_ || element_size(type) != call.element) return;
   Call through = call;

@@ -35,6 +35,9 @@ class Star {
   // ---- a call
   /// `part` may be empty. `type` without a kernel: this member lacks all.
   void begin(const Call& call, const BlockPart& part, nezha_type_t type, nezha_op_t op, Nanoseconds now);
+  /// The same of a small vector that goes whole, the sum of which comes to `call.recv`. There is nothing to accept(). See
+  /// small_calls.h for members that lack it.
+  void begin_whole(const Call& call, nezha_type_t type, nezha_op_t op, Nanoseconds now);
   bool under_way() const { return under_way_; }
   /// Goes on; true when the sums are here, or will not come. `overtaken`: another member does not wait any more.
   bool settled(Nanoseconds now, bool overtaken);
@@ -60,6 +63,8 @@ class Star {
   const std::string& why() const { return why_; }
 
  private:
+  void reset(const BlockPart& part, Nanoseconds now);
+
   /// The view's positions are this member's and the aggregator's, which is its one neighbour.
   static constexpr std::array<int, 1> kNeighbours = {1};
   static constexpr std::array<int, 2> kNumbers = {-1, 0};

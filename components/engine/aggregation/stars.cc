@@ -12,6 +12,8 @@ namespace {
 
 /// While one is out, every so many of the calls that could use it begin with an agreement.
 constexpr std::size_t kAgreeEvery = 8;
+/// While all are out, small calls agree at the first, the second, the fourth and so on, and every so many.
+constexpr std::size_t kAgreeOnSmallEvery = 1024;
 constexpr std::size_t kChunk = 64 * 1024;
 constexpr TeamId kThrough = 0xd1b54a32d192ed03;
 
@@ -47,6 +49,17 @@ Star* Stars::find(TeamId id) { return const_cast<Star*>(std::as_const(*this).fin
 bool Stars::agreement_due() {
   const auto in = std::count_if(stars_.begin(), stars_.end(), [](const auto& star) { return star.has_value(); });
   return static_cast<std::size_t>(in) < named_ && asked_++ % kAgreeEvery == 0;
+}
+
+bool Stars::small_agreement_due() {
+  if (small_asked_++ < small_due_) return false;
+  small_due_ = small_asked_ + std::min(small_asked_, kAgreeOnSmallEvery);
+  return true;
+}
+
+Star* Stars::first() {
+  const auto found = std::find_if(stars_.begin(), stars_.end(), [](const auto& star) { return star.has_value(); });
+  return found == stars_.end() ? nullptr : &**found;
 }
 
 /// Bits: which ones this member does not have, or does not know. Then the ids of the processes and their complements: members
@@ -87,6 +100,8 @@ void Stars::leave(Index aggregator) {
   stars_[aggregator].reset();
   if (in()) changed();
   asked_ = 1;  // not at the next call
+  small_asked_ = small_due_ = 0;
+  small_agreement_due();
 }
 
 /// What was learned of the others holds no more.

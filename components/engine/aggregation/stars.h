@@ -39,6 +39,8 @@ class Stars {
   // ---- agreement
   /// Before a call that could use them. Counts such calls.
   bool agreement_due();
+  /// The same before a small one that could go whole through one, while none is in.
+  bool small_agreement_due();
   /// `links`: this process's aggregators in the order of the parameter, null where there is no lane.
   void vote(std::span<Peer* const> links);
   std::span<std::uint64_t> words() { return words_; }
@@ -54,6 +56,10 @@ class Stars {
   void leave(Index aggregator);
   /// One of them at least is in.
   bool in() const;
+  /// What small calls go through: alike on all members; null: none is in.
+  Star* first();
+  /// The parameter says that all that can go through them does.
+  bool take_all() const { return searches_.all(); }
   /// Null: it is out.
   Star* star(Index aggregator) { return stars_[aggregator] ? &*stars_[aggregator] : nullptr; }
   /// Null: none of them has that id.
@@ -92,6 +98,7 @@ class Stars {
   std::array<std::uint64_t, 1 + 2 * kMost> words_{};
   std::size_t named_ = kMost;  ///< aggregators that all members have in their parameter, as far as is known
   std::size_t asked_ = 0;      ///< calls that could have used one that was out
+  std::size_t small_asked_ = 0, small_due_ = 0;  ///< small calls while all were out, and at which of them they agree
   std::uint64_t generation_ = 0;
   std::uint32_t from_ = BlockPart::kWhole;  ///< of each block goes through aggregators, in the call under way
   Nanoseconds began_ = 0;                   ///< that call

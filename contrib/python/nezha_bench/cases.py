@@ -70,6 +70,8 @@ PRESETS = {case.name: case for case in (
     Case("aggregator", 4, ("1gbit", "1gbit"), aggregator=("4gbit", "4gbit")),
     Case("aggregator-0.2", 4, ("200mbit", "200mbit"), aggregator=("800mbit", "800mbit")),
     Case("slow-aggregator", 4, ("200mbit", "200mbit"), aggregator=("200mbit", "200mbit")),
+    Case("aggregator-8", 8, ("1gbit", "1gbit"), aggregator=("4gbit", "4gbit")),
+    Case("aggregator-16", 16, ("1gbit", "1gbit"), aggregator=("4gbit", "4gbit")),
     Case("slow-node", 4, ("1gbit", "1gbit"), ("1:1:500mbit",)),
     Case("unshaped", 4, ("none", "none")),
     Case("unshaped-one", 4, ("none",)),
