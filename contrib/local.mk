@@ -4,7 +4,7 @@
 EXTRA_DIST += contrib/check contrib/install-packages
 
 dist_doc_DATA = $(patsubst $(srcdir)/%,%,$(wildcard $(srcdir)/contrib/doc/*.md))
-EXTRA_DIST += contrib/bench contrib/component-path contrib/demo contrib/faults contrib/figures contrib/scale %D%/programs/torch_training.py %D%/programs/training.py
+EXTRA_DIST += contrib/bench contrib/component-path contrib/demo contrib/faults contrib/figures contrib/rdma contrib/scale %D%/programs/torch_training.py %D%/programs/training.py
 
 bench_common = \
 	%D%/programs/bench_data.c %D%/programs/bench_data.h \
@@ -58,6 +58,19 @@ noinst_PROGRAMS += %D%/programs/nezha_overlap_bench
 contrib_programs_nezha_overlap_bench_SOURCES = %D%/programs/nezha_overlap_bench.c
 contrib_programs_nezha_overlap_bench_CPPFLAGS = $(AM_CPPFLAGS) $(MPI_CFLAGS)
 contrib_programs_nezha_overlap_bench_LDADD = $(MPI_LIBS)
+
+# That of contrib/rdma.
+if HAVE_VERBS_LIBRARY
+noinst_PROGRAMS += %D%/programs/nezha_rdma_bench
+endif
+contrib_programs_nezha_rdma_bench_SOURCES = \
+	%D%/programs/bench_data.c %D%/programs/bench_data.h \
+	%D%/programs/bench_options.c %D%/programs/bench_options.h \
+	%D%/programs/nezha_counters.c %D%/programs/nezha_counters.h \
+	%D%/programs/nezha_rdma_bench.c \
+	%D%/programs/rdma_raw.c %D%/programs/rdma_raw.h
+contrib_programs_nezha_rdma_bench_CPPFLAGS = $(AM_CPPFLAGS) $(MPI_CFLAGS) $(VERBS_CPPFLAGS)
+contrib_programs_nezha_rdma_bench_LDADD = $(MPI_LIBS) -libverbs
 
 # The manual of the parameters, from the table that Open MPI and its ompi_info get them from.
 noinst_PROGRAMS += %D%/programs/parameters_page

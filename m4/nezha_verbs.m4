@@ -2,6 +2,7 @@
 
 # NEZHA_VERBS
 # Rails over RDMA verbs need libibverbs' header to be compiled; the library is loaded at run time, and only where such rails are wanted.
+# A program of the bench is linked with it, where it is found.
 AC_DEFUN([NEZHA_VERBS], [
   AC_ARG_WITH([verbs], [AS_HELP_STRING([--with-verbs@<:@=DIR@:>@],
     [rails over RDMA verbs, with the header of libibverbs in DIR/include (default: if they are found)])], [], [with_verbs=auto])
@@ -25,5 +26,9 @@ AC_DEFUN([NEZHA_VERBS], [
       [AC_MSG_ERROR([--with-verbs: libibverbs' header, of rdma-core 32 or newer, was not found: install libibverbs-dev (rdma-core-devel)])])
   ])
   AM_CONDITIONAL([HAVE_VERBS], [test "$nezha_have_verbs" = yes])
+  nezha_have_verbs_library=no
+  AS_IF([test "$nezha_have_verbs" = yes],
+    [AC_CHECK_LIB([ibverbs], [ibv_open_device], [nezha_have_verbs_library=yes])])
+  AM_CONDITIONAL([HAVE_VERBS_LIBRARY], [test "$nezha_have_verbs_library" = yes])
   AC_SUBST([VERBS_CPPFLAGS])
 ])

@@ -15,13 +15,16 @@ from nezha_bench.output import read_json_line
 Call = collections.namedtuple("Call", "start end nezha")
 
 _SETTLED = 6
+_SPREAD = 1.2
 NEARLY = 0.95  # of a speed is as good as reaching it
 
 
 class CallJob:
     """As a context manager: the job has ended when the block has."""
 
-    def __init__(self, lab, program, size, options=(), **keywords):
+    def __init__(self, lab, program, size, options=(), spread=_SPREAD, **keywords):
+        """spread: calls in a row that differ by less than this factor take about as long."""
+        self._spread = spread
         self._errors = tempfile.TemporaryFile("w+")
         self._changed = threading.Condition()
         self._ended = None
@@ -89,7 +92,7 @@ class CallJob:
         """Until several calls in a row went the way that is wanted and took about as long; how long that was."""
         def steady(calls):
             last = [call.end - call.start for call in calls[-_SETTLED:] if call.nezha == nezha]
-            return len(last) == _SETTLED and max(last) < 1.2 * min(last)
+            return len(last) == _SETTLED and max(last) < self._spread * min(last)
         self.wait(steady, seconds, "it ran steadily" + (" on the rails" if nezha else ""))
         return median(self.calls[-_SETTLED:])
 

@@ -22,10 +22,10 @@ def beyond(call, fault, usual, reduced):
     return call.end - fault - left * reduced
 
 
-def one_round(lab, job, trigger, verb, rails):
-    """A fault and its end; None when it did not fall into a call."""
+def one_round(lab, job, trigger, verb, rails, node=None):
+    """A fault, of one node or all, and its end; None when it did not fall into a call."""
     usual = job.settle(nezha=True)
-    fault = trigger.pull_inside(job, verb, rails)
+    fault = trigger.pull_inside(job, verb, rails, node)
     job.more(_CALLS_WITHOUT + 1)
     hit = [call for call in job.calls if call.start < fault < call.end]
     after = [call for call in job.calls if call.start > fault]
@@ -35,15 +35,15 @@ def one_round(lab, job, trigger, verb, rails):
         result = {"usual_ms": 1e3 * usual, "reduced_ms": 1e3 * reduced, "took_ms": 1e3 * (hit[0].end - hit[0].start),
                   "beyond_ms": 1e3 * beyond(hit[0], fault, usual, reduced),
                   "next_beyond_ms": 1e3 * (after[0].end - after[0].start - reduced)}
-    back = _give_back(lab, job, trigger, verb, rails, usual)
+    back = _give_back(lab, job, trigger, verb, rails, usual, node)
     return result and {**result, **back}
 
 
-def _give_back(lab, job, trigger, verb, rails, usual):
+def _give_back(lab, job, trigger, verb, rails, usual, node):
     def carried():
         return sum(lab.nic_bytes(0, rails[0]))
     before, seen = carried(), len(job.calls)
-    back = trigger.pull(UNDONE_BY[verb], rails)
+    back = trigger.pull(UNDONE_BY[verb], rails, node)
     while carried() - before < _FIRST_BYTES:
         if time.monotonic() - back > _PATIENCE:
             raise BenchError(f"rail {rails[0]} carried nothing within {_PATIENCE:g} s after it was back\n{excerpt(job.log())}")
@@ -56,13 +56,13 @@ def _give_back(lab, job, trigger, verb, rails, usual):
     return {"first_bytes_ms": 1e3 * first, "full_ms": 1e3 * full}
 
 
-def many(lab, job, trigger, verb, rails, count, say):
+def many(lab, job, trigger, verb, rails, count, say, node=None):
     results = []
     for attempt in range(3 * count):
         if len(results) == count:
             break
         time.sleep(random.uniform(0.2, 0.5))
-        found = one_round(lab, job, trigger, verb, rails)
+        found = one_round(lab, job, trigger, verb, rails, node)
         if found:
             results.append(found)
             say(f"{verb} {len(results)} of {count}: {found['beyond_ms']:.1f} ms beyond, "

@@ -79,8 +79,8 @@ class Faults:
 
     def _shape(self, node, rail):
         rate = self.spec.rates[node][rail]
-        batch(self.nsenter(), "tc", [network.shape_line(network.port(node, rail), rate)])
-        batch(self.nsenter(node), "tc", [network.shape_line(network.interface(rail), rate)])
+        batch(self.nsenter(), "tc", [network.shape_line(network.port(node, rail), rate, self.spec.rdma)])
+        batch(self.nsenter(node), "tc", [network.shape_line(network.interface(rail), rate, self.spec.rdma)])
 
     def _switch(self, tool, line, rail, node):
         """All ports of a rail in one process, so that they change within a millisecond."""

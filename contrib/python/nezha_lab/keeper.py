@@ -134,11 +134,11 @@ class Keeper:
             for line in network.plug_lines(spec, node, rail, holder.pid)])
         shaped = [(node, rail) for node in range(spec.nodes) for rail in range(spec.rails)
                   if spec.rates[node][rail] != "none"]
-        batch([], "tc", [network.shape_line(network.port(node, rail), spec.rates[node][rail]) for node, rail in shaped])
+        batch([], "tc", [network.shape_line(network.port(node, rail), spec.rates[node][rail], spec.rdma) for node, rail in shaped])
         for node, holder in enumerate(self.holders):
             enter = ["nsenter", "--target", str(holder.pid), "--net", "--"]
             batch(enter, "ip", [line for rail in plugs for line in network.address_lines(spec, node, rail)])
-            batch(enter, "tc", [network.shape_line(network.interface(rail), spec.rates[node][rail])
+            batch(enter, "tc", [network.shape_line(network.interface(rail), spec.rates[node][rail], spec.rdma)
                                 for owner, rail in shaped if owner == node])
         if spec.rdma:
             for node, holder in enumerate(self.holders):

@@ -12,6 +12,9 @@ from .spec import mgmt_address
 # A smaller burst makes the kernel split and drop the 64 KiB packets of segmentation offload: every figure is wrong.
 BURST_BYTES = 128 * 1024
 _SHAPE = "burst 128kb latency 20ms"
+# RDMA takes networks for lossless: with each packet that a queue drops a device begins again where it was lost. The queue holds
+# what all pairs of a rail may have under way.
+_LOSSLESS = "burst 128kb limit 4mb"
 
 
 def port(node, rail):
@@ -67,8 +70,8 @@ def address_lines(spec, node, rail):
     return [*lines, f"link set {name} up"]
 
 
-def shape_line(device, rate):
+def shape_line(device, rate, lossless=False):
     """For tc, at either end of a veth; replaces what was there, while traffic runs."""
     if rate == "none":
         return f"qdisc replace dev {device} root noqueue"
-    return f"qdisc replace dev {device} root tbf rate {rate} {_SHAPE}"
+    return f"qdisc replace dev {device} root tbf rate {rate} {_LOSSLESS if lossless else _SHAPE}"
