@@ -8,7 +8,7 @@ import unittest
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "mpi"))
 
 from fault_case import FaultCase, report_rows  # noqa: E402 (the path must be set first)
-from mpi_case import BUILD  # noqa: E402
+from mpi_case import BUILD, program  # noqa: E402
 from nezha_lab import Lab, LabUnavailable, openmpi  # noqa: E402
 
 
@@ -88,6 +88,27 @@ class VerbsJobs(GuestCase):
         self.lab.heal(2, 2)
         self.await_line(job, "lane up: verbs/n2rxe2")
         self.calls(job, 10)
+
+
+class AnyOfThree(GuestCase):
+    def test_each_is_lost_in_turn_and_the_report_has_the_three_shares(self):
+        """One job, whose program checks every element of every call; the one rail of each kind that is lost comes back before
+        the next one goes."""
+        job = self.start(program("survives"), 40, SIZE, coll_nezha_algorithm="ring", coll_nezha_rail_include=f"{TCP},{VERBS}",
+                         coll_nezha_verbose="2", coll_nezha_report="1")
+        self.await_line(job, "rails carry")
+        for rail, lost, back in ((0, "tcp/eth0", "lane up: tcp/eth0"), (1, "n1rxe1", "lane up: verbs/n1rxe1"),
+                                 (2, "n1rxe2", "lane up: verbs/n1rxe2")):
+            self.lab.cut(rail, 1)
+            self.await_line(job, lost)
+            self.lab.heal(rail, 1)
+            self.await_line(job, back)
+        output = openmpi.output(job.communicate(timeout=200)[0])
+        self.assertTrue(job.returncode == 0 and "passed" in output.splitlines(), output[-3000:])
+        shares = {rail: float(row[8]) for rail, row in report_rows(output, "rank 0").items()}
+        self.assertEqual(sorted(shares), ["tcp/eth0", "verbs/n0rxe1", "verbs/n0rxe2"], output[-3000:])
+        self.assertGreater(min(shares.values()), 0, output[-3000:])
+        self.assertAlmostEqual(sum(shares.values()), 100, delta=1)
 
 
 if __name__ == "__main__":
