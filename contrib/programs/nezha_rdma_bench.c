@@ -14,7 +14,7 @@
 #include "nezha_counters.h"
 #include "rdma_raw.h"
 
-enum { kSmall = 1024, kDefaultMessage = 64 * 1024 };
+enum { kSmall = 1024, kDefaultMessage = 64 * 1024, kSettleBytes = 64 * 1024 };
 static const double kSettleSeconds = 20.0;
 
 struct bench {
@@ -100,7 +100,7 @@ static void settle(struct bench* b) {
   double unused = 0;
   for (int done = 0; !done;) {
     const unsigned long before = nezha_counters_read().calls;
-    call_allreduce(b, b->options.sizes[0], 5, &unused);
+    call_allreduce(b, b->options.sizes[0] < kSettleBytes ? b->options.sizes[0] : kSettleBytes, 5, &unused);
     done = nezha_counters_read().calls > before || MPI_Wtime() - start > kSettleSeconds;
     MPI_Bcast(&done, 1, MPI_INT, 0, MPI_COMM_WORLD);
   }

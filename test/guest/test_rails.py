@@ -105,7 +105,7 @@ class AnyOfThree(GuestCase):
             self.await_line(job, back)
         output = openmpi.output(job.communicate(timeout=200)[0])
         self.assertTrue(job.returncode == 0 and "passed" in output.splitlines(), output[-3000:])
-        shares = {rail: float(row[8]) for rail, row in report_rows(output, "rank 0").items()}
+        shares = {rail: float(row[9]) for rail, row in report_rows(output, "rank 0").items()}
         self.assertEqual(sorted(shares), ["tcp/eth0", "verbs/n0rxe1", "verbs/n0rxe2"], output[-3000:])
         self.assertGreater(min(shares.values()), 0, output[-3000:])
         self.assertAlmostEqual(sum(shares.values()), 100, delta=1)

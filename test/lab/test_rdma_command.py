@@ -9,7 +9,7 @@ from unittest import mock
 from bench_case import TOP
 from nezha_faults.trigger import UNDONE_BY, Trigger
 from nezha_lab import network
-from nezha_rdma import figures
+from nezha_rdma import cli, figures
 
 MIB = 1 << 20
 
@@ -51,6 +51,15 @@ class Computed(unittest.TestCase):
         found = figures.processor_time(rows(MIB, [1e6], [2e6]) + rows(4, [1e6], [1e6]), rows(MIB, [1e6], [4e6]))
         self.assertEqual(found.values, (0.5,))
         self.assertEqual(figures.processor_seconds(rows(MIB, [1e6], [2e6])), [1024.0])
+        self.assertEqual(figures.processor_time(rows(MIB, [1e6], [2e6]), rows(MIB, [1e6], [4e6]), "send").values, (0.25,))
+
+    def test_all_that_was_measured_is_written(self):
+        session = cli.Session.__new__(cli.Session)
+        session.options, session.raw = mock.Mock(rounds=2, calls=1), {}
+        session.rate, session.say = mock.Mock(), mock.Mock()
+        session.jobs = mock.Mock(**{"bench.return_value": [{"us": 10.0}]})
+        session.together("equal", "a", "b", ("none",))
+        self.assertEqual(session.raw["equal"], {"a": [10.0] * 2, "b": [10.0] * 2, "a,b": [10.0] * 2})
 
     def test_table(self):
         found = [figures.Figure("equal", "what", (0.95, 0.8, 0.7), 0.05, 0.9, True), figures.fault("down", [{"beyond_ms": 41.0}])]
