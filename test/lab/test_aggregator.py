@@ -154,7 +154,9 @@ class WithService(unittest.TestCase):
             verb(rail, NODE)
 
 
-class BesideTheRails(WithService):
+class Misfortunes:
+    """Of the service, whatever goes through it."""
+
     def test_killed_and_started_again(self):
         self.assert_comes_and_goes(lambda: self.service.end(signal.SIGKILL), self.service.start)
 
@@ -178,6 +180,8 @@ class BesideTheRails(WithService):
             self.assert_used(job)
         self.assert_right(job)
 
+
+class BesideTheRails(Misfortunes, WithService):
     def test_one_link_is_enough(self):
         job = self.calls()
         self.assert_used(job)
@@ -249,33 +253,10 @@ class BesideTheRails(WithService):
         self.assertEqual(log.count("has come"), len(re.findall(r"rank \d on n\d has come", log)))
 
 
-class SmallCalls(WithService):
+class SmallCalls(Misfortunes, WithService):
     """Vectors that go whole through the service."""
 
     size, share = 1000, 100
-
-    def test_killed_and_started_again(self):
-        self.assert_comes_and_goes(lambda: self.service.end(signal.SIGKILL), self.service.start)
-
-    def test_stopped_and_continued(self):
-        self.assert_comes_and_goes(lambda: self.service.send(signal.SIGSTOP), lambda: self.service.send(signal.SIGCONT))
-
-    def test_cut_off_and_healed(self):
-        self.assert_comes_and_goes(lambda: self.both_links(self.lab.cut), lambda: self.both_links(self.lab.heal))
-
-    def test_links_that_fall_silent(self):
-        self.addCleanup(self.both_links, self.lab.speak)
-        self.assert_comes_and_goes(lambda: self.both_links(self.lab.silence), lambda: self.both_links(self.lab.speak))
-
-    def test_started_again_at_once(self):
-        job = self.calls()
-        self.assert_used(job)
-        for times in (2, 3):
-            self.service.end(signal.SIGKILL)
-            self.service.start()
-            self.assertTrue(eventually(lambda: job.joined() >= times or not job.go_on(1), 60), job.errors)
-            self.assert_used(job)
-        self.assert_right(job)
 
     def test_calls_on_their_own_find_the_service(self):
         """They try it, whatever comes of that."""
