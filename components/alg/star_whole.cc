@@ -32,12 +32,14 @@ class WholeLeaf final : public Algorithm {
 
   Placement place(int, const PieceHeader& piece) override {
     const bool sum = piece.step == kStarSum && piece.offset == 0 && piece.length == call_.bytes() && !got_;
-    return sum ? Placement{PlaceKind::direct, call_.recv} : Placement{PlaceKind::bad};
+    // Not direct: a second sum on another lane would go on into memory that the next call has given away.
+    return {sum ? PlaceKind::scratch : PlaceKind::bad};
   }
 
-  bool arrived(int, const PieceHeader&, const std::byte*) override {
+  bool arrived(int, const PieceHeader&, const std::byte* data) override {
     if (got_) return false;
     got_ = true;
+    std::memcpy(call_.recv, data, call_.bytes());
     team().superseded(kCenter, 0, piece_.size());
     return true;
   }

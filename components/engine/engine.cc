@@ -169,6 +169,7 @@ void Engine::destroy_team(Team& team) {
   requests_.forget(team);
   auto sharp = sharps_.extract(&team);
   core_.destroy_team(team);
+  stay_awake();  // its last pieces may be on their way
   if (sharp.empty()) return;
   lock.unlock();
   if (std::unique_ptr<SharpGroup> group = sharp.mapped()->leave()) leave_sharp(std::move(group));

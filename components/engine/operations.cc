@@ -121,6 +121,10 @@ void Operations::peer_at(std::size_t neighbour, OpNumber begun, OpNumber ended) 
   }
 }
 
+void Operations::all_have_begun(OpNumber number) {
+  for (std::size_t neighbour = 0; neighbour < peers_.size(); ++neighbour) peer_at(neighbour, number, peers_[neighbour].ended);
+}
+
 Placement Operations::place(std::size_t from, const PieceHeader& piece) const {
   if (piece.op > begun_) return {PlaceKind::early};
   const Slot& slot = slot_of(piece.op);

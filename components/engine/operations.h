@@ -27,6 +27,8 @@ class Operations {
   /// Another one may begin: that so many before it has ended.
   bool room() const { return begun_ - ended_ < kMostUnderWay; }
   OpNumber start(const Call& call, AlgorithmChoice choice);
+  /// The number that the next one gets.
+  OpNumber next() const { return begun_ + 1; }
   /// A call that Open MPI's own allreduce carries counts too: pieces of it come from ranks that decided otherwise, since their
   /// calls differ.
   void leave_to_incumbent(std::size_t bytes);
@@ -50,6 +52,8 @@ class Operations {
   // ---- what the trunks bring, by the sender's number among the neighbours
   bool has_begun(OpNumber number) const { return number <= begun_; }
   void peer_at(std::size_t neighbour, OpNumber begun, OpNumber ended);
+  /// What all neighbours have begun by now, known otherwise than by their records. It may be one that has not begun here.
+  void all_have_begun(OpNumber number);
   Placement place(std::size_t from, const PieceHeader& piece) const;
   /// Null: nobody needs the piece any more.
   Operation* find(OpNumber number) const;

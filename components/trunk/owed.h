@@ -33,9 +33,10 @@ class Owed {
     *this = {};
     by_record_ = !named_all;
   }
-  /// This piece is on its way to the peer. It acknowledges what came for the operations of its team that have ended.
+  /// This piece is on its way to the peer. It acknowledges what came for the operations of its team that have ended, if it says
+  /// anything of them: samples and most records belong to no team, and say nothing.
   void sent(const PieceHeader& piece) {
-    if (by_record_ || piece.team != team_) return;
+    if (by_record_ || piece.team != team_ || piece.behind == 0) return;
     if (piece.ended() >= op_) *this = {};
     if (piece.ended() + 1 == op_) all_ = latest_;
   }

@@ -47,10 +47,13 @@ void Trunk::drop_acked() {
   while (!log_.empty() && log_.at(log_.oldest()).acked) log_.pop();
 }
 
+/// Also of what was withdrawn after it had left: the peer has counted it as a piece of the operation, and its words that it has
+/// ended that are its acknowledgement (Owed::sent).
 void Trunk::peer_ended(TeamId team, OpNumber op) {
   for (std::uint64_t id = log_.oldest(); id != log_.next(); ++id) {
     SentPiece& piece = log_.at(id);
-    if (!piece.header.control && piece.header.team == team && piece.header.op <= op) acknowledged(piece);
+    const bool other = piece.header.control && piece.header.step != static_cast<std::uint16_t>(Control::withdrawn);
+    if (!other && piece.header.team == team && piece.header.op <= op) acknowledged(piece);
   }
   drop_acked();
 }

@@ -75,6 +75,7 @@ bool other_bits(Collective collective, AlgorithmChoice algorithm) {
 AlgorithmChoice sibling_choice(const Plan& plan, Collective collective, std::size_t bytes, std::size_t element,
                                int size) {
   if (plan.algorithm == AlgorithmChoice::incumbent || element > kMostElement) return AlgorithmChoice::incumbent;
+  if (collective != Collective::barrier && bytes < plan.threshold) return AlgorithmChoice::incumbent;
   if (size == 1) return AlgorithmChoice::memory;
   for (const AlgorithmChoice named : kOwn)
     if (plan.algorithm == named) return named;

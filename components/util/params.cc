@@ -144,7 +144,7 @@ constexpr std::array kRows = {
     row<&Config::collectives>("collectives", "auto", {0, 0}, "auto|all|NAME,...", 3, 0,
         "The collectives that rails carry, separated by commas: reduce_scatter, allgather, bcast, reduce and barrier, in all "
         "their forms, or all. allreduce is always one of them. auto: where each rank of a communicator has a node to itself, all "
-        "but barriers, from 16 KiB on. Others are left to Open MPI. The value of a communicator's rank 0 counts."),
+        "but barriers, from 16 KiB on, unless an algorithm is named; a communicator's first four such calls alone bring it no lanes. Others are left to Open MPI. The value of a communicator's rank 0 counts."),
     row<&Config::share>("share", "", {0, 0}, "RAIL:WEIGHT,...", 4, 0,
         "Fixed shares of the rails, as weights: eth0:2,eth1:1 gives two thirds to eth0. Only the ratios count. "
         "Empty: measured."),
@@ -153,7 +153,7 @@ constexpr std::array kRows = {
         "32 KiB, a ring above. incumbent: Open MPI's own, always. With any other but auto a communicator's first call "
         "waits for its lanes, so that bits are the same run after run."),
     row<&Config::threshold>("threshold", "0", {0, kAnySize}, "", 4, kDecides,
-        "Calls of fewer bytes than this go to Open MPI's own allreduce. 0: none do."),
+        "Calls of fewer bytes than this go to Open MPI's own allreduce, or other collective. 0: none do."),
     row<&Config::small_max>("small_max", "16k", {0, kMostCopied}, "", 6, kDecides,
         "Largest vector in bytes that is sent whole in each step, of which there are fewest then. 0: none is."),
     row<&Config::mesh_block>("mesh_block", "8k", {0, kAnySize}, "", 6, kDecides,

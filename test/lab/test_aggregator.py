@@ -72,6 +72,10 @@ class Calls:
         """How often it began to use the service."""
         return self.errors.count("reduces through")
 
+    def left(self):
+        """How many ranks have done without it from some call on, in all."""
+        return self.errors.count("goes on without aggregator")
+
     def go_on(self, calls=5):
         wanted = self.made + calls
         return eventually(lambda: self.made >= wanted or self._job.poll() is not None, 60) and self._job.poll() is None
@@ -142,7 +146,9 @@ class WithService(unittest.TestCase):
         job = self.calls()
         self.assert_used(job)
         for times in (2, 3):
+            left = job.left()
             away()
+            self.assertTrue(eventually(lambda: job.left() > left or not job.go_on(1), 60), job.errors)
             self.assertTrue(job.go_on(), job.errors)
             back()
             self.assert_used(job)

@@ -49,8 +49,8 @@ class Siblings(MpiCase):
 class Unnamed(FaultCase):
     """What rails carry where nobody says it."""
 
-    def carried(self, calls, count):
-        job = self.start(program("siblings"), "carried", calls, count, coll_nezha_learn="0")
+    def carried(self, calls, count, **params):
+        job = self.start(program("siblings"), "carried", calls, count, coll_nezha_learn="0", **params)
         output = openmpi.output(job.communicate(timeout=90)[0])
         self.assertTrue(job.returncode == 0 and "passed" in output.splitlines(), output[-3000:])
 
@@ -58,9 +58,13 @@ class Unnamed(FaultCase):
         self.carried(20, 4000)
         self.carried(0, 300)
 
+    def test_nothing_under_a_named_algorithm(self):
+        self.carried(0, 4000, coll_nezha_algorithm="ring")
+
     def test_nothing_where_a_node_has_two_ranks(self):
+        """By Open MPI's han, whose communicators between nodes have one rank a node, they would be carried."""
         self.ppn = 2
-        self.carried(0, 4000)
+        self.carried(0, 4000, coll_han_priority="0")
 
 
 class Faults(FaultCase):

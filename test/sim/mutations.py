@@ -134,10 +134,10 @@ NODE_MUTATIONS = [
     ("a small vector is folded before all have begun", NODE + "small_operation.cc", [
         ("    if (NodeMemory::load(slot.flag) < operations_) return false;\n    if (!right_size(seen_,", "    if (!right_size(seen_,")]),
     ("a small vector is shared before all of it has come back", NODE + "small_operation.cc", [
-        ("if (supplied_ || !reduced_ || up_to < part_.end) return;", "if (supplied_ || !reduced_) return;")]),
+        ("if (supplied_ || !reduced_ || !supplies() || up_to < part_.end) return;", "if (supplied_ || !reduced_ || !supplies()) return;")]),
     # Vectors belong to their callers again when nobody reads them.
     ("a call is over while others read its vectors", NODE + "chunked_operation.cc", [
-        ("return copies() || cut_.chunks() == 0 || all_reached(seen_taken_, cut_.chunks() - 1);", "return true;")]),
+        ("return copies() || (all_reached(seen_reduced_, chunks - 1) && all_reached(seen_taken_, chunks - 1));", "return true;")]),
     ("vectors are read although a member cannot read them", NODE + "node_trial.cc", [
         ("    access_ = NodeAccess::copies;\n", "")]),
     # Between nodes.

@@ -212,6 +212,24 @@ TEST_P(HierarchyRoots, EndWithAnErrorThatNamesTheMember) {
   });
 }
 
+/// A member whose part is done may leave while others wait for one that computes: it shows no life any more, and is not to blame.
+TEST(HierarchyOfRoots, DoesNotMissAMemberThatHasLeft) {
+  Settings settings = kSettings;
+  settings.emplace_back("timeout", "1");
+  Ranks ranks(3, settings);
+  Team team(ranks, "everybody");
+  team.within_node = true;
+  ASSERT_TRUE(team.start());
+  Rooted each(team, NEZHA_REDUCE, kind("int32_sum"), 100, 0, false, 1);
+  ranks.run([&](int rank) {
+    if (rank == 2) std::this_thread::sleep_for(std::chrono::milliseconds(2500));
+    const nezha_call_t call = each.call(rank);
+    ASSERT_EQ(nezha_carry(team.handle(rank), &call), NEZHA_OK) << "rank " << rank;
+    each.check(rank, "");
+    if (rank == 1) team.destroy(rank);
+  });
+}
+
 std::uint64_t sent(const Rank& rank) {
   std::uint64_t bytes = 0;
   for (const nezha_rail_stats_t& rail : rank.rails()) bytes += rail.bytes_sent;

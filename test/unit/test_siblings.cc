@@ -304,6 +304,11 @@ TEST(SiblingChoice, DependsOnSizeRanksAndPlanAlone) {
   plan.mesh_peers = 63;
   EXPECT_EQ(choice(Collective::allgather, 1024, 64), AlgorithmChoice::halving);
   EXPECT_EQ(choice(Collective::reduce_scatter, 1 << 20, 4), AlgorithmChoice::ring);
+  plan.threshold = 4096;
+  EXPECT_EQ(choice(Collective::broadcast, 4095, 4), AlgorithmChoice::incumbent);
+  EXPECT_NE(choice(Collective::broadcast, 4096, 4), AlgorithmChoice::incumbent);
+  EXPECT_NE(choice(Collective::barrier, 1, 4), AlgorithmChoice::incumbent);
+  plan.threshold = 0;
   plan.algorithm = AlgorithmChoice::halving;
   EXPECT_EQ(choice(Collective::broadcast, 1 << 20, 4), AlgorithmChoice::halving);
   plan.algorithm = AlgorithmChoice::incumbent;

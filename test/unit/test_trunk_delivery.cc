@@ -236,6 +236,31 @@ TEST_F(TrunkDelivery, WhatIsGivenUpLeavesNoHoleInTheIds) {
   EXPECT_FALSE(a->trunk.outstanding());
 }
 
+/// The peer, which has it, sends no other acknowledgement of it.
+TEST_F(TrunkDelivery, WhatIsGivenUpIsAcknowledgedByThePeersEndOfTheOperation) {
+  open(1);
+  const Bytes source = pattern(64);
+  send(source);
+  ASSERT_TRUE(carry(*a, *b, 0));
+  a->trunk.abort_flow(flow);
+  a->trunk.send_acks();
+  EXPECT_TRUE(a->trunk.outstanding());
+  a->trunk.peer_ended(1, 1);
+  EXPECT_FALSE(a->trunk.outstanding());
+}
+
+/// Samples and signs of life are of no team's operation.
+TEST_F(TrunkDelivery, NothingOfNoTeamAcknowledges) {
+  open(1);
+  const Bytes source = pattern(64);
+  flow.open(0, 0, 4);
+  flow.begun = true;
+  send(source);
+  ASSERT_TRUE(carry(*a, *b, 0));
+  b->trunk.show_life();
+  EXPECT_TRUE(b->trunk.send_acks()) << "the sign of life says nothing of what has come";
+}
+
 TEST_F(TrunkDelivery, GivenUpInTheMiddleOfAFrameTheSourceIsFree) {
   open(1);
   a->lanes[0]->stuck = true;

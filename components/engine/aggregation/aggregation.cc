@@ -172,6 +172,7 @@ bool Aggregation::arrived(Trunk& trunk, const PieceHeader& piece, const std::byt
     said_.push_back({trunk.peer(), piece.team, piece.op, {data, data + piece.length}});
     return true;
   }
+  if (describes(piece)) return over_.emplace_back(piece.team, "a member describes an operation twice"), true;
   const int position = star == nullptr ? -1 : star->position_of(trunk);
   Operation* const operation = position < 0 ? nullptr : star->operations->find(piece.op);
   if (operation == nullptr || operation->algorithm().arrived(position, piece, data)) return true;

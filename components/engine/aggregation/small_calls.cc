@@ -98,8 +98,12 @@ void SmallCalls::fail(const Failure& failure) {
   for (Kept& kept : kept_) kept.number = 0;
 }
 
+/// Whoever has returned from a call knows that all have begun it. They could not say so any more: nobody hears of this team.
 void SmallCalls::part() {
-  if (Operation* operation = latest().number == 0 ? nullptr : operations_.find(latest().number)) operation->algorithm().wake();
+  Operation* const operation = latest().number == 0 ? nullptr : operations_.find(latest().number);
+  if (operation == nullptr) return;
+  operations_.all_have_begun(latest().number);
+  operation->algorithm().wake();
 }
 
 bool SmallCalls::parted() {

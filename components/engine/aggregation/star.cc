@@ -64,6 +64,7 @@ void Star::begin_whole(const Call& call, nezha_type_t type, nezha_op_t op, Nanos
                   .type = type,
                   .op = op,
                   .whole = true};
+  operations_.all_have_begun(operations_.next());  // the service keeps no contribution early, so none may use its window up
   number_ = operations_.start(through, AlgorithmChoice::ring);
   under_way_ = true;
 }

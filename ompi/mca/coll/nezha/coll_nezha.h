@@ -69,6 +69,9 @@ typedef struct coll_nezha_incumbent {
 /** Bytes from which on siblings are carried that nobody has named: below, rails have nothing to gain. */
 enum { COLL_NEZHA_LARGE = 16 * 1024 };
 
+/** So many of these alone do not make a team: a communicator that lives for a call or two would not be worth it. */
+enum { COLL_NEZHA_FEW = 4 };
+
 /** One communicator's part of the component. Used by one thread at a time, as MPI demands of collective calls. */
 typedef struct coll_nezha_module {
     mca_coll_base_module_t super;
@@ -76,6 +79,7 @@ typedef struct coll_nezha_module {
     coll_nezha_state_t state;
     unsigned collectives; /* that rails are to carry: bit 1 << nezha_collective_t for each */
     unsigned large;       /* the same, of vectors from COLL_NEZHA_LARGE bytes on */
+    int large_calls;      /* such that the communicator has had before there was a team */
     bool agreeing;        /* the incumbent of an agreement may call others of this communicator */
     bool within_node;     /* all ranks are on this node, and use the memory that they share, or the incumbent */
     bool wants_team; /* there was a call that a team would carry and that cannot wait for one */

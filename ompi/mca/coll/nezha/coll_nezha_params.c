@@ -163,7 +163,8 @@ unsigned coll_nezha_params_collectives(void)
     return collectives_by(nezha_config_collectives, 1u << NEZHA_ALLREDUCE);
 }
 
+/* An algorithm that somebody names is meant for allreduces. Of the others it would leave the incumbent no size. */
 unsigned coll_nezha_params_collectives_alone(void)
 {
-    return collectives_by(nezha_config_collectives_alone, 0);
+    return 0 == strcmp("auto", in_force("algorithm")) ? collectives_by(nezha_config_collectives_alone, 0) : 0;
 }

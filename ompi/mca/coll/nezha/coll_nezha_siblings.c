@@ -21,11 +21,16 @@ static bool is_end(coll_nezha_module_t *module, struct ompi_communicator_t *comm
     return NEZHA_USE_INCUMBENT != status;
 }
 
-/** Whether Nezha is to have such a call, as far as all ranks see alike. */
-static bool wanted(const coll_nezha_module_t *module, const coll_nezha_call_t *call)
+/** Whether Nezha is to have such a call, as far as all ranks see alike: they make the same calls in the same order. */
+static bool wanted(coll_nezha_module_t *module, const coll_nezha_call_t *call)
 {
-    const size_t bytes = call->words.count * call->words.element;
-    return 0 == (module->large & 1u << call->words.collective) || bytes >= COLL_NEZHA_LARGE;
+    if (0 == (module->large & 1u << call->words.collective)) {
+        return true;
+    }
+    if (call->words.count * call->words.element < COLL_NEZHA_LARGE) {
+        return false;
+    }
+    return COLL_NEZHA_NEW != module->state || module->large_calls++ >= COLL_NEZHA_FEW;
 }
 
 /** Whether rails have carried it, or it has failed; `*rc` is then what it returns. */
