@@ -34,7 +34,7 @@ class Owed {
     by_record_ = !named_all;
   }
   /// This piece is on its way to the peer. It acknowledges what came for the operations of its team that have ended, if it says
-  /// anything of them: samples and most records belong to no team, and say nothing.
+  /// anything of them: samples belong to no team, and say nothing.
   void sent(const PieceHeader& piece) {
     if (by_record_ || piece.team != team_ || piece.behind == 0) return;
     if (piece.ended() >= op_) *this = {};
