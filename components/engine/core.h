@@ -235,6 +235,7 @@ class Core final : public PieceReceiver, public OperationNews, public LaneNews, 
   void watch_life(Nanoseconds now);
   void watch_stars(Team& team, Nanoseconds now);
   void leave_star(Team& team, Stars::Index aggregator);
+  void go_without(Team& team, Stars::Index aggregator);
   void leave_lost_star(Team& team);
   void let_part(std::unique_ptr<Team> team);
   /// `in_memory`: it gave none in the memory of their node, else on no rail.

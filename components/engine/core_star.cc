@@ -58,11 +58,8 @@ std::vector<BlockPart> Core::leave_stars(Team& team) {
   for (Stars::Index i = 0; i < Stars::kMost; ++i) {
     if (!stars.lacking(i)) continue;
     const BlockPart part = stars.star(i)->part();
-    const std::string why = stars.star(i)->why();
     if (part.from != part.to) parts.push_back(part);
-    leave_star(team, i);
-    log_.line(1, "team %s goes on without aggregator %s: %s", team.name().c_str(),
-              config_.aggregators.entries[i].text().c_str(), why.empty() ? "another rank lacks sums of it" : why.c_str());
+    go_without(team, i);
   }
   return parts;
 }
@@ -123,10 +120,7 @@ void Core::leave_lost_star(Team& team) {
   const TeamId lost = team.small()->take_lost();
   for (Stars::Index i = 0; lost != 0 && i < Stars::kMost; ++i) {
     const Star* const star = team.stars()->star(i);
-    if (star == nullptr || star->id() != lost) continue;
-    log_.line(1, "team %s goes on without aggregator %s: %s", team.name().c_str(),
-              config_.aggregators.entries[i].text().c_str(), star->why().c_str());
-    return leave_star(team, i);
+    if (star != nullptr && star->id() == lost) return go_without(team, i);
   }
 }
 
@@ -135,6 +129,14 @@ void Core::let_part(std::unique_ptr<Team> team) {
   if (team->small() == nullptr || !team->error().empty()) return;
   team->small()->part();
   if (!team->small()->parted()) parting_.push_back(std::move(team));
+}
+
+/// A member lacks its sums.
+void Core::go_without(Team& team, Stars::Index aggregator) {
+  const std::string why = team.stars()->star(aggregator)->why();
+  leave_star(team, aggregator);
+  log_.line(1, "team %s goes on without aggregator %s: %s", team.name().c_str(),
+            config_.aggregators.entries[aggregator].text().c_str(), why.empty() ? "another rank lacks sums of it" : why.c_str());
 }
 
 void Core::leave_star(Team& team, Stars::Index aggregator) {
