@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Numbers on a command line, for argparse."""
+"""Numbers and lists on a command line, for argparse."""
 
 import argparse
 
@@ -23,6 +23,18 @@ def more_than_0(text):
     if number == 0:
         raise argparse.ArgumentTypeError(f"'{text}': more than 0 is allowed")
     return number
+
+
+def listed(allowed):
+    """'ring,mesh': a list of words, each one of `allowed`."""
+    def parse(text):
+        words = text.split(",")
+        for word in words:
+            if word not in allowed:
+                raise argparse.ArgumentTypeError(f"'{word}': {', '.join(allowed)} are allowed")
+        return words
+
+    return parse
 
 
 def numbers(text):

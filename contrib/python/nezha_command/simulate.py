@@ -6,7 +6,7 @@ import json
 import math
 import os
 
-from nezha_bench.arguments import positive
+from nezha_bench.arguments import listed, positive
 from nezha_bench.errors import BenchUsage
 from nezha_bench.files import picture
 from nezha_bench.sizes import parse_sizes, size_text
@@ -57,7 +57,7 @@ def add(verbs):
     parser.add_argument("--papers", action="store_true", help="the paper's figures beside ours; of the others only --jobs, --long and "
                         "--json count")
     parser.add_argument("--long", action="store_true", help="of --papers: those of 128 and 512 nodes, too")
-    parser.add_argument("--algorithms", type=_algorithms, metavar="LIST", help="instead of loads: how long an allreduce takes by each of "
+    parser.add_argument("--algorithms", type=listed(ALGORITHMS), metavar="LIST", help="instead of loads: how long an allreduce takes by each of "
                         f"these, of {', '.join(ALGORITHMS)}, with a rank on each accelerator, of 128 at most")
     parser.add_argument("--sizes", default="64K,1M", metavar="LIST", help="of --algorithms: bytes of a vector; default 64K,1M")
     parser.add_argument("--traffic", metavar="FILE", help="instead of loads: how long the messages of a file take")
@@ -83,14 +83,6 @@ def _patterns(text):
     for word in words:
         if word not in PATTERNS and _percentage(word) is None:
             raise argparse.ArgumentTypeError(f"'{word}': C1 to C5 or a percentage is allowed")
-    return words
-
-
-def _algorithms(text):
-    words = text.split(",")
-    for word in words:
-        if word not in ALGORITHMS:
-            raise argparse.ArgumentTypeError(f"'{word}': {', '.join(ALGORITHMS)} are allowed")
     return words
 
 

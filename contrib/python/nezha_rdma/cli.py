@@ -75,7 +75,7 @@ class Session:
         """The rows of the job with a device; it is run once, for the cases that need it."""
         if self._one is None:
             self.rate("none", "none", "none")
-            sizes, options = _sizes(self.options.sizes), self.options
+            sizes, options = self.options.sizes, self.options
             small = self.jobs.bench(ONE, [4], 200, options.rounds, device="rxe1", coll_nezha_algorithm="doubling")
             self._one = small + self.jobs.bench(ONE, sizes, options.calls, options.rounds, device="rxe1")
             self.raw["plain"] = self._one
@@ -87,7 +87,7 @@ class Session:
 
     def processors(self):
         verbs, options = self.one_device(), self.options
-        tcp = self.jobs.bench(TCP, _sizes(options.sizes), options.calls, options.rounds)
+        tcp = self.jobs.bench(TCP, options.sizes, options.calls, options.rounds)
         self.raw["cpu"] = tcp
         return [figures.processor_time(verbs, tcp), figures.processor_time(verbs, tcp, "send")]
 
@@ -148,7 +148,7 @@ def run(options):
     for case in cases:
         if case not in CASES:
             raise BenchUsage(f"case '{case}': {', '.join(CASES)} are allowed")
-    _sizes(options.sizes)
+    options.sizes = _sizes(options.sizes)
     whole, rows, written = document.start(), [], True
     with Lab(nodes=2, rails=["none"] * 3, with_rdma=True) as lab:
         session = Session(options, lab)

@@ -8,7 +8,7 @@ import sys
 import time
 
 from nezha_bench import document, files
-from nezha_bench.arguments import more_than_0, positive, seconds
+from nezha_bench.arguments import listed, more_than_0, positive, seconds
 from nezha_bench.cases import PRESETS
 from nezha_bench.errors import UNWRITTEN, BenchError
 from nezha_lab.errors import LabError, LabUnavailable
@@ -39,23 +39,12 @@ directory (4 GB; some 5 minutes the first time), builds Nezha in it, and trains 
 Exit status: 1 when something failed; 2 for wrong arguments; 77 when this machine has no PyTorch with MPI or cannot run a lab."""
 
 
-def _listed(allowed):
-    def parse(text):
-        names = text.split(",")
-        for name in names:
-            if name not in allowed:
-                raise argparse.ArgumentTypeError(f"'{name}': {', '.join(allowed)} are allowed")
-        return names
-
-    return parse
-
-
 def build_parser():
     parser = argparse.ArgumentParser(prog="figures training", description=_ABOUT, formatter_class=argparse.RawDescriptionHelpFormatter)
     add = parser.add_argument
-    add("--models", type=_listed(jobs.MODELS), default=["alexnet"], metavar="LIST", help=f"of {', '.join(jobs.MODELS)}; default alexnet")
-    add("--cases", type=_listed(PRESETS), default=list(_CASES), metavar="LIST", help=f"contrib/bench's clusters; default {','.join(_CASES)}")
-    add("--competitors", type=_listed(jobs.COMPETITORS), default=list(jobs.COMPETITORS), metavar="LIST",
+    add("--models", type=listed(jobs.MODELS), default=["alexnet"], metavar="LIST", help=f"of {', '.join(jobs.MODELS)}; default alexnet")
+    add("--cases", type=listed(PRESETS), default=list(_CASES), metavar="LIST", help=f"contrib/bench's clusters; default {','.join(_CASES)}")
+    add("--competitors", type=listed(jobs.COMPETITORS), default=list(jobs.COMPETITORS), metavar="LIST",
         help=f"of {', '.join(jobs.COMPETITORS)}; default all")
     add("--minutes", type=more_than_0, default=10.0, metavar="M", help="no round begins that would end later, but for the first of each "
         "model and cluster; default 10")
