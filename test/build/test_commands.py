@@ -6,6 +6,7 @@ import os
 import pathlib
 import subprocess
 import sys
+import tempfile
 import unittest
 
 CONTRIB = pathlib.Path(__file__).resolve().parents[2] / "contrib"
@@ -44,6 +45,20 @@ class Bare(unittest.TestCase):
         self.helps(run(str(CONTRIB / "check"), "--help"), "--only PART")
         self.helps(run(str(CONTRIB / "build"), "--help"), "contrib/build [DIR [configure's options and variables]]")
         self.assertEqual(run(str(CONTRIB / "build"), "--prefix=/usr").returncode, 2)
+
+    def test_install_packages_waits_for_others(self):
+        """A new machine's own updates hold apt's locks."""
+        with tempfile.TemporaryDirectory() as tools:
+            for name, does in (("id", "echo 0"), ("dpkg-query", "exit 1"), ("apt-get", f'echo "$@" >> {tools}/calls')):
+                tool = pathlib.Path(tools, name)
+                tool.write_text(f"#!/bin/sh\n{does}\n", encoding="utf-8")
+                tool.chmod(0o755)
+            done = run(str(CONTRIB / "install-packages"), "debians", PATH=f"{tools}:{os.environ['PATH']}")
+            self.assertEqual((done.returncode, done.stderr), (0, ""))
+            calls = pathlib.Path(tools, "calls").read_text(encoding="utf-8").splitlines()
+        self.assertEqual([call.split()[3] for call in calls], ["update", "install"])
+        for call in calls:
+            self.assertIn("-o DPkg::Lock::Timeout=600", call)
 
 
 if __name__ == "__main__":
