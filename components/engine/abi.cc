@@ -149,7 +149,9 @@ int nezha_carry(nezha_team_t* team, const nezha_call_t* call) {
   return guarded(static_cast<int>(NEZHA_ERR_MEMORY), [&] { return team->engine.collective(team->team, *call); });
 }
 
-void nezha_incumbent_done(nezha_team_t* team) { team->engine.incumbent_done(team->team); }
+void nezha_incumbent_done(nezha_team_t* team, nezha_collective_t collective) {
+  team->engine.incumbent_done(team->team, static_cast<nezha::Collective>(collective));
+}
 
 int nezha_start(nezha_team_t* team, const nezha_call_t* call, nezha_request_t** request) {
   return guarded(static_cast<int>(NEZHA_ERR_MEMORY), [&] {

@@ -327,9 +327,8 @@ int Engine::leave(Lock& lock, Team& team, Collective collective, std::size_t byt
   if (!team.error().empty()) return NEZHA_ERR_FAILED;
   const bool traced = trace_ && collective == Collective::allreduce;
   const bool timed = collective == Collective::allreduce && team.small() != nullptr && team.small()->timed();
-  team.incumbent_since = team.table(collective).measures() || traced || timed ? clock_.now() : 0;
-  team.incumbent_bytes = bytes;
-  team.incumbent_collective = collective;
+  const Nanoseconds since = team.table(collective).measures() || traced || timed ? clock_.now() : 0;
+  team.left[static_cast<std::size_t>(collective)] = {since, bytes};
   return NEZHA_USE_INCUMBENT;
 }
 
@@ -403,16 +402,15 @@ void Engine::agree(Lock& lock, Team& team, Collective collective) {
                      team.table(collective).story().c_str());
 }
 
-void Engine::incumbent_done(Team& team) {
-  if (team.incumbent_since == 0) return;
+void Engine::incumbent_done(Team& team, Collective collective) {
+  const auto [since, bytes] = std::exchange(team.left[static_cast<std::size_t>(collective)], {});
+  if (since == 0) return;
   Lock lock(mutex_);
-  const Nanoseconds since = std::exchange(team.incumbent_since, 0);
-  Table& table = team.table(team.incumbent_collective);
+  Table& table = team.table(collective);
   try {
     if (table.measures()) table.took(clock_.now() - since);
-    if (team.incumbent_collective == Collective::allreduce && team.small() != nullptr) team.small()->took(clock_.now() - since);
-    if (trace_ && team.incumbent_collective == Collective::allreduce)
-      trace_->call(since, team.incumbent_bytes, team.size(), {}, {}, {}, 0);
+    if (collective == Collective::allreduce && team.small() != nullptr) team.small()->took(clock_.now() - since);
+    if (trace_ && collective == Collective::allreduce) trace_->call(since, bytes, team.size(), {}, {}, {}, 0);
   } catch (...) {
     break_off(team);
   }

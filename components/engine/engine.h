@@ -55,7 +55,7 @@ class Engine {
   int start(Team& team, const nezha_call_t& call, Request*& request);
   void give_back(Request& request);
   bool progress();
-  void incumbent_done(Team& team);
+  void incumbent_done(Team& team, Collective collective);
   std::string error_of(const Team& team);
   void give_up(Team& team, const char* why);
   void ending();

@@ -83,7 +83,9 @@ class Team {
 
   // ---- what carries a call
   const Plan& plan() const { return plan_; }
-  /// Of allreduce, or of another collective that is learned: all but barriers.
+  /// Collectives that are learned, which are numbered first: all but barriers.
+  static constexpr std::size_t kTables = static_cast<std::size_t>(Collective::barrier);
+  /// Of one of these.
   Table& table(Collective collective = Collective::allreduce) { return tables_[static_cast<std::size_t>(collective)]; }
   const Table& table(Collective collective = Collective::allreduce) const {
     return tables_[static_cast<std::size_t>(collective)];
@@ -149,10 +151,13 @@ class Team {
 
   /// See nezha_team_spec_t. To be set before the first vote.
   bool incumbent_on_rails = false;
-  /// When the incumbent was left a call that somebody wants to know the duration of; 0 = none. Only its caller's.
-  Nanoseconds incumbent_since = 0;
-  std::size_t incumbent_bytes = 0;  ///< of that call
-  Collective incumbent_collective = Collective::allreduce;
+  /// A call that was left to the incumbent, if somebody wants to know how long it takes.
+  struct Left {
+    Nanoseconds since = 0;  ///< 0 = none
+    std::size_t bytes = 0;
+  };
+  /// By collective: Open MPI's own may call another one of ours within it. Only their caller's.
+  std::array<Left, kTables> left;
 
   // ---- what the trunks bring
   /// `id`: the team's, or its hierarchy's, a star's or that of small calls.
@@ -225,7 +230,6 @@ class Team {
   bool votes_again_ = false;
   TeamId id_ = 0;
   Plan plan_;
-  static constexpr std::size_t kTables = static_cast<std::size_t>(Collective::barrier);
   std::array<Table, kTables> tables_;  ///< by collective
   std::vector<std::uint64_t> rows_;
   bool rows_due_ = false;

@@ -55,7 +55,7 @@ std::array<int, kRanks> run(Ranks& ranks, Team& team, Incumbent& incumbent, int 
         const int result = team.allreduce(rank, call);
         if (result == NEZHA_USE_INCUMBENT) {
           incumbent.allreduce(rank, call);
-          nezha_incumbent_done(team.handle(rank));
+          nezha_incumbent_done(team.handle(rank), NEZHA_ALLREDUCE);
           ++left[static_cast<std::size_t>(rank)];
         } else {
           ASSERT_EQ(result, NEZHA_OK);
@@ -107,6 +107,32 @@ TEST(LearningTeams, LearnBesideOneAnother) {
   std::thread other([&] { run(ranks, second, slower, slowed_down() ? 30 : 100); });
   run(ranks, first, slow, slowed_down() ? 30 : 100);
   other.join();
+}
+
+/// As Open MPI's simplest ones do. The inner call is below the threshold, so that it is left to the incumbent too.
+TEST(LearningTeams, AnIncumbentThatMakesCallsOfItsOwnIsMeasured) {
+  Ranks ranks(kRanks, {{"single_node", "2"}, {"learn", "1"}, {"verbose", "2"}, {"collectives", "allreduce,bcast"}, {"threshold", "16k"}});
+  Team team(ranks, "everybody");
+  ASSERT_TRUE(team.start());
+  Incumbent incumbent(std::chrono::milliseconds(20));
+  ranks.run([&](int rank) {
+    for (int call = 0; call < 100; ++call) {
+      std::vector<std::int64_t> send(8192, rank), recv(8192), inner(1);
+      const nezha_call_t outer{NEZHA_ALLREDUCE, send.data(), recv.data(), send.size(), 8, NEZHA_INT64, NEZHA_SUM, nullptr, nullptr, 0};
+      const nezha_call_t nested{NEZHA_BROADCAST, inner.data(), inner.data(), inner.size(), 8, NEZHA_TYPE_OTHER, NEZHA_OP_OTHER, nullptr, nullptr, 0};
+      const int result = team.allreduce(rank, outer);
+      ASSERT_GE(result, NEZHA_OK);
+      if (result == NEZHA_OK) continue;
+      ASSERT_EQ(nezha_carry(team.handle(rank), &nested), NEZHA_USE_INCUMBENT);
+      nezha_incumbent_done(team.handle(rank), NEZHA_BROADCAST);
+      incumbent.allreduce(rank, outer);
+      nezha_incumbent_done(team.handle(rank), NEZHA_ALLREDUCE);
+    }
+  });
+  for (int rank = 0; rank < kRanks; ++rank) {
+    EXPECT_TRUE(tells(ranks, rank, "from 64k bytes")) << "rank " << rank;
+    EXPECT_FALSE(tells(ranks, rank, "incumbent not measured")) << "rank " << rank;
+  }
 }
 
 TEST(LearningTeams, AFixedAlgorithmTriesNothing) {

@@ -62,7 +62,7 @@ int run(Ranks& ranks, Team& team, int calls) {
                                    NEZHA_INT64, NEZHA_SUM,   nullptr, nullptr, 0};
       const int result = team.allreduce(rank, call);
       if (result == NEZHA_USE_INCUMBENT) {
-        nezha_incumbent_done(team.handle(rank));
+        nezha_incumbent_done(team.handle(rank), NEZHA_ALLREDUCE);
         ++left[static_cast<std::size_t>(rank)];
         continue;
       }
@@ -189,7 +189,7 @@ TEST_F(Tables, TeamsThatAreGoneAreSavedToo) {
         const nezha_call_t call{NEZHA_ALLREDUCE, send.data(), recv.data(), 16,     sizeof(std::int64_t),
                                      NEZHA_INT64, NEZHA_SUM,   nullptr, nullptr, 0};
         const int result = team.allreduce(rank, call);
-        if (result == NEZHA_USE_INCUMBENT) nezha_incumbent_done(team.handle(rank));
+        if (result == NEZHA_USE_INCUMBENT) nezha_incumbent_done(team.handle(rank), NEZHA_ALLREDUCE);
         errors += result < 0 ? 1 : 0;
       }
     });

@@ -277,11 +277,12 @@ int nezha_reduce(nezha_type_t type, nezha_op_t op, const void *in, void *inout, 
 /**
  * One call of a READY team. Blocks until the result is in `recv` and `send` and `recv` are the caller's again.
  * NEZHA_USE_INCUMBENT (before anything of the call is read or sent) when the agreed table leaves it to the incumbent:
- * the host then calls nezha_incumbent_done() as soon as that has carried an allreduce, or nothing when it failed.
- * One call at a time per team; calls on different teams may run in different threads.
+ * the host then calls nezha_incumbent_done() as soon as that has carried it, or nothing when it failed.
+ * One call at a time per team, but the incumbent may make calls of other collectives before it is done; calls on different
+ * teams may run in different threads.
  */
 int nezha_carry(nezha_team_t *team, const nezha_call_t *call);
-void nezha_incumbent_done(nezha_team_t *team);
+void nezha_incumbent_done(nezha_team_t *team, nezha_collective_t collective);
 
 typedef struct nezha_request nezha_request_t;
 

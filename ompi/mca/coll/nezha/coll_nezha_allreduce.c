@@ -34,7 +34,7 @@ int coll_nezha_allreduce(const void *send, void *recv, int count, struct ompi_da
         }
         rc = incumbent->allreduce(send, recv, count, type, op, comm, incumbent->allreduce_module);
         if (OMPI_SUCCESS == rc) {
-            nezha_incumbent_done(module->team);
+            nezha_incumbent_done(module->team, NEZHA_ALLREDUCE);
         }
         return rc;
     }

@@ -51,10 +51,10 @@ static bool carried(coll_nezha_module_t *module, coll_nezha_call_t *call, int *r
 }
 
 /** What the incumbent of a call that blocks has returned: the engine may have wanted to know how long it takes. */
-static int done(const coll_nezha_module_t *module, int rc)
+static int done(const coll_nezha_module_t *module, nezha_collective_t collective, int rc)
 {
     if (OMPI_SUCCESS == rc && COLL_NEZHA_READY == module->state) {
-        nezha_incumbent_done(module->team);
+        nezha_incumbent_done(module->team, collective);
     }
     return rc;
 }
@@ -84,7 +84,7 @@ int coll_nezha_reduce_scatter_block(const void *send, void *recv, int count, str
         carried(module, &call, &rc)) {
         return rc;
     }
-    return done(module,
+    return done(module, NEZHA_REDUCE_SCATTER,
                 theirs->reduce_scatter_block(send, recv, count, type, op, comm, theirs->reduce_scatter_block_module));
 }
 
@@ -115,7 +115,8 @@ int coll_nezha_reduce_scatter(const void *send, void *recv, const int *counts, s
         carried(module, &call, &rc)) {
         return rc;
     }
-    return done(module, theirs->reduce_scatter(send, recv, counts, type, op, comm, theirs->reduce_scatter_module));
+    return done(module, NEZHA_REDUCE_SCATTER,
+                theirs->reduce_scatter(send, recv, counts, type, op, comm, theirs->reduce_scatter_module));
 }
 
 int coll_nezha_ireduce_scatter(const void *send, void *recv, const int *counts, struct ompi_datatype_t *type,
@@ -146,8 +147,9 @@ int coll_nezha_allgather(const void *send, int send_count, struct ompi_datatype_
         carried(module, &call, &rc)) {
         return rc;
     }
-    return done(module, theirs->allgather(send, send_count, send_type, recv, recv_count, recv_type, comm,
-                                          theirs->allgather_module));
+    return done(module, NEZHA_ALLGATHER,
+                theirs->allgather(send, send_count, send_type, recv, recv_count, recv_type, comm,
+                                  theirs->allgather_module));
 }
 
 int coll_nezha_iallgather(const void *send, int send_count, struct ompi_datatype_t *send_type, void *recv,
@@ -180,8 +182,9 @@ int coll_nezha_allgatherv(const void *send, int send_count, struct ompi_datatype
         carried(module, &call, &rc)) {
         return rc;
     }
-    return done(module, theirs->allgatherv(send, send_count, send_type, recv, counts, displacements, recv_type, comm,
-                                           theirs->allgatherv_module));
+    return done(module, NEZHA_ALLGATHER,
+                theirs->allgatherv(send, send_count, send_type, recv, counts, displacements, recv_type, comm,
+                                   theirs->allgatherv_module));
 }
 
 int coll_nezha_iallgatherv(const void *send, int send_count, struct ompi_datatype_t *send_type, void *recv,
@@ -210,7 +213,8 @@ int coll_nezha_bcast(void *buffer, int count, struct ompi_datatype_t *type, int 
     if (coll_nezha_sibling_bcast(&call, buffer, count, type, root, comm) && carried(module, &call, &rc)) {
         return rc;
     }
-    return done(module, module->incumbent.bcast(buffer, count, type, root, comm, module->incumbent.bcast_module));
+    return done(module, NEZHA_BROADCAST,
+                module->incumbent.bcast(buffer, count, type, root, comm, module->incumbent.bcast_module));
 }
 
 int coll_nezha_ibcast(void *buffer, int count, struct ompi_datatype_t *type, int root, struct ompi_communicator_t *comm,
@@ -235,7 +239,7 @@ int coll_nezha_reduce_to_root(const void *send, void *recv, int count, struct om
     if (coll_nezha_sibling_reduce(&call, send, recv, count, type, op, root, comm) && carried(module, &call, &rc)) {
         return rc;
     }
-    return done(module,
+    return done(module, NEZHA_REDUCE,
                 module->incumbent.reduce(send, recv, count, type, op, root, comm, module->incumbent.reduce_module));
 }
 
