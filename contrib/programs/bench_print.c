@@ -50,8 +50,8 @@ void bench_print_result(const struct bench_options* o, const struct bench_result
   if (o->json) {
     printf(
         "{\"kind\":\"size\",\"size\":%zu,\"avg_us\":%.3f,\"min_us\":%.3f,\"max_us\":%.3f,\"median_us\":%.3f,"
-        "\"iterations\":%ld,\"warmup\":%ld,\"cpu_s_per_gib\":%.6g,\"cpu_s_per_gib_max\":%.6g,\"peak_kib\":%ld",
-        r->bytes, r->average, r->least, r->most, r->median, r->iterations, r->warmup, r->cpu_per_gib,
+        "\"pause_us\":%.3f,\"iterations\":%ld,\"warmup\":%ld,\"cpu_s_per_gib\":%.6g,\"cpu_s_per_gib_max\":%.6g,\"peak_kib\":%ld",
+        r->bytes, r->average, r->least, r->most, r->median, r->pause, r->iterations, r->warmup, r->cpu_per_gib,
         r->most_cpu_per_gib, r->peak_kib);
     print_each(r);
     print_detail(detail);

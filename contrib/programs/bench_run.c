@@ -93,6 +93,7 @@ static const struct bench_shape* shape_of(const struct bench_driver* driver) {
 struct spent {
   double wall;
   double cpu;
+  double pause;  ///< before it
 };
 
 /// One call: data, timed reduction, comparison, barrier.
@@ -110,7 +111,9 @@ static struct spent one_call(const struct bench_options* o, const struct bench_d
   const double start = clock_seconds(CLOCK_MONOTONIC);
   driver->reduce(driver->context, slot, in, out, count);
   const double end = clock_seconds(CLOCK_MONOTONIC);
-  const struct spent spent = {end - start, clock_seconds(CLOCK_PROCESS_CPUTIME_ID) - cpu};
+  const double pause = buffers->ended > 0 ? start - buffers->ended : 0;
+  const struct spent spent = {end - start, clock_seconds(CLOCK_PROCESS_CPUTIME_ID) - cpu, pause};
+  buffers->ended = end;
 
   struct bench_fault fault;
   spoil_if_asked(o, call, out, count);
@@ -211,16 +214,18 @@ void bench_measure(const struct bench_options* o, const struct bench_driver* dri
   double* walls = malloc((size_t)n * sizeof *walls);
   if (walls == NULL) MPI_Abort(MPI_COMM_WORLD, 1);
 
-  double wall = 0, cpu = 0;
+  double wall = 0, cpu = 0, pause = 0;
   for (long i = 0; i < n; i++) {
     const struct spent spent = one_call(o, driver, buffers, elements(o, driver, bytes));
     walls[i] = spent.wall * 1e6;
     wall += walls[i];
     cpu += spent.cpu;
+    pause += spent.pause * 1e6;
   }
   const double gib = (double)bytes * (double)n / (1024.0 * 1024 * 1024);
-  double least_cpu;
+  double least_cpu, least_pause, most_pause;
   over_ranks(wall / (double)n, &result->average, &result->least, &result->most);
+  over_ranks(pause / (double)n, &result->pause, &least_pause, &most_pause);
   over_ranks(cpu / gib, &result->cpu_per_gib, &least_cpu, &result->most_cpu_per_gib);
   mean_calls(walls, n);
   if (o->each && bench_rank() == 0) result->each = copy_of(walls, n);

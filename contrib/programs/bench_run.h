@@ -40,6 +40,7 @@ struct bench_buffers {
   void* in[2];
   void* out[2];
   uint64_t call;  ///< number of the next call, the same on all ranks, never used twice
+  double ended;   ///< when the latest call did; 0: none has
 };
 
 /// Times in microseconds. Complete on rank 0 only.
@@ -47,6 +48,7 @@ struct bench_result {
   size_t bytes;
   double average, least, most;           ///< of the ranks' averages
   double median;                         ///< of the calls, each averaged over the ranks
+  double pause;                          ///< between two calls, averaged over calls and ranks
   double cpu_per_gib, most_cpu_per_gib;  ///< processor seconds of a process per GiB of vector
   long iterations;
   long warmup;

@@ -22,6 +22,7 @@ from nezha_bench.launch import Followed
 from nezha_bench.output import OsuReader, read_json_line
 from nezha_bench.rounds import Measured, measure
 from nezha_bench.sizes import parse_sizes, size_text
+from nezha_lab.limit import Rhythm
 from rich.console import Console
 
 
@@ -78,6 +79,26 @@ class Summary(unittest.TestCase):
     def test_no_round_is_an_error(self):
         with self.assertRaisesRegex(BenchError, "no round was completed"):
             summary.summarise(Measured(PRESETS["1+1"], "nezha", ["nezha"]))
+
+    def test_the_limit_is_that_of_the_calls_with_the_longest_pauses(self):
+        asked = []
+        lab = mock.Mock(limit_seconds=lambda size, ranks, **beside: asked.append(beside) or 0.0)
+
+        def limits(**members):
+            calls = [launch(who, SIZES) for who in 3 * ["nezha", "nezha", "ompi-all"]]
+            for each in calls:
+                for found in each.sizes.values():
+                    found.update({name: value[each.competitor] for name, value in members.items()})
+            asked.clear()
+            launcher = Launcher(PRESETS["1+1"], Programs("m", "g", "c"), Effort((1024,), 0.1))
+            order = {who: iter([one for one in calls if one.competitor == who]) for who in ("nezha", "ompi-all")}
+            with progress.make("case", "nezha", 1, 1, quiet=True) as seen:
+                measure(lab, launcher, "nezha", ["nezha", "ompi-all"], 3, seen, run=lambda *words: next(order[words[2]]))
+            return asked
+
+        self.assertEqual(limits(pause_us={"nezha": 200.0, "ompi-all": 300.0}, iterations={"nezha": 50, "ompi-all": 20}),
+                         [{"rhythm": Rhythm(20, 300e-6)}])
+        self.assertEqual(limits(iterations={"nezha": 50, "ompi-all": 20}), [{}])
 
     def test_ctrl_c_and_signals_keep_the_rounds_that_are_complete(self):
         class NoLab:

@@ -41,6 +41,30 @@ class Limit(unittest.TestCase):
     def test_an_aggregator_without_limit(self):
         self.aggregated(70125 - 1049, [["1gbit", "1gbit"]] * 4, ["none", "none"])
 
+    def in_a_row(self, microseconds, calls, pause, rates=(("1gbit", "1gbit"),) * 2):
+        """Of a vector of 1 MiB by two nodes, which move 1 MiB: 4383 us at 2 * 957 Mbit/s."""
+        rhythm = limit.Rhythm(calls, pause)
+        self.assertAlmostEqual(limit.allreduce_seconds(MIB, rates, rhythm) * 1e6, microseconds, delta=1)
+
+    def test_one_call_finds_the_bucket_full(self):
+        self.in_a_row(4383 - 1049, 1, 0)
+        self.near(4383 - 1049, MIB, [["1gbit", "1gbit"]] * 2)
+
+    def test_calls_without_a_pause_have_one_burst_in_all(self):
+        self.in_a_row(4383 - 105, 10, 0)
+        self.in_a_row(4383, 10 ** 6, 0)
+
+    def test_in_a_pause_the_bucket_fills_again(self):
+        self.in_a_row(4383 - 300, 10 ** 6, 300e-6)
+        self.in_a_row(4383 - 105 - 300, 10, 300e-6)
+        # a rail of half the rate gets back half as much: 300 us again, of a longer time
+        self.in_a_row(5844 - 300, 10 ** 6, 300e-6, [["1gbit", "500mbit"]] * 2)
+
+    def test_no_bucket_holds_more_than_a_burst(self):
+        self.in_a_row(4383 - 1049, 10, 1.0)
+        # 128 KiB of the faster rail, and what the other one has after 1.5 ms, 94 KB: at 1.5 Gbit/s 1199 us
+        self.in_a_row(5844 - 1199, 10 ** 6, 1500e-6, [["1gbit", "500mbit"]] * 2)
+
     def test_where_there_is_none(self):
         self.near(0, 64 * 1024, [["1gbit", "1gbit"]] * 4)
         self.near(0, 16 * MIB, [["none", "1gbit"]] * 4)

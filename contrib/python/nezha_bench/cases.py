@@ -35,11 +35,13 @@ class Case:
               Lab(self.nodes + bool(self.aggregator), list(self.rails), node_rates=[*self.node_rates, *own]) as lab):
             yield lab
 
-    def limit_seconds(self, lab, size, collective=ALLREDUCE):
-        """Of a collective by a rank on each node, on the lab that lab() gave."""
+    def limit_seconds(self, lab, size, collective=ALLREDUCE, rhythm=None):
+        """Of a collective by a rank on each node, on the lab that lab() gave. rhythm: limit.Rhythm of the calls, where it is known."""
+        beside = {"rhythm": rhythm} if rhythm else {}
         if collective != ALLREDUCE:
-            return lab.limit_seconds(size, self.nodes, traffic=COLLECTIVES[collective].traffic(self.nodes))
-        beside = {"aggregator": self.nodes} if self.aggregator else {}
+            beside["traffic"] = COLLECTIVES[collective].traffic(self.nodes)
+        elif self.aggregator:
+            beside["aggregator"] = self.nodes
         return lab.limit_seconds(size, self.nodes, **beside)
 
     def rates(self):

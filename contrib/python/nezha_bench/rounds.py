@@ -2,7 +2,10 @@
 """All rounds of one case: in each, every competitor once, and the subject a second time."""
 
 import dataclasses
+import statistics
 import time
+
+from nezha_lab.limit import Rhythm
 
 from . import launch, stolen
 from .competitors import AGAIN, GLOO, order
@@ -41,9 +44,8 @@ def measure(lab, launcher, subject, competitors, count, progress, enough=lambda:
     No further round begins once enough() is true. run makes one launch, as launch.run does. patience: for so many seconds
     after the last round others may begin, of the sizes alone of which the host left too few measurements calm.
     """
-    case, sizes = launcher.case, launcher.effort.sizes
+    case = launcher.case
     measured = Measured(case, subject, list(competitors))
-    measured.limits = {size: case.limit_seconds(lab, size, launcher.effort.collective) for size in sizes}
     try:
         if GLOO in competitors:
             _scout_gloo(lab, launcher, deadline(launcher.effort, case.processes), measured, progress)
@@ -60,7 +62,21 @@ def measure(lab, launcher, subject, competitors, count, progress, enough=lambda:
         if not measured.rounds:
             raise
         measured.interrupted, measured.failure = True, error
+    measured.limits = {size: case.limit_seconds(lab, size, launcher.effort.collective, _rhythm(measured.rounds, size))
+                       for size in launcher.effort.sizes}
     return measured
+
+
+def _rhythm(rounds, size):
+    """That of the competitor between whose calls most comes back to the rails' buckets, so that none is faster than the limit;
+    None where a program tells nothing of it."""
+    pauses, calls = {}, {}
+    for who, found in ((who, found.sizes[size]) for launches in rounds for who, found in launches.items() if size in found.sizes):
+        pauses.setdefault(who, []).append(found.get("pause_us"))
+        calls.setdefault(who, []).append(found.get("iterations"))
+    if any(None in each for each in (*pauses.values(), *calls.values())):
+        return None
+    return Rhythm(int(min(map(statistics.median, calls.values()))), max(map(statistics.median, pauses.values())) / 1e6)
 
 
 def _round(lab, launcher, measured, count, progress, run):

@@ -4,8 +4,12 @@
 Every node must send, and receive, bytes * 2 (N-1) / N over its rails. A rail of 1 Gbit/s carries 957 Mbit/s of
 payload (Ethernet, IP and TCP headers take the rest), and its token bucket lets one burst pass at memory speed. The
 slowest node counts, since every node must have sent its part.
+
+The bucket fills again at the rail's rate, while nothing is sent. So of calls that follow one another only the first finds it
+full: each of the others has for nothing what came back in the pause before it.
 """
 
+import dataclasses
 import math
 
 from .network import BURST_BYTES
@@ -14,20 +18,35 @@ from .spec import bits_per_second
 PAYLOAD = 0.957
 
 
-def allreduce_seconds(message_bytes, rates):
+@dataclasses.dataclass(frozen=True)
+class Rhythm:
+    """So many calls in a row, with so many seconds from the end of one to the beginning of the next."""
+
+    calls: int = 1
+    pause: float = 0.0
+
+    def free(self, rate):
+        """Bytes that a rail of so many bits per second lets through for nothing in each call, on average, at most."""
+        return min(BURST_BYTES, BURST_BYTES / self.calls + rate / 8 * self.pause)
+
+
+ONCE = Rhythm()
+
+
+def allreduce_seconds(message_bytes, rates, rhythm=ONCE):
     """rates[node] lists the rates, as text, of that node's rails; 0.0 where nothing bounds it, or the bursts cover it."""
     nodes = len(rates)
     if nodes < 2:
         return 0.0
-    return moved_seconds(message_bytes * 2 * (nodes - 1) / nodes, rates)
+    return moved_seconds(message_bytes * 2 * (nodes - 1) / nodes, rates, rhythm)
 
 
-def moved_seconds(moved, rates):
+def moved_seconds(moved, rates, rhythm=ONCE):
     """The same of so many bytes that every node sends or receives."""
-    return max(_node_seconds(moved, [bits_per_second(rate) for rate in own]) for own in rates)
+    return max(_node_seconds(moved, [bits_per_second(rate) for rate in own], rhythm) for own in rates)
 
 
-def aggregated_seconds(message_bytes, rates, aggregator):
+def aggregated_seconds(message_bytes, rates, aggregator, rhythm=ONCE):
     """The same with an aggregator, whose rails have these rates: of a part s of the vector every node sends and receives s times the
     bytes, and the aggregator as much for each of them. The best s is where the nodes take as long as the aggregator, or 1."""
     nodes = len(rates)
@@ -37,8 +56,8 @@ def aggregated_seconds(message_bytes, rates, aggregator):
     own, center = ([bits_per_second(rate) for rate in rails] for rails in (slowest, aggregator))
 
     def seconds(part):
-        return (_node_seconds(message_bytes * ((1 - part) * 2 * (nodes - 1) / nodes + part), own),
-                _node_seconds(message_bytes * part * nodes, center))
+        return (_node_seconds(message_bytes * ((1 - part) * 2 * (nodes - 1) / nodes + part), own, rhythm),
+                _node_seconds(message_bytes * part * nodes, center, rhythm))
 
     low, high = 0.0, 1.0
     for _ in range(50):
@@ -48,10 +67,10 @@ def aggregated_seconds(message_bytes, rates, aggregator):
     return max(seconds(low))
 
 
-def _node_seconds(moved, rails):
+def _node_seconds(moved, rails, rhythm):
     if not rails:
         raise ValueError("a node without a rail moves nothing")
     if None in rails:
         return 0.0
-    free = len(rails) * BURST_BYTES * PAYLOAD
+    free = sum(map(rhythm.free, rails)) * PAYLOAD
     return max(0.0, (moved - free) * 8 / (sum(rails) * PAYLOAD))
