@@ -1,16 +1,14 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "engine/hierarchy_track.h"
 
-#include <algorithm>
-#include <utility>
-
 namespace nezha {
 
 HierarchyTrack::HierarchyTrack(TeamId id, const TeamView* between, const Clock* clock)
-    : id_(id), clock_(clock), between_view_(between) {
+    : id_(id), between_view_(between) {
   if (between == nullptr) return;
   operations_.emplace(*between, 0);
   operations_->set_team(id_);
+  between_.emplace(*operations_, clock);
 }
 
 void HierarchyTrack::share(const NodeMemory& memory, const NodeStageOptions& options) {
@@ -21,8 +19,6 @@ void HierarchyTrack::share(const NodeMemory& memory, const NodeStageOptions& opt
 OpNumber HierarchyTrack::begin(const Call& call, AlgorithmChoice choice, std::span<const std::uint32_t> carriers,
                                std::size_t segment, const Root& root) {
   call_ = call;
-  choice_ = choice;
-  segment_bytes_ = segment;
   root_ = root;
   sums_ = call.recv;
   if (stage_) {
@@ -31,11 +27,8 @@ OpNumber HierarchyTrack::begin(const Call& call, AlgorithmChoice choice, std::sp
     make_room(on_node);
     on_node.recv = sums_;
     stage_->begin(on_node);
-    part_ = stage_->part();
-  } else {
-    part_ = {0, call.bytes()};
   }
-  begun_ = part_.begin;
+  if (carries()) begin_between(choice, segment);
   under_way_ = true;
   return ++begun_calls_;
 }
@@ -61,53 +54,29 @@ void HierarchyTrack::make_room(const NodeCall& call) {
   sums_ = room_.data();
 }
 
+/// In place, but for a rank that is alone on its node.
+void HierarchyTrack::begin_between(AlgorithmChoice choice, std::size_t segment) {
+  const NodeRange part = stage_ ? stage_->part() : NodeRange{0, call_.bytes()};
+  Call call = call_;
+  if (stage_ || call_.collective == Collective::broadcast) call.send = sums_;
+  call.recv = sums_;
+  call.root = root_.node;
+  between_->begin(call, choice, {part.begin, part.end}, segment);
+  if (!stage_) between_->supply(part.end);
+}
+
 bool HierarchyTrack::poll() {
-  bool moved = stage_ && stage_->poll();
-  if (carries()) {
-    moved = end_segments() || moved;
-    moved = begin_segments() || moved;
-  }
+  bool moved = false;
+  if (stage_ && carries())
+    moved = poll_chain(*stage_, *between_);
+  else
+    moved = stage_ ? stage_->poll() : between_->poll();
   look_whether_over();
   return moved;
 }
 
-/// What goes between nodes of these bytes, in place but for a rank that is alone on its node.
-Call HierarchyTrack::segment(std::size_t begin, std::size_t end) const {
-  Call segment = call_;
-  const std::byte* from = stage_ || call_.collective == Collective::broadcast ? sums_ : call_.send;
-  segment.send = from + begin;
-  segment.recv = sums_ == nullptr ? nullptr : sums_ + begin;
-  segment.root = root_.node;
-  segment.count = (end - begin) / call_.element;
-  segment.whole = call_.bytes();
-  segment.reducer.begin = call_.reducer.begin + begin;
-  return segment;
-}
-
-bool HierarchyTrack::begin_segments() {
-  const std::size_t before = begun_;
-  while (begun_ < part_.end && operations_->room() && count_ < sent_.size()) {
-    const std::size_t end = std::min(begun_ + segment_bytes_, part_.end);
-    if (ready() < end) break;
-    sent_[(first_ + count_++) % sent_.size()] = {operations_->start(segment(begun_, end), choice_), end};
-    begun_ = end;
-  }
-  if (begun_ != before && between_since_ == 0 && clock_ != nullptr) between_since_ = clock_->now();
-  return begun_ != before;
-}
-
-bool HierarchyTrack::end_segments() {
-  bool any = false;
-  for (; count_ != 0 && operations_->finished(sent_[first_].number); first_ = (first_ + 1) % sent_.size(), --count_) {
-    if (stage_) stage_->supply(sent_[first_].end);
-    any = true;
-  }
-  if (count_ == 0 && between_since_ != 0) between_ += clock_->now() - std::exchange(between_since_, 0);
-  return any;
-}
-
 void HierarchyTrack::look_whether_over() {
-  if (carries() && (count_ != 0 || begun_ != part_.end)) return;
+  if (carries() && !between_->over()) return;
   if (stage_ && !stage_->over()) return;
   under_way_ = false;
   room_.give_back();
@@ -117,7 +86,7 @@ void HierarchyTrack::fail(const Failure& failure, bool tells) {
   if (operations_ && (tells || operations_->active())) operations_->fail(failure);
   under_way_ = false;
   room_.give_back();
-  count_ = 0;
+  if (carries()) between_->fail();
 }
 
 }  // namespace nezha

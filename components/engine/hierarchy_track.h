@@ -1,17 +1,17 @@
 // SPDX-License-Identifier: BSD-3-Clause
-/// One call at a time by way of the nodes' shared memory: added up on the node, between nodes segment by segment, each
-/// an operation of its own among the counterparts, and shared on the node, so that the three overlap. Of a broadcast the
-/// root's node hands its vector to the carriers first, of a reduction carriers hand the result to the root. A team has
-/// several tracks (hierarchy.h), which go on independently: each has lines and slots of its own in the memory, and ids
-/// of its own between nodes. Guarded by the engine's lock.
+/// One call at a time by way of the nodes' shared memory: two carriers (util/carrier.h), that of the node around that of the
+/// counterparts. It is added up on the node, between nodes segment by segment, and shared on the node, so that the three
+/// overlap. Of a broadcast the root's node hands its vector to the carriers first, of a reduction carriers hand the result to
+/// the root. A team has several tracks (hierarchy.h), which go on independently: each has lines and slots of its own in the
+/// memory, and ids of its own between nodes. Guarded by the engine's lock.
 #pragma once
 
-#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <optional>
 #include <span>
 
+#include "engine/operation_carrier.h"
 #include "engine/operations.h"
 #include "node/node_stage.h"
 
@@ -46,7 +46,7 @@ class HierarchyTrack {
   /// Goes on without blocking. True when anything moved.
   bool poll();
   /// It waits for nobody but members of this node.
-  bool waits_for_node_only() const { return stage_ && count_ == 0; }
+  bool waits_for_node_only() const { return stage_ && (!carries() || between_->idle()); }
   /// Ends what is under way without a result. `tells`: the counterparts are told, be anything under way or not.
   void fail(const Failure& failure, bool tells);
 
@@ -57,44 +57,29 @@ class HierarchyTrack {
   /// Null: this rank is alone on its node.
   const NodeStage* stage() const { return stage_ ? &*stage_ : nullptr; }
   /// For how long segments were under way between nodes.
-  Nanoseconds between() const { return between_; }
+  Nanoseconds between() const { return between_ ? between_->took() : 0; }
 
  private:
-  bool carries() const { return operations_.has_value(); }
-  std::size_t ready() const { return stage_ ? stage_->reduced_up_to() : part_.end; }
+  bool carries() const { return between_.has_value(); }
   void set_members(NodeCall& call);
   void make_room(const NodeCall& call);
-  Call segment(std::size_t begin, std::size_t end) const;
-  bool begin_segments();
-  bool end_segments();
+  void begin_between(AlgorithmChoice choice, std::size_t segment);
   void look_whether_over();
 
   const TeamId id_;
-  const Clock* const clock_;
   const TeamView* const between_view_;
   std::optional<NodeMemory> memory_;
   std::optional<NodeStage> stage_;
   std::optional<Operations> operations_;
+  std::optional<OperationCarrier> between_;
   OpNumber begun_calls_ = 0;
 
   // The call under way.
   bool under_way_ = false;
   Call call_;
-  AlgorithmChoice choice_ = AlgorithmChoice::ring;
   Root root_;
   std::byte* sums_ = nullptr;  ///< where the node's value of the own part lies: the vector that gets the result, or `room_`
   BufferPool::Buffer room_;    ///< of a carrier that gets no result; what is outside its part is not touched
-  NodeRange part_;
-  std::size_t segment_bytes_ = 0;
-  std::size_t begun_ = 0;  ///< segments begin at offsets up to here
-  struct Sent {
-    OpNumber number = 0;
-    std::size_t end = 0;
-  };
-  std::array<Sent, kMostUnderWay> sent_;  ///< segments under way, in turn
-  std::size_t first_ = 0, count_ = 0;
-  Nanoseconds between_ = 0;        ///< so far
-  Nanoseconds between_since_ = 0;  ///< when the first of those under way was begun
 };
 
 }  // namespace nezha

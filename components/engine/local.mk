@@ -15,7 +15,8 @@ engine_sources += \
 	%D%/links.cc %D%/links.h \
 	%D%/memory.cc %D%/memory.h \
 	%D%/notices.h \
-	%D%/operation.cc %D%/operation.h %D%/operations.cc %D%/operations.h \
+	%D%/operation.cc %D%/operation.h %D%/operation_carrier.cc %D%/operation_carrier.h \
+	%D%/operations.cc %D%/operations.h \
 	%D%/peer.h \
 	%D%/request.h %D%/requests.cc %D%/requests.h \
 	%D%/sampling.cc %D%/sampling.h \
@@ -34,8 +35,10 @@ engine_sources += \
 	%D%/worker_thread.cc %D%/worker_thread.h \
 	%D%/workers.cc %D%/workers.h
 
-gtest_programs += test/unit/test_core test/unit/test_operations test/unit/test_plan test/unit/test_secret test/unit/test_trace test/unit/test_wiring \
+gtest_programs += test/unit/test_carriers test/unit/test_core test/unit/test_operations test/unit/test_plan test/unit/test_secret test/unit/test_trace test/unit/test_wiring \
 	test/unit/test_workers
+test_unit_test_carriers_SOURCES = test/unit/test_carriers.cc test/unit/cluster.h test/unit/node_members.h
+test_unit_test_carriers_LDADD = libnezha_sim.la $(LDADD)
 test_unit_test_core_SOURCES = test/unit/test_core.cc test/unit/trunk_pair.h
 test_unit_test_operations_SOURCES = test/unit/test_operations.cc test/unit/cluster.h
 test_unit_test_operations_LDADD = libnezha_sim.la $(LDADD)

@@ -14,6 +14,7 @@
 #include "node/node_call.h"
 #include "node/node_memory.h"
 #include "node/small_operation.h"
+#include "util/carrier.h"
 #include "util/status.h"
 
 namespace nezha {
@@ -87,5 +88,7 @@ class NodeStage {
   Status failed_;
   std::uint32_t failed_member_ = 0;
 };
+
+static_assert(OuterCarrier<NodeStage>);
 
 }  // namespace nezha

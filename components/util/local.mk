@@ -5,6 +5,7 @@ engine_sources += \
 	%D%/buffer_pool.cc %D%/buffer_pool.h \
 	%D%/byte_stream.h \
 	%D%/bytes.h \
+	%D%/carrier.h \
 	%D%/clock.h \
 	%D%/collective.cc %D%/collective.h \
 	%D%/core_list.cc %D%/core_list.h \

@@ -141,10 +141,10 @@ NODE_MUTATIONS = [
     ("vectors are read although a member cannot read them", NODE + "node_trial.cc", [
         ("    access_ = NodeAccess::copies;\n", "")]),
     # Between nodes.
-    ("a carrier starts a segment before it is reduced", ENGINE + "hierarchy_track.cc", [
-        ("    if (ready() < end) break;\n", "")]),
-    ("a carrier shares what has not come back", ENGINE + "hierarchy_track.cc", [
-        ("stage_->supply(sent_[first_].end);", "stage_->supply(part_.end);")]),
+    ("a segment begins before its input is ready", ENGINE + "operation_carrier.cc", [
+        ("    if (ready_ < end) break;\n", "")]),
+    ("what has not come back counts as final", ENGINE + "operation_carrier.cc", [
+        ("final_ = under_way_[first_].end;", "final_ = range_.end;")]),
     ("segments of all tracks have one id", ENGINE + "hierarchy.cc", [
         ("(spec_.team ^ kBetween) + i,", "(spec_.team ^ kBetween),")]),
     # Who is missed.

@@ -1,0 +1,65 @@
+// SPDX-License-Identifier: BSD-3-Clause
+/// The carrier (util/carrier.h) of an algorithm over a TeamView: the range goes in segments, each an operation that
+/// begins when its input is ready. Segments are alike on all members, so that each has the same number everywhere.
+/// Guarded by the engine's lock.
+#pragma once
+
+#include <array>
+#include <cstddef>
+
+#include "engine/operations.h"
+#include "util/carrier.h"
+#include "util/clock.h"
+
+namespace nezha {
+
+class OperationCarrier {
+ public:
+  /// Of the vector.
+  struct Range {
+    std::size_t begin = 0, end = 0;
+  };
+
+  /// `operations`: nothing else begins any there. `clock`: for took(); may be null. Both outlive this.
+  OperationCarrier(Operations& operations, const Clock* clock) : operations_(operations), clock_(clock) {}
+
+  /// `call`: of the whole vector, with a chunk for a segment and a root in the team of the operations. `segment`:
+  /// bytes, whole elements.
+  void begin(const Call& call, AlgorithmChoice choice, const Range& range, std::size_t segment);
+  void supply(std::size_t up_to) { ready_ = up_to; }
+  bool poll();
+  std::size_t final_up_to() const { return final_; }
+  bool over() const { return final_ == range_.end; }
+  /// No segment is under way.
+  bool idle() const { return count_ == 0; }
+  /// The operations have failed: it ends without a result.
+  void fail() { count_ = 0; }
+  /// For how long segments were under way, over all calls.
+  Nanoseconds took() const { return took_; }
+
+ private:
+  struct Segment {
+    OpNumber number = 0;
+    std::size_t end = 0;
+  };
+
+  Call part_of_call(std::size_t begin, std::size_t end) const;
+  bool begin_segments();
+  bool end_segments();
+
+  Operations& operations_;
+  const Clock* const clock_;
+  Call call_;
+  AlgorithmChoice choice_ = AlgorithmChoice::ring;
+  Range range_;
+  std::size_t segment_ = 0;
+  std::size_t ready_ = 0, begun_ = 0, final_ = 0;  ///< up to there, in this order of size from right to left
+  std::array<Segment, kMostUnderWay> under_way_;   ///< in turn
+  std::size_t first_ = 0, count_ = 0;
+  Nanoseconds took_ = 0;
+  Nanoseconds since_ = 0;  ///< when the first of those under way was begun; 0: none is
+};
+
+static_assert(Carrier<OperationCarrier>);
+
+}  // namespace nezha
