@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: BSD-3-Clause
 # Unit tests of a layer are declared in that layer's own local.mk.
-tap_tests += %D%/layers_check.py %D%/unit/test_check_counts.py %D%/unit/test_manual.py
+tap_tests += %D%/layers_check.py %D%/unit/test_check_counts.py %D%/unit/test_manual.py %D%/unit/test_examples_apply.py
 
 # Files of learned tables, for tests.
 EXTRA_DIST += %D%/tables/learned.json %D%/tables/bench.json %D%/tables/lab.json %D%/tables/costs.txt
 
-# The developer's guide's, see test/build/test_examples.py.
+# The developer's guide's, see test/unit/test_examples_apply.py and test/build/test_examples.py.
 EXTRA_DIST += %D%/examples/algorithm.patch %D%/examples/parameter.patch %D%/examples/rail.patch
 
 include test/threads/local.mk
