@@ -13,6 +13,7 @@ start, for each iteration, and for the end. At the end all ranks must have the s
 import argparse
 import json
 import os
+import pathlib
 import sys
 import time
 import zlib
@@ -23,6 +24,9 @@ try:
 except ModuleNotFoundError as error:
     sys.exit(f"torch_training.py: Python's module {error.name} is missing: python3-torch of a Debian 13, for /usr/bin/python3 "
              f"(this is {sys.executable})")
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "python"))
+from nezha_bench.arguments import more_than_0, positive  # noqa: E402
 
 # Of convolutions: channels given, side of the kernel, stride, padding; "pool": the side and stride of a maximum.
 FEATURES = {
@@ -125,33 +129,22 @@ def computing(training, count):
     return found
 
 
-def positive(kind):
-    def parse(text):
-        number = kind(text)
-        if not number > 0:
-            raise argparse.ArgumentTypeError(f"'{text}': more than 0 is allowed")
-        return number
-
-    parse.__name__ = "number"
-    return parse
-
-
 def parse(arguments=None):
     parser = argparse.ArgumentParser(prog="torch_training.py", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     add = parser.add_argument
     add("--backend", choices=("mpi", "gloo"), default="mpi", help="gloo: over GLOO_SOCKET_IFNAME; default mpi")
     add("--model", choices=FEATURES, default="alexnet", help="alexnet: 61 million parameters; vgg11: 133 million; default alexnet")
     length = parser.add_mutually_exclusive_group()
-    length.add_argument("--seconds", type=positive(float), metavar="S", help="no iteration begins later")
-    length.add_argument("--iterations", type=positive(int), metavar="N", help="instead of a time; default 10")
+    length.add_argument("--seconds", type=more_than_0, metavar="S", help="no iteration begins later")
+    length.add_argument("--iterations", type=positive, metavar="N", help="instead of a time; default 10")
     add("--warm", type=int, default=0, metavar="N", help="iterations before the time of --seconds begins; default 0")
-    add("--least", type=positive(int), default=1, metavar="N", help="iterations however long they take; default 1")
-    add("--batch", type=positive(int), default=1, metavar="N", help="images per rank; default 1")
-    add("--image", type=positive(int), default=64, metavar="N", help="side of an image; from 63 (alexnet) or 32 (vgg11) on; default 64")
-    add("--bucket", type=positive(float), default=25, metavar="MIB", help="PyTorch's bucket_cap_mb: gradients that are added up "
+    add("--least", type=positive, default=1, metavar="N", help="iterations however long they take; default 1")
+    add("--batch", type=positive, default=1, metavar="N", help="images per rank; default 1")
+    add("--image", type=positive, default=64, metavar="N", help="side of an image; from 63 (alexnet) or 32 (vgg11) on; default 64")
+    add("--bucket", type=more_than_0, default=25, metavar="MIB", help="PyTorch's bucket_cap_mb: gradients that are added up "
         "together; a larger tensor is a call of its own; default 25, as PyTorch has it")
-    add("--compute", type=positive(int), default=1, metavar="N", help="at the end, iterations without the others' gradients; default 1")
-    add("--divide", type=positive(int), default=1, metavar="N", help="layers N times narrower, to try it out")
+    add("--compute", type=positive, default=1, metavar="N", help="at the end, iterations without the others' gradients; default 1")
+    add("--divide", type=positive, default=1, metavar="N", help="layers N times narrower, to try it out")
     options = parser.parse_args(arguments)
     if options.seconds is None and options.iterations is None:
         options.iterations = 10

@@ -11,6 +11,7 @@ little: what is left is the network's time. At the end all ranks' weights must b
 steps lead to."""
 
 import argparse
+import pathlib
 import sys
 import time
 import zlib
@@ -21,6 +22,9 @@ try:
 except ModuleNotFoundError as error:
     sys.exit(f"training.py: Python's module {error.name} is missing: python3-mpi4py and python3-numpy of the distribution, "
              f"for /usr/bin/python3 (this is {sys.executable})")
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "python"))
+from nezha_bench.arguments import more_than_0, positive  # noqa: E402
 
 # (what a convolution takes, gives, and its square's side), (what a full layer takes and gives); each also has a bias.
 MODELS = {
@@ -100,28 +104,17 @@ def train(training, options):
     return seconds
 
 
-def positive(kind):
-    def parse(text):
-        number = kind(text)
-        if not number > 0:
-            raise argparse.ArgumentTypeError(f"'{text}': more than 0 is allowed")
-        return number
-
-    parse.__name__ = "number"
-    return parse
-
-
 def parse(arguments=None):
     parser = argparse.ArgumentParser(prog="training.py", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     add = parser.add_argument
     add("--model", choices=MODELS, default="alexnet", help="alexnet: 61 million parameters in 16 tensors; "
         "vgg11: 133 million in 22; default alexnet")
     length = parser.add_mutually_exclusive_group()
-    length.add_argument("--seconds", type=positive(float), default=30.0, metavar="S", help="no iteration begins later; default 30")
-    length.add_argument("--iterations", type=positive(int), metavar="N", help="instead of a time")
-    add("--bucket", type=positive(float), metavar="MIB", help="add up tensors together as long as they fit into so much, as "
+    length.add_argument("--seconds", type=more_than_0, default=30.0, metavar="S", help="no iteration begins later; default 30")
+    length.add_argument("--iterations", type=positive, metavar="N", help="instead of a time")
+    add("--bucket", type=more_than_0, metavar="MIB", help="add up tensors together as long as they fit into so much, as "
         "frameworks do (PyTorch 25, Horovod 64); default: each by itself")
-    add("--divide", type=positive(int), default=1, metavar="N", help="tensors N times smaller, to try it out")
+    add("--divide", type=positive, default=1, metavar="N", help="tensors N times smaller, to try it out")
     return parser.parse_args(arguments)
 
 
