@@ -8,6 +8,8 @@ import itertools
 import json
 import os
 import re
+import shutil
+import subprocess
 import tempfile
 import unittest
 import xml.etree.ElementTree
@@ -95,6 +97,12 @@ class Reading(Files):
         self.assertEqual(size.shares, [0.75, 0.25])
         self.assertAlmostEqual(size.us, 410.0)
         self.assertEqual(len(size.points), 40)
+
+    def test_spent(self):
+        """What is outside of calls explains why rails carry nothing."""
+        calls = [*(call(number, "ring", 1000) for number in range(4)), *(call(number, "incumbent", 2000, "[]") for number in (4, 5))]
+        trace = trace_file.read(self.file("spent.trace", "\n".join([*beginning(), *calls]) + "\n"))
+        self.assertEqual([round(part, 6) for part in trace_story.spent(trace)], [0.027, 0.004, 0.004])
 
     def test_traffic(self):
         step, seconds, rates = trace_story.traffic(trace_file.read(self.trace()))
@@ -263,12 +271,15 @@ class Page(Files, CommandCase):
             identifiers += own
             self.assertLessEqual(set(re.findall(r'(?:url\(#|href="#)([^)"]+)', picture)), set(own))
         self.assertEqual(len(identifiers), len(set(identifiers)))
-        self.assertEqual(re.findall(r'(?:src|href)="(?!#)[^"]*"|@import|<script|<link', page), [])
+        self.assertEqual(re.findall(r'(?:src|href)="(?!#)[^"]*"|@import|<script[^>]|<link|fetch\(|import\(', page), [])
 
     def test_trace(self):
         page = self.page(self.trace())
         self.sound(page, 3)
         self.assertIn("no &lt;carrier&gt;", page)
+        self.assertIn("% in calls that rails carried", page)
+        self.assertIn("<title>64K: tcp/eth0 carried 75.0 %, mesh</title>", page)
+        self.assertIn("<title>call 1: 900 µs, ring</title>", page)
         self.assertIn("<td class=text>mesh</td>", page)
 
     def test_bench(self):
@@ -325,6 +336,14 @@ class Page(Files, CommandCase):
         with open(path, encoding="utf-8") as file:
             self.assertIn('nezha_calls_total{trace="job.trace",', file.read())
         self.nezha("report", self.bench(), "--prometheus", path, status=3)
+
+    def test_pictures_can_be_enlarged(self):
+        """By a script within the page, which is well-formed where a node.js is there to tell; without a picture there is none."""
+        script, = re.findall("<script>(.*?)</script>", self.page(self.trace()), re.DOTALL)
+        self.assertIn('querySelectorAll("figure svg")', script)
+        if shutil.which("node"):
+            subprocess.run(["node", "--check", self.file("zoom.js", script)], check=True, timeout=60)
+        self.assertNotIn("<script", self.page(self.file("empty", next(lines()) + "\n")))
 
     def test_both(self):
         self.sound(self.page(self.trace(), self.bench()), 4)

@@ -25,8 +25,8 @@ CUT = 5  # times the median: what took longer is beyond the panel
 
 
 def svg(figure, number):
-    """Text stays text; identifiers differ from those of the page's other pictures. A browser shows what a line's point stands for when the pointer
-    is on its marker."""
+    """Text stays text; identifiers differ from those of the page's other pictures. A browser shows what a marker or a bar stands for
+    when the pointer is on it."""
     tips = _tips(figure)
     text = io.StringIO()
     with matplotlib.rc_context({"svg.fonttype": "none", "svg.hashsalt": f"nezha-{number}"}):
@@ -40,10 +40,20 @@ def svg(figure, number):
     return re.sub(r'(xlink:href="#|url\(#)', rf"\1p{number}-", body)
 
 
+def _explain(artist, texts):
+    """A text for each marker of `artist`, or the one of a bar."""
+    artist.nezha_texts = texts
+
+
 def _tips(figure):
-    """{identifier of a line: a text for each of its markers}"""
+    """{identifier of what is drawn: a text for each of its markers}"""
     found = {}
     for panel in figure.axes:
+        for artist in panel.get_children():
+            if hasattr(artist, "nezha_texts"):
+                name = f"points{len(found)}"
+                artist.set_gid(name)
+                found[name] = artist.nezha_texts
         for line in panel.get_lines():
             if line.get_marker() in ("None", "", None):
                 continue
@@ -62,9 +72,12 @@ def _on(axis, value):
 
 
 def _with_tips(body, name, texts):
-    """With a title in each marker of a line, unless some of its points are not drawn."""
+    """With a title in each marker, unless some of the points are not drawn, or in a bar."""
     begin = body.find(f'<g id="{name}">')
     end = body.find('<g id="', begin + 1)
+    if begin >= 0 and len(texts) == 1 and "<use" not in body[begin:end]:
+        inside = body.index(">", begin) + 1
+        return f"{body[:inside]}<title>{html.escape(texts[0])}</title>{body[inside:]}"
     if begin < 0 or len(re.findall(r"<use [^>]*/>", body[begin:end])) != len(texts):
         return body
     left = iter(texts)
@@ -87,7 +100,9 @@ def shares(sizes, rails):
     below = [0.0] * len(sizes)
     for index, name in enumerate(rails):
         parts = [100 * size.shares[index] if size.shares else 0.0 for size in sizes]
-        panel.bar(positions, parts, 0.78, bottom=below, color=RAILS[index % len(RAILS)], label=name)
+        bars = panel.bar(positions, parts, 0.78, bottom=below, color=RAILS[index % len(RAILS)], label=name)
+        for bar, part, size in zip(bars, parts, sizes):
+            _explain(bar, [f"{size_text(1 << size.size_class)}: {name} carried {part:.1f} %, {size.way}"])
         below = [one + part for one, part in zip(below, parts)]
     left = [position for position, size in zip(positions, sizes) if size.is_incumbent]
     if left:
@@ -150,6 +165,7 @@ def convergence(sizes, limits):
         for way in sorted({way for _, _, way in size.points}):
             own = [(number, us) for number, us, one in size.points if one == way]
             dots = panel.scatter(*zip(*own), s=12, color=way_colour(way), alpha=0.8, linewidth=0)
+            _explain(dots, [f"call {number}: {_microseconds(round(us, 1), None)}, {way}" for number, us in own])
             ways.setdefault(way.split()[0], dots)
         panel.axvline(20, color="black", linewidth=0.8, linestyle=":")
         if size.size_class in limits:

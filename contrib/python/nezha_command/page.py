@@ -3,6 +3,8 @@
 
 import html
 
+from . import zoom
+
 _STYLE = """
 :root { color-scheme: light; }
 body { font: 15px/1.5 system-ui, "DejaVu Sans", sans-serif; color: #1d1d1f; background: #fff; margin: 0 auto; max-width: 1080px;
@@ -14,7 +16,8 @@ p { margin: 6px 0; max-width: 78ch; } .sub { color: #666; }
 .tile b { display: block; font-size: 22px; line-height: 1.25; } .tile span { color: #666; font-size: 13px; }
 .verdict { font-size: 17px; border-left: 4px solid #1f77b4; padding: 2px 0 2px 12px; margin: 14px 0; max-width: 78ch; }
 .warn { background: #fff3cd; border: 1px solid #e0c060; border-radius: 6px; padding: 8px 12px; margin: 10px 0; }
-figure { margin: 12px 0; overflow-x: auto; } svg { max-width: 100%; height: auto; display: block; }
+figure { margin: 12px 0; overflow-x: auto; } svg { max-width: 100%; height: auto; display: block; cursor: crosshair; }
+.frame { fill: #1f77b422; stroke: #1f77b4; stroke-width: 0.5; }
 .scroll { overflow-x: auto; } table { border-collapse: collapse; font-size: 14px; margin: 10px 0; }
 th, td { padding: 3px 12px 3px 0; text-align: right; white-space: nowrap; border-bottom: 1px solid #eee; }
 th { font-weight: 600; border-bottom: 1px solid #999; } th.text, td.text { text-align: left; }
@@ -30,6 +33,7 @@ class Page:
         self._title = title
         self._head = [f"<h1>{html.escape(title)}</h1><p class=sub>{html.escape(subtitle)}</p>"]
         self._parts = []
+        self._has_pictures = False
 
     def verdict(self, text):
         """A sentence at the top of the page."""
@@ -56,6 +60,7 @@ class Page:
         self._parts.append(f"<details><summary>{html.escape(summary)}</summary><pre>{text}</pre></details>")
 
     def svg(self, text, caption):
+        self._has_pictures = True
         self._parts.append(f'<figure role=img aria-label="{html.escape(caption)}">{text}</figure>')
 
     def table(self, columns, rows, text=()):
@@ -67,7 +72,9 @@ class Page:
         self._parts.append(f"<div class=scroll><table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table></div>")
 
     def text(self, footer):
+        hint, script = (f"<p class=sub>{zoom.SAYS}</p>", f"<script>{zoom.SCRIPT}</script>") if self._has_pictures else ("", "")
         return ("<!DOCTYPE html>\n<html lang=en><head><meta charset=utf-8>"
                 '<meta name=viewport content="width=device-width, initial-scale=1">'
                 f"<title>{html.escape(self._title)}</title><style>{_STYLE}</style></head>\n<body>" +
-                "\n".join(self._head + self._parts) + f"\n<footer>{html.escape(footer)}</footer></body></html>\n")
+                "\n".join([*self._head, hint, *self._parts]) +
+                f"\n<footer>{html.escape(footer)}</footer>{script}</body></html>\n")

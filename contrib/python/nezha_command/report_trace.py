@@ -108,6 +108,7 @@ def _write_traffic(page, trace, events):
     page.heading("Traffic on each rail")
     page.say("What rank 0 handed to its lanes. Lines mark what happened to lanes: red lost, orange suspect (no answer), "
              "green answering or connected again.")
+    page.say(_idle(trace))
     marks = [(event.ms / 1e3, event.event, number) for number, event in events]
     page.svg(figures.svg(figures.traffic(trace.rails, step, seconds, rates, marks), f"t{next(_numbers)}"),
              "Bytes per second on each rail over time")
@@ -117,6 +118,14 @@ def _write_traffic(page, trace, events):
                     for number, event in events[:_MOST_EVENTS]], text=("event", "lane", "to", "why"))
     if len(events) > _MOST_EVENTS:
         page.say(f"And {len(events) - _MOST_EVENTS} more events.")
+
+
+def _idle(trace):
+    """Why rails carried nothing at times."""
+    whole, rails, incumbent = trace_story.spent(trace)
+    parts = [min(100, 100 * part / whole) if whole else 0 for part in (rails, incumbent, max(0, whole - rails - incumbent))]
+    return (f"From its first call to its last, {whole:.3g} s, rank 0 spent {parts[0]:.0f} % in calls that rails carried, {parts[1]:.0f} % "
+            f"in Open MPI's own allreduce and {parts[2]:.0f} % outside of both, in which rails have nothing to carry.")
 
 
 def _write_convergence(page, sizes, limits):

@@ -55,6 +55,15 @@ def events(trace):
     return found
 
 
+def spent(trace):
+    """(seconds from the first call's begin to the last one's end, of these in calls that rails carried, in the incumbent's). Calls
+    that overlap count each."""
+    whole = max([call.ms + call.us / 1e3 for call in trace.single] + [row.ms for row in trace.summed]) - trace.single[0].ms
+    rows = [(1, call.us, call.way) for call in trace.single] + [(row.calls, row.us, row.way) for row in trace.summed]
+    rails, incumbent = (sum(count * us for count, us, way in rows if (way == INCUMBENT) is own) for own in (False, True))
+    return whole / 1e3, rails / 1e6, incumbent / 1e6
+
+
 def sizes(trace):
     return [_size(trace, size_class, calls) for size_class, calls in trace.classes().items()]
 
