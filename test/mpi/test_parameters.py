@@ -48,6 +48,13 @@ class Parameters(MpiCase):
         self.assertEqual(len(re.findall(rf"(?m)^  tcp/lo[01] +rank 0( +{number}){{10}}$", done.stderr)), 2, done.stderr)
         self.assertRegex(done.stderr, rf"(?m)^  from +1 MiB( +{number}){{4}}$")
 
+    def test_report_names_the_rank_that_others_wait_for(self):
+        """It comes late to each call, and so spends the least time in them."""
+        wrapper = self.wrapper('export OMPI_MCA_coll_nezha_report=1\n[ "$PMIX_RANK" != 1 ] || export NEZHA_TEST_LATE_MS=10')
+        done = self.passes_wrapped(wrapper)
+        rows = re.findall(r"(?m)^  from +1 MiB +3 +[\d.]+ +(\d+) +[\d.]+ +[\d.]+ +(\d+)$", done.stderr)
+        self.assertEqual([least for least, _ in rows], ["1"], done.stderr)
+
     def test_report_when_rank_0_alone_wants_it(self):
         wrapper = self.wrapper('[ "$PMIX_RANK" != 0 ] || export OMPI_MCA_coll_nezha_report=1')
         done = self.passes_wrapped(wrapper)

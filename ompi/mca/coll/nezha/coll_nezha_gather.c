@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "coll_nezha_gather.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 #include "mpi.h"
@@ -80,9 +81,66 @@ static void reduce_memory(coll_nezha_gathered_t *all, int rank)
                 MPI_UINT64_T, MPI_MAX, 0, MPI_COMM_WORLD);
 }
 
+typedef struct ranks_time {
+    uint64_t time;
+    int rank;
+} ranks_time_t;
+
+static int by_time(const void *one, const void *other)
+{
+    const ranks_time_t *a = (const ranks_time_t *)one, *b = (const ranks_time_t *)other;
+    return a->time != b->time ? (a->time < b->time ? -1 : 1) : (a->rank > b->rank) - (a->rank < b->rank);
+}
+
+static void compare(coll_nezha_class_times_t *times, ranks_time_t *sorted, const uint64_t *every, int size)
+{
+    int ranks = 0;
+    for (int i = 0; i < size; i++) {
+        if (0 != every[i]) {
+            sorted[ranks++] = (ranks_time_t){every[i], i};
+        }
+    }
+    times->ranks = ranks;
+    if (0 == ranks) {
+        return;
+    }
+    qsort(sorted, (size_t)ranks, sizeof *sorted, by_time);
+    times->least = sorted[0].time;
+    times->least_rank = sorted[0].rank;
+    times->median = sorted[ranks / 2].time;
+    times->most = sorted[ranks - 1].time;
+    times->most_rank = sorted[ranks - 1].rank;
+}
+
+/** Only where rank 0 has the memory for it, of which it tells the others. */
+static void gather_times(coll_nezha_gathered_t *all, int rank)
+{
+    nezha_class_stats_t stats[NEZHA_SIZE_CLASSES] = {{0, 0, 0, 0}};
+    int size = 0, possible = 1;
+    PMPI_Comm_size(MPI_COMM_WORLD, &size);
+    if (NULL != coll_nezha_engine()) {
+        nezha_engine_class_stats(coll_nezha_engine(), stats);
+    }
+    uint64_t *every = 0 == rank ? malloc((size_t)size * sizeof *every) : NULL;
+    ranks_time_t *sorted = 0 == rank ? malloc((size_t)size * sizeof *sorted) : NULL;
+    if (0 == rank) {
+        possible = NULL != every && NULL != sorted;
+    }
+    PMPI_Bcast(&possible, 1, MPI_INT, 0, MPI_COMM_WORLD);
+    for (int i = 0; possible && i < NEZHA_SIZE_CLASSES; i++) {
+        PMPI_Gather(&stats[i].time_ns, 1, MPI_UINT64_T, every, 1, MPI_UINT64_T, 0, MPI_COMM_WORLD);
+        if (0 == rank) {
+            compare(&all->times[i], sorted, every, size);
+        }
+    }
+    free(sorted);
+    free(every);
+}
+
 bool coll_nezha_gather(coll_nezha_gathered_t *all)
 {
     int rank = 0;
+    memset(all->times, 0, sizeof all->times);
     unsigned long long rails = NULL != coll_nezha_engine() ? nezha_engine_rails(coll_nezha_engine()) : 0;
     PMPI_Comm_rank(MPI_COMM_WORLD, &rank);
     PMPI_Bcast(&rails, 1, MPI_UNSIGNED_LONG_LONG, 0, MPI_COMM_WORLD);
@@ -93,5 +151,6 @@ bool coll_nezha_gather(coll_nezha_gathered_t *all)
     PMPI_Bcast(all->names, (int)(all->rails * sizeof *all->names), MPI_CHAR, 0, MPI_COMM_WORLD);
     reduce(all, rank);
     reduce_memory(all, rank);
+    gather_times(all, rank);
     return 0 == rank;
 }

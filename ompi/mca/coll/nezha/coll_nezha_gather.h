@@ -7,6 +7,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "nezha/nezha.h"
+
 enum {
     COLL_NEZHA_SENT,
     COLL_NEZHA_RECEIVED,
@@ -45,6 +47,13 @@ typedef struct coll_nezha_memory_row {
     uint64_t value[COLL_NEZHA_MEMORY_VALUES];
 } coll_nezha_memory_row_t;
 
+/** The time that ranks spent in a size class's calls, in ns, of the ranks that made such calls; `ranks` 0: none did. The rank with the
+ *  least time is the last to begin its calls as a rule: the others wait for it. */
+typedef struct coll_nezha_class_times {
+    uint64_t least, median, most;
+    int least_rank, most_rank, ranks;
+} coll_nezha_class_times_t;
+
 /** Rails are those of rank 0; a rank counts for a rail that it has by the same name. */
 typedef struct coll_nezha_gathered {
     size_t rails;
@@ -52,6 +61,7 @@ typedef struct coll_nezha_gathered {
     coll_nezha_rail_row_t own[COLL_NEZHA_REPORTED_RAILS], least[COLL_NEZHA_REPORTED_RAILS],
         most[COLL_NEZHA_REPORTED_RAILS];
     coll_nezha_memory_row_t memory_own, memory_least, memory_most; /* of what ranks of a node did in the memory that they share */
+    coll_nezha_class_times_t times[NEZHA_SIZE_CLASSES];
 } coll_nezha_gathered_t;
 
 /** Collective over MPI_COMM_WORLD, by operations that this component does not carry. `all` is complete on rank 0, which
