@@ -15,9 +15,11 @@
 #include "engine/secret.h"
 #include "engine/sharp_opening.h"
 #include "engine/transports.h"
-#include "tuning/siblings.h"
 #include "rail/btl/btl_kind.h"
+#include "tuning/siblings.h"
+#include "util/file.h"
 #include "util/random.h"
+#include "util/text.h"
 
 namespace nezha {
 namespace {
@@ -103,11 +105,25 @@ Engine::~Engine() {
   core_.tell_of_lanes(nullptr);
 }
 
+namespace {
+
+/// This process's, its arguments separated by blanks; empty where /proc does not tell.
+std::string own_command() {
+  std::string words;
+  if (!read_file({"/proc/self/cmdline"}, 64 * 1024, words).ok()) return {};
+  std::replace(words.begin(), words.end(), '\0', ' ');
+  return std::string(trim(words));
+}
+
+}  // namespace
+
 /// One process's is enough to see what a job does.
 void Engine::open_trace(Notices& notices) {
   if (core_.config().trace.empty() || core_.self().job_rank != 0) return;
   Status why;
-  trace_ = Trace::open(core_.config().trace.text, core_.self().node, clock_, core_.loads(), core_.self().rails, why);
+  const std::string command = own_command();
+  trace_ = Trace::open(core_.config().trace.text, {core_.self().node, command, core_.config().given}, clock_,
+                       core_.loads(), core_.self().rails, why);
   if (trace_) return core_.tell_of_lanes(trace_.get());
   notices.push_back({"no trace", {core_.self().node, why.text()}});
 }

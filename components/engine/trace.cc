@@ -30,11 +30,23 @@ std::string aggregated_part(std::uint64_t aggregated, std::uint64_t bytes) {
   return text;
 }
 
+std::string first_line(const TraceSubject& subject) {
+  std::string text = R"({"kind":"start","format":1,"version":")" NEZHA_VERSION R"(","node":)" +
+                     json_text(subject.node) + R"(,"tick_ms":)" + std::to_string(kTraceTick / kMillisecond) +
+                     R"(,"command":)" + json_text(subject.command) + R"(,"parameters":{)";
+  const char* separator = "";
+  for (const GivenParameter& given : subject.parameters) {
+    text += separator + json_text(given.name) + ":" + json_text(given.value);
+    separator = ",";
+  }
+  return text + "}}";
+}
+
 double microseconds(Nanoseconds time) { return static_cast<double>(time) / static_cast<double>(kMicrosecond); }
 
 }  // namespace
 
-std::unique_ptr<Trace> Trace::open(const std::string& path, std::string_view node, const Clock& clock,
+std::unique_ptr<Trace> Trace::open(const std::string& path, const TraceSubject& subject, const Clock& clock,
                                    const std::deque<RailLoad>& loads, const std::vector<RailAddress>& rails,
                                    Status& why) {
   Fd file;
@@ -43,8 +55,7 @@ std::unique_ptr<Trace> Trace::open(const std::string& path, std::string_view nod
     return nullptr;
   }
   std::unique_ptr<Trace> trace(new Trace(path, std::move(file), clock, loads, rails));
-  trace->line(R"({"kind":"start","format":1,"version":"%s","node":%s,"tick_ms":%d})", NEZHA_VERSION,
-              json_text(node).c_str(), static_cast<int>(kTraceTick / kMillisecond));
+  trace->add(first_line(subject));
   return trace;
 }
 
@@ -75,8 +86,12 @@ void Trace::line(const char* format, ...) {
   const int length = std::vsnprintf(text.data(), text.size(), format, arguments);
   va_end(arguments);
   if (length < 0 || static_cast<std::size_t>(length) >= text.size()) return;  // no line is better than half of one
-  lines_.append(text.data(), static_cast<std::size_t>(length)) += '\n';
-  made_ += static_cast<std::size_t>(length) + 1;
+  add({text.data(), static_cast<std::size_t>(length)});
+}
+
+void Trace::add(std::string_view line) {
+  lines_.append(line) += '\n';
+  made_ += line.size() + 1;
   if (made_ < kMost) return;
   char last[64];
   std::snprintf(last, sizeof last, "{\"kind\":\"full\",\"t\":%.3f}\n", milliseconds(clock_.now()));

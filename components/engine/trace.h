@@ -1,13 +1,18 @@
 // SPDX-License-Identifier: BSD-3-Clause
-/// What one process writes down of a job for `nezha report`: bytes per rail over time, what happens to lanes, and what its
-/// calls took. JSON, an object per line; times are milliseconds since the engine was made. Off, it costs a look at a pointer.
+/// What one process writes down of a job for `nezha report`: bytes per rail over time, what happens to lanes, and what
+/// its calls took. JSON, an object per line; times are milliseconds since the engine was made. Off, it costs a look at
+/// a pointer.
 ///
-///   {"kind":"start","format":1,"version":V,"node":N,"tick_ms":50}
-///   {"kind":"rails","names":[...]}                              the order of all lists below; again when rails are added
-///   {"kind":"traffic","t":T,"sent":[...],"received":[...]}      bytes since the last such line, or since the tick before
+///   {"kind":"start","format":1,"version":V,"node":N,"tick_ms":50,"command":C,"parameters":{NAME:VALUE,...}}
+///   {"kind":"rails","names":[...]}                              the order of all lists below; again when rails are
+///   added
+///   {"kind":"traffic","t":T,"sent":[...],"received":[...]}      bytes since the last such line, or since the tick
+///   before
 ///   {"kind":"lane","t":T,"event":E,"lane":L,"peer":P,"why":W}   up, suspect, answers, lost
-///   {"kind":"call","t":T,"ranks":R,"bytes":B,"us":U,"way":A,"sent":[...]}          the first 512 calls of a size class, each
-///   {"kind":"calls","t":T,"class":K,"calls":C,"us":U,"least_us":L,"way":A,"sent":[...]}   later ones, once a tick: means
+///   {"kind":"call","t":T,"ranks":R,"bytes":B,"us":U,"way":A,"sent":[...]}          the first 512 calls of a size
+///   class, each
+///   {"kind":"calls","t":T,"class":K,"calls":C,"us":U,"least_us":L,"way":A,"sent":[...]}   later ones, once a tick:
+///   means
 ///   {"kind":"full","t":T}                                       at 32 MiB the file ends
 ///
 /// Where a part of the vectors went through an aggregator, a line of calls also has "aggregated":P, that part of 1.
@@ -17,6 +22,7 @@
 #include <cstdint>
 #include <deque>
 #include <memory>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -24,13 +30,21 @@
 #include "engine/lane_watcher.h"
 #include "nezha/nezha.h"
 #include "rail/rail.h"
-#include "tuning/candidate.h"
 #include "trunk/rail_load.h"
+#include "tuning/candidate.h"
 #include "util/clock.h"
 #include "util/fd.h"
+#include "util/params.h"
 #include "util/status.h"
 
 namespace nezha {
+
+/// What a trace says of its job in its first line.
+struct TraceSubject {
+  std::string_view node;
+  std::string_view command;  ///< of this process, with its arguments
+  std::span<const GivenParameter> parameters;
+};
 
 /// Lines are made under the engine's lock and written without it, by one thread at a time.
 class Trace final : public LaneWatcher {
@@ -39,7 +53,7 @@ class Trace final : public LaneWatcher {
 
   /// Null, and `why` set, when the file cannot be made, or something else than a file has that name. `clock`, `loads` and
   /// `rails` outlive the trace; rails may be added to both.
-  static std::unique_ptr<Trace> open(const std::string& path, std::string_view node, const Clock& clock,
+  static std::unique_ptr<Trace> open(const std::string& path, const TraceSubject& subject, const Clock& clock,
                                      const std::deque<RailLoad>& loads, const std::vector<RailAddress>& rails,
                                      Status& why);
   ~Trace() override;
@@ -74,6 +88,7 @@ class Trace final : public LaneWatcher {
   void name_rails();
   double milliseconds(Nanoseconds when) const;
   void line(const char* format, ...) __attribute__((format(printf, 2, 3)));
+  void add(std::string_view line);
   void traffic(Nanoseconds now);
   void summarise(std::size_t index, Nanoseconds now);
   std::string list(const Bytes& bytes) const;

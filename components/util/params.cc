@@ -247,9 +247,20 @@ Config::Config() {
   }
 }
 
+namespace {
+
+Status set_row(Config& config, const Row& row, std::string_view value) {
+  if (const Status status = row.set(config, row.param, value); !status.ok()) return status;
+  std::erase_if(config.given, [&](const GivenParameter& given) { return given.name == row.param.name; });
+  if (value != row.param.fallback) config.given.push_back({row.param.name, std::string(value)});
+  return {};
+}
+
+}  // namespace
+
 Status set_parameter(Config& config, std::string_view name, std::string_view value) {
   for (const Row& row : kRows) {
-    if (name == row.param.name) return row.set(config, row.param, trim(value));
+    if (name == row.param.name) return set_row(config, row, trim(value));
   }
   return {Code::bad_parameter, "there is no parameter " + in_quotes(name)};
 }

@@ -4,7 +4,9 @@
 #pragma once
 
 #include <cstddef>
+#include <string>
 #include <string_view>
+#include <vector>
 
 #include "nezha/nezha.h"
 #include "util/aggregator_list.h"
@@ -30,6 +32,12 @@ constexpr std::size_t kMostChunk = 256 * 1024;
 enum class AlgorithmChoice { automatic, ring, mesh, single_step, doubling, halving, incumbent, memory };
 
 enum class RailThreads { automatic, none, all };
+
+/// A parameter that was set to another text than its default.
+struct GivenParameter {
+  std::string_view name;  ///< that of the table
+  std::string value;
+};
 
 /// What each means, its unit and its range: the help sentences in params.cc.
 struct Config {
@@ -79,6 +87,8 @@ struct Config {
   int verbose{};  ///< level of Log
   bool report{};
   FilePath trace;
+
+  std::vector<GivenParameter> given;  ///< in the order in which they were set
 };
 
 /// Sets one parameter from text. On bad text `config` is unchanged and the status says what is allowed.

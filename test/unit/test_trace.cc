@@ -21,12 +21,14 @@ class OwnClock final : public Clock {
   Nanoseconds time = kSecond;
 };
 
+const std::vector<GivenParameter> kGiven = {{"learn", "0"}, {"rail_include", "\"eth0\""}};
+
 class TraceTest : public ::testing::Test {
  protected:
   TraceTest() : path_("trace-test-" + std::to_string(getpid())) {
     add_rail("eth0");
     add_rail("eth1");
-    trace_ = Trace::open(path_, "n\"0", clock_, loads_, rails_, why_);
+    trace_ = Trace::open(path_, {"n\"0", "./a \"b\"", kGiven}, clock_, loads_, rails_, why_);
   }
   ~TraceTest() override { unlink(path_.c_str()); }
 
@@ -61,7 +63,8 @@ class TraceTest : public ::testing::Test {
 };
 
 TEST_F(TraceTest, BeginsWithWhatItIs) {
-  EXPECT_EQ(lines().at(0), R"({"kind":"start","format":1,"version":")" NEZHA_VERSION R"(","node":"n\"0","tick_ms":50})");
+  EXPECT_EQ(lines().at(0), R"({"kind":"start","format":1,"version":")" NEZHA_VERSION R"(","node":"n\"0","tick_ms":50,)"
+                           R"("command":"./a \"b\"","parameters":{"learn":"0","rail_include":"\"eth0\""}})");
 }
 
 TEST_F(TraceTest, CallsAndTheirRails) {
@@ -140,20 +143,20 @@ TEST_F(TraceTest, AFullDiskIsToldOnce) {
 }
 
 TEST_F(TraceTest, AFileThatCannotBeMadeIsReported) {
-  EXPECT_EQ(Trace::open("/nonexistent/trace", "n0", clock_, loads_, rails_, why_), nullptr);
+  EXPECT_EQ(Trace::open("/nonexistent/trace", {"n0", {}, {}}, clock_, loads_, rails_, why_), nullptr);
   EXPECT_EQ(why_.text(), "/nonexistent/trace cannot be written: No such file or directory");
 }
 
 TEST_F(TraceTest, APipeIsRefusedAndNothingWaitsForItsOtherEnd) {
   const std::string pipe = path_ + "-pipe";
   ASSERT_EQ(mkfifo(pipe.c_str(), 0600), 0);
-  EXPECT_EQ(Trace::open(pipe, "n0", clock_, loads_, rails_, why_), nullptr);
+  EXPECT_EQ(Trace::open(pipe, {"n0", {}, {}}, clock_, loads_, rails_, why_), nullptr);
   EXPECT_EQ(why_.text(), pipe + " is no regular file");
   const Fd reader(open(pipe.c_str(), O_RDONLY | O_NONBLOCK | O_CLOEXEC));
-  EXPECT_EQ(Trace::open(pipe, "n0", clock_, loads_, rails_, why_), nullptr) << "there is a reader now";
+  EXPECT_EQ(Trace::open(pipe, {"n0", {}, {}}, clock_, loads_, rails_, why_), nullptr) << "there is a reader now";
   EXPECT_EQ(why_.text(), pipe + " is no regular file");
   unlink(pipe.c_str());
-  EXPECT_EQ(Trace::open("/dev/null", "n0", clock_, loads_, rails_, why_), nullptr);
+  EXPECT_EQ(Trace::open("/dev/null", {"n0", {}, {}}, clock_, loads_, rails_, why_), nullptr);
   EXPECT_EQ(why_.text(), "/dev/null is no regular file");
 }
 

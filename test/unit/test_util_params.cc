@@ -268,5 +268,18 @@ TEST(Params, TheNearestNameIsFound) {
   EXPECT_EQ(nezha_params_nearest("no_such_thing_at_all"), nullptr);
 }
 
+TEST(Params, WhatIsGivenIsKeptAsText) {
+  Config config;
+  EXPECT_TRUE(config.given.empty());
+  EXPECT_TRUE(set_parameter(config, "learn", "1").ok()) << "the default";
+  EXPECT_FALSE(set_parameter(config, "chunk", "much").ok());
+  EXPECT_TRUE(config.given.empty());
+  EXPECT_TRUE(set_parameter(config, "chunk", " 8k ").ok());
+  EXPECT_TRUE(set_parameter(config, "chunk", "16k").ok());
+  ASSERT_EQ(config.given.size(), 1u);
+  EXPECT_EQ(config.given[0].name, "chunk");
+  EXPECT_EQ(config.given[0].value, "16k");
+}
+
 }  // namespace
 }  // namespace nezha
