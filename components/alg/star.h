@@ -25,6 +25,9 @@ namespace nezha {
 
 enum StarStep : std::uint16_t { kStarDescription, kStarAnswer, kStarContribution, kStarSum, kStarWhole };
 
+/// The aggregator's position in a member's TeamView, which has these two alone: the member is 0.
+constexpr int kStarCenter = 1;
+
 constexpr std::size_t kStarDescriptionSize = 64;
 /// Pieces are cut at multiples of it, so that a description stays whole and elements of every type do.
 constexpr std::size_t kStarGrain = kStarDescriptionSize;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-/// A member's side of an allreduce through an aggregator (star.h): a window of chunks is on its way there, and each sum that
-/// comes back lets another one go.
+/// A member's side of an allreduce through an aggregator (star.h): a window of chunks is on its way there, and each sum
+/// that comes back lets another one go.
 #include <array>
 #include <vector>
 
@@ -9,8 +9,6 @@
 
 namespace nezha {
 namespace {
-
-constexpr int kCenter = 1;
 
 class StarLeaf final : public Algorithm {
  public:
@@ -22,13 +20,12 @@ class StarLeaf final : public Algorithm {
     got_.assign(layout_.chunks(), 0);
     sent_ = summed_ = 0;
     left_ = layout_.chunks();
-    description_ = write_description(
-        {call.star, call.count, static_cast<std::uint32_t>(call.chunk), call.part});
-    team().send(kCenter, {.data = description_.data(),
-                          .size = kStarDescriptionSize,
-                          .step = kStarDescription,
-                          .hops = 2,
-                          .copied = true});
+    description_ = write_description({call.star, call.count, static_cast<std::uint32_t>(call.chunk), call.part});
+    team().send(kStarCenter, {.data = description_.data(),
+                              .size = kStarDescriptionSize,
+                              .step = kStarDescription,
+                              .hops = 2,
+                              .copied = true});
     answered_ = false;
   }
 
@@ -56,7 +53,7 @@ class StarLeaf final : public Algorithm {
     if (got > chunk.size) return false;
     if (got < chunk.size) return true;
     --left_;
-    team().superseded(kCenter, chunk.begin, chunk.size);
+    team().superseded(kStarCenter, chunk.begin, chunk.size);
     while (summed_ < got_.size() && got_[summed_] == layout_.chunk(summed_).size) ++summed_;
     go_on();
     return true;
@@ -69,11 +66,11 @@ class StarLeaf final : public Algorithm {
   void go_on() {
     for (; sent_ < layout_.chunks() && sent_ < summed_ + call_.star.window; ++sent_) {
       const StarLayout::Chunk chunk = layout_.chunk(sent_);
-      team().send(kCenter, {.data = call_.send + chunk.begin,
-                            .offset = chunk.begin,
-                            .size = static_cast<std::uint32_t>(chunk.size),
-                            .step = kStarContribution,
-                            .hops = 1});
+      team().send(kStarCenter, {.data = call_.send + chunk.begin,
+                                .offset = chunk.begin,
+                                .size = static_cast<std::uint32_t>(chunk.size),
+                                .step = kStarContribution,
+                                .hops = 1});
     }
   }
 
@@ -82,9 +79,9 @@ class StarLeaf final : public Algorithm {
   std::array<std::byte, kStarDescriptionSize> description_{};
   std::vector<std::uint32_t> got_;  ///< bytes of sums that have arrived, by chunk
   bool answered_ = false;
-  std::size_t sent_ = 0;            ///< chunks
-  std::size_t summed_ = 0;          ///< chunks before this one have their sums
-  std::size_t left_ = 0;            ///< sums still to arrive
+  std::size_t sent_ = 0;    ///< chunks
+  std::size_t summed_ = 0;  ///< chunks before this one have their sums
+  std::size_t left_ = 0;    ///< sums still to arrive
 };
 
 }  // namespace

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-/// A small allreduce through an aggregator (star.h), whole and in two hops: each member sends one piece, its description and
-/// behind that its contribution; the aggregator sends one piece, the sum, to each.
+/// A small allreduce through an aggregator (star.h), whole and in two hops: each member sends one piece, its
+/// description and behind that its contribution; the aggregator sends one piece, the sum, to each.
 ///
 /// The aggregator begins the operation when it has the contributions of all members. They lie one after the other, by
 /// position, at the call's `recv`. Blocks are folded in ring order, so that the bits are the ring's.
@@ -11,8 +11,6 @@
 
 namespace nezha {
 namespace {
-
-constexpr int kCenter = 1;
 
 class WholeLeaf final : public Algorithm {
  public:
@@ -25,14 +23,16 @@ class WholeLeaf final : public Algorithm {
     const auto description = write_description({call.star, call.count, 0, {}});
     std::memcpy(piece_.data(), description.data(), kStarDescriptionSize);
     std::memcpy(piece_.data() + kStarDescriptionSize, call.send, call.bytes());
-    team().send(kCenter, {.data = piece_.data(), .size = static_cast<std::uint32_t>(piece_.size()), .step = kStarWhole, .hops = 1});
+    team().send(
+        kStarCenter,
+        {.data = piece_.data(), .size = static_cast<std::uint32_t>(piece_.size()), .step = kStarWhole, .hops = 1});
   }
 
   std::size_t expected(int, const Call& call) const override { return call.bytes(); }
 
   Placement place(int, const PieceHeader& piece) override {
     const bool sum = piece.step == kStarSum && piece.offset == 0 && piece.length == call_.bytes() && !got_;
-    // Not direct: a second sum on another lane would go on into memory that the next call has given away.
+    // Not direct: a second copy of the sum on another lane could be written into `recv` after this call has returned.
     return {sum ? PlaceKind::scratch : PlaceKind::bad};
   }
 
@@ -40,7 +40,7 @@ class WholeLeaf final : public Algorithm {
     if (got_) return false;
     got_ = true;
     std::memcpy(call_.recv, data, call_.bytes());
-    team().superseded(kCenter, 0, piece_.size());
+    team().superseded(kStarCenter, 0, piece_.size());
     return true;
   }
 
@@ -63,8 +63,11 @@ class WholeCenter final : public Algorithm {
     const Layout layout(call.count, call.element, members(), call.bytes());
     for (int block = 0; block < members(); ++block)
       if (layout.size(block) != 0) fold(block, layout.begin(block), layout.size(block));
-    const ReadyChunk sum{
-        .data = sum_.data(), .size = static_cast<std::uint32_t>(sum_.size()), .step = kStarSum, .hops = 1, .copied = true};
+    const ReadyChunk sum{.data = sum_.data(),
+                         .size = static_cast<std::uint32_t>(sum_.size()),
+                         .step = kStarSum,
+                         .hops = 1,
+                         .copied = true};
     for (int to = 0; to < members(); ++to) team().send(to, sum);
   }
 
