@@ -31,11 +31,12 @@ class Algorithm {
   virtual Placement place(int from, const PieceHeader& piece) = 0;
   /// Its bytes are about to be written over what was sent from there before, as place() said.
   virtual void arriving(int from, const PieceHeader& piece) { static_cast<void>(from), static_cast<void>(piece); }
-  /// Its bytes are at `data` (for direct pieces: where place said). False: it cannot be.
+  /// The piece has arrived; its bytes are at `data` (for direct pieces: where place() said). False: it breaks the
+  /// protocol.
   virtual bool arrived(int from, const PieceHeader& piece, const std::byte* data) = 0;
-  /// Bytes of that position are what is waited for: they have not all come. True where that is not known.
+  /// Whether the operation waits for bytes of that position. True where that is not known.
   virtual bool awaits(int from) const { return static_cast<void>(from), true; }
-  /// A call that sleeps sends nothing until it is woken, here or by a piece of another member. Other algorithms never sleep.
+  /// Wakes a call that sleeps (Call::asleep). Such a call sends nothing before; a piece of another member wakes it too.
   virtual void wake() {}
   virtual bool awake() const { return true; }
   /// Every element of the result is final here. Sends may still be under way.

@@ -192,7 +192,7 @@ class Halving final : public Algorithm {
         send_up(index, chunk, values_.contribution(layout_.chunk_begin(block_of(index), chunk)));
   }
 
-  /// The step that the chunk waited for is there: adds what has come for later ones, as far as there is no gap.
+  /// The contribution of the chunk's next step has arrived: adds it, and those of later steps up to the first gap.
   void go_on(int index, std::size_t chunk) {
     const int block = block_of(index);
     const std::size_t offset = layout_.chunk_begin(block, chunk);
@@ -210,7 +210,8 @@ class Halving final : public Algorithm {
     }
   }
 
-  /// The chunk's sum is complete here: whoever handed it in gets it, those first who pass it on to most.
+  /// The chunk's sum is complete here: sends it to the positions that contributed, first to those that pass it on to
+  /// most.
   void finish(int index, std::size_t chunk) {
     --left_;
     if (!call_.gathers()) return;

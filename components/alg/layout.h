@@ -14,8 +14,8 @@
 
 namespace nezha {
 
-/// Which part of each block of an allreduce an operation is about, in 65536ths of its elements: what several operations
-/// carry of one vector, each element keeps the block that it has in the whole, and so the order of its sum.
+/// The part of each block that one operation carries, in 65536ths of the block's elements, where several operations
+/// carry one vector of an allreduce. Each element keeps its block of the whole vector, and so the order of its sum.
 struct BlockPart {
   static constexpr std::uint32_t kWhole = 65536;
   std::uint32_t from = 0, to = kWhole;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-/// Which members of a team exchange pieces: lanes are needed to those only. Of everybody alike, so that both ends of a
-/// lane want it.
+/// Which members of a team exchange pieces: a rank needs lanes to those only. Symmetric, so that both ends of a lane
+/// want it.
 #pragma once
 
 #include <vector>

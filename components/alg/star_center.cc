@@ -42,7 +42,8 @@ class StarCenter final : public Algorithm {
     if (piece.step != kStarContribution || !layout_.holds(piece.offset, piece.length, call_.bytes()))
       return {PlaceKind::bad};
     const std::size_t number = layout_.number_of(piece.offset);
-    if (slot_of(number).chunk != number) return {PlaceKind::bad};  // it has not the sums that allow it
+    if (slot_of(number).chunk != number)
+      return {PlaceKind::bad};  // the member lacks the sums that allow it to send this one
     return {PlaceKind::direct, room(number, from) + (piece.offset - layout_.chunk(number).begin)};
   }
 

@@ -3,8 +3,8 @@
 /// that somebody else maps and unmaps (segment.h). Each member has a NodeMemory of its own for each track; one thread
 /// at a time uses them. Who sleeps and who is gone is the same on all tracks.
 ///
-/// Flags only grow and are sequentially consistent, so that a member that announces its sleep and then looks once more
-/// cannot miss an advance whose writer saw no sleeper.
+/// Flags only grow and are sequentially consistent. So a member that announces its sleep and then reads the flags once
+/// more cannot miss an advance whose writer saw no sleeper.
 #pragma once
 
 #include <array>
@@ -74,10 +74,10 @@ class NodeMemory {
 
   /// A member is gone: the others stop waiting for it. The first reason stays. Any thread.
   void mark_gone(std::uint32_t index, NodeEnd why);
-  /// This member ends what is under way for all, because of one of them, or of itself; or, from members() on, of somebody
-  /// elsewhere whom the members count alike from there.
+  /// This member ends the operations of all members. `because_of`: the member at fault, which may be itself; from
+  /// members() on a process of another node, which all members number alike.
   void give_up(std::uint32_t because_of);
-  /// Because of whom a member gave up, in these numbers: itself where it does not say.
+  /// The `because_of` of a member that gave up; the member itself if it named none.
   std::uint32_t blamed(std::uint32_t index) const;
   bool anybody_gone() const;
   NodeEnd gone(std::uint32_t index) const;

@@ -2,9 +2,10 @@
 /// One operation under way on one member; what NodeStage (node_stage.h) drives. Two kinds: small_operation.h, in one
 /// step through slots, and chunked_operation.h.
 ///
-/// A member announces an operation, in the memory, once all others have announced the one before it: so nobody is two
-/// ahead of another, and what a member has said of the last two stays. A sum over all shows that by itself; a member that
-/// handed its vector out, or its contribution in, may be over before others have begun.
+/// A member announces an operation, in the memory, after all others have announced the one before it. So no member is
+/// two operations ahead of another, and the announcements of the last two remain readable. A sum over all members needs
+/// no such wait, because it ends after all have begun; a broadcast's or a reduction's member may end before others have
+/// begun.
 #pragma once
 
 #include <algorithm>

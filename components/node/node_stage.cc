@@ -67,8 +67,8 @@ void NodeStage::look_for_gone() {
   }
 }
 
-/// Names who has died rather than who gave up for that reason, and perhaps has ended since; and rather the member that
-/// somebody gave up for than that one.
+/// Names the member at fault: one that died before one that gave up because of it, and the member that another gave up
+/// for before the one that gave up.
 void NodeStage::fail_without(std::uint32_t missed) {
   std::uint32_t named = 0;
   while (named < memory_.members() && memory_.gone(named) != NodeEnd::died) ++named;
@@ -79,7 +79,8 @@ void NodeStage::fail_without(std::uint32_t missed) {
   fail(named, {Code::closed, text_of(memory_.gone(named))});
 }
 
-/// All members begin the same operations, so that who lacks one of a kind cannot be ahead in the other kind.
+/// All members begin the same operations in the same order, so a member that lacks one of a kind cannot be ahead in the
+/// other kind.
 bool NodeStage::began_another_kind(std::uint32_t member) const {
   const std::uint64_t chunked = NodeMemory::load(memory_.lines(member).call.begun);
   const std::uint64_t smalls =

@@ -114,9 +114,9 @@ void Segment::look_at_connections() {
   }
 }
 
-/// Connections do not tell everything: a child of a member that has ended may still hold its end, and the others have
-/// none to each other when member 0 has left. What no longer has memory to read has ended, be it that nobody has waited
-/// for it yet.
+/// A closed connection does not show every end: a child of the member may still hold the socket, and after member 0 has
+/// left the others have no connection. A process whose memory cannot be read any more has ended, also if it is a
+/// zombie.
 void Segment::look_at_memories(Nanoseconds now) {
   if (state_ != State::ready || access() != NodeAccess::single_copy || now < next_look_at_memories_) return;
   next_look_at_memories_ = now + kLookAtMemories;

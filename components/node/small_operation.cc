@@ -54,7 +54,8 @@ void SmallOperation::note_done() {
   final_ = (!folds_here() || reduced_) && (!supplies() || supplied_);
 }
 
-/// Nobody can go on before the last vector is there, whose owner sees all flags: the others wake nobody.
+/// Only the member that writes the last vector wakes sleepers, because no member can go on before; it sees all other
+/// flags.
 void SmallOperation::wake_if_last() {
   for (std::uint32_t member = memory_.members(); member-- > 0;)
     if (NodeMemory::load(memory_.small(member, operations_).flag) < operations_) return;

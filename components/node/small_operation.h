@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-/// Vectors of up to small_limit() bytes: each member writes its vector into its slot, reads those of all others and folds
-/// them by itself. One flag to wait for per member, no second phase. With a stage between nodes, carriers fold their parts
-/// and put the results into slots of the same kind. Where one member's vector is handed out, the others' slots have a flag
-/// alone.
+/// Vectors of up to small_limit() bytes: each member writes its vector into its slot, waits for one flag of each other
+/// member, and folds all vectors itself; there is no second phase. With a stage between nodes the carriers fold their
+/// parts and put the results into slots of the same kind. In a broadcast the other members write a flag and no vector.
 ///
 /// Each member has two slots that take turns. A member writes the slot of operation n, to announce it, only after all
 /// others have announced n - 1, and so have finished n - 2 and the reading of this slot.

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-/// What an allreduce should cost by its steps and its traffic. Good enough to say in which order to try, and what is not
-/// worth trying; measurements decide.
+/// A model of an allreduce's time by its steps and its traffic. It is good enough to order candidates and to leave out
+/// hopeless ones; measurements decide.
 #pragma once
 
 #include <cstddef>

@@ -10,11 +10,11 @@ constexpr std::uint64_t kMostPatience = 16384;
 constexpr std::uint64_t kPatienceGrows = 4;
 constexpr unsigned kLooksAtAll = 4;  ///< the first and every so many looks are at all candidates
 
-/// A look is paid for by so many times what it costs: usually, and where there is a reason to look, as a level that has
-/// drifted; on a restless machine, or where a rail comes and goes, looks must not follow one another either.
+/// The calls between two looks take so many times a look's cost: usually, and where one was asked for or the usual time
+/// has risen. The second is a limit too, because the time may rise or a rail may come and go again and again.
 constexpr std::uint64_t kTimesPaid = 400, kTimesPaidSoon = 25;
 
-constexpr std::uint64_t kDriftRarer = 16;  ///< a drift may bring a look so many times sooner than patience would
+constexpr std::uint64_t kDriftRarer = 16;  ///< a rise may bring a look so many times sooner than patience would
 
 }  // namespace
 

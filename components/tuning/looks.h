@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-/// When a size class that is settled looks at its candidates again, and whether at all of them: when the calls since the
-/// last round have paid for what a look should cost, and ever more rarely while looks change nothing. Not thread safe; never
-/// allocates.
+/// Decides when a settled size class compares its candidates again (a look), and whether all of them: once the calls
+/// since the last round have taken kTimesPaid times the look's expected cost, and more rarely while looks change
+/// nothing. Not thread safe; never allocates.
 #pragma once
 
 #include <cstdint>
@@ -12,27 +12,27 @@ class Looks {
  public:
   /// Another call of the settled class; true when a look is to begin with it.
   bool due();
-  /// There is reason for a look at all: as soon as it is paid for in small part.
+  /// Asks for a look at all candidates, once the calls since the last round have taken kTimesPaidSoon times its cost.
   void ask() { asked_ = true; }
-  /// A look for a level that has risen may begin.
+  /// Whether a look may begin because the usual time has risen.
   bool drift_counts() const;
-  /// A look begins; true when it is to be at all candidates, as it is when somebody asked.
+  /// A look begins. True when it is at all candidates: every kLooksAtAll-th, and each that was asked for.
   bool begin();
-  /// What the next one would be if nobody asks.
+  /// Whether the next look is at all candidates if none is asked for.
   bool next_at_all() const;
   /// The last look has changed the choice, or has not.
   void ended(bool changed);
   /// A round is over.
   void settled() { quiet_ = 0; }
-  /// Nanoseconds: what a call takes, and what looks should cost, the next one and one at all.
+  /// Nanoseconds of a call, and the expected cost of the next look and of one at all candidates.
   void set_price(std::uint64_t call, std::uint64_t next, std::uint64_t all);
 
  private:
   static constexpr std::uint64_t kFirstPatience = 256;
 
-  std::uint64_t patience_ = kFirstPatience;  ///< calls until the next look, at least
-  std::uint64_t paid_ = 0;                   ///< and until its price is a small part of theirs
-  std::uint64_t paid_soon_ = 0;              ///< until that of a look at all is a part that a reason to look is worth
+  std::uint64_t patience_ = kFirstPatience;  ///< calls before the next look, at least
+  std::uint64_t paid_ = 0;                   ///< calls that take kTimesPaid times the next look's cost
+  std::uint64_t paid_soon_ = 0;              ///< calls that take kTimesPaidSoon times the cost of a look at all
   std::uint64_t quiet_ = 0;                  ///< calls since the last round
   bool asked_ = false;
   unsigned looks_ = 0;

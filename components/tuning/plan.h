@@ -43,14 +43,15 @@ struct Plan {
   void encode(std::span<std::uint64_t, kWords> words) const;
   static Plan decode(std::span<const std::uint64_t, kWords> words);
 
-  /// Bits are to be the same run after run, from a communicator's first call on: none may be the incumbent's.
+  /// Whether results are the same bits in every run from a communicator's first call on, so that none may use the
+  /// incumbent.
   bool pins_bits() const;
   /// Among `size` ranks everybody has lanes to everybody, as the mesh and the single-step mesh need them.
   bool meshes(int size) const;
-  /// The incumbent's, whatever is learned: the user says so, or the elements are too large.
+  /// Whether the incumbent carries the call whatever is learned: the user says so, or the elements are too large.
   bool leaves(std::size_t bytes, std::size_t element) const;
-  /// Which algorithm serves a vector of `bytes` in elements of `element` among `size` ranks as long as nothing was
-  /// measured; never automatic. One, of several ranks that share memory, sends to nobody.
+  /// The algorithm for a vector of `bytes` in elements of `element` among `size` ranks before anything was measured;
+  /// never automatic. `size` 1: all ranks share memory, and none sends.
   AlgorithmChoice choose(std::size_t bytes, std::size_t element, int size) const;
   /// Bytes of a chunk, a multiple of `element`.
   std::size_t chunk_for(const Candidate& way, std::size_t bytes, std::size_t element, int size) const;

@@ -12,27 +12,28 @@ constexpr double kNear = 1.5;       ///< worth another look
 constexpr double kPromising = 1.3;  ///< worth a trial at twice or half the size
 constexpr std::size_t kCompared = 3;
 constexpr std::size_t kAllCompared = 4;  ///< so few need no first round
-/// A shape's burst, or what queues hold, lasts for some calls; as many more of a proof are timed.
+/// The first half of a proof is not timed, because a rate limit's burst and empty queues last for some calls.
 constexpr std::size_t kFewestProof = 2, kMostProof = 8;
 constexpr std::size_t kFewestBrief = 4;          ///< no less is worth half a proof
 constexpr std::uint64_t kProofTime = 4'000'000;  ///< ns of each half, where that is not too few calls or too many
 static_assert(2 * kMostProof <= SizeClass::kMostTrials);
 
-/// Where a call takes so long, in ns, trials of what cannot win cost more than they bring.
+/// From so many ns a call on, only candidates that can win are tried, because the trials of others cost more than they
+/// gain.
 constexpr std::uint64_t kOpening = 1'000'000;
-constexpr double kWorthTrying = 0.1;  ///< a gain that a way must be able to bring
-constexpr double kPlausible = 0.9;  ///< what takes less than that part of the least has better rails than were measured
+constexpr double kWorthTrying = 0.1;  ///< the least gain for which a candidate is tried
+constexpr double kPlausible = 0.9;    ///< a duration below this part of its lower bound shows that the rates are wrong
 
 constexpr std::uint64_t kMeeting = 80'000;  ///< ns that bringing the ranks together before a trial should take
-constexpr std::uint64_t kMostDearer =
-    8;  ///< a way that was much slower once, disturbed perhaps, is not put off for ever
+constexpr std::uint64_t kMostDearer = 8;  ///< a candidate's cost counts as so many times the chosen one's at most, else
+                                          ///< one disturbance would bar it for ever
 
 constexpr double kFirstMargin = 0.03;
 constexpr double kMostMargin = 0.25;
-constexpr double kClearLead = 0.1;  ///< spares the slower one's proof
+constexpr double kClearLead = 0.1;  ///< by which the slower one needs no proof
 
-/// Whether trials have flattered the other one at least as much as this one. Ways on all rails go alike, and one rail
-/// is flattered more than several; Open MPI's own is like none of ours.
+/// Whether trials overestimate `other` at least as much as `one`. They do so alike for candidates on all rails, and
+/// more for one rail than for several; nothing is known of the incumbent.
 bool flattered_alike(const Candidate& one, const Candidate& other) {
   const auto own = [](const Candidate& way) { return way.algorithm != AlgorithmChoice::incumbent; };
   return own(one) && own(other) && (other.one_rail || !one.one_rail);
@@ -59,7 +60,7 @@ SizeClass::SizeClass(std::vector<Candidate> candidates, const Group& tried, bool
   }
 }
 
-/// Of what is to be tried that which can win.
+/// Tries those of tried_ that can win.
 void SizeClass::begin_search() {
   Group group = tried_;
   for (std::size_t i = 0; i < candidates_.size(); ++i) group[i] = group[i] && can_win(i);
@@ -68,13 +69,13 @@ void SizeClass::begin_search() {
   if (stage_ == Stage::compared && round_.one_burst() && measured_[chosen_] != kUnknown) settle();
 }
 
-/// As durations are compared: what the incumbent carries is not protected, so it has to be faster by more.
+/// The duration as it is compared. The incumbent has to be faster by a margin, because its calls are not protected.
 double SizeClass::handicapped(std::size_t candidate, std::uint64_t duration) const {
   const bool incumbent = candidates_[candidate].algorithm == AlgorithmChoice::incumbent;
   return static_cast<double>(duration) * (incumbent ? odds_.incumbent_handicap : 1);
 }
 
-/// Nothing can beat a way that runs at the rails' rate by much.
+/// Whether the candidate's lower bound is below the chosen one's time by kWorthTrying. True while either is unknown.
 bool SizeClass::can_win(std::size_t candidate) const {
   const std::uint64_t own = measured_[chosen_], least = odds_.least[candidate];
   if (candidate == chosen_ || own == kUnknown || least == 0) return true;
@@ -143,7 +144,8 @@ void SizeClass::begin(Stage stage, const Group& members) {
     round_.begin_bursts(allowed, chosen_, stage != Stage::opening && calls_ == 0);
 }
 
-/// Half of it, of another than the chosen one, and what goes on where that ended.
+/// Begins half a proof for a candidate that is not chosen and has had none. A proof that follows one of the same
+/// candidate has no untimed calls.
 void SizeClass::begin_proof(std::size_t candidate) {
   const bool goes_on = stage_ == Stage::proof && round_.first() == candidate;
   const std::uint64_t fit = kProofTime / std::max<std::uint64_t>(measured_[candidate], 1);
@@ -215,8 +217,8 @@ bool SizeClass::decide(std::span<const std::uint64_t, kMostTrials> agreed) {
   return chosen_ != before;
 }
 
-/// Where one of its kind is far ahead of the chosen one, that one need not give proof, if it would be many calls of the
-/// slower one.
+/// Chooses a candidate of the chosen one's kind that is ahead by kClearLead, so that the slower one needs no proof;
+/// only if that proof would take many calls.
 void SizeClass::follow_a_clear_lead() {
   std::size_t best = chosen_;
   for (std::size_t i = 0; i < candidates_.size(); ++i)
@@ -224,8 +226,9 @@ void SizeClass::follow_a_clear_lead() {
   if (faster(best, kClearLead) && kMostProof * measured_[best] < kProofTime) chosen_ = best;
 }
 
-/// By how much trials have flattered one way they have flattered others: they need not each be found out. For ways on
-/// all rails that is taken on the chosen one's word, and at first only: looks find out where it was flattered alone.
+/// A proof that takes longer than the trial did corrects the trials of similar candidates too, so that each does not
+/// need a proof. For candidates on all rails only the chosen one's first proof does so: in a look it may have been
+/// overestimated alone.
 void SizeClass::take_proof(std::span<const std::uint64_t, kMostTrials> agreed) {
   const std::size_t one = round_.first();
   const std::uint64_t trial = measured_[one];
@@ -238,9 +241,9 @@ void SizeClass::take_proof(std::span<const std::uint64_t, kMostTrials> agreed) {
       measured_[i] = static_cast<std::uint64_t>(static_cast<double>(measured_[i]) * more);
 }
 
-/// Each gives proof at most once. Whoever trials may have flattered more than the chosen one does so before it: mostly
-/// it soon falls behind what they say of the chosen one; where it stays far ahead of that, the first search can do
-/// without the chosen one's proof.
+/// A candidate has one proof a round at most. A candidate of another kind than the chosen one has its proof first,
+/// because it mostly falls behind the chosen one's trial at once; if it stays ahead by kClearLead, the first search
+/// needs no proof of the chosen one.
 void SizeClass::choose_what_is_proved() {
   std::size_t best = fastest();
   if (!faster(best, margin_)) best = chosen_;
@@ -272,7 +275,8 @@ void SizeClass::settle() {
   set_price();
 }
 
-/// All of them now and then: what the rails' rates say may no longer be true.
+/// The members of a look: all, or those that can win and were near. Some looks are at all, because the rails' rates may
+/// have changed.
 SizeClass::Group SizeClass::looked_at(bool all) const {
   Group group{};
   for (std::size_t i = 0; i < candidates_.size(); ++i)
@@ -281,8 +285,8 @@ SizeClass::Group SizeClass::looked_at(bool all) const {
   return group;
 }
 
-/// What a look at these should cost. What was never measured counts as fast as the chosen one; where the rails' rates
-/// put it behind, as taking twice as long at least.
+/// Nanoseconds that a look at these should cost beyond calls of the chosen one. A candidate that was never measured
+/// counts as fast as the chosen one, or as twice as slow if it cannot win.
 std::uint64_t SizeClass::price(const Group& members) const {
   const std::uint64_t own = measured_[chosen_];
   if (own == kUnknown) return 0;

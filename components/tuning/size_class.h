@@ -1,19 +1,19 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// What a team learns about one size class: rounds of trials, and a decision at the end of each.
 ///
-/// A round of trials gives each of its candidates a few calls in a row, of which the first is not timed: memory, caches
-/// and Open MPI's connections are cold then. Before the second one the ranks meet, so that it takes as long as the way
-/// does and not as long as the application keeps ranks apart; what another one takes longer than that does not count.
-/// Such trials flatter what goes well at first only, as one rail does whose shape lets a burst through, or connections
-/// whose queues are empty, and what comes first of all suffers. So the chosen one, and whoever is fastest by trials,
-/// give proof in many calls in a row, without meetings: half of them where that is enough to see that it falls behind
-/// the chosen one, and before that one whom trials may have flattered more. Which candidate a call uses depends on the
-/// number of calls alone; a decision on the durations that the ranks agreed on. So all ranks go the same way without
-/// talking.
+/// A trial is a burst of three calls of one candidate. The first is not timed, because memory, caches and Open MPI's
+/// connections are cold. Before the second the ranks meet, because they would otherwise measure how far the application
+/// keeps them apart; a third call that takes longer than the second does not count.
+/// A burst overestimates candidates that start fast: a rate-limited link passes a burst, and an empty queue hides
+/// latency. It underestimates the candidate that comes first. So the chosen candidate and the fastest one of a round
+/// are confirmed in a proof: many calls in a row, without meetings. A candidate that falls behind the chosen one in
+/// half of them gets no more; the candidate that its trial may have overestimated most is confirmed first. The
+/// candidate of a call follows from the number of calls alone, a decision from durations that the ranks agreed on: so
+/// all ranks choose alike without a message.
 ///
-/// opening (where calls take long) -> first (left out where there are few) -> compared -> proof -> settled; from there
-/// now and then look -> proof. A look comes when the calls since the last one have paid for what it should cost. Not
-/// thread safe. Allocates only when made.
+/// opening (where calls take long) -> first (left out where there are few) -> compared -> proof -> settled, and from
+/// there now and then look -> proof. A look begins when its expected cost is a small part of the calls since the last
+/// one. Not thread safe. Allocates only when made.
 #pragma once
 
 #include <array>
@@ -39,18 +39,18 @@ class SizeClass {
 
   enum class Stage : std::uint8_t {
     fixed,     ///< there is nothing to choose from
-    opening,   ///< the first of them alone: what the rails' rates put behind it need not be tried
+    opening,   ///< the first candidate alone: those that cannot beat its time by the rails' rates are not tried
     first,     ///< one call each: what is far behind is left out
     compared,  ///< the best few
     settled,   ///< the chosen one; no trials
     look,      ///< a few calls each for those that were near, or for all
-    proof      ///< many calls of one: the chosen one, or what trials say is fastest
+    proof      ///< many calls of one: the chosen one, or the fastest one by its trial
   };
 
-  /// What is known of the candidates before anything is measured.
+  /// What is known of the candidates before any is measured.
   struct Odds {
     std::array<std::uint64_t, kMostCandidates> least{};  ///< what each takes at least; 0 = unknown
-    double incumbent_handicap = 1;  ///< times what the incumbent takes must be less than what others take
+    double incumbent_handicap = 1;  ///< the incumbent's time is multiplied by it before it is compared
     bool meets_in_proofs = false;   ///< ranks begin the calls of a proof together
   };
 
@@ -58,13 +58,13 @@ class SizeClass {
   /// was measured before, so that the class begins settled.
   SizeClass(std::vector<Candidate> candidates, const Group& tried, bool learn, const Odds& odds);
 
-  /// What carries the next call, and counts it.
+  /// The candidate that carries the next call. Counts the call.
   const Candidate& next();
   /// The ranks have to begin the next call together.
   bool meets_next() const { return round_.meets_next(); }
-  /// It took so long elsewhere.
+  /// The duration of a candidate that a table file or another job has measured.
   void recall(const Candidate& candidate, std::uint64_t duration);
-  /// How long the call that next() was last asked for has taken here, in a unit that is the same for all of the class.
+  /// The duration, on this rank, of the call that next() was last asked for; in one unit for all calls of the class.
   void took(std::uint64_t duration);
 
   /// All trials of a round are done: their durations have to be agreed on before the next call.
@@ -74,14 +74,14 @@ class SizeClass {
   /// The agreed durations. True when the chosen candidate is another now.
   bool decide(std::span<const std::uint64_t, kMostTrials> agreed);
 
-  /// There is reason to look at all candidates again: as soon as a look is paid for in small part, at the latest after
-  /// the round that is under way.
+  /// Asks for a look at all candidates. It begins after the round that is under way, and not before it costs a small
+  /// part of the calls since the last one.
   void look_again() { looks_.ask(); }
   /// The chosen candidate's level here (usual_time.h), to be agreed on; kUnknown when there is none.
   std::uint64_t take_level();
   /// The agreed level. True when it is so much higher than before that a look was begun.
   bool follow(std::uint64_t level);
-  /// Never again: it may run over what is broken.
+  /// Candidates with this algorithm carry no call any more, because it may use a network that is broken.
   void bar(AlgorithmChoice algorithm);
 
   Stage stage() const { return stage_; }
@@ -91,15 +91,15 @@ class SizeClass {
   std::span<const Candidate> candidates() const { return candidates_; }
   /// The first search is over, or was never needed.
   bool was_settled() const { return was_settled_; }
-  /// Which of these a class beside this one should try, by what was measured here: what is not far behind the chosen
-  /// one, and what was never tried.
+  /// The candidates that the class of half or twice the size should try: those not far behind the chosen one here, and
+  /// those that were not tried here.
   Group promising(std::span<const Candidate> ways) const;
-  /// What the candidate took when it was last measured, as much longer as its like took in proof; kUnknown when it was
-  /// not.
+  /// The candidate's last measured duration, corrected by what proofs of similar candidates have added to their
+  /// trials'; kUnknown when it was not measured.
   std::uint64_t measured(std::size_t candidate) const { return measured_[candidate]; }
   std::size_t chosen_index() const { return chosen_; }
   std::uint64_t calls() const { return calls_; }
-  /// How many calls there had been when the chosen one began to carry those that it has carried in a row.
+  /// The number of calls before the chosen candidate's latest uninterrupted run of calls.
   std::uint64_t found_after() const { return carrier_ == chosen_ ? carries_since_ : calls_; }
   /// Adds what each rail carried in a call.
   void carry(std::span<const std::uint64_t> bytes);

@@ -22,8 +22,9 @@ constexpr std::size_t kWeighty = 8 * 1024;  ///< bytes that weigh as much as a c
 /// From here on time goes with bytes, and is put in proportion to the smallest vector of the class.
 constexpr std::size_t kProportional = 32 * 1024;
 
-/// Durations of trials count as their mean over the ranks, which have met: the last one to come into a call finds what
-/// it needs and is done first, the first one waits for all, and neither tells how good the way is.
+/// The mean over the ranks counts of a trial, before which they have met. The last rank to begin a call ends it first,
+/// because all it needs has arrived, and the first rank waits for all: neither duration alone tells how good the
+/// candidate is.
 std::uint64_t summand(std::uint64_t duration) {
   return duration == SizeClass::kUnknown ? 0 : std::max<std::uint64_t>(duration, 1);
 }
@@ -32,14 +33,14 @@ std::uint64_t mean(std::uint64_t sum, int ranks) {
   return sum == 0 ? SizeClass::kUnknown : sum / static_cast<std::uint64_t>(ranks);
 }
 
-/// Nobody has met in a proof: the least and the most (the least complement is the most's) say whether the ranks came
-/// apart, which would be the application's time.
+/// The ranks have not met in a proof. The least duration and the most (the complement of the least complement) tell
+/// whether they began the call apart: then the duration is the application's, and is not used.
 std::uint64_t complement(std::uint64_t duration) {
   return duration == SizeClass::kUnknown ? SizeClass::kUnknown : ~duration;
 }
 
-/// A root that sends is done long before the last one has its bytes, one that receives long after the first has sent
-/// them: the way takes as long as it takes the slowest rank. The ranks have met, in proofs too.
+/// The slowest rank's duration counts of a call with a root, because a root that sends ends long before the last rank
+/// has its bytes, and one that receives long after the first rank has sent them. The ranks have met, in proofs too.
 std::uint64_t most(std::uint64_t least_complement) {
   return least_complement == SizeClass::kUnknown ? SizeClass::kUnknown : ~least_complement;
 }

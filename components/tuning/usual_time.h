@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-/// What the calls of a size usually take while nothing is being tried: the smallest duration of each group of calls, as the
-/// paper's timer averages over ten, which the ranks agree on now and then. A rise is a reason to look for something else.
-/// Not thread safe; never allocates.
+/// The usual duration of a size's calls while no candidate is tried: the smallest one of each group of calls, which the
+/// ranks agree on now and then (the paper's timer averages over ten calls instead). A rise is a reason for a look. Not
+/// thread safe; never allocates.
 #pragma once
 
 #include <cstdint>
@@ -18,12 +18,12 @@ class UsualTime {
   void took(std::uint64_t duration);
   /// This rank's level: of its latest full group; kUnknown when there was none since this was last asked.
   std::uint64_t take();
-  /// The agreed level has risen above what was usual; above `expected` where nothing was. A fall is what is usual from now
-  /// on: processes warm up, and the other candidates have become faster too.
+  /// Whether the agreed level has risen above the usual one, or above `expected` if there is none. A level that has
+  /// fallen becomes the usual one, because processes warm up and the other candidates have become faster too.
   bool risen(std::uint64_t agreed, std::uint64_t expected);
-  /// Other calls come between: groups start anew.
+  /// Calls of other candidates follow: the group under way is dropped.
   void interrupt();
-  /// Something else carries the calls from now on, or is looked for.
+  /// Another candidate carries the calls from now on, or a look begins.
   void forget_usual() { usual_ = kUnknown; }
 
  private:
