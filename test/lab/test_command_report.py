@@ -369,6 +369,8 @@ class Job(Files, CommandCase):
         self.assertEqual(done.returncode, 0, done.stderr)
         found = trace_file.read(trace)
         self.assertEqual((found.node, found.rails), ("n0", ["tcp/eth0", "tcp/eth1"]))
+        self.assertIn("nezha_allreduce_bench -s 64,256K", found.command)
+        self.assertEqual(found.parameters["learn"], "0")
         sizes = {size.size_class: size for size in trace_story.sizes(found)}
         self.assertGreater(sizes[6].calls, 512)  # so that some share a line
         self.assertTrue(found.summed)

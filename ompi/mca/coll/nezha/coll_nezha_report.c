@@ -93,10 +93,14 @@ static void print_classes(FILE *out)
 /** Who is waited for: the time of all ranks in the calls of the sizes above. */
 static void print_times(FILE *out, const coll_nezha_gathered_t *all)
 {
-    fprintf(out, "  %-13s %10s %12s %6s %12s %12s %6s\n", "time of ranks", "ranks", "least s", "rank", "median s", "most s", "rank");
+    bool begun = false;
     for (int i = 0; i < NEZHA_SIZE_CLASSES; i++) {
         const coll_nezha_class_times_t *times = &all->times[i];
         if (times->ranks > 0) {
+            if (!begun) {
+                fprintf(out, "  %-13s %10s %12s %6s %12s %12s %6s\n", "time of ranks", "ranks", "least s", "rank", "median s", "most s", "rank");
+            }
+            begun = true;
             print_size(out, i);
             fprintf(out, "%11d %12.6f %6d %12.6f %12.6f %6d\n", times->ranks, (double)times->least / 1e9, times->least_rank,
                     (double)times->median / 1e9, (double)times->most / 1e9, times->most_rank);
