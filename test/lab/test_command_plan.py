@@ -78,6 +78,7 @@ class Descriptions(Place):
                 ({"rails": [{**rail, "latency": "5"}]}, "rails[0].latency: '5': a time of 0s to 1000s with its unit is allowed, as 15us"),
                 ({"rails": [{**rail, "burst": "many"}]}, "rails[0].burst: 'many': a number of bytes is allowed"),
                 ({"rails": [{**rail, "payload": 1.5}]}, "rails[0].payload: 1.5: a number above 0 and up to 1 is allowed"),
+                ({"rails": [{**rail, "payload": 10 ** 400}]}, "rails[0].payload: 10"),
                 ({"rails": [{**rail, "contention": 0.5}]}, "rails[0].contention: 0.5: a number from 1 on and up to 100 is allowed"),
                 ({"rails": [rail, rail]}, "rails[1].name: 'tcp/eth0' is there already"),
                 ({"rails": [{**rail, "pcie": "slot"}]}, "rails[0].pcie: 'slot': no device is in pcie"),
@@ -95,6 +96,8 @@ class Descriptions(Place):
 
     def test_files_that_are_none(self):
         for name, content, said in (("a.json", "{", "a.json is no JSON: "), ("a.yaml", "nodes: [", "a.yaml is no YAML: "),
+                                    ("deep.json", 20000 * "[", "deep.json is no JSON: "), ("deep.yaml", 2000 * "[", "deep.yaml is no YAML: "),
+                                    ("date.yaml", "nodes: 2001-99-99", "date.yaml is no YAML: "),
                                     ("b.yaml", "4", "b.yaml: the description: fields with values are allowed, not 4"),
                                     ("c.json", {"nodes": 4}, "c.json: rails is missing")):
             status, out, err = run(self.file(name, content))
@@ -244,7 +247,9 @@ class Measured(Place):
     def test_what_is_no_measurement(self):
         path = self.file("cluster.json", SMALL)
         for name, content, said in (("x", "x", "x is no JSON"), ("list", [1], "nothing that nezha rails --json or nezha bench --json has written"),
-                                    ("cases", {"cases": [{}]}, "nothing that"), ("empty", {"cases": []}, "no time of a call that Nezha carried")):
+                                    ("cases", {"cases": [{}]}, "nothing that"), ("deep", 20000 * "[", "deep is no JSON"),
+                                    ("nodes", {"nodes": [1]}, "nothing that"), ("speed", {"nodes": {"a": {"rails": [{"name": "x"}]}}}, "nothing that"),
+                                    ("none", {"nodes": {"a": {"rails": [{"name": "x", "speed_mbps": 1e400}]}}}, "nothing that"), ("empty", {"cases": []}, "no time of a call that Nezha carried")):
             with self.subTest(name=name):
                 self.assertIn(said, run(path, "--from", self.file(name, content))[2])
         self.assertIn("3 measured times of rails like the described ones are needed at least, not 1", run(path, "--from", LEARNED)[2])

@@ -102,7 +102,7 @@ def _json(path, text):
     import json
     try:
         return json.loads(text)
-    except ValueError as error:
+    except (ValueError, RecursionError) as error:
         raise PlanError(f"{path} is no JSON: {error}") from None
 
 
@@ -113,7 +113,7 @@ def _yaml(path, text):
         raise PlanError(f"{path} is YAML, for which Python's module yaml is missing: install python3-yaml, or write it as JSON") from None
     try:
         return yaml.safe_load(text)
-    except yaml.YAMLError as error:
+    except (yaml.YAMLError, ValueError, RecursionError) as error:
         raise PlanError(f"{path} is no YAML: {' '.join(str(error).split())}") from None
 
 

@@ -8,6 +8,7 @@ from collections.abc import Callable
 from .errors import PlanError
 
 REQUIRED = object()
+_NO_NUMBER = 1e300  # nor what is infinite, or larger than a float
 
 
 @dataclasses.dataclass(frozen=True)
@@ -29,7 +30,7 @@ def whole(least, most):
 def number(above, most=math.inf, least=None):
     """A number more than `above`, or from `least` on where that is given."""
     def read(value):
-        if isinstance(value, bool) or not isinstance(value, (int, float)) or not math.isfinite(value):
+        if isinstance(value, bool) or not isinstance(value, (int, float)) or not abs(value) < _NO_NUMBER:
             raise ValueError(text)
         if not (value >= least if least is not None else value > above) or value > most:
             raise ValueError(text)

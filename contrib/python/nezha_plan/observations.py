@@ -38,18 +38,19 @@ def load(path):
             return json.load(file)
     except OSError as error:
         raise PlanError(f"{path} cannot be read: {error.strerror}") from None
-    except ValueError as error:
+    except (ValueError, RecursionError) as error:
         raise PlanError(f"{path} is no JSON: {error}") from None
 
 
 def read(path):
-    """('rails', the answers by node) or ('times', [Observation...]). PlanError where it is neither."""
+    """('rails', {name: least Mbit/s of any node; 0 and less: not known} and the number of nodes) or ('times', [Observation...]). PlanError where it is
+    neither."""
     document = load(path)
     try:
         if "nodes" in document:
-            return "rails", document["nodes"]
+            return "rails", (_of_rails(document["nodes"]), len(document["nodes"]))
         found = list(of_bench(document) if "cases" in document else _of_table(document))
-    except (KeyError, TypeError, AttributeError, ZeroDivisionError):
+    except (LookupError, TypeError, ValueError, AttributeError, ArithmeticError):
         raise PlanError(f"{path} is nothing that nezha rails --json or nezha bench --json has written, nor a table") from None
     if not found:
         raise PlanError(f"{path} has no time of a call that Nezha carried")
@@ -89,25 +90,25 @@ def _of_table(document):
                     yield Observation(nodes, ranks // nodes, rule["msg_size_min"], way["time_ns"] / 1e9, way["alg"], rails != "all")
 
 
-def with_rails(document, answers):
-    """The description, with the rails that every node has in the place of those that it does not name, and as many nodes."""
-    found = dict(document)
-    if "rails" not in found:
-        found["rails"] = [_rail(name, answers) for name in _common(answers)]
-    found.setdefault("nodes", len(answers))
-    return found
+def _of_rails(answers):
+    """Of the rails that all nodes have."""
+    by_node = [{rail["name"]: rail["speed_mbps"] for rail in answer["rails"]} for answer in answers.values()] or [{}]
+    return {name: min(int(other[name]) for other in by_node) for name in by_node[0] if all(name in other for other in by_node)}
 
 
-def _common(answers):
-    by_node = [[rail["name"] for rail in answer["rails"]] for answer in answers.values()]
-    names = [name for name in (by_node or [[]])[0] if all(name in other for other in by_node)]
-    if not names:
-        raise PlanError("the nodes have no rail in common: name rails in the description")
-    return names
+def with_rails(document, found):
+    """The description, with the rails that every node has in the place of those that it does not name, and as many nodes. found: of read()."""
+    speeds, nodes = found
+    filled = dict(document)
+    if "rails" not in filled:
+        if not speeds:
+            raise PlanError("the nodes have no rail in common: name rails in the description")
+        filled["rails"] = [_rail(name, speed) for name, speed in speeds.items()]
+    filled.setdefault("nodes", nodes)
+    return filled
 
 
-def _rail(name, answers):
-    speed = min(rail["speed_mbps"] for answer in answers.values() for rail in answer["rails"] if rail["name"] == name)
+def _rail(name, speed):
     if speed <= 0:
         raise PlanError(f"the speed of {name} is not known: name rails in the description, with their rates")
     return {"name": name, "rate": f"{speed}mbit"}
