@@ -6,23 +6,28 @@ import html
 from . import zoom
 
 _STYLE = """
-:root { color-scheme: light; }
-body { font: 15px/1.5 system-ui, "DejaVu Sans", sans-serif; color: #1d1d1f; background: #fff; margin: 0 auto; max-width: 1080px;
-       padding: 28px 20px 60px; }
-h1 { font-size: 26px; margin: 0 0 4px; } h2 { font-size: 19px; margin: 36px 0 6px; border-top: 1px solid #ddd; padding-top: 18px; }
-p { margin: 6px 0; max-width: 78ch; } .sub { color: #666; }
+:root { color-scheme: light dark; --ink: #1d1d1f; --paper: #fff; --faint: #666; --line: #ddd; --row: #eee; --rule: #999;
+        --warn: #fff3cd; --warn-line: #e0c060; }
+@media (prefers-color-scheme: dark) { :root { --ink: #e4e4e6; --paper: #1b1b1d; --faint: #a0a0a5; --line: #444; --row: #333; --rule: #777;
+        --warn: #3d3413; --warn-line: #7d6a20; } }
+body { font: 15px/1.5 system-ui, "DejaVu Sans", sans-serif; color: var(--ink); background: var(--paper); margin: 0 auto;
+       max-width: 1080px; padding: 28px 20px 60px; }
+h1 { font-size: 26px; margin: 0 0 4px; } h2 { font-size: 19px; margin: 36px 0 6px; border-top: 1px solid var(--line); padding-top: 18px; }
+p { margin: 6px 0; max-width: 78ch; } .sub { color: var(--faint); }
 .tiles { display: flex; flex-wrap: wrap; gap: 12px; margin: 18px 0 6px; }
-.tile { border: 1px solid #ddd; border-radius: 8px; padding: 10px 16px; min-width: 130px; }
-.tile b { display: block; font-size: 22px; line-height: 1.25; } .tile span { color: #666; font-size: 13px; }
+.tile { border: 1px solid var(--line); border-radius: 8px; padding: 10px 16px; min-width: 130px; }
+.tile b { display: block; font-size: 22px; line-height: 1.25; } .tile span { color: var(--faint); font-size: 13px; }
 .verdict { font-size: 17px; border-left: 4px solid #1f77b4; padding: 2px 0 2px 12px; margin: 14px 0; max-width: 78ch; }
-.warn { background: #fff3cd; border: 1px solid #e0c060; border-radius: 6px; padding: 8px 12px; margin: 10px 0; }
-figure { margin: 12px 0; overflow-x: auto; } svg { max-width: 100%; height: auto; display: block; cursor: crosshair; }
+.warn { background: var(--warn); border: 1px solid var(--warn-line); border-radius: 6px; padding: 8px 12px; margin: 10px 0; }
+figure { margin: 18px 0 12px; } figcaption { font-weight: 600; font-size: 14px; margin-bottom: 4px; }
+.picture { overflow-x: auto; background: #fff; border-radius: 6px; }
+svg { width: 100%; min-width: 600px; height: auto; display: block; cursor: crosshair; }
 .frame { fill: #1f77b422; stroke: #1f77b4; stroke-width: 0.5; }
 .scroll { overflow-x: auto; } table { border-collapse: collapse; font-size: 14px; margin: 10px 0; }
-th, td { padding: 3px 12px 3px 0; text-align: right; white-space: nowrap; border-bottom: 1px solid #eee; }
-th { font-weight: 600; border-bottom: 1px solid #999; } th.text, td.text { text-align: left; }
-summary { color: #666; cursor: pointer; } pre { white-space: pre-wrap; font-size: 13px; margin: 6px 0 6px 16px; }
-footer { margin-top: 48px; color: #666; font-size: 13px; }
+th, td { padding: 3px 12px 3px 0; text-align: right; white-space: nowrap; border-bottom: 1px solid var(--row); }
+th { font-weight: 600; border-bottom: 1px solid var(--rule); } th.text, td.text { text-align: left; }
+summary { color: var(--faint); cursor: pointer; } pre { white-space: pre-wrap; font-size: 13px; margin: 6px 0 6px 16px; }
+footer { margin-top: 48px; color: var(--faint); font-size: 13px; }
 """
 
 
@@ -60,8 +65,9 @@ class Page:
         self._parts.append(f"<details><summary>{html.escape(summary)}</summary><pre>{text}</pre></details>")
 
     def svg(self, text, caption):
+        """Drawn for white paper, which it keeps on a dark page."""
         self._has_pictures = True
-        self._parts.append(f'<figure role=img aria-label="{html.escape(caption)}">{text}</figure>')
+        self._parts.append(f"<figure><figcaption>{html.escape(caption)}</figcaption><div class=picture>{text}</div></figure>")
 
     def table(self, columns, rows, text=()):
         """Columns named in `text` are aligned left."""

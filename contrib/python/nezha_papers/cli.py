@@ -126,7 +126,6 @@ def _page(found, remarks, loads):
         whole.heading(f"{name}: {words.TITLES[name]}")
         for number, (figure, caption) in enumerate(pictures.of(name, rows, loads)):
             whole.svg(figures.svg(figure, f"f{name}{number}"), caption)
-            whole.say(caption)
         whole.table(_COLUMNS, map(_cells, rows), text=("figure", "unit", ""))
         for sentence in (*_reasons(rows), *remarks[name]):
             whole.say(sentence)
