@@ -63,7 +63,7 @@ class Check:
 def build(check, name, build_dir, *options, target=""):
     """Configures, makes and installs in `build_dir`, or makes only `target`. Returns the one case of it."""
     log = check.log(f"build-{name}")
-    command = [os.path.join(check.top, "contrib", "build"), build_dir, *EVERYTHING, *options]
+    command = [os.path.join(check.top, "contrib", "build"), build_dir, *EVERYTHING, *LITTLE_DEBUGGED, *options]
     with _told(f"build {name}"):
         status = run_logged(command, log, MAKE_TIMEOUT, dict(os.environ, JOBS=str(check.jobs), NEZHA_TARGET=target))
     if status == 0:
@@ -95,6 +95,10 @@ LITTLE_OPTIMIZED = ("CXXFLAGS=-O1 -g1", "PRECOMPILED=googletest")
 # Vectors come and go by the thousand: memory that a program keeps need not be cleared by the kernel again. Without this a
 # third of the time of the simulator's tests, and of those of ranks that are threads, goes there.
 KEEPS_MEMORY = {"MALLOC_MMAP_THRESHOLD_": str(1 << 28), "MALLOC_TRIM_THRESHOLD_": str(1 << 29)}
+
+# Variables of configure: all that debuggers can be told makes a compiler a sixth slower, and takes most of the time in which each
+# of the tests' programs is linked with the engine.
+LITTLE_DEBUGGED = ("CFLAGS=-O2 -g1", "CXXFLAGS=-O2 -g1")
 
 # What is not in a build unless it is asked for.
 EVERYTHING = ("--with-sharp",)
