@@ -25,4 +25,5 @@ gtest_programs += test/unit/test_node_processes test/unit/test_node_segment test
 test_unit_test_node_processes_SOURCES = test/unit/test_node_processes.cc test/unit/node_members.h test/unit/node_team.h \
 	test/unit/open_descriptors.h
 test_unit_test_node_segment_SOURCES = test/unit/test_node_segment.cc test/unit/node_team.h test/unit/open_descriptors.h
-test_unit_test_node_stage_SOURCES = test/unit/test_node_stage.cc test/unit/node_members.h
+test_unit_test_node_stage_SOURCES = test/unit/test_node_stage.cc test/unit/test_node_failures.cc test/unit/node_members.h \
+	test/unit/node_ways.h
