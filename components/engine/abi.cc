@@ -123,6 +123,8 @@ nezha_team_state_t nezha_team_decide(nezha_team_t* team, const uint64_t words[NE
 
 int nezha_team_vote_again(nezha_team_t* team) { return team->engine.votes_again(team->team) ? 1 : 0; }
 
+int nezha_team_shares_memory(const nezha_team_t* team) { return team->engine.shares_memory(team->team) ? 1 : 0; }
+
 void nezha_team_error(nezha_team_t* team, char* text, size_t size) {
   tell(text, size, "");
   guarded(false, [&] {

@@ -234,6 +234,11 @@ bool Engine::votes_again(const Team& team) {
   return team.votes_again();
 }
 
+bool Engine::shares_memory(const Team& team) {
+  Lock lock(mutex_);
+  return team.hierarchy() != nullptr;
+}
+
 void Engine::ending() {
   Lock lock(mutex_);
   core_.ending();

@@ -51,6 +51,7 @@ class Engine {
   void vote(Team& team, std::array<std::uint64_t, NEZHA_VOTE_WORDS>& words);
   nezha_team_state_t decide(Team& team, const std::array<std::uint64_t, NEZHA_VOTE_WORDS>& words);
   bool votes_again(const Team& team);
+  bool shares_memory(const Team& team);
   int collective(Team& team, const nezha_call_t& call);
   int start(Team& team, const nezha_call_t& call, Request*& request);
   void give_back(Request& request);

@@ -14,7 +14,7 @@ namespace {
 constexpr std::array<std::string_view, 6> kNames{"allreduce", "reduce_scatter", "allgather", "bcast", "reduce", "barrier"};
 constexpr unsigned kAll = (1u << kNames.size()) - 1;
 /// Of barriers and allreduces there are no large vectors that are left to Open MPI.
-constexpr unsigned kAlone = kAll & ~(1u << static_cast<unsigned>(Collective::allreduce) | 1u << static_cast<unsigned>(Collective::barrier));
+constexpr unsigned kLarge = kAll & ~(1u << static_cast<unsigned>(Collective::allreduce) | 1u << static_cast<unsigned>(Collective::barrier));
 
 std::string_view trimmed(std::string_view word) {
   while (!word.empty() && word.front() == ' ') word.remove_prefix(1);
@@ -35,7 +35,7 @@ Status parse(std::string_view text, CollectiveSet& set) {
     if (word == "all")
       found.bits |= kAll;
     else if (word == "auto")
-      found.alone = kAlone;
+      found.large = kLarge;
     else if (name != kNames.end())
       found.bits |= 1u << (name - kNames.begin());
     else

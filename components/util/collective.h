@@ -21,12 +21,12 @@ std::string_view name_of(Collective collective);
 
 struct CollectiveSet {
   unsigned bits = 0;  ///< 1 << Collective for each
-  /// The same for those that rails carry only where each rank has a node to itself, and only large vectors.
-  unsigned alone = 0;
+  /// The same for those of which only large vectors are carried, and only where that pays.
+  unsigned large = 0;
 };
 
-/// MPI's names of them, separated by commas, or "all", or "auto": all but barriers, as `alone`. The names also stand for the forms with blocks of any sizes and for
-/// those that do not block.
+/// MPI's names of them, separated by commas, or "all", or "auto": all but barriers, as `large`. The names also stand for the
+/// forms with blocks of any sizes and for those that do not block.
 Status parse(std::string_view text, CollectiveSet& set);
 
 }  // namespace nezha

@@ -142,9 +142,11 @@ constexpr std::array kRows = {
         "TCP ports that processes listen on, as LOW-HIGH, both included, for firewalls; each process takes one per "
         "rail. A rail without a free port in the range is left out. 0: any port that the kernel gives."),
     row<&Config::collectives>("collectives", "auto", {0, 0}, "auto|all|NAME,...", 3, 0,
-        "The collectives that rails carry, separated by commas: reduce_scatter, allgather, bcast, reduce and barrier, in all "
-        "their forms, or all. allreduce is always one of them. auto: where each rank of a communicator has a node to itself, all "
-        "but barriers, from 16 KiB on, unless an algorithm is named; a communicator's first four such calls alone bring it no lanes. Others are left to Open MPI. The value of a communicator's rank 0 counts."),
+        "The collectives that rails and shared memory carry, separated by commas: reduce_scatter, allgather, bcast, reduce "
+        "and barrier, in all their forms, or all. allreduce is always one of them. auto: of 16 KiB and more all but barriers "
+        "where each rank of a communicator has a node to itself, bcast and reduce where ranks share a node's memory, unless "
+        "an algorithm is named; a communicator's first four such calls alone bring it no lanes. Others are left to Open MPI. "
+        "The value of a communicator's rank 0 counts."),
     row<&Config::share>("share", "", {0, 0}, "RAIL:WEIGHT,...", 4, 0,
         "Fixed shares of the rails, as weights: eth0:2,eth1:1 gives two thirds to eth0. Only the ratios count. "
         "Empty: measured."),
@@ -306,7 +308,7 @@ nezha_config_t* nezha_config_create() {
 
 unsigned nezha_config_collectives(const nezha_config_t* config) { return config->config.collectives.bits | 1u << NEZHA_ALLREDUCE; }
 
-unsigned nezha_config_collectives_alone(const nezha_config_t* config) { return config->config.collectives.alone; }
+unsigned nezha_config_collectives_large(const nezha_config_t* config) { return config->config.collectives.large; }
 
 void nezha_config_destroy(nezha_config_t* config) { delete config; }
 

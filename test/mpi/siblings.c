@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* siblings [SECONDS | roots | carried CALLS [COUNT]]: the collectives beside allreduce, in the forms that block and those that do not, on several
- * communicators, with any root, in place and not, with blocks of any sizes, and types whose layout differs from rank to rank.
- * All must be right, and rails must carry them. With SECONDS they go on for so long while somebody outside breaks rails; each
- * rank says when it begins. "roots": broadcasts and reductions alone, of every root. "carried": of ten broadcasts and ten allgathers of COUNT longs, 1000 at first,
- * rails carry so many. */
+/* siblings [SECONDS | roots | carried CALLS [COUNT]]: the collectives beside allreduce, in the forms that block and those that
+ * do not, on several communicators, with any root, in place and not, with blocks of any sizes, and types whose layout differs
+ * from rank to rank. All must be right, and rails must carry them. With SECONDS they go on for so long while somebody outside
+ * breaks rails; each rank says when it begins. "roots": broadcasts and reductions alone, of every root. "carried": of ten
+ * broadcasts, ten reductions and ten allgathers of COUNT longs, 1000 if it is not said, rails or memory carry CALLS. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -312,6 +312,7 @@ static void carried(long long wanted, size_t count) {
   const long long before = test_carried().calls;
   for (int i = 0; i < 10; i++) {
     bcast(count, i % size, i % 2);
+    reduce(count, i % size, false, i % 2);
     allgather(count, false, i % 2);
   }
   const long long now = test_carried().calls;

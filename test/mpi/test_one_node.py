@@ -70,6 +70,13 @@ class OneNode(MpiCase):
             with self.subTest(np):
                 self.passes("siblings", np, "roots", params={**HERE, **ROOTS}, env=COUNTS_MEMORY)
 
+    def test_large_roots_unnamed(self):
+        """Broadcasts and reductions go through the memory from 16 KiB on, allgathers do not."""
+        for count, carried in (("4000", "20"), ("300", "0")):
+            with self.subTest(count):
+                self.passes("siblings", 3, "carried", carried, count, params=HERE, env=COUNTS_MEMORY)
+        self.passes("siblings", 3, "carried", "0", "4000", params={**HERE, "coll_nezha_algorithm": "ring"}, env=COUNTS_MEMORY)
+
     def test_roots_with_learning(self):
         log = self.passes("siblings", 2, "4", params={"coll_nezha_collectives": "all", "coll_nezha_verbose": "1"}, env=COUNTS_MEMORY).stderr
         for name in ("bcast", "reduce"):

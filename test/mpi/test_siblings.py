@@ -39,7 +39,7 @@ class Siblings(MpiCase):
     def test_only_what_rank_0_asks_for(self):
         """The others have another list."""
         others = self.wrapper('[ "$OMPI_COMM_WORLD_RANK" = 0 ] || export OMPI_MCA_coll_nezha_collectives=all')
-        for names, calls in (("allreduce", "0"), ("bcast,reduce", "10"), ("all", "20")):
+        for names, calls in (("allreduce", "0"), ("bcast,reduce", "20"), ("all", "30")):
             with self.subTest(names):
                 done = mpirun([others, program("siblings"), "carried", calls], 3,
                               params={**RAILS, "coll_nezha_collectives": names})
@@ -55,16 +55,18 @@ class Unnamed(FaultCase):
         self.assertTrue(job.returncode == 0 and "passed" in output.splitlines(), output[-3000:])
 
     def test_large_vectors_of_ranks_with_nodes_of_their_own(self):
-        self.carried(20, 4000)
+        self.carried(30, 4000)
         self.carried(0, 300)
 
     def test_nothing_under_a_named_algorithm(self):
         self.carried(0, 4000, coll_nezha_algorithm="ring")
 
-    def test_nothing_where_a_node_has_two_ranks(self):
-        """By Open MPI's han, whose communicators between nodes have one rank a node, they would be carried."""
+    def test_what_goes_through_memory_where_a_node_has_two_ranks(self):
+        """By Open MPI's han, whose communicators between nodes have one rank a node, others would be carried too."""
         self.ppn = 2
-        self.carried(0, 4000, coll_han_priority="0")
+        self.carried(20, 4000, coll_han_priority="0")
+        self.carried(0, 300, coll_han_priority="0")
+        self.carried(0, 4000, coll_han_priority="0", coll_nezha_shared_memory="0")
 
 
 class Faults(FaultCase):

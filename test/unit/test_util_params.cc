@@ -123,14 +123,14 @@ TEST(Params, CollectivesAreNamedAsInMpi) {
   Handle handle;
   const auto bit = [](Collective collective) { return 1u << static_cast<unsigned>(collective); };
   EXPECT_EQ(handle.config().collectives.bits, 0u);
-  EXPECT_EQ(handle.config().collectives.alone, bit(Collective::reduce_scatter) | bit(Collective::allgather) |
+  EXPECT_EQ(handle.config().collectives.large, bit(Collective::reduce_scatter) | bit(Collective::allgather) |
                                                    bit(Collective::broadcast) | bit(Collective::reduce));
   EXPECT_EQ(handle.set("collectives", "bcast, barrier"), NEZHA_OK);
   EXPECT_EQ(handle.config().collectives.bits, bit(Collective::broadcast) | bit(Collective::barrier));
-  EXPECT_EQ(handle.config().collectives.alone, 0u);
+  EXPECT_EQ(handle.config().collectives.large, 0u);
   EXPECT_EQ(handle.set("collectives", "auto,barrier"), NEZHA_OK);
   EXPECT_EQ(handle.config().collectives.bits, bit(Collective::barrier));
-  EXPECT_EQ(std::popcount(handle.config().collectives.alone), 4);
+  EXPECT_EQ(std::popcount(handle.config().collectives.large), 4);
   EXPECT_EQ(handle.set("collectives", "all"), NEZHA_OK);
   EXPECT_EQ(handle.config().collectives.bits, 63u);
   EXPECT_NE(handle.set("collectives", "bcast,alltoall"), NEZHA_OK);

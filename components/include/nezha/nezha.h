@@ -67,8 +67,8 @@ void nezha_config_inherit(nezha_config_t *config, const char *include, const cha
 
 /** Which collectives the parameter `collectives` names: bit 1 << nezha_collective_t for each. */
 unsigned nezha_config_collectives(const nezha_config_t *config);
-/** Which it names for communicators in which each rank has a node to itself, and for large vectors only. */
-unsigned nezha_config_collectives_alone(const nezha_config_t *config);
+/** Of which only large vectors are meant, and only in communicators where that pays. */
+unsigned nezha_config_collectives_large(const nezha_config_t *config);
 
 /* ---- results ---------------------------------------------------------------------------------------------- */
 
@@ -206,6 +206,9 @@ nezha_team_state_t nezha_team_decide(nezha_team_t *team, const uint64_t words[NE
  * call, because rank 0's parameters want no call on the incumbent. Its votes wait for the lanes. Alike on all ranks.
  */
 int nezha_team_vote_again(nezha_team_t *team);
+
+/** Of a ready team: 1 when its calls go through the memory that ranks of a node share. Alike on all ranks. */
+int nezha_team_shares_memory(const nezha_team_t *team);
 
 /** Copies the last failure of this team, in one text, into `text` of `size` bytes; empty when there was none. */
 void nezha_team_error(nezha_team_t *team, char *text, size_t size);

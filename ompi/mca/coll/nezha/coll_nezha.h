@@ -66,7 +66,7 @@ typedef struct coll_nezha_incumbent {
     COLL_NEZHA_SIBLINGS(COLL_NEZHA_INCUMBENT_OF)
 } coll_nezha_incumbent_t;
 
-/** Bytes from which on siblings are carried that nobody has named: below, rails have nothing to gain. */
+/** Bytes from which on siblings are carried that nobody has named: below, rails and memory have nothing to gain. */
 enum { COLL_NEZHA_LARGE = 16 * 1024 };
 
 /** So many of these alone do not make a team: a communicator that lives for a call or two would not be worth it. */
@@ -77,8 +77,9 @@ typedef struct coll_nezha_module {
     mca_coll_base_module_t super;
     coll_nezha_incumbent_t incumbent; /* empty until enabled */
     coll_nezha_state_t state;
-    unsigned collectives; /* that rails are to carry: bit 1 << nezha_collective_t for each */
-    unsigned large;       /* the same, of vectors from COLL_NEZHA_LARGE bytes on */
+    unsigned collectives; /* that are named to be carried: bit 1 << nezha_collective_t for each */
+    unsigned large;       /* the same of others, carried from COLL_NEZHA_LARGE bytes on */
+    bool large_by_memory; /* these are so only if the team's nodes share memory */
     int large_calls;      /* such that the communicator has had before there was a team */
     bool agreeing;        /* the incumbent of an agreement may call others of this communicator */
     bool within_node;     /* all ranks are on this node, and use the memory that they share, or the incumbent */

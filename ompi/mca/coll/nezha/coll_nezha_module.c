@@ -19,6 +19,7 @@ static void module_construct(coll_nezha_module_t *module)
     module->state = COLL_NEZHA_NEW;
     module->collectives = 0;
     module->large = 0;
+    module->large_by_memory = false;
     module->large_calls = 0;
     module->agreeing = false;
     module->wants_team = false;

@@ -164,7 +164,7 @@ unsigned coll_nezha_params_collectives(void)
 }
 
 /* An algorithm that somebody names is meant for allreduces. Of the others it would leave the incumbent no size. */
-unsigned coll_nezha_params_collectives_alone(void)
+unsigned coll_nezha_params_collectives_large(void)
 {
-    return 0 == strcmp("auto", in_force("algorithm")) ? collectives_by(nezha_config_collectives_alone, 0) : 0;
+    return 0 == strcmp("auto", in_force("algorithm")) ? collectives_by(nezha_config_collectives_large, 0) : 0;
 }

@@ -23,7 +23,7 @@ bool coll_nezha_params_bool(const char *name);
 int coll_nezha_params_int(const char *name);
 /** Those that rails are to carry: see nezha_config_collectives(). */
 unsigned coll_nezha_params_collectives(void);
-/** See nezha_config_collectives_alone(). */
-unsigned coll_nezha_params_collectives_alone(void);
+/** See nezha_config_collectives_large(). */
+unsigned coll_nezha_params_collectives_large(void);
 
 #endif

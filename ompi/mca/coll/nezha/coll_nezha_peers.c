@@ -18,11 +18,11 @@ static const char modex_key[] = "coll.nezha";
 /** What is published: this, and then the engine's address, if there is an engine. */
 typedef struct published {
     uint8_t format;
-    uint8_t enabled, single_node, shared_memory, report, priority, collectives, collectives_alone;
+    uint8_t enabled, single_node, shared_memory, report, priority, collectives, collectives_large;
     uint8_t node[sizeof(uint32_t)];
 } published_t;
 
-enum { PUBLISHED_FORMAT = 5 };
+enum { PUBLISHED_FORMAT = 6 };
 
 typedef struct entry {
     coll_nezha_peer_t known;
@@ -54,7 +54,7 @@ static published_t own(void)
                          .report = coll_nezha_params_bool("report"),
                          .priority = (uint8_t)coll_nezha_params_int("priority"),
                          .collectives = (uint8_t)coll_nezha_params_collectives(),
-                         .collectives_alone = (uint8_t)coll_nezha_params_collectives_alone(),
+                         .collectives_large = (uint8_t)coll_nezha_params_collectives_large(),
                          .node = {(uint8_t)node, (uint8_t)(node >> 8), (uint8_t)(node >> 16), (uint8_t)(node >> 24)}};
 }
 
@@ -109,7 +109,7 @@ static void understand(entry_t *entry, const ompi_proc_t *proc, bool self, const
     entry->known.report = head.report;
     entry->known.priority = head.priority;
     entry->known.collectives = head.collectives;
-    entry->known.collectives_alone = head.collectives_alone;
+    entry->known.collectives_large = head.collectives_large;
     entry->known.node = head.node[0] | (uint32_t)head.node[1] << 8 | (uint32_t)head.node[2] << 16 | (uint32_t)head.node[3] << 24;
     if (!self && size > sizeof head && NULL != coll_nezha_engine()) {
         entry->known.peer = nezha_engine_peer(coll_nezha_engine(), data + sizeof head, size - sizeof head,

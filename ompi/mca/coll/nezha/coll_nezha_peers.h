@@ -20,7 +20,7 @@ typedef struct coll_nezha_peer {
     bool report;        /* was asked for a report */
     int priority;
     unsigned collectives;       /* that rails are to carry: bit 1 << nezha_collective_t for each */
-    unsigned collectives_alone; /* and where each rank has a node to itself, see nezha_config_collectives_alone() */
+    unsigned collectives_large; /* see nezha_config_collectives_large() */
     uint32_t node;              /* alike for processes of one node; may also be alike for two nodes, hardly ever */
     nezha_peer_t *peer; /* NULL: this process itself, or one whose engine failed or cannot be understood */
 } coll_nezha_peer_t;

@@ -31,7 +31,7 @@ static bool within_job(struct ompi_communicator_t *comm, bool *one_node)
 /** What rank 0 wants for all, and what makes of a communicator of one node one that has rails. */
 typedef struct wanted {
     int priority;
-    unsigned collectives, collectives_alone;
+    unsigned collectives, collectives_large;
     bool shared_memory;
     int single_nodes; /* how many members have rails within a node */
 } wanted_t;
@@ -51,7 +51,7 @@ static const char *unwilling(struct ompi_communicator_t *comm, bool one_node, wa
         if (0 == rank) {
             wanted->priority = peer->priority;
             wanted->collectives = peer->collectives;
-            wanted->collectives_alone = peer->collectives_alone;
+            wanted->collectives_large = peer->collectives_large;
             wanted->shared_memory = peer->shared_memory;
         }
     }
@@ -87,6 +87,25 @@ static bool alone(struct ompi_communicator_t *comm)
     return differ;
 }
 
+/** Those whose vectors go through the memory that ranks of a node share; the others' go from rank to rank. */
+enum { BY_MEMORY = 1u << NEZHA_BROADCAST | 1u << NEZHA_REDUCE };
+
+/** Of those that nobody has named, which are carried of large vectors: where each member has a node to itself all, elsewhere
+ * what gains by the memory that ranks of a node share. */
+static void set_large(coll_nezha_module_t *module, struct ompi_communicator_t *comm, const wanted_t *wanted, bool one_node)
+{
+    const unsigned unnamed = wanted->collectives_large & ~wanted->collectives;
+    if (0 == unnamed) {
+        return;
+    }
+    if (!one_node && alone(comm)) {
+        module->large = unnamed;
+    } else if (one_node ? module->within_node : wanted->shared_memory) {
+        module->large = unnamed & BY_MEMORY;
+        module->large_by_memory = true;
+    }
+}
+
 /** The answer no. */
 static mca_coll_base_module_t *leave(const struct ompi_communicator_t *comm, const char *reason)
 {
@@ -119,14 +138,12 @@ mca_coll_base_module_t *coll_nezha_comm_query(struct ompi_communicator_t *comm, 
     module->within_node = one_node && 0 == wanted.single_nodes;
     module->collectives = wanted.collectives;
     if (module->within_node) { /* other calls stay as they are */
-        wanted.collectives &= 1u << NEZHA_BARRIER | 1u << NEZHA_BROADCAST | 1u << NEZHA_REDUCE;
+        wanted.collectives &= 1u << NEZHA_BARRIER | BY_MEMORY;
     }
     if (!module->within_node || 0 != (wanted.collectives & 1u << NEZHA_BARRIER)) {
         module->super.coll_barrier = coll_nezha_barrier;
     }
-    if (0 != wanted.collectives_alone && alone(comm)) {
-        module->large = wanted.collectives_alone & ~wanted.collectives;
-    }
+    set_large(module, comm, &wanted, one_node);
 #define REPLACE_IF_ASKED(call, collective, ours)                              \
     if (0 != ((wanted.collectives | module->large) & 1u << (collective))) {  \
         module->super.coll_##call = ours;                                     \

@@ -24,10 +24,11 @@ static bool is_end(coll_nezha_module_t *module, struct ompi_communicator_t *comm
 /** Whether Nezha is to have such a call, as far as all ranks see alike: they make the same calls in the same order. */
 static bool wanted(coll_nezha_module_t *module, const coll_nezha_call_t *call)
 {
-    if (0 == (module->large & 1u << call->words.collective)) {
+    if (0 != (module->collectives & 1u << call->words.collective)) {
         return true;
     }
-    if (call->words.count * call->words.element < COLL_NEZHA_LARGE) {
+    if (0 == (module->large & 1u << call->words.collective) ||
+        call->words.count * call->words.element < COLL_NEZHA_LARGE) {
         return false;
     }
     return COLL_NEZHA_NEW != module->state || module->large_calls++ >= COLL_NEZHA_FEW;

@@ -85,6 +85,9 @@ static int agree_once(coll_nezha_module_t *module, struct ompi_communicator_t *c
         return rc;
     }
     module->state = NULL != module->team ? state_of(nezha_team_decide(module->team, words)) : COLL_NEZHA_DECLINED;
+    if (COLL_NEZHA_READY == module->state && module->large_by_memory && !nezha_team_shares_memory(module->team)) {
+        module->large = 0;
+    }
     return OMPI_SUCCESS;
 }
 
