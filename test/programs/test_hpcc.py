@@ -6,7 +6,7 @@ import os
 import re
 import unittest
 
-from program_case import ProgramCase
+from program_case import ProgramCase, text_of
 
 
 def summary(place):
@@ -15,17 +15,22 @@ def summary(place):
     return text, dict(re.findall(r"(?m)^(\w+)=(\S+)$", text))
 
 
+def check_hpcc(case, np, parameters):
+    """Its results by `np` ranks with the component and without, given its input."""
+    case.needs("hpcc")
+    (_, off), (_, on) = case.on_and_off(["hpcc"], np, files={"hpccinf.txt": parameters}, calls=100)
+    text, ours = summary(on)
+    _, theirs = summary(off)
+    case.assertEqual(ours["Success"], "1", text[-2000:])
+    case.assertRegex(text, r"1 tests completed and passed residual checks")
+    case.assertNotIn("FAILED", text)
+    for key in ("HPL_N", "MPIRandomAccess_N", "MPIFFT_N", "PTRANS_residual", "MPIRandomAccess_Errors", "CommWorldProcs"):
+        case.assertEqual(ours[key], theirs[key], key)
+
+
 class Hpcc(ProgramCase):
     def test_small(self):
-        self.needs("hpcc")
-        (_, off), (_, on) = self.on_and_off(["hpcc"], 2, files=["hpccinf.txt"], calls=100)
-        text, ours = summary(on)
-        _, theirs = summary(off)
-        self.assertEqual(ours["Success"], "1", text[-2000:])
-        self.assertRegex(text, r"1 tests completed and passed residual checks")
-        self.assertNotIn("FAILED", text)
-        for key in ("HPL_N", "MPIRandomAccess_N", "MPIFFT_N", "PTRANS_residual", "MPIRandomAccess_Errors", "CommWorldProcs"):
-            self.assertEqual(ours[key], theirs[key], key)
+        check_hpcc(self, 2, text_of("hpccinf.txt"))
 
 
 if __name__ == "__main__":

@@ -23,30 +23,30 @@ def bands(text):
     return [float(number) for block in blocks for number in block.split()]
 
 
+def check_pw(case, np, *options, largest):
+    """Its answers by `np` ranks with the component and without."""
+    case.needs("pw.x")
+    if not os.path.exists(PSEUDOPOTENTIAL):
+        case.skipTest(f"{PSEUDOPOTENTIAL} is not installed")
+    command = ["pw.x", *options, "-in", os.path.join(HERE, "si.in")]
+    (off, _), (on, _) = case.on_and_off(command, np, calls=200, largest=largest)
+    case.assertIn("JOB DONE", on.stdout)
+    case.assertAlmostEqual(energy(on.stdout), energy(off.stdout), delta=ENERGY)
+    case.assertGreaterEqual(len(bands(off.stdout)), 8)
+    case.assertEqual(len(bands(on.stdout)), len(bands(off.stdout)))
+    for ours, theirs in zip(bands(on.stdout), bands(off.stdout)):
+        case.assertAlmostEqual(ours, theirs, delta=BAND)
+
+
 class Silicon(ProgramCase):
-    def setUp(self):
-        self.needs("pw.x")
-        if not os.path.exists(PSEUDOPOTENTIAL):
-            self.skipTest(f"{PSEUDOPOTENTIAL} is not installed")
-
-    def same_answers(self, np, *options, largest):
-        command = ["pw.x", *options, "-in", os.path.join(HERE, "si.in")]
-        (off, _), (on, _) = self.on_and_off(command, np, calls=200, largest=largest)
-        self.assertIn("JOB DONE", on.stdout)
-        self.assertAlmostEqual(energy(on.stdout), energy(off.stdout), delta=ENERGY)
-        self.assertGreaterEqual(len(bands(off.stdout)), 8)
-        self.assertEqual(len(bands(on.stdout)), len(bands(off.stdout)))
-        for ours, theirs in zip(bands(on.stdout), bands(off.stdout)):
-            self.assertAlmostEqual(ours, theirs, delta=BAND)
-
     def test_two_ranks(self):
-        self.same_answers(2, largest=4 << 10)
+        check_pw(self, 2, largest=4 << 10)
 
     def test_three_ranks(self):
-        self.same_answers(3, largest=4 << 10)
+        check_pw(self, 3, largest=4 << 10)
 
     def test_pools(self):
-        self.same_answers(4, "-nk", "2", largest=16 << 10)
+        check_pw(self, 4, "-nk", "2", largest=16 << 10)
 
 
 if __name__ == "__main__":
