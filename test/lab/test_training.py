@@ -22,6 +22,8 @@ Nezha's report: 4 ranks, rank 0 on n0
   tcp/eth0             rank 0        1747.8       1745.3      24053
   from    8 MiB         11        103.633     0.729561        142.0
   from  128 MiB         11       1584.172    10.895831        145.4
+  time of ranks      ranks      least s   rank     median s       most s   rank
+  from    8 MiB          4     0.700012      3     0.721134     0.729561      0
 """
 
 

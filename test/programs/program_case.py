@@ -14,7 +14,8 @@ sys.path.insert(0, os.path.join(HERE, "..", "mpi"))
 from mpi_case import COMPONENT, RAILS, mpirun  # noqa: E402 (the path must be set first)
 from nezha_lab import Lab, LabUnavailable  # noqa: E402
 
-ROW = re.compile(r"^  from +(\d+) (B|KiB|MiB|GiB) +(\d+) ", re.MULTILINE)
+# Rows of the times of ranks have more columns.
+ROW = re.compile(r"^  from +(\d+) (B|KiB|MiB|GiB) +(\d+)(?: +[\d.]+){3,4}$", re.MULTILINE)
 UNIT = {"B": 0, "KiB": 10, "MiB": 20, "GiB": 30}
 ONE_THREAD = {"OMP_NUM_THREADS": "1"}
 TIMEOUT = 240

@@ -23,8 +23,8 @@ from .excerpt import excerpt
 _MOST = 4000
 _LINES = 20
 _ITERATION = re.compile(r"\biteration\b[ #:=]*(\d+)", re.IGNORECASE)
-# A row of Nezha's report: size, unit, calls that rails carried.
-_CARRIED = re.compile(r"^  from +\d+ (?:B|KiB|MiB|GiB) +(\d+) ", re.MULTILINE)
+# A row of Nezha's report: size, unit, calls that rails carried. Rows of the times of ranks have more columns.
+_CARRIED = re.compile(r"^  from +\d+ (?:B|KiB|MiB|GiB) +(\d+)(?: +[\d.]+){3,4}$", re.MULTILINE)
 _EXITED = re.compile(r"Process name: \[\S+?,(\d+)\]\s+Exit code: +(\d+)")
 _SIGNALLED = re.compile(r"process rank (\d+) .*? exited on signal (\d+)")
 _ABORTED = re.compile(r"MPI_ABORT was invoked on rank (\d+) .*?(?:with errorcode|Errorcode:) (\d+)", re.DOTALL)

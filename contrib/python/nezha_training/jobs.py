@@ -18,7 +18,8 @@ COMPETITORS = (NEZHA, ONE, ALL, GLOO_ONE, GLOO_ALL)
 NAMES = {**LABELS, GLOO_ONE: "PyTorch's Gloo, one rail", GLOO_ALL: "PyTorch's Gloo, all rails", AGAIN: "Nezha again"}
 MODELS = {"alexnet": "AlexNet", "vgg11": "VGG-11"}
 _STORE = "29500"  # the port at which Gloo's ranks find one another
-_CARRIED = re.compile(r"^  from +(\d+ (?:B|KiB|MiB|GiB)) +(\d+) ", re.MULTILINE)
+# A row of Nezha's report. Rows of the times of ranks have more columns.
+_CARRIED = re.compile(r"^  from +(\d+ (?:B|KiB|MiB|GiB)) +(\d+)(?: +[\d.]+){3,4}$", re.MULTILINE)
 _SETTLED = re.compile(r"from (\S+) bytes: ([^,]+), .*?settled after (\d+) calls")
 
 
