@@ -24,7 +24,7 @@ class CommandLine(unittest.TestCase):
         return subprocess.run([os.path.join(TOP, "contrib", "rdma"), *arguments], capture_output=True, text=True, check=False)
 
     def test_values(self):
-        for arguments, words in ((["--cases", "plain,odd"], "case 'odd': plain, cpu, equal"), (["--sizes", "1X"], "sizes '1X'")):
+        for arguments, words in ((["--cases", "plain,odd"], "'odd': plain, cpu, equal"), (["--sizes", "1X"], "size '1X'")):
             done = self.run_it(*arguments)
             self.assertEqual((done.returncode, done.stdout), (2, ""))
             self.assertIn(words, done.stderr)

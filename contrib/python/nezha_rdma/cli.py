@@ -6,8 +6,9 @@ import os
 import sys
 
 from nezha_bench import document, files
-from nezha_bench.arguments import positive
-from nezha_bench.errors import UNWRITTEN, BenchError, BenchUsage
+from nezha_bench.arguments import listed, positive
+from nezha_bench.errors import UNWRITTEN, BenchError
+from nezha_bench.sizes import parse_sizes
 from nezha_faults import rounds as fault_rounds
 from nezha_faults.calls import CallJob
 from nezha_faults.trigger import Trigger
@@ -44,7 +45,7 @@ missed; 77 where there are no RDMA devices for namespaces."""
 def build_parser():
     parser = argparse.ArgumentParser(prog="rdma", description=_ABOUT, formatter_class=argparse.RawDescriptionHelpFormatter)
     add = parser.add_argument
-    add("--cases", metavar="LIST", default=",".join(CASES), help=f"of {', '.join(CASES)}; default all")
+    add("--cases", type=listed(CASES), metavar="LIST", default=",".join(CASES), help=f"of {', '.join(CASES)}; default all")
     add("--rounds", type=positive, default=3, metavar="N", help="measurements of each; default 3")
     add("--calls", type=positive, default=4, metavar="N", help="large calls in a measurement; default 4")
     add("--sizes", default="1M,4M,16M", metavar="LIST", help="of the case plain; default 1M,4M,16M")
@@ -135,25 +136,13 @@ CASES = {
 }
 
 
-def _sizes(text):
-    units = {"K": 10, "M": 20, "G": 30}
-    try:
-        return [int(word.rstrip("KMG")) << units.get(word[-1:], 0) for word in text.split(",")]
-    except ValueError:
-        raise BenchUsage(f"sizes '{text}': numbers with K, M or G are allowed") from None
-
-
 def run(options):
-    cases = options.cases.split(",")
-    for case in cases:
-        if case not in CASES:
-            raise BenchUsage(f"case '{case}': {', '.join(CASES)} are allowed")
-    options.sizes = _sizes(options.sizes)
+    options.sizes = parse_sizes(options.sizes)
     whole, rows, written = document.start(), [], True
     with Lab(nodes=2, rails=["none"] * 3, with_rdma=True) as lab:
         session = Session(options, lab)
         try:
-            for case in cases:
+            for case in options.cases:
                 rows += CASES[case](session)
                 whole["cases"] = session.raw
                 if options.json:
