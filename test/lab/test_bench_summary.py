@@ -13,7 +13,7 @@ from unittest import mock
 
 from bench_case import CARRIED, LIMITS, SIZES, launch, measured, rounds
 from lab_case import script
-from nezha_bench import (carried, choices, cli, demo, document, instructions, memory, picture, progress, stats, story, summary,
+from nezha_bench import (carried, choices, cli, competitors, demo, document, instructions, memory, picture, progress, stats, story, summary,
                          table)
 from nezha_bench.cases import PRESETS, Case, presets
 from nezha_bench.competitors import Effort, Launcher, Programs
@@ -149,6 +149,9 @@ class Summary(unittest.TestCase):
         self.assertEqual(case["rounds"][2]["ompi-all"]["sizes"]["1024"]["avg_us"], 1.2 * 50 * 1.5)
         self.assertEqual(case["summary"]["sizes"][1]["competitors"]["nezha"]["carried_by"], carried.RAILS)
 
+    def test_each_competitor_has_a_look(self):
+        self.assertLessEqual(set(competitors.LABELS), set(picture.LOOKS))
+
 
 class Threads(unittest.TestCase):
     """With core lists Nezha is compared without threads and with one per rail."""
@@ -162,6 +165,20 @@ class Threads(unittest.TestCase):
         self.assertIn("--mca coll_nezha_rail_threads 1 --mca coll_nezha_rail_cores eth0=1 m ", self.words("nezha-threads", "eth0=1"))
         self.assertIn("--mca coll_nezha_rail_threads 1 m ", self.words("nezha-threads", ""))
         self.assertNotIn("rail_threads", self.words("nezha", None))
+
+
+class Kinds(unittest.TestCase):
+    """Rails of other kinds than TCP, as competitors."""
+
+    def of(self, competitor):
+        words, keywords = Launcher(PRESETS["1+0.5"], Programs("m", "g", "c"), Effort((1024,), 0.1)).of(competitor)
+        return " ".join(words), keywords
+
+    def test_parameters(self):
+        self.assertIn("--mca coll_nezha_rail_include ofi/eth0,ofi/eth1 m ", self.of("nezha-ofi")[0])
+        words, keywords = self.of("nezha-btl")
+        self.assertIn("--mca pml ob1 --mca coll_nezha_btl 1 --mca coll_nezha_rail_include btl/0 m ", words)
+        self.assertEqual(keywords["incumbent_rails"], 0)
 
 
 class Instructions(unittest.TestCase):

@@ -12,6 +12,7 @@ from .sizes import size_text
 
 NEZHA, NEZHA_ONE, NEZHA_THREADS, NEZHA_OTHER = "nezha", "nezha-one", "nezha-threads", "nezha-other"
 NEZHA_RAILS = "nezha-rails"  # where there is an aggregator, without it
+NEZHA_OFI, NEZHA_BTL = "nezha-ofi", "nezha-btl"  # with rails of another kind than TCP
 ONE, ALL, GLOO = "ompi-one", "ompi-all", "gloo"
 # Open MPI's collectives for nodes of several ranks, over all rails unless they say otherwise.
 HAN_ONE, HAN, XHC, ACOLL = "han-one", "han", "xhc", "acoll"
@@ -20,17 +21,18 @@ INCUMBENT = "ompi"
 AGAIN = "again"
 
 LABELS = {NEZHA: "Nezha, all rails", NEZHA_ONE: "Nezha, one rail", NEZHA_THREADS: "Nezha, a thread per rail",
-          NEZHA_OTHER: "Nezha, other build", NEZHA_RAILS: "Nezha, rails alone", ONE: "Open MPI, one rail", ALL: "Open MPI, all rails",
+          NEZHA_OTHER: "Nezha, other build", NEZHA_RAILS: "Nezha, rails alone",
+          NEZHA_OFI: "Nezha, libfabric rails", NEZHA_BTL: "Nezha, one BTL rail", ONE: "Open MPI, one rail", ALL: "Open MPI, all rails",
           GLOO: "Gloo, all rails", INCUMBENT: "Open MPI without Nezha", HAN_ONE: "Open MPI's han, one rail",
           HAN: "Open MPI's han, all rails", XHC: "Open MPI's xhc", ACOLL: "Open MPI's acoll"}
 SHORT = {NEZHA: "Nezha", NEZHA_ONE: "Nezha one", NEZHA_THREADS: "Nezha threads", NEZHA_OTHER: "Nezha other",
-         NEZHA_RAILS: "Nezha rails", ONE: "OMPI one", ALL: "OMPI all", GLOO: "Gloo", INCUMBENT: "OMPI", HAN_ONE: "han one", HAN: "han all",
+         NEZHA_RAILS: "Nezha rails", NEZHA_OFI: "Nezha ofi", NEZHA_BTL: "Nezha btl", ONE: "OMPI one", ALL: "OMPI all", GLOO: "Gloo", INCUMBENT: "OMPI", HAN_ONE: "han one", HAN: "han all",
          XHC: "xhc", ACOLL: "acoll"}
 # The component that Open MPI is made to prefer for these.
 PREFERRED = {HAN_ONE: "han", HAN: "han", XHC: "xhc", ACOLL: "acoll"}
 _HIGHEST_PRIORITY = "100"
 # Who carries the calls by the component, and is asked for proof.
-WITH_COMPONENT = (NEZHA, NEZHA_ONE, NEZHA_THREADS, NEZHA_OTHER, NEZHA_RAILS)
+WITH_COMPONENT = (NEZHA, NEZHA_ONE, NEZHA_THREADS, NEZHA_OTHER, NEZHA_RAILS, NEZHA_OFI, NEZHA_BTL)
 # Who can be launched on a lab.
 ON_A_LAB = (*WITH_COMPONENT, ONE, ALL, GLOO, *PREFERRED)
 # Nezha on one rail tells what the second is worth, and with threads what they are, but they are no competitors of Nezha's
@@ -124,7 +126,9 @@ class Launcher:
         if competitor == GLOO:
             return self._gloo(), {**spread, "incumbent_rails": "mgmt", "nezha": False}
         if competitor in WITH_COMPONENT:
-            return self._nezha(competitor), {**spread, "component_dir": self.programs.component_of(competitor)}
+            # A BTL's rail is of the first network that Open MPI itself uses.
+            own = {"incumbent_rails": self.case.best_rail()} if competitor == NEZHA_BTL else {}
+            return self._nezha(competitor), {**spread, **own, "component_dir": self.programs.component_of(competitor)}
         rails = self.case.best_rail() if competitor in (ONE, HAN_ONE) else "all"
         return [*self._preferred(competitor), *self._mpi()], {**spread, "incumbent_rails": rails, "nezha": False}
 
@@ -145,6 +149,10 @@ class Launcher:
     def _own(self, competitor):
         if competitor == NEZHA_ONE:
             return [("coll_nezha_rail_include", f"eth{self.case.best_rail()}")]
+        if competitor == NEZHA_OFI:
+            return [("coll_nezha_rail_include", ",".join(f"ofi/eth{rail}" for rail in range(len(self.case.rails))))]
+        if competitor == NEZHA_BTL:
+            return [("pml", "ob1"), ("coll_nezha_btl", "1"), ("coll_nezha_rail_include", "btl/0")]
         if competitor == NEZHA_THREADS:
             return [("coll_nezha_rail_threads", "1"), *([("coll_nezha_rail_cores", self.cores)] if self.cores else [])]
         return [] if self.cores is None else [("coll_nezha_rail_threads", "0")]
@@ -176,7 +184,7 @@ class Launcher:
 
 def uses_aggregator(competitor):
     """Where there is one."""
-    return competitor in WITH_COMPONENT and competitor not in (NEZHA_ONE, NEZHA_RAILS)
+    return competitor in (NEZHA, NEZHA_THREADS, NEZHA_OTHER)
 
 
 def order(competitors, round_number):

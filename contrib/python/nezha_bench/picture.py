@@ -11,13 +11,16 @@ matplotlib.use("Agg")
 from matplotlib import pyplot, ticker
 
 from . import files
-from .competitors import ALL, GLOO, INCUMBENT, LABELS, NEZHA, NEZHA_ONE, NEZHA_OTHER, NEZHA_THREADS, ONE
+from .competitors import (ACOLL, ALL, GLOO, HAN, HAN_ONE, INCUMBENT, LABELS, NEZHA, NEZHA_BTL, NEZHA_OFI, NEZHA_ONE, NEZHA_OTHER,
+                          NEZHA_RAILS, NEZHA_THREADS, ONE, XHC)
 from .sizes import size_text
 from .table import case_text
 
-_LOOKS = {NEZHA: ("#d62728", "o"), NEZHA_ONE: ("#ff9896", "v"), NEZHA_THREADS: ("#9467bd", "P"),
+LOOKS = {NEZHA: ("#d62728", "o"), NEZHA_ONE: ("#ff9896", "v"), NEZHA_THREADS: ("#9467bd", "P"),
           NEZHA_OTHER: ("#ff7f0e", "X"), ALL: ("#1f77b4", "s"), ONE: ("#7fb3d9", "^"),
-          GLOO: ("#7f7f7f", "D"), INCUMBENT: ("#1f77b4", "s")}
+          GLOO: ("#7f7f7f", "D"), INCUMBENT: ("#1f77b4", "s"), NEZHA_RAILS: ("#e377c2", "<"), NEZHA_OFI: ("#8c564b", ">"),
+          NEZHA_BTL: ("#bcbd22", "*"), HAN: ("#2ca02c", "h"), HAN_ONE: ("#98df8a", "H"), XHC: ("#17becf", "p"),
+          ACOLL: ("#9edae5", "d")}
 # Below this the limit is soft: what a token bucket lets through at once is most of the message.
 _FIRM_LIMIT = 512 << 10
 
@@ -49,7 +52,7 @@ def _label(summary, who):
 def _plot(panel, summary, rows, member, factor):
     sizes = [row["size"] for row in rows]
     for who in summary["competitors"]:
-        colour, marker = _LOOKS[who]
+        colour, marker = LOOKS[who]
         cells = [row["competitors"][who][member] for row in rows]
         panel.plot(sizes, [factor * cell["median"] for cell in cells], color=colour, marker=marker, markersize=4,
                    linewidth=2 if who == NEZHA else 1.3, label=_label(summary, who), zorder=3 if who == NEZHA else 2)
