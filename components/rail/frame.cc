@@ -22,6 +22,16 @@ Status bad(const std::string& what) { return {Code::bad_wire, "bad frame: " + wh
 
 }  // namespace
 
+std::optional<std::size_t> payload_size(std::span<const std::byte> header, std::span<const Gather> payload) {
+  if (header.size() > kMaxFrameHeader || payload.size() > kMaxFrameSegments) return {};
+  std::size_t size = 0;
+  for (const Gather& part : payload) {
+    if (part.size > kMaxFramePayload - size) return {};
+    size += part.size;
+  }
+  return size;
+}
+
 void write_envelope(std::byte* to, std::span<const std::byte> header, std::size_t payload_size) {
   assert(header.size() <= kMaxFrameHeader && payload_size <= kMaxFramePayload);
   store_le<std::uint32_t>(to, kMagic | std::uint32_t{kFrameVersion} << 24);

@@ -9,6 +9,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <span>
 
 #include "rail/rail.h"
@@ -25,6 +26,11 @@ struct Envelope {
   std::uint32_t payload_size = 0;
   std::uint32_t checksum = 0;
 };
+
+/// The bytes of a payload that Lane::send was given; none if the frame is beyond the limits (rail.h). The lane then goes down,
+/// with kBeyondLimits as the reason.
+std::optional<std::size_t> payload_size(std::span<const std::byte> header, std::span<const Gather> payload);
+inline constexpr char kBeyondLimits[] = "a frame beyond the limits was to be sent";
 
 /// Writes the kEnvelopeSize bytes that announce `header` and `payload_size` bytes of payload; both within the limits.
 void write_envelope(std::byte* to, std::span<const std::byte> header, std::size_t payload_size);

@@ -345,9 +345,39 @@ TYPED_TEST_P(RailContract, WakesWhoSleepsOnItsDescriptor) {
 }
 
 TYPED_TEST_P(RailContract, AFrameBeyondTheLimitsEndsTheLane) {
-  ASSERT_TRUE(this->join());
-  EXPECT_EQ(this->lane_a().send(Bytes(kMaxFrameHeader + 1), {}), Lane::Sent::down);
-  ASSERT_TRUE(this->drive([&] { return !this->at_a().downs.empty(); }));
+  const Bytes header(kMaxFrameHeader + 1), payload(kMaxFramePayload + 1);
+  const Gather half{payload.data(), kMaxFramePayload / 2 + 1}, whole{payload.data(), payload.size()};
+  const struct {
+    std::size_t header;
+    std::vector<Gather> parts;
+  } beyond[] = {{kMaxFrameHeader + 1, {}},
+                {8, {whole}},
+                {8, {half, half}},
+                {8, std::vector<Gather>(kMaxFrameSegments + 1, {payload.data(), 1})}};
+  for (const auto& frame : beyond) {
+    ASSERT_TRUE(this->join());
+    EXPECT_EQ(this->lane_a().send(std::span(header).first(frame.header), frame.parts), Lane::Sent::down);
+    ASSERT_TRUE(this->drive([&] { return !this->at_a().downs.empty() && !this->at_b().downs.empty(); }));
+    EXPECT_TRUE(this->at_b().frames.empty());
+  }
+}
+
+/// Too few bytes, too many, none.
+TYPED_TEST_P(RailContract, PlacesThatAreNotThePayloadsEndTheLane) {
+  Bytes place(2000);
+  const std::vector<Scatter> wrong[] = {
+      {{place.data(), 999}}, {{place.data(), 1000}, {place.data() + 1000, 1}}, {{nullptr, 1001}}, {}};
+  for (const std::vector<Scatter>& places : wrong) {
+    ASSERT_TRUE(this->join());
+    this->at_b().lay_out = [&](ScatterList& into, std::vector<std::byte>&) {
+      std::copy(places.begin(), places.end(), into.segments.begin());
+      into.count = places.size();
+    };
+    ASSERT_EQ(this->send(this->lane_a(), this->random_frame(8, 1000)), Lane::Sent::whole);
+    ASSERT_TRUE(this->drive([&] { return !this->at_b().downs.empty(); }));
+    EXPECT_TRUE(this->at_b().frames.empty());
+    EXPECT_TRUE(std::all_of(place.begin() + 1000, place.end(), [](std::byte byte) { return byte == std::byte{0}; }));
+  }
 }
 
 TYPED_TEST_P(RailContract, AdmitsOnlyWhoKnowsTheSecret) {
@@ -414,7 +444,8 @@ REGISTER_TYPED_TEST_SUITE_P(RailContract, PublishesRailsThatCanBeWrittenDown, Bo
                             AClosedLaneTouchesNoMemoryAndSaysNothing, AFrameThatItsReceiverRefusesEndsTheLane,
                             HearsThatThePeerIsGone, ReadsWhatCameBeforeTheEnd, TakesNoMoreThanItsQueuesHold,
                             WhatTheOtherSideHasAcknowledgedIsNotUnderWay, WakesWhoSleepsOnItsDescriptor,
-                            AFrameBeyondTheLimitsEndsTheLane, AdmitsOnlyWhoKnowsTheSecret, AdmitsOnlyWhoIsKnownAndExpected,
+                            AFrameBeyondTheLimitsEndsTheLane, PlacesThatAreNotThePayloadsEndTheLane,
+                            AdmitsOnlyWhoKnowsTheSecret, AdmitsOnlyWhoIsKnownAndExpected,
                             WhatIsNotOfUseAnyMoreTakesNoLanesPlace, APlaceThatCannotBeFailsWithAText,
                             ConnectingToNobodyFailsWithAText);
 

@@ -20,13 +20,12 @@ MessageLane::MessageLane(const LaneSpec& spec, std::unique_ptr<MessageChannel> c
 Lane::Sent MessageLane::send(std::span<const std::byte> header, std::span<const Gather> payload) {
   if (!channel_->open()) return Sent::down;
   if (busy()) return Sent::busy;
-  std::size_t payload_size = 0;
-  for (const Gather& part : payload) payload_size += part.size;
-  if (header.size() > kMaxFrameHeader || payload.size() > kMaxFrameSegments || payload_size > kMaxFramePayload) {
-    channel_->fail({Code::internal, "a frame beyond the limits was to be sent"});
+  const std::optional<std::size_t> size = payload_size(header, payload);
+  if (!size) {
+    channel_->fail({Code::internal, kBeyondLimits});
     return Sent::down;
   }
-  write_envelope(out_.data(), header, payload_size);
+  write_envelope(out_.data(), header, *size);
   std::copy(header.begin(), header.end(), out_.begin() + kEnvelopeSize);
   rest_[0] = {out_.data(), kEnvelopeSize + header.size()};
   rest_at_ = 0;

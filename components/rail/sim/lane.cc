@@ -58,21 +58,20 @@ void SimLane::put(const std::byte* bytes, std::size_t size, std::size_t& room) {
 Lane::Sent SimLane::send(std::span<const std::byte> header, std::span<const Gather> payload) {
   if (state_ != State::open) return Sent::down;
   if (busy()) return Sent::busy;
-  std::size_t payload_size = 0;
-  for (const Gather& part : payload) payload_size += part.size;
-  if (header.size() > kMaxFrameHeader || payload.size() > kMaxFrameSegments || payload_size > kMaxFramePayload) {
+  const std::optional<std::size_t> size = payload_size(header, payload);
+  if (!size) {
     network_.violation("a frame beyond the limits");
-    fail({Code::internal, "a frame beyond the limits was to be sent"}, true);
+    fail({Code::internal, kBeyondLimits}, true);
     return Sent::down;
   }
   rest_.clear();
   rest_at_ = 0;
   own_.resize(kEnvelopeSize + header.size());
-  write_envelope(own_.data(), header, payload_size);
+  write_envelope(own_.data(), header, *size);
   std::copy(header.begin(), header.end(), own_.begin() + kEnvelopeSize);
   std::size_t room = out_->room();
   if (room != 0 && network_.random().chance(network_.options().short_write)) room = network_.random().below(room);
-  network_.trace(payload_size + header.size());
+  network_.trace(*size + header.size());
   network_.frame_sent(self_, spec().peer, header, payload);
   put(own_.data(), own_.size(), room);
   for (const Gather& part : payload) put(part.data, part.size, room);

@@ -68,13 +68,12 @@ Status TcpLane::watch() {
 Lane::Sent TcpLane::send(std::span<const std::byte> header, std::span<const Gather> payload) {
   if (state_ != State::open) return Sent::down;
   if (busy()) return Sent::busy;
-  std::size_t payload_size = 0;
-  for (const Gather& part : payload) payload_size += part.size;
-  if (header.size() > kMaxFrameHeader || payload.size() > kMaxFrameSegments || payload_size > kMaxFramePayload) {
-    fail({Code::internal, "a frame beyond the limits was to be sent"});
+  const std::optional<std::size_t> size = payload_size(header, payload);
+  if (!size) {
+    fail({Code::internal, kBeyondLimits});
     return Sent::down;
   }
-  write_envelope(out_.data(), header, payload_size);
+  write_envelope(out_.data(), header, *size);
   std::copy(header.begin(), header.end(), out_.begin() + kEnvelopeSize);
   rest_[0] = {out_.data(), kEnvelopeSize + header.size()};
   std::size_t count = 1;
@@ -83,7 +82,7 @@ Lane::Sent TcpLane::send(std::span<const std::byte> header, std::span<const Gath
   }
   rest_at_ = 0;
   rest_count_ = count;
-  if (RailWorker* worker = worker_for(payload_size)) {
+  if (RailWorker* worker = worker_for(*size)) {
     leave_to(*worker);
   } else {
     if (!write_rest()) return Sent::down;
