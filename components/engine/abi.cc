@@ -2,14 +2,17 @@
 /// The C ABI's implementation: nothing but translation. No exception passes.
 #include <algorithm>
 #include <cstdio>
+#include <cstring>
 #include <exception>
 #include <memory>
 #include <new>
 #include <string_view>
 
 #include "engine/handles.h"
+#include "nezha/pci_device.h"
 #include "reduce/reduce.h"
 #include "trunk/wire.h"
+#include "util/pci_device.h"
 
 namespace {
 
@@ -186,6 +189,16 @@ size_t nezha_engine_rails(nezha_engine_t* engine) { return engine->engine.rails(
 
 int nezha_engine_rail_stats(nezha_engine_t* engine, size_t index, nezha_rail_stats_t* stats) {
   return engine->engine.rail_stats(index, *stats) ? NEZHA_OK : NEZHA_ERR_PARAM;
+}
+
+void nezha_rail_pci_device(const char* name, char* device, size_t size) {
+  if (size == 0) return;
+  *device = '\0';
+  guarded(false, [&] {
+    const char* slash = std::strchr(name, '/');
+    std::snprintf(device, size, "%s", nezha::pci_device_of(slash == nullptr ? name : slash + 1).c_str());
+    return true;
+  });
 }
 
 void nezha_engine_class_stats(nezha_engine_t* engine, nezha_class_stats_t stats[NEZHA_SIZE_CLASSES]) {

@@ -20,6 +20,7 @@ engine_sources += \
 	%D%/log.cc %D%/log.h \
 	%D%/nearest_word.cc %D%/nearest_word.h \
 	%D%/params.cc %D%/params.h \
+	%D%/pci_device.cc %D%/pci_device.h \
 	%D%/port_range.cc %D%/port_range.h \
 	%D%/rail_set.h \
 	%D%/random.cc %D%/random.h \
@@ -28,8 +29,10 @@ engine_sources += \
 	%D%/symbols.h \
 	%D%/text.cc %D%/text.h
 
-gtest_programs += test/unit/test_buffer_pool test/unit/test_util test/unit/test_util_json test/unit/test_util_file test/unit/test_util_lists test/unit/test_util_params
+gtest_programs += test/unit/test_buffer_pool test/unit/test_pci_device test/unit/test_util test/unit/test_util_json \
+	test/unit/test_util_file test/unit/test_util_lists test/unit/test_util_params
 test_unit_test_buffer_pool_SOURCES = test/unit/test_buffer_pool.cc test/unit/count_allocations.cc test/unit/count_allocations.h
+test_unit_test_pci_device_SOURCES = test/unit/test_pci_device.cc
 test_unit_test_util_SOURCES = test/unit/test_util.cc
 test_unit_test_util_json_SOURCES = test/unit/test_util_json.cc
 test_unit_test_util_file_SOURCES = test/unit/test_util_file.cc

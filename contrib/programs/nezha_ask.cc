@@ -31,6 +31,7 @@
 #include "rail/tcp/tcp_place.h"
 #include "tuning/table_file.h"
 #include "util/params.h"
+#include "util/pci_device.h"
 
 namespace {
 
@@ -152,7 +153,7 @@ int rails(nezha_config_t& handle) {
     }
     own.push_back(nezha::tcp_address(rail, 0));
     fact({"rail", name, rail.device, nezha::address_text(rail.family, rail.address), std::to_string(rail.prefix),
-          std::to_string(rail.speed_mbps)});
+          std::to_string(rail.speed_mbps), nezha::pci_device_of(rail.device)});
   }
   for (const std::string& text : found.left_out) {
     const std::size_t colon = text.find(": ");

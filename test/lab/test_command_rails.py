@@ -12,7 +12,7 @@ from unittest import mock
 from command_case import COMMAND, COMPONENT, CommandCase, plain
 from lab_case import make_lab, script
 
-from nezha_command import fleet, job, launch
+from nezha_command import fleet, job, launch, rails
 
 NODES = ("n0", "n1", "n2")
 ALL = ("--host", ",".join(NODES))
@@ -55,6 +55,13 @@ class Here(CommandCase):
             with mock.patch.multiple(fleet, _ENOUGH=0.1), mock.patch.multiple(launch, COMMAND=COMMAND):
                 answers = fleet.ask(argparse.Namespace(launcher=launcher), ["rails"], seconds=100)
         self.assertEqual((len(answers.by_node), answers.complaint), (1, ""))
+
+
+class Shared(unittest.TestCase):
+    def test_rails_of_one_pcie_device(self):
+        found = [{"name": name, "pci": pci} for name, pci in (("tcp/a", "0000:3b:00"), ("tcp/b", ""), ("tcp/c", "0000:3b:00"), ("tcp/d", ""))]
+        self.assertEqual([rails.use_text(rail, found) for rail in found],
+                         ["used; shares PCIe device 0000:3b:00 with tcp/c", "used", "used; shares PCIe device 0000:3b:00 with tcp/a", "used"])
 
 
 class InAJob(unittest.TestCase):

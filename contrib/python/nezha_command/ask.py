@@ -33,9 +33,9 @@ def rails(parameters):
         if kind == "version":
             found["version"] = fields[0]
         elif kind == "rail":
-            name, device, address, prefix, speed = fields
+            name, device, address, prefix, speed, pci = fields
             found["rails"].append({"name": name, "device": device, "address": address, "prefix": int(prefix),
-                                   "speed_mbps": int(speed)})
+                                   "speed_mbps": int(speed), "pci": pci})
         elif kind == "left_out":
             found["left_out"].append({"name": fields[0], "reason": fields[1]})
         elif kind == "trouble":

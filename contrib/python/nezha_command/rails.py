@@ -85,11 +85,19 @@ def memory_text(memory):
     return "used among ranks of this node, by two copies; a single copy (process_vm_readv) would be possible", "green"
 
 
+def use_text(rail, rails):
+    """Rails of one PCIe device share its capacity, which may be less than the sum of their links'."""
+    pci = rail.get("pci")
+    others = [other["name"] for other in rails if pci and other is not rail and other.get("pci") == pci]
+    return f"used; shares PCIe device {pci} with {', '.join(others)}" if others else "used"
+
+
 def _show(answers):
     rows = []
     for name, answer in answers.items():
         for rail in answer["rails"]:
-            rows.append((name, rail["name"], f"{rail['address']}/{rail['prefix']}", _speed(rail), ("used", "green")))
+            rows.append((name, rail["name"], f"{rail['address']}/{rail['prefix']}", _speed(rail),
+                         (use_text(rail, answer["rails"]), "green")))
         for other in answer["left_out"]:
             rows.append((name, other["name"], "", "", (f"left out: {other['reason']}", "dim")))
         for service in answer["aggregators"]:

@@ -4,9 +4,11 @@
 
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "coll_nezha_engine.h"
 #include "coll_nezha_gather.h"
+#include "nezha/pci_device.h"
 #include "opal/nezha_topology.h"
 
 const char coll_nezha_outranked[] = "a component of higher priority carries allreduce (see coll_nezha_priority)";
@@ -33,6 +35,31 @@ static void print_rails(FILE *out, const coll_nezha_gathered_t *all)
         print_rail(out, all->names[i], "rank 0", &all->own[i]);
         print_rail(out, "", "least", &all->least[i]);
         print_rail(out, "", "most", &all->most[i]);
+    }
+}
+
+/** Says which rails of rank 0 have their NICs on one PCIe device. */
+static void print_shared_devices(FILE *out, const coll_nezha_gathered_t *all)
+{
+    char device[COLL_NEZHA_REPORTED_RAILS][32];
+    for (size_t i = 0; i < all->rails; i++) {
+        nezha_rail_pci_device(all->names[i], device[i], sizeof device[i]);
+    }
+    for (size_t i = 0; i < all->rails; i++) {
+        bool shared = false;
+        for (size_t j = i + 1; '\0' != device[i][0] && j < all->rails; j++) {
+            if (0 == strcmp(device[i], device[j])) {
+                if (!shared) {
+                    fprintf(out, "  share PCIe device %s: %s", device[i], all->names[i]);
+                }
+                fprintf(out, ", %s", all->names[j]);
+                shared = true;
+                device[j][0] = '\0';
+            }
+        }
+        if (shared) {
+            fprintf(out, "\n");
+        }
     }
 }
 
@@ -173,6 +200,7 @@ void coll_nezha_report_print(void)
         print_head(out);
         if (all.rails > 0) {
             print_rails(out, &all);
+            print_shared_devices(out, &all);
             print_classes(out);
             print_times(out, &all);
         }

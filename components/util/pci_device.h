@@ -1,0 +1,15 @@
+// SPDX-License-Identifier: BSD-3-Clause
+/// The PCIe device that a rail's NIC is part of. Functions and ports of one device share its slot, and so its capacity.
+#pragma once
+
+#include <string>
+#include <string_view>
+
+namespace nezha {
+
+/// "0000:3b:00": domain, bus and slot, without the function. `nic`: a network interface ("eth0"), an RDMA device with or
+/// without its port ("mlx5_0:1"), or either behind the name of a provider ("tcp:eth0"). A virtual function counts as its
+/// physical one. Empty: the kernel names none, as for virtual interfaces. Reads links below `sysfs`.
+std::string pci_device_of(std::string_view nic, const std::string& sysfs = "/sys");
+
+}  // namespace nezha
