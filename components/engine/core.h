@@ -106,11 +106,11 @@ class Core final : public PieceReceiver, public OperationNews, public LaneNews, 
   /// Whether that call may go whole through an aggregator: a small one, of a team that has some.
   static bool may_go_small(Team& team, const nezha_call_t& what);
   /// Before such a call, again until there are none: words that the members combine by an operation of the team.
-  std::optional<Call> small_words(Team& team, std::size_t bytes);
+  std::optional<Call> small_words(Team& team, const nezha_call_t& what);
   /// They are combined.
-  void small_agreed(Team& team, std::size_t bytes);
+  void small_agreed(Team& team, const nezha_call_t& what);
   /// Then: what the call goes through, alike on all members; null: over the rails. To be asked once for each call.
-  Star* star_for_small(Team& team, std::size_t bytes, std::size_t element);
+  Star* star_for_small(Team& team, const nezha_call_t& what);
   void begin_small(Team& team, const Call& call, nezha_type_t type, nezha_op_t op, Star& star);
   /// It goes on; true when it is over, or the team has failed.
   bool small_settled(Team& team);

@@ -65,34 +65,42 @@ std::vector<BlockPart> Core::leave_stars(Team& team) {
 }
 
 bool Core::may_go_small(Team& team, const nezha_call_t& what) {
-  return team.small() != nullptr && what.collective == NEZHA_ALLREDUCE && !team.plan().leaves(what.count * what.element, what.element) &&
-         SmallCalls::can_take(what.count, what.element, what.type, what.op);
+  return team.small() != nullptr && what.collective == NEZHA_ALLREDUCE &&
+         !team.plan().leaves(what.count * what.element, what.element) && team.small()->can_take(what);
 }
 
-std::optional<Call> Core::small_words(Team& team, std::size_t bytes) {
+/// First whether all reach an aggregator, then whether all have a kernel, then which way was faster.
+std::optional<Call> Core::small_words(Team& team, const nezha_call_t& what) {
   Stars& stars = *team.stars();
   if (!stars.in()) {
     if (!stars.small_agreement_due()) return std::nullopt;
     stars.vote(aggregators());
     return Team::combine(stars.words(), NEZHA_BOR);
   }
-  WayTrial& trial = team.small()->trials().of(bytes);
+  AgreedKinds& kinds = team.small()->kinds();
+  if (kinds.of(what.element, what.op) == AgreedKinds::Answer::unknown)
+    return Team::combine(kinds.words(Star::reduces(what.type, what.op, what.element)), NEZHA_BOR);
+  WayTrial& trial = team.small()->trials().of(what.count * what.element);
   if (!trial.agreement_due()) return std::nullopt;
   return Team::combine(trial.words(), NEZHA_SUM);
 }
 
-void Core::small_agreed(Team& team, std::size_t bytes) {
+void Core::small_agreed(Team& team, const nezha_call_t& what) {
   if (!team.stars()->in()) return join_stars(team, aggregators());
+  AgreedKinds& kinds = team.small()->kinds();
+  if (kinds.of(what.element, what.op) == AgreedKinds::Answer::unknown) return kinds.agreed(what.element, what.op);
+  const std::size_t bytes = what.count * what.element;
   const int level = team.rank() == 0 ? 1 : 2;
   WayTrial& trial = team.small()->trials().of(bytes);
   trial.agreed();
   log_.line(level, "team %s, calls of %zu bytes: %s", team.name().c_str(), bytes, trial.story().c_str());
 }
 
-Star* Core::star_for_small(Team& team, std::size_t bytes, std::size_t element) {
-  Star* const star = team.stars()->first();
+Star* Core::star_for_small(Team& team, const nezha_call_t& what) {
+  Star* const star = team.small()->can_take(what) ? team.stars()->first() : nullptr;
   if (star == nullptr || team.stars()->take_all()) return star;
-  if (!team.table().settled(bytes, element)) return nullptr;
+  const std::size_t bytes = what.count * what.element;
+  if (!team.table().settled(bytes, what.element)) return nullptr;
   return team.small()->through(bytes) ? star : nullptr;
 }
 
@@ -135,6 +143,7 @@ void Core::let_part(std::unique_ptr<Team> team) {
 void Core::go_without(Team& team, Stars::Index aggregator) {
   const std::string why = team.stars()->star(aggregator)->why();
   leave_star(team, aggregator);
+  if (team.small() != nullptr) team.small()->kinds().forget();  // a member may have lacked a kernel
   log_.line(1, "team %s goes on without aggregator %s: %s", team.name().c_str(),
             config_.aggregators.entries[aggregator].text().c_str(), why.empty() ? "another rank lacks sums of it" : why.c_str());
 }

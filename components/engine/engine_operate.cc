@@ -181,12 +181,11 @@ std::size_t Engine::operate_stars(Lock& lock, Team& team, const nezha_call_t& wh
 
 /// What a small call goes through, by what all members see alike; null: over the rails. Agreements may come first.
 Star* Engine::through_small(Lock& lock, Team& team, const nezha_call_t& what) {
-  const std::size_t bytes = what.count * what.element;
   while (team.error().empty()) {
-    const std::optional<Call> words = core_.small_words(team, bytes);
-    if (!words) return core_.star_for_small(team, bytes, what.element);
+    const std::optional<Call> words = core_.small_words(team, what);
+    if (!words) return core_.star_for_small(team, what);
     operate(lock, team, *words, team.agreement_algorithm());
-    if (team.error().empty()) core_.small_agreed(team, bytes);
+    if (team.error().empty()) core_.small_agreed(team, what);
   }
   return nullptr;
 }

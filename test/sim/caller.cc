@@ -159,19 +159,28 @@ bool Caller::has_room() const {
 
 /// This and the next ones: as Engine::through_small() and carry_small() do it.
 bool Caller::may_go_small() const {
-  if (call().nonblocking || call().collective != Collective::allreduce) return false;
+  return !call().nonblocking && call().collective == Collective::allreduce &&
+         Core::may_go_small(*process_.team(call().team), allreduce_call());
+}
+
+nezha_call_t Caller::allreduce_call() const {
   nezha_call_t what{};
   what.collective = NEZHA_ALLREDUCE;
   what.count = call().count;
   what.element = call().element;
-  what.type = call().type;
+  what.type = type_here();
   what.op = call().op;
-  return Core::may_go_small(*process_.team(call().team), what);
+  return what;
+}
+
+/// Types of one signature may differ from rank to rank.
+nezha_type_t Caller::type_here() const {
+  return call().rank_without_kernel() == rank_in(call()) ? NEZHA_TYPE_OTHER : call().type;
 }
 
 bool Caller::asks_for_small() {
   Team& team = *process_.team(call().team);
-  const std::optional<Call> words = process_.core().small_words(team, call().bytes());
+  const std::optional<Call> words = process_.core().small_words(team, allreduce_call());
   if (!words) return false;
   state_ = State::asking;
   start_flat(*words, team.agreement_algorithm());
@@ -179,7 +188,7 @@ bool Caller::asks_for_small() {
 }
 
 Star* Caller::star_for_small() {
-  return process_.core().star_for_small(*process_.team(call().team), call().bytes(), call().element);
+  return process_.core().star_for_small(*process_.team(call().team), allreduce_call());
 }
 
 void Caller::begin_small(Star& star) {
@@ -189,7 +198,7 @@ void Caller::begin_small(Star& star) {
   state_ = State::small;
   world_.call_begun(at_);
   process_.operation_begins();
-  process_.core().begin_small(team, call_by({how_.algorithm}), call().type, call().op, star);
+  process_.core().begin_small(team, call_by({how_.algorithm}), type_here(), call().op, star);
 }
 
 int Caller::rank_in(const CallSpec& call) const {
@@ -317,7 +326,7 @@ void Caller::begin_stars(const Candidate& way) {
   state_ = State::aggregating;
   world_.call_begun(at_);
   process_.operation_begins();
-  stars.begin(what_, call().type, call().op, process_.clock().now());
+  stars.begin(what_, type_here(), call().op, process_.clock().now());
   Call rest = what_;
   rest.part = stars.rest();
   started_ = {};
@@ -390,7 +399,7 @@ void Caller::operation_over() {
   if (state_ == State::operating) return carry_lost();
   if (state_ == State::confirming) return confirmed();
   if (state_ == State::asking) {
-    process_.core().small_agreed(team, call().bytes());
+    process_.core().small_agreed(team, allreduce_call());
     return think(0);
   }
   if (state_ == State::joining) {

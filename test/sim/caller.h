@@ -81,6 +81,8 @@ class Caller {
   void begin_stars(const Candidate& way);
   bool stars_settled();
   bool may_go_small() const;
+  nezha_call_t allreduce_call() const;
+  nezha_type_t type_here() const;
   bool asks_for_small();
   Star* star_for_small();
   void begin_small(Star& star);

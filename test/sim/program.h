@@ -41,6 +41,8 @@ struct CallSpec {
   std::size_t begin = 0;     ///< bytes of the vector that come before this one, its part
 
   std::size_t bytes() const { return count * element; }
+  /// Of the team: it passes a type of the same signature that the engine has no kernel for; -1: all pass `type`.
+  int rank_without_kernel() const { return seed % 32 == 0 ? static_cast<int>(seed / 32 % 8) : -1; }
   /// Contributions are added up.
   bool reduces() const { return collective != Collective::allgather && collective != Collective::broadcast; }
   /// Of an allgather, or a broadcast: the whole vector comes to all.

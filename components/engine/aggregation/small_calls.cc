@@ -16,8 +16,8 @@ SmallCalls::SmallCalls(TeamId team, const TeamView& view) : id_(team ^ kOverRail
   operations_.set_team(id_);
 }
 
-bool SmallCalls::can_take(std::size_t count, std::size_t element, nezha_type_t type, nezha_op_t op) {
-  return count * element <= kLargestWhole && element_size(type) == element && find_kernel(type, op) != nullptr;
+bool SmallCalls::can_take(const nezha_call_t& what) const {
+  return what.count * what.element <= kLargestWhole && kinds_.of(what.element, what.op) != AgreedKinds::Answer::not_all;
 }
 
 bool SmallCalls::through(std::size_t bytes) {

@@ -12,6 +12,7 @@
 #include <utility>
 #include <vector>
 
+#include "engine/agreed_kinds.h"
 #include "engine/aggregation/star.h"
 #include "engine/operations.h"
 #include "tuning/way_trial.h"
@@ -27,8 +28,10 @@ class SmallCalls {
   TeamId id() const { return id_; }
   Operations& operations() { return operations_; }
   const Operations& operations() const { return operations_; }
-  /// Whether such a vector can go whole through an aggregator.
-  static bool can_take(std::size_t count, std::size_t element, nezha_type_t type, nezha_op_t op);
+  /// Whether a call may go whole through an aggregator, as far as the team knows.
+  bool can_take(const nezha_call_t& what) const;
+  /// Of which kinds all members have kernels.
+  AgreedKinds& kinds() { return kinds_; }
   /// For which sizes it pays.
   WayTrials& trials() { return trials_; }
   /// Whether the next call of that size is to go through an aggregator. Counts it.
@@ -73,6 +76,7 @@ class SmallCalls {
 
   const TeamId id_;
   Operations operations_;
+  AgreedKinds kinds_;
   WayTrials trials_;
   WayTrial* timed_ = nullptr;  ///< that of the call under way
   std::array<Kept, 2> kept_;

@@ -53,8 +53,13 @@ void Star::reset(const BlockPart& part, Nanoseconds now) {
   complete_ = false;
 }
 
+bool Star::reduces(nezha_type_t type, nezha_op_t op, std::size_t element) {
+  return element_size(type) == element && find_kernel(type, op) != nullptr;
+}
+
 void Star::begin_whole(const Call& call, nezha_type_t type, nezha_op_t op, Nanoseconds now) {
   reset({}, now);
+  if (!reduces(type, op, call.element)) give_up("this rank has no kernel for its type");
   if (dead_) return;
   Call through = call;
   through.chunk = 0;
@@ -72,7 +77,7 @@ void Star::begin_whole(const Call& call, nezha_type_t type, nezha_op_t op, Nanos
 void Star::begin(const Call& call, const BlockPart& part, nezha_type_t type, nezha_op_t op, Nanoseconds now) {
   reset(part, now);
   complete_ = part.from == part.to;
-  if (dead_ || complete_ || element_size(type) != call.element) return;
+  if (dead_ || complete_ || !reduces(type, op, call.element)) return;
   Call through = call;
   through.part = part;
   through.chunk = member_.chunk;

@@ -33,7 +33,9 @@ class Star {
   TeamId id() const { return id_; }
 
   // ---- a call
-  /// `part` may be empty. `type` without a kernel: this member lacks all.
+  /// There is a kernel for such elements.
+  static bool reduces(nezha_type_t type, nezha_op_t op, std::size_t element);
+  /// `part` may be empty. What it does not reduce, this member lacks.
   void begin(const Call& call, const BlockPart& part, nezha_type_t type, nezha_op_t op, Nanoseconds now);
   /// The same of a small vector that goes whole, the sum of which comes to `call.recv`. There is nothing to accept(). See
   /// small_calls.h for members that lack it.
