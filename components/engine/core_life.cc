@@ -67,8 +67,9 @@ void Core::watch_life(Nanoseconds now) {
 void Core::watch_stars(Team& team, Nanoseconds now) {
   if (team.stars() == nullptr) return;
   team.stars()->each([now](Star& star) {
-    if (star.under_way() && star.trunk()->quiet(now, kLifeEvery) >= kAggregatorSilence)
-      star.give_up("no sign of life from it for " + std::to_string(kAggregatorSilence / kMillisecond) + " ms");
+    if (!star.under_way() || star.trunk()->quiet(now, kLifeEvery) < kAggregatorSilence) return;
+    star.trunk()->miss();
+    star.give_up("no sign of life from it for " + std::to_string(kAggregatorSilence / kMillisecond) + " ms");
   });
 }
 

@@ -145,6 +145,9 @@ class Trunk final : public LaneEvents {
   /// when nothing has come for `ask_after`, and ever more rarely again; the call has to come several times a second as
   /// long as anybody cares.
   Nanoseconds quiet(Nanoseconds now, Nanoseconds ask_after);
+  /// The peer's process was given up for its silence, and is out of reach until it is heard.
+  void miss() { missed_ = true; }
+  bool missed() const { return missed_ && !heard_; }
   /// Gives the peer a sign of life that it has not asked for.
   void show_life();
   /// Tells the peer that the team has failed. `charged`: what abort_flow() returned of its flows, which counts against
@@ -298,6 +301,7 @@ class Trunk final : public LaneEvents {
 
   // Signs of life.
   bool heard_ = false;          ///< a frame has come since the last quiet()
+  bool missed_ = false;         ///< see miss(); no more once `heard_`
   bool sign_wanted_ = false;    ///< the peer was asked for one since it was last heard
   Nanoseconds sign_asked_ = 0;  ///< when it was, the last time
   Nanoseconds asked_ = 0;       ///< when quiet() was last called

@@ -81,6 +81,7 @@ void Trunk::lane_up(Lane& lane) {
   LaneState& state = lanes_[index];
   if (state.lane != nullptr) close_lane(state, {Code::io, "a new connection takes its place"});
   state.lane = &lane;
+  missed_ = false;  // its process has answered
   if (state.was_up) state.rail->reconnections += 1;
   state.was_up = true;
   state.untold = 0;  // the peer has this connection in its place

@@ -117,6 +117,7 @@ Nanoseconds Trunk::quiet(Nanoseconds now, Nanoseconds ask_after) {
     alive_ = now;
     sign_wanted_ = false;
   }
+  if (heard_) missed_ = false;
   heard_ = false;
   asked_ = now;
   const Nanoseconds pause = sign_wanted_ ? std::max(kAskAgain, sign_asked_ - alive_) : kAskRarely;

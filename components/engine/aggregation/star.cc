@@ -45,6 +45,7 @@ void Star::lost() {
 }
 
 void Star::reset(const BlockPart& part, Nanoseconds now) {
+  ++calls_;
   part_ = part;
   moved_ = false;
   moved_at_ = 0;

@@ -41,6 +41,8 @@ class Star {
   /// small_calls.h for members that lack it.
   void begin_whole(const Call& call, nezha_type_t type, nezha_op_t op, Nanoseconds now);
   bool under_way() const { return under_way_; }
+  /// How many have begun, alike on all members.
+  std::size_t calls() const { return calls_; }
   /// Goes on; true when the sums are here, or will not come. `overtaken`: another member does not wait any more.
   bool settled(Nanoseconds now, bool overtaken);
   /// This member has all sums.
@@ -78,6 +80,8 @@ class Star {
   Operations operations_;
   bool dead_ = false;
   std::string why_;
+
+  std::size_t calls_ = 0;
 
   // The call under way.
   bool under_way_ = false;

@@ -12,8 +12,10 @@ namespace {
 
 /// While one is out, every so many of the calls that could use it begin with an agreement.
 constexpr std::size_t kAgreeEvery = 8;
-/// While all are out, small calls agree at the first, the second, the fourth and so on, and every so many.
+/// While all are out, small calls agree at the first, the third, the seventh and so on, and every so many.
 constexpr std::size_t kAgreeOnSmallEvery = 1024;
+/// After so many calls through it, the loss of an aggregator says nothing about the next try.
+constexpr std::size_t kCallsOfTrust = 1024;
 constexpr std::size_t kChunk = 64 * 1024;
 constexpr TeamId kThrough = 0xd1b54a32d192ed03;
 
@@ -52,8 +54,8 @@ bool Stars::agreement_due() {
 }
 
 bool Stars::small_agreement_due() {
-  if (small_asked_++ < small_due_) return false;
-  small_due_ = small_asked_ + std::min(small_asked_, kAgreeOnSmallEvery);
+  if (small_left_ != 0) return --small_left_, false;
+  small_left_ = small_pause_ = std::min(2 * small_pause_ + 1, kAgreeOnSmallEvery - 1);
   return true;
 }
 
@@ -69,7 +71,7 @@ void Stars::vote(std::span<Peer* const> links) {
   for (Index i = 0; i < kMost; ++i) {
     if (i >= links.size()) words_[0] |= not_named(i);
     const Peer* peer = i < links.size() ? links[i] : nullptr;
-    if (peer == nullptr || peer->trunk->lanes_up() == 0) {
+    if (peer == nullptr || peer->trunk->lanes_up() == 0 || peer->trunk->missed()) {
       words_[0] |= out_of_reach(i);
       continue;
     }
@@ -96,12 +98,12 @@ Star& Stars::join(Index aggregator, Trunk* trunk) {
 
 void Stars::leave(Index aggregator) {
   if (!stars_[aggregator]) return;
+  if (stars_[aggregator]->calls() >= kCallsOfTrust) small_pause_ = 0;
   stars_[aggregator]->give_up(stars_[aggregator]->why());
   stars_[aggregator].reset();
   if (in()) changed();
   asked_ = 1;  // not at the next call
-  small_asked_ = small_due_ = 0;
-  small_agreement_due();
+  small_left_ = std::max<std::size_t>(small_pause_, 1);
 }
 
 /// What was learned of the others holds no more.

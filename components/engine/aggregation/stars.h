@@ -39,9 +39,11 @@ class Stars {
   // ---- agreement
   /// Before a call that could use them. Counts such calls.
   bool agreement_due();
-  /// The same before a small one that could go whole through one, while none is in.
+  /// The same before a small one that could go whole through one, while none is in. Ever more rarely, until many calls have gone
+  /// through one.
   bool small_agreement_due();
-  /// `links`: this process's aggregators in the order of the parameter, null where there is no lane.
+  /// `links`: this process's aggregators in the order of the parameter, null where there is no lane. One that was given up for its
+  /// silence counts as out of reach until it is heard.
   void vote(std::span<Peer* const> links);
   std::span<std::uint64_t> words() { return words_; }
   /// The words are combined.
@@ -98,7 +100,8 @@ class Stars {
   std::array<std::uint64_t, 1 + 2 * kMost> words_{};
   std::size_t named_ = kMost;  ///< aggregators that all members have in their parameter, as far as is known
   std::size_t asked_ = 0;      ///< calls that could have used one that was out
-  std::size_t small_asked_ = 0, small_due_ = 0;  ///< small calls while all were out, and at which of them they agree
+  std::size_t small_pause_ = 0;  ///< small calls between the latest agreement while all were out and the next one
+  std::size_t small_left_ = 0;   ///< of these, still to come
   std::uint64_t generation_ = 0;
   std::uint32_t from_ = BlockPart::kWhole;  ///< of each block goes through aggregators, in the call under way
   Nanoseconds began_ = 0;                   ///< that call
