@@ -310,7 +310,7 @@ void Core::step(Nanoseconds now) {
   if (aggregators_) aggregators_->step(now);
   watch_life(now);
   step_buffers(now);
-  std::erase_if(parting_, [](const auto& team) { return team->small()->parted(); });
+  std::erase_if(parting_, [now](const Parting& parting) { return parting.team->small()->parted(now >= parting.until); });
   for (const auto& team : teams_)
     if (team->state() == NEZHA_TEAM_WIRING && !team->within_node() && team->next_peer().settled) step_sample(team->next_peer(), now);
 }
@@ -370,6 +370,7 @@ Nanoseconds Core::next_due() const {
   for (const auto& transport : transports_) sooner(transport->next_deadline());
   if (std::any_of(teams_.begin(), teams_.end(), [](const auto& team) { return team->active(); })) sooner(life_due_);
   sooner(buffers_due_);
+  for (const Parting& parting : parting_) sooner(parting.until);
   if (aggregators_) sooner(aggregators_->next_due());
   return due;
 }

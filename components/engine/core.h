@@ -287,7 +287,11 @@ class Core final : public PieceReceiver, public OperationNews, public LaneNews, 
   Hierarchy::Times shared_before_;    ///< of teams that are gone
   Nanoseconds beat_due_ = 0;          ///< when this process next shows that it runs; 0: to nobody
   std::vector<std::unique_ptr<Team>> teams_;
-  std::vector<std::unique_ptr<Team>> parting_;  ///< are gone, but for what lanes have to take of them
+  struct Parting {
+    std::unique_ptr<Team> team;
+    Nanoseconds until;  ///< then it goes in any case: members that took nothing for so long are dead
+  };
+  std::vector<Parting> parting_;  ///< are gone, but for what lanes have to take of them
   std::vector<Team*> climbing_;  ///< with a call under way by way of shared memory
   std::unordered_map<TeamId, Team*> ready_;
   std::size_t most_lanes_ = 1;  ///< to one peer

@@ -136,7 +136,8 @@ void Core::leave_lost_star(Team& team) {
 void Core::let_part(std::unique_ptr<Team> team) {
   if (team->small() == nullptr || !team->error().empty()) return;
   team->small()->part();
-  if (!team->small()->parted()) parting_.push_back(std::move(team));
+  if (team->small()->parted(false)) return;
+  parting_.push_back({std::move(team), clock_.now() + config_.timeout * kSecond});
 }
 
 /// A member lacks its sums.

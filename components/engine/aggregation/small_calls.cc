@@ -106,8 +106,8 @@ void SmallCalls::part() {
   operation->algorithm().wake();
 }
 
-bool SmallCalls::parted() {
-  if (!operations_.handed_over()) return false;
+bool SmallCalls::parted(bool late) {
+  if (!late && !operations_.handed_over()) return false;
   release(latest());
   return true;
 }

@@ -56,8 +56,8 @@ class SmallCalls {
   void fail(const Failure& failure);
   /// This member is about to leave the team: whoever may still need its contribution gets it.
   void part();
-  /// Lanes, or the trunks' own memory, have what that sent: nothing refers to this any more.
-  bool parted();
+  /// Lanes, or the trunks' own memory, have what that sent, or it is `late`: nothing refers to this any more.
+  bool parted(bool late);
 
  private:
   /// A call that some member may have no sum of.
