@@ -22,8 +22,6 @@ constexpr Nanoseconds kLookEvery = 100 * kMillisecond;
 constexpr Nanoseconds kGoneAfter = 2 * kSecond;
 /// One that has never had a lane.
 constexpr Nanoseconds kNeverCame = 30 * kSecond;
-/// Contributions to small vectors may keep so much memory between calls, by team.
-constexpr std::size_t kMostKept = 64 * 1024;
 
 /// It says what its operation is: alone, or before the contribution to a small vector.
 bool describes(const PieceHeader& piece) {
@@ -305,7 +303,7 @@ void Aggregation::end(Star& star) {
   star.under_way = false;
   memory_ -= std::exchange(star.memory, 0);
   --under_way_;
-  if (star.contributions.size() > kMostKept) star.contributions = {};
+  star.contributions = {};
   ++counts_.operations;
   counts_.bytes += star.bytes;
 }
