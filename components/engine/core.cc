@@ -142,7 +142,7 @@ Team* Core::add_team(std::unique_ptr<Team> team) {
   const Links::Need need = this->need();
   for (Peer* peer : team->would_need(plan)) need(*peer);  // counterparts of other nodes too, which calls need much later
   team->link(plan, need);
-  if (aggregators_ && !team->within_node()) aggregators_->begin();
+  if (aggregators_ && !find_aggregators_ && !team->within_node()) aggregators_->begin();
   return teams_.emplace_back(std::move(team)).get();
 }
 

@@ -42,6 +42,10 @@ class Core final : public PieceReceiver, public OperationNews, public LaneNews, 
   /// Where ids of teams come from: the kernel's random numbers, or what a simulation makes of its seed. Ids never repeat.
   using IdSource = std::function<Status(TeamId& id)>;
   void draw_ids_from(IdSource source) { draw_id_ = std::move(source); }
+  /// Where the processes are that parameters name as aggregators, in their order, null where there is no link: Aggregators, or a
+  /// simulation that greets them itself.
+  using AggregatorSource = std::function<std::vector<Peer*>()>;
+  void find_aggregators_by(AggregatorSource source) { find_aggregators_ = std::move(source); }
   BufferPool& buffer_pool() { return buffers_; }
 
   /// Adds a transport; its rails get the next indices. Before the first peer.
@@ -116,7 +120,9 @@ class Core final : public PieceReceiver, public OperationNews, public LaneNews, 
   bool small_settled(Team& team);
   /// Another operation of the team, to which all contribute, is over.
   void small_confirmed(Team& team);
-  std::vector<Peer*> aggregators() const { return aggregators_ ? aggregators_->linked() : std::vector<Peer*>(); }
+  /// Teams that are destroyed, and of which lanes still have to take something.
+  std::size_t parting() const { return parting_.size(); }
+  std::vector<Peer*> aggregators() const;
   /// The job is about to end, everywhere: lanes that are lost are no news.
   void ending() { wiring_.ending(); }
   /// The team cannot go on for a reason of this process's own, an exception: every member gets an error.
@@ -281,6 +287,7 @@ class Core final : public PieceReceiver, public OperationNews, public LaneNews, 
   Guests* guests_ = nullptr;
   IdSource draw_id_ = random_id;
   std::unique_ptr<Aggregators> aggregators_;  ///< null: none are named
+  AggregatorSource find_aggregators_;         ///< in their place
   SharingOptions sharing_;
   std::optional<NodeAcceptor> door_;  ///< outlives the teams
   Nanoseconds shared_ = 0;            ///< when shared memory was last looked after

@@ -38,6 +38,11 @@ void Core::remove_outsider(Peer& peer) {
   peers_.erase(peer.address.id);
 }
 
+std::vector<Peer*> Core::aggregators() const {
+  if (find_aggregators_) return find_aggregators_();
+  return aggregators_ ? aggregators_->linked() : std::vector<Peer*>();
+}
+
 void Core::join_stars(Team& team, std::span<Peer* const> linked) {
   Stars& stars = *team.stars();
   stars.combined();

@@ -315,7 +315,7 @@ void Caller::join_stars(const Candidate& way) {
   if (!votes_) return begin_stars(way);
   way_ = way;
   state_ = State::joining;
-  team.stars()->vote(process_.aggregators());
+  team.stars()->vote(process_.core().aggregators());
   start_flat(Team::combine(team.stars()->words(), NEZHA_BOR), team.agreement_algorithm());
 }
 
@@ -403,7 +403,7 @@ void Caller::operation_over() {
     return think(0);
   }
   if (state_ == State::joining) {
-    process_.core().join_stars(team, process_.aggregators());
+    process_.core().join_stars(team, process_.core().aggregators());
     return team.stars()->in() ? begin_stars(way_) : begin_operation(way_);
   }
   team.table(call().collective).agreed();

@@ -39,6 +39,7 @@ Process::Process(World& world, int rank)
     drawn = random.next();
     return Status{};
   });
+  core_->find_aggregators_by([this] { return aggregators_; });
   if (const Sharing& sharing = setting.sharing; sharing.any) {
     SharingOptions options = sharing.options;
     options.system = &system_;

@@ -72,8 +72,6 @@ class Process {
   /// The first lane that is not, for people; else empty.
   std::string missing() const;
 
-  /// As Core::aggregators() has them.
-  std::span<Peer* const> aggregators() const { return aggregators_; }
   Team* team(std::size_t index) const { return teams_[index]; }
   Team* create_team(std::size_t index);
   void destroy_team(std::size_t index);

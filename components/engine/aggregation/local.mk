@@ -11,3 +11,7 @@ engine_sources += \
 	%D%/small_calls.cc %D%/small_calls.h \
 	%D%/star.cc %D%/star.h \
 	%D%/stars.cc %D%/stars.h
+
+gtest_programs += test/unit/test_small_calls
+test_unit_test_small_calls_SOURCES = test/unit/test_small_calls.cc test/unit/star_cluster.h
+test_unit_test_small_calls_LDADD = libnezha_sim.la $(LDADD)
