@@ -24,13 +24,21 @@ SharpWay* Engine::sharp_of(const Team& team) {
   return sharp.get();
 }
 
-/// Whether a part of this call goes through SHARP. The members may come to their group first.
+/// Whether a part of this call goes through SHARP. The members may agree on its kind, and come to their group, first.
 bool Engine::through_sharp(Lock& lock, Team& team, const nezha_call_t& what) {
   SharpWay* const sharp = sharp_of(team);
-  if (sharp == nullptr || !sharp->wanted(what)) return false;
-  if (!sharp->untried()) return true;
-  open_sharp(lock, team, *sharp);
-  return team.error().empty() && sharp->open() && sharp->wanted(what);
+  while (sharp != nullptr && team.error().empty() && sharp->suits(what)) {
+    AgreedKinds& kinds = sharp->kinds();
+    if (kinds.of(what.element, what.op) == AgreedKinds::Answer::unknown) {
+      operate(lock, team, Team::combine(kinds.words(sharp->has(what)), NEZHA_BOR), team.agreement_algorithm());
+      kinds.agreed(what.element, what.op);
+    } else if (sharp->untried()) {
+      open_sharp(lock, team, *sharp);
+    } else {
+      return sharp->wanted(what);
+    }
+  }
+  return false;
 }
 
 /// ORs bytes over the members.

@@ -24,10 +24,9 @@ bool SharpWay::has(const nezha_call_t& call) const {
   return type != sharp_api::kNoType && op != sharp_api::kNoOp && (types_ >> type & 1) != 0 && (ops_ >> op & 1) != 0;
 }
 
-bool SharpWay::wanted(const nezha_call_t& call) {
-  const std::size_t bytes = call.count * call.element;
-  if (state_ == State::gone || searches_.none() || bytes < kLeastBytes || !has(call)) return false;
-  return untried() || !searches_.idle(bytes);
+bool SharpWay::suits(const nezha_call_t& call) const {
+  return state_ != State::gone && !searches_.none() && call.count * call.element >= kLeastBytes &&
+         kinds_.of(call.element, call.op) != AgreedKinds::Answer::not_all;
 }
 
 void SharpWay::opened(std::unique_ptr<SharpGroup> group, std::uint64_t types, std::uint64_t ops) {
@@ -35,6 +34,7 @@ void SharpWay::opened(std::unique_ptr<SharpGroup> group, std::uint64_t types, st
   group_ = std::move(group);
   types_ = types;
   ops_ = ops;
+  kinds_.forget();  // members did not know yet what the libraries have
 }
 
 std::unique_ptr<SharpGroup> SharpWay::leave() {
@@ -51,7 +51,12 @@ std::size_t SharpWay::rest(const nezha_call_t& call) const {
 }
 
 void SharpWay::begin(std::span<const std::byte> from, const nezha_call_t& call) {
-  trouble_ = from.empty() ? Status{} : group_->begin(from, call.type, call.element, call.op);
+  if (from.empty())
+    trouble_ = {};
+  else if (!has(call))
+    trouble_ = {Code::absent, "the SHARP library does not have this rank's type"};
+  else
+    trouble_ = group_->begin(from, call.type, call.element, call.op);
   under_way_ = !from.empty() && trouble_.ok();
   bytes_ = from.size();
   carried_at_ = 0;

@@ -16,6 +16,7 @@
 #include <span>
 #include <string>
 
+#include "engine/agreed_kinds.h"
 #include "nezha/nezha.h"
 #include "sharp/sharp_group.h"
 #include "tuning/share_search.h"
@@ -28,8 +29,14 @@ class SharpWay {
  public:
   explicit SharpWay(AggregatorShare share) : searches_(share) {}
 
-  /// That call is to go through it, as far as the team knows. Counts, alike on all.
-  bool wanted(const nezha_call_t& call);
+  /// That call can go through it, as far as the team knows.
+  bool suits(const nezha_call_t& call) const;
+  /// And is to. Counts, alike on all.
+  bool wanted(const nezha_call_t& call) { return !searches_.idle(call.count * call.element); }
+  /// Which kinds of calls it has on all members.
+  AgreedKinds& kinds() { return kinds_; }
+  /// It has this member's type and operation.
+  bool has(const nezha_call_t& call) const;
   bool untried() const { return state_ == State::untried; }
   bool open() const { return state_ == State::open; }
   /// Null: some member has none. `types` and `ops`: bits of what all have.
@@ -55,11 +62,10 @@ class SharpWay {
  private:
   enum class State { untried, open, gone };
 
-  bool has(const nezha_call_t& call) const;
-
   State state_ = State::untried;
   std::unique_ptr<SharpGroup> group_;
   std::uint64_t types_ = ~std::uint64_t{0}, ops_ = ~std::uint64_t{0};
+  AgreedKinds kinds_;
   ShareSearches searches_;
   std::array<std::uint64_t, 2> confirmation_{};
 

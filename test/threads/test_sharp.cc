@@ -66,8 +66,9 @@ class Sharp : public testing::Test {
     ASSERT_TRUE(team_->start());
   }
 
-  /// One call on every rank, of a kind whose sums have the same bits in any order.
-  void add_up(const std::string& name, std::size_t count, bool in_place) {
+  /// One call on every rank, of a kind whose sums have the same bits in any order. `without`: a rank that passes another type of
+  /// the same signature, which only its host can reduce.
+  void add_up(const std::string& name, std::size_t count, bool in_place, int without = -1) {
     const Kind& sum = kind(name);
     std::vector<std::vector<std::byte>> all;
     for (int rank = 0; rank < ranks_->size(); ++rank) all.push_back(make_vector(sum, count, static_cast<std::size_t>(rank)));
@@ -76,7 +77,9 @@ class Sharp : public testing::Test {
       const std::vector<std::byte> send = make_vector(sum, count, static_cast<std::size_t>(rank));
       std::vector<std::byte> recv(in_place ? send : std::vector<std::byte>(send.size()));
       const std::byte* from = in_place ? recv.data() : send.data();
-      ASSERT_EQ(team_->allreduce(rank, make_call(sum, count, from, recv.data())), NEZHA_OK);
+      nezha_call_t call = make_call(sum, count, from, recv.data());
+      if (rank == without) call.type = NEZHA_TYPE_OTHER;
+      ASSERT_EQ(team_->allreduce(rank, call), NEZHA_OK);
       ASSERT_TRUE(recv == expected) << "on rank " << rank << ", " << count << " of " << name;
     });
   }
@@ -187,6 +190,24 @@ TEST_F(Sharp, CarriesOnlyWhatAllLibrariesHave) {
   EXPECT_EQ(reduced(rank(0)), before);
   add_up("int64_sum", kCount, true);
   EXPECT_GT(reduced(rank(0)), before);
+}
+
+TEST_F(Sharp, IsNotUsedWhereARankLacksTheType) {
+  begin(3, settings("60"));
+  for (int call = 0; call < 3; ++call) add_up("int32_sum", kCount, false, 1);
+  for (int number = 0; number < 3; ++number) EXPECT_EQ(reduced(rank(number)), 0U);
+  add_up("int64_sum", kCount, false);
+  EXPECT_GT(reduced(rank(0)), 0U) << "other kinds of calls use it";
+}
+
+TEST_F(Sharp, IsLeftWhereARankLacksTheTypeFromThenOn) {
+  begin(3, settings("60"));
+  add_up("int32_sum", kCount, false);
+  const std::uint64_t before = reduced(rank(0));
+  EXPECT_GT(before, 0U);
+  for (int call = 0; call < 3; ++call) add_up("int32_sum", kCount, call % 2 == 0, 1);
+  EXPECT_EQ(reduced(rank(0)), before);
+  EXPECT_NE(told(rank(1)).find("does not have this rank's type"), std::string::npos) << told(rank(1));
 }
 
 class Unused : public Sharp, public testing::WithParamInterface<std::pair<const char*, const char*>> {};
