@@ -52,6 +52,10 @@ class Computed(unittest.TestCase):
         self.assertRegex(lines[1], r"^silent loss +beyond what the remaining rails need +1\.0 ms +1\.0 ms +2 +100 ms$")
         self.assertEqual(lines[4], "Gloo under silent loss: no call ends within 20 s")
 
+    def test_table_of_a_service(self):
+        lines = list(table.lines({"service": {"rounds": [{"beyond_ms": 1.0, "used_ms": 3.0}] * 2}}))
+        self.assertEqual([line.split("  ")[0] for line in lines[1:]], ["service killed"] * 2)
+
 
 class Command(unittest.TestCase):
     def run_cases(self, *arguments):
@@ -73,6 +77,10 @@ class Command(unittest.TestCase):
         cases = self.run_cases(*options("contrib/faults --json"), "--cases", "silent,carrier,three-of-four", "--rounds", "1")
         for case in ("silent", "carrier", "three-of-four"):
             self.assertEqual(len(cases[case]["rounds"]), 1)
+
+    def test_service(self):
+        found = self.run_cases("--cases", "service", "--rounds", "1")["service"]["rounds"]
+        self.assertEqual(len(found), 1)
 
     def test_rate(self):
         found = self.run_cases("--cases", "rate", "--rounds", "1")["rate"]["rounds"]

@@ -15,6 +15,15 @@ _USED = "aggregator %"
 
 
 @contextlib.contextmanager
+def key_file():
+    """Its path, with mode 0600, as long as the block runs."""
+    with tempfile.NamedTemporaryFile(prefix="nezha-bench-key-") as key:
+        key.write(os.urandom(32))
+        key.flush()
+        yield key.name
+
+
+@contextlib.contextmanager
 def beside(lab, launcher):
     """Runs it, with a key of its own, for what the launcher starts meanwhile."""
     case, program = launcher.case, launcher.programs.aggregate
@@ -23,12 +32,9 @@ def beside(lab, launcher):
         return
     if not program or not os.access(program, os.X_OK):
         raise BenchError(f"there is no program {program}: build first (contrib/build), or name the build by --build")
-    with tempfile.NamedTemporaryFile(prefix="nezha-bench-key-") as key:  # mode 0600
-        key.write(os.urandom(32))
-        key.flush()
-        with Aggregator(lab, case.nodes, program, key.name) as service:
-            launcher.aggregator = [*service.parameters(key.name), "--mca", "coll_nezha_report", "1"]
-            yield
+    with key_file() as key, Aggregator(lab, case.nodes, program, key) as service:
+        launcher.aggregator = [*service.parameters(key), "--mca", "coll_nezha_report", "1"]
+        yield
 
 
 def fault(case, launches):

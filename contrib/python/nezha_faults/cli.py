@@ -7,18 +7,21 @@ import os
 import sys
 
 from nezha_lab import Lab, awake
+from nezha_lab.aggregator import Aggregator
 from nezha_lab.leaving import exit_status, leave_on_signals
 
 from nezha_bench import document, files
+from nezha_bench.aggregator import key_file
 from nezha_bench.arguments import more_than_0, numbers, positive
+from nezha_bench.cases import PRESETS
 from nezha_bench.errors import UNWRITTEN, BenchError, BenchUsage
 
-from . import flood, others, rate, rounds, soak, table
+from . import flood, others, rate, rounds, service, soak, table
 from .calls import CallJob
 from .trigger import Trigger
 
 _TOP = os.path.dirname(os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__)))))
-_CASES = ("silent", "carrier", "three-of-four", "rate", "soak", "flood")
+_CASES = ("silent", "carrier", "three-of-four", "service", "rate", "soak", "flood")
 _SIZE, _SIZE_BYTES = "16M", 16 << 20
 
 _ABOUT = """\
@@ -28,6 +31,8 @@ Breaks rails of an emulated cluster under a running job that checks every elemen
                    what the remaining rail needs; then the rail's return: first bytes on it, and 95 % of the speed again.
                    Beside it what Open MPI (over all rails) and Gloo do under the same fault, one try each
   three-of-four    the same with three of four rails lost at once
+  service          an aggregation service, which carries the vectors alone over two links of 4 Gbit/s, killed in the middle of
+                   a call: time beyond what the rails need for the rest of it; then it is started again
   rate             one of two rails halved to 500 Mbit/s on all nodes in the middle of a call, then whole again: calls until
                    one reaches 95 % of what the rails allow by then; 0 is the call in which they changed
   soak             a random fault of a random rail each second: throughput against what the surviving rails of the node
@@ -44,14 +49,16 @@ class Programs:
     calls: str
     flood: str
     gloo: str
+    aggregate: str
     component_dir: str
 
     @classmethod
     def of_build(cls, build):
         programs = os.path.join(build, "contrib", "programs")
         found = cls(os.path.join(programs, "nezha_fault_bench"), os.path.join(programs, "nezha_flood"),
-                    os.path.join(programs, "nezha_gloo_bench"), os.path.join(build, "component"))
-        for path in (found.calls, found.flood):
+                    os.path.join(programs, "nezha_gloo_bench"), os.path.join(build, "nezha-aggregate"),
+                    os.path.join(build, "component"))
+        for path in (found.calls, found.flood, found.aggregate):
             if not os.access(path, os.X_OK):
                 raise BenchError(f"there is no program {path}: build first (contrib/build), or name the build by --build")
         return found
@@ -83,10 +90,11 @@ class Session:
     def say(self, text):
         print(f"faults: {text}", file=sys.stderr, flush=True)
 
-    def nezha(self, lab):
+    def nezha(self, lab, options=(), **keywords):
         # Open MPI's own traffic has a network of its own here, fast and never broken, which would win.
         mca = [word for key, value in [("coll_nezha_learn", "0"), *self.options.nezha_mca] for word in ("--mca", key, value)]
-        return CallJob(lab, self.programs.calls, _SIZE, mca, incumbent_rails="mgmt", component_dir=self.programs.component_dir)
+        return CallJob(lab, self.programs.calls, _SIZE, [*mca, *options], incumbent_rails="mgmt",
+                       component_dir=self.programs.component_dir, **keywords)
 
     def keep(self, job):
         self.log += job.log()
@@ -105,6 +113,14 @@ class Session:
                     found["Gloo"] = others.gloo(lab, self.programs, _SIZE, trigger, verb)
         return found
 
+    def killed(self):
+        case = PRESETS["aggregator"]
+        with case.lab() as lab, key_file() as key, Aggregator(lab, case.nodes, self.programs.aggregate, key) as place, \
+                self.nezha(lab, place.parameters(key, share=100), np=case.nodes) as job:
+            found = {"rounds": service.many(lab, case.nodes, job, place, self.options.rounds, self.say)}
+            self.keep(job)
+        return found
+
     def steady(self, measure):
         with Lab(nodes=4, rails=["1gbit", "1gbit"]) as lab, self.nezha(lab) as job:
             job.settle(nezha=True)
@@ -120,6 +136,8 @@ class Session:
             return self.lost("cut", ["1gbit"] * 2, [1])
         if case == "three-of-four":
             return self.lost("silence", ["250mbit"] * 4, [1, 2, 3])
+        if case == "service":
+            return self.killed()
         if case == "rate":
             return self.steady(lambda lab, job: {"rounds": rate.many(lab, job, _SIZE_BYTES, options.rounds, self.say)})
         if case == "soak":

@@ -31,6 +31,13 @@ def _lost(case, found):
                f"{asked} ms" if asked else "completes")
 
 
+def _service(_case, found):
+    for key, what, asked in (("beyond_ms", "beyond what the rails need for the rest", "100 ms"),
+                             ("used_ms", "service back: calls go through it again", "completes")):
+        values = [result[key] for result in found["rounds"]]
+        yield ("service killed", what, f"{statistics.median(values):.1f} ms", f"{max(values):.1f} ms", str(len(values)), asked)
+
+
 def _soak(_case, found):
     yield ("soak", f"throughput of what surviving rails allow, {found['faults']} faults, longest call {found['longest_ms']:.0f} ms; "
            f"without faults {100 * found['without_faults']:.1f} %",
@@ -50,4 +57,4 @@ def _flood(_case, found):
                f"{100 * row['throughput']:.1f} %", "", str(len(row["ratios"])), "95 %")
 
 
-_ROWS = {"silent": _lost, "carrier": _lost, "three-of-four": _lost, "rate": _rate, "soak": _soak, "flood": _flood}
+_ROWS = {"silent": _lost, "carrier": _lost, "three-of-four": _lost, "service": _service, "rate": _rate, "soak": _soak, "flood": _flood}
