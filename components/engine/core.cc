@@ -2,7 +2,6 @@
 #include "engine/core.h"
 
 #include <algorithm>
-#include <new>
 
 #include "engine/memory.h"
 #include "engine/sampling.h"
@@ -15,8 +14,6 @@ constexpr Nanoseconds kSampleTick = 500 * kMicrosecond;
 constexpr Nanoseconds kListenEvery = 4 * kMillisecond;
 constexpr Nanoseconds kBuffersIdle = kSecond;  ///< unused for so long, at most twice that, buffers are released
 constexpr double kMbps = 1e6 / 8 / 1e9;        ///< in bytes per nanosecond
-
-RailPair rails_of(const LaneSpec& spec) { return {spec.local_rail, spec.remote_rail}; }
 
 }  // namespace
 
@@ -146,24 +143,6 @@ Team* Core::add_team(std::unique_ptr<Team> team) {
   return teams_.emplace_back(std::move(team)).get();
 }
 
-std::size_t Core::lanes_to_come(const Team& team) const {
-  std::size_t lanes = 0;
-  const auto add = [&](const Peer& peer) {
-    for (const Wire& wire : peer.wires) lanes += !wire.there() && peer.needs(wire) ? 1 : 0;
-  };
-  for (const Peer* peer : open_)
-    if (peer->wanted) add(*peer);
-  for (const Peer* peer : team.would_need(Plan::from(config_))) {
-    if (peer->wanted) continue;
-    const std::vector<RailPair> pairs = pairs_with(*peer);
-    if (peer->trunk)
-      add(*peer);
-    else
-      lanes += !pairs.empty() && pairs.front().local == kLoopbackRail ? 1 : pairs.size();
-  }
-  return lanes;
-}
-
 void Core::destroy_team(Team& team) {
   keep_table(team);
   if (team.active()) fail(team, failure_of(team, Failure::Why::gone), "the communicator is gone");
@@ -183,79 +162,6 @@ void Core::destroy_team(Team& team) {
   std::unique_ptr<Team> last = std::move(*gone);
   teams_.erase(gone);
   let_part(std::move(last));
-}
-
-bool Core::wired(const Team& team) const {
-  if (team.within_node()) return team.hierarchy() != nullptr && team.hierarchy()->settled();
-  return team.next_peer().sample == Sample::done && (team.hierarchy() == nullptr || team.hierarchy()->settled()) &&
-         std::all_of(team.needed().begin(), team.needed().end(), [&](int rank) { return team.peer(rank).settled; });
-}
-
-void Core::vote(Team& team, std::array<std::uint64_t, NEZHA_VOTE_WORDS>& words) {
-  bool ready = wired(team);
-  bool failed = rails() == 0 && !team.within_node();
-  for (const int rank : team.needed()) {
-    const Peer& peer = team.peer(rank);
-    const std::size_t up = peer.trunk->lanes_up();
-    ready = ready && up != 0;
-    failed = failed || (peer.settled && up == 0 && !peer.was_up());
-  }
-  TeamId fresh = 0;
-  if (!draw_id_(fresh).ok()) failed = true;
-  if (team.rank() == 0) {
-    team.offer(tables_.rows(team.shape(), rails_of_first(team)));
-    tables_.complain(notices_);
-  }
-  team.vote(words, Plan::from(config_), fresh, ready, failed);
-}
-
-nezha_team_state_t Core::decide(Team& team, const std::array<std::uint64_t, NEZHA_VOTE_WORDS>& words) {
-  const nezha_team_state_t before = team.state();
-  const bool was_to_share = team.hierarchy() != nullptr;
-  const bool within_node = team.within_node();
-  const Status trouble = was_to_share ? team.hierarchy()->trouble() : Status{};
-  const nezha_team_state_t after = team.decide(words, Plan::from(config_), notices_);
-  if (after == NEZHA_TEAM_WIRING && team.relinks()) team.link(team.plan(), need());
-  all_are_there(team);
-  if (team.wants_hierarchy()) {
-    team.make_hierarchy(door_ ? &*door_ : nullptr, team.wiring_until() - kSecond, clock_, need(), sharing_);
-    all_are_there(team);
-  }
-  if (after == NEZHA_TEAM_WIRING) ask_for_life(team);
-  if (before == after) return after;
-  log_.line(1, "team %s of %d ranks: %s", team.name().c_str(), team.size(),
-            after == NEZHA_TEAM_READY ? "ready" : "declined");
-  if (after == NEZHA_TEAM_DECLINED && within_node && was_to_share)
-    log_.line(1, "team %s is left to the incumbent: %s", team.name().c_str(),
-              trouble.ok() ? "another rank shares no memory" : trouble.text().c_str());
-  if (after == NEZHA_TEAM_READY && was_to_share && team.hierarchy() == nullptr)
-    log_.line(1, "team %s does not add up on its nodes first: %s", team.name().c_str(),
-              trouble.ok() ? "ranks of another node share no memory" : trouble.text().c_str());
-  if (after == NEZHA_TEAM_READY) {
-    ready_[team.id()] = &team;
-    if (team.small() != nullptr) ready_[team.small()->id()] = &team;
-    if (const Hierarchy* hierarchy = team.hierarchy()) {
-      beat_due_ = clock_.now();
-      for (const TeamId id : hierarchy->ids()) ready_[id] = &team;
-      log_.line(1, "team %s adds up on its nodes first; here: %s", team.name().c_str(), hierarchy->access().c_str());
-    }
-    team.table().name_rails(rails_of_first(team));
-    if (!team.rows_due()) compare_rows(team, {});
-    take_early_failure(team);
-  }
-  if (after == NEZHA_TEAM_DECLINED)  // a process without rails has said so itself
-    for (const int rank : team.needed())
-      if (const Peer& peer = team.peer(rank);
-          peer.settled && peer.trunk->lanes_up() == 0 && !peer.address.rails.empty() && !self_.rails.empty())
-        notices_.push_back({"pair cannot connect", {team.name(), self_.node, peer.label()}});
-  return after;
-}
-
-/// Every member has the team now. Who came long before the others has waited for nobody: its patience begins here.
-void Core::all_are_there(Team& team) {
-  bool news = team.within_node() && team.wants_hierarchy();
-  for (const int rank : team.needed()) news = wiring_.wanted_by(team.peer(rank), clock_.now()) || news;
-  if (news) team.set_wiring_until(clock_.now() + wiring_patience());
 }
 
 OpNumber Core::start(Team& team, const Call& call, AlgorithmChoice choice, bool more) {
@@ -373,115 +279,6 @@ Nanoseconds Core::next_due() const {
   for (const Parting& parting : parting_) sooner(parting.until);
   if (aggregators_) sooner(aggregators_->next_due());
   return due;
-}
-
-Team* Core::team_of(TeamId id) const {
-  const auto found = ready_.find(id);
-  return found == ready_.end() ? nullptr : found->second;
-}
-
-Placement Core::place(Trunk& trunk, const PieceHeader& piece) {
-  if (piece.team == kNobody) return {PlaceKind::bin};
-  Team* team = team_of(piece.team);
-  if (team == nullptr) return guests_ != nullptr ? guests_->place(trunk, piece) : Placement{PlaceKind::early};
-  const Placement place = team->place(trunk, piece);
-  if (place.kind != PlaceKind::bad || !team->has(trunk)) return place;
-  team->differs(trunk, piece);
-  doubts_ = true;
-  return {PlaceKind::bin};
-}
-
-void Core::arriving(Trunk& trunk, const PieceHeader& piece) {
-  if (Team* team = team_of(piece.team)) team->arriving(trunk, piece);
-}
-
-/// The lane is in the middle of a frame: no exception of an algorithm or of the host may pass it, and the team fails
-/// later. Without memory nothing can be told to anybody, and the process ends.
-bool Core::arrived(Trunk& trunk, const PieceHeader& piece, const std::byte* data) {
-  Team* team = team_of(piece.team);
-  if (team == nullptr) return guests_ == nullptr || guests_->arrived(trunk, piece, data);
-  try {
-    if (team->arrived(trunk, piece, data)) return true;
-    if (!team->has(trunk)) return false;
-    team->differs(trunk, piece);
-  } catch (const std::bad_alloc&) {
-    throw;
-  } catch (...) {
-    team->broke(std::current_exception());
-  }
-  doubts_ = true;
-  return true;
-}
-
-bool Core::has_begun(TeamId id, OpNumber op) {
-  const Team* team = team_of(id);
-  if (team == nullptr) return guests_ != nullptr && guests_->has_begun(id, op);
-  return team->has_begun(id, op);
-}
-
-void Core::peer_at(Trunk& trunk, TeamId id, OpNumber begun, OpNumber ended) {
-  if (Team* team = team_of(id))
-    team->peer_at(trunk, id, begun, ended);
-  else if (guests_ != nullptr)
-    guests_->peer_at(trunk, id, begun, ended);
-}
-
-void Core::lane_suspected(Trunk& trunk, const Lane& lane, Nanoseconds silent) {
-  wiring_.lane_suspected(*peers_.at(trunk.peer()), rails_of(lane.spec()), silent, clock_.now());
-}
-
-void Core::lane_forgiven(Trunk& trunk, const Lane& lane) {
-  wiring_.lane_forgiven(*peers_.at(trunk.peer()), rails_of(lane.spec()));
-}
-
-void Core::lane_lost(Trunk& trunk, Lane& lane, const Status& why) {
-  dead_.emplace_back(&lane, place_of(lane.spec().local_rail).transport);
-  Peer& peer = *peers_.at(trunk.peer());
-  wiring_.lane_lost(peer, rails_of(lane.spec()), why, clock_.now());
-  lanes_changed(peer, true);
-}
-
-const Secret* Core::secret(ProcessId id) const {
-  const auto found = peers_.find(id);
-  return found == peers_.end() ? nullptr : &found->second->secret;
-}
-
-bool Core::expects(const LaneSpec& spec) const {
-  const auto found = peers_.find(spec.peer);
-  if (found == peers_.end() || (wanted_only_ && !found->second->wanted)) return false;
-  const Peer& peer = *found->second;
-  if (peer.trunk) return peer.trunk->knows_lane(spec.local_rail, spec.remote_rail);
-  const std::vector<RailPair> pairs = pairs_with(peer);
-  return std::find(pairs.begin(), pairs.end(), rails_of(spec)) != pairs.end();
-}
-
-bool Core::wants(const LaneSpec& spec) const {
-  const auto found = peers_.find(spec.peer);
-  return found != peers_.end() && found->second->trunk->wants_lane(spec.local_rail, spec.remote_rail);
-}
-
-LaneEvents& Core::lane_up(Lane& lane) {
-  Peer& peer = *peers_.at(lane.spec().peer);  // secret() knew it when this connection was admitted, in the same call
-  open(peer);
-  peer.trunk->lane_up(lane);
-  wiring_.lane_up(peer, rails_of(lane.spec()), clock_.now());
-  lanes_changed(peer, false);
-  tell_rails(peer);
-  return *peer.trunk;
-}
-
-void Core::lane_failed(const LaneSpec& spec, const Status& why) {
-  const auto found = peers_.find(spec.peer);
-  if (found == peers_.end()) return;  // it was removed meanwhile
-  Peer& peer = *found->second;
-  load_of(spec.local_rail).lanes_failed += 1;
-  wiring_.lane_failed(peer, rails_of(spec), why, clock_.now());
-}
-
-void Core::connect(const Peer& peer, const Wire& wire, Nanoseconds deadline) {
-  const LaneSpec spec{peer.address.id, wire.rails.local, wire.rails.remote, peer.same_node};
-  const Place place = place_of(wire.rails.local);
-  place.transport->connect(spec, place.rail, peer.address.at(wire.rails.remote), deadline);
 }
 
 }  // namespace nezha

@@ -216,6 +216,8 @@ class Core final : public PieceReceiver, public OperationNews, public LaneNews, 
   Links::Need need();
   Nanoseconds wiring_patience() const;
   void all_are_there(Team& team);
+  void decided(Team& team, const Status& trouble, bool was_to_share);
+  void make_ready(Team& team);
   void keep_table(const Team& team);
   RailNames rails_of_first(const Team& team) const;
   void compare_rows(const Team& team, std::span<const std::uint64_t> rows);

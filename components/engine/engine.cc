@@ -16,7 +16,6 @@
 #include "engine/sharp_opening.h"
 #include "engine/transports.h"
 #include "rail/btl/btl_kind.h"
-#include "tuning/siblings.h"
 #include "util/file.h"
 #include "util/random.h"
 #include "util/text.h"
@@ -263,18 +262,6 @@ std::string Engine::error_of(const Team& team) {
   return team.error();
 }
 
-int Engine::collective(Team& team, const nezha_call_t& what) {
-  if (what.count == 0) return NEZHA_OK;
-  Lock lock = enter();
-  if (!serves(team, static_cast<Collective>(what.collective))) return NEZHA_USE_INCUMBENT;
-  try {
-    return what.collective == NEZHA_BARRIER ? carry_barrier(lock, team, what) : carry(lock, team, what);
-  } catch (...) {
-    break_off(team);
-    return NEZHA_ERR_FAILED;
-  }
-}
-
 /// Within a node memory carries some alone.
 bool Engine::serves(const Team& team, Collective collective) {
   return !team.within_node() || Hierarchy::carries(collective);
@@ -295,147 +282,8 @@ void Engine::break_off(Team& team) {
   stay_awake();
 }
 
-int Engine::carry(Lock& lock, Team& team, const nezha_call_t& what) {
-  const auto collective = static_cast<Collective>(what.collective);
-  const std::size_t bytes = what.count * what.element;
-  const bool small = Core::may_go_small(team, what);
-  if (small)
-    if (Star* star = through_small(lock, team, what)) return carry_small(lock, team, what, *star);
-  while (team.error().empty() && team.must_agree(collective, bytes, what.element)) agree(lock, team, collective);
-  if (!team.error().empty()) return NEZHA_ERR_FAILED;
-  Table& table = team.table(collective);
-  const bool shares = team.shares(collective, what.element);
-  const Candidate next = table.next(bytes, what.element);
-  const Candidate way = shares ? next : team.flat(next, collective, bytes, what.element);
-  if (way.algorithm == AlgorithmChoice::incumbent) return leave(lock, team, collective, bytes);
-  const bool allreduce = collective == Collective::allreduce;  // only these are traced and saved
-  const bool by_rail = allreduce && (trace_ || (table.measures() && core_.saves_tables()));
-  const Trace::Bytes before = by_rail ? core_.sent() : Trace::Bytes{};
-  const Nanoseconds start = clock_.now();
-  const Call call = call_of(team, what, way);
-  std::size_t aggregated = 0;
-  if (allreduce && through_stars(lock, team, what, way))
-    aggregated = operate_stars(lock, team, what, call, way.algorithm);
-  else if (allreduce && team.error().empty() && through_sharp(lock, team, what))
-    aggregated = operate_sharp(lock, team, what, call, way.algorithm);
-  else if (!team.error().empty())
-    return NEZHA_ERR_FAILED;
-  else if (shares)
-    operate_shared(lock, team, call, way.algorithm);
-  else
-    operate(lock, team, call, way.algorithm);
-  if (team.error().empty()) {
-    const Nanoseconds took = clock_.now() - start;
-    if (!team.within_node()) count(bytes, took, aggregated);
-    if (shares) count_shared(bytes, took);
-    Trace::Bytes carried = by_rail ? core_.sent() : Trace::Bytes{};
-    for (std::size_t rail = 0; rail < carried.size(); ++rail) carried[rail] -= before[rail];
-    table.took(took, carried);
-    if (small) team.small()->took(took);
-    if (allreduce) core_.small_confirmed(team);
-    if (trace_ && allreduce) trace_->call(start, bytes, team.size(), way, table.rails(), carried, aggregated);
-  }
-  if (core_.has_notices()) show_notices(lock);
-  return team.error().empty() ? NEZHA_OK : NEZHA_ERR_FAILED;
-}
-
-/// The call is the incumbent's; incumbent_done() tells when that has carried it.
-int Engine::leave(Lock& lock, Team& team, Collective collective, std::size_t bytes) {
-  if (!team.within_node()) {
-    await_room(lock, team);
-    core_.leave_to_incumbent(team, bytes);
-  }
-  if (!team.error().empty()) return NEZHA_ERR_FAILED;
-  const bool traced = trace_ && collective == Collective::allreduce;
-  const bool timed = collective == Collective::allreduce && team.small() != nullptr && team.small()->timed();
-  const Nanoseconds since = team.table(collective).measures() || traced || timed ? clock_.now() : 0;
-  team.left[static_cast<std::size_t>(collective)] = {since, bytes};
-  return NEZHA_USE_INCUMBENT;
-}
-
-Candidate Engine::barrier_way(const Team& team) {
-  return {sibling_choice(team.plan(), Collective::barrier, 1, 1, team.size())};
-}
-
-/// Of these nothing is learned. Where ranks of a node share memory it is a sum that nobody reads, since only the first
-/// of each node then waits for other nodes.
-int Engine::carry_barrier(Lock& lock, Team& team, const nezha_call_t& what) {
-  if (!team.error().empty()) return NEZHA_ERR_FAILED;
-  const Candidate way = barrier_way(team);
-  if (way.algorithm == AlgorithmChoice::incumbent) return NEZHA_USE_INCUMBENT;
-  const Nanoseconds start = clock_.now();
-  std::uint64_t nothing = 0;
-  if (team.shares(Collective::barrier, sizeof nothing))
-    operate_shared(lock, team, Team::combine({&nothing, 1}, NEZHA_BOR), fewest_steps(team.hierarchy()->nodes()));
-  else
-    operate(lock, team, call_of(team, what, way), way.algorithm);
-  if (team.error().empty() && !team.within_node()) count(what.count * what.element, clock_.now() - start);
-  if (core_.has_notices()) show_notices(lock);
-  return team.error().empty() ? NEZHA_OK : NEZHA_ERR_FAILED;
-}
-
 static_assert(static_cast<int>(Collective::allreduce) == NEZHA_ALLREDUCE);
 static_assert(static_cast<int>(Collective::barrier) == NEZHA_BARRIER);
-
-Call Engine::call_of(const Team& team, const nezha_call_t& what, const Candidate& way) const {
-  Call call;
-  call.collective = static_cast<Collective>(what.collective);
-  call.counts = what.counts;
-  call.root = what.root;
-  call.send = static_cast<const std::byte*>(what.send);
-  call.recv = static_cast<std::byte*>(what.recv);
-  call.count = what.count;
-  call.element = what.element;
-  call.one_rail = way.one_rail;
-  call.rails = team.within_node() ? RailSet{} : core_.rails_here(team, way.rails);
-  const Hierarchy* shared = team.shares(call.collective, what.element) ? team.hierarchy() : nullptr;
-  const std::size_t bytes = shared != nullptr ? shared->segment(call.bytes(), what.element) : call.bytes();
-  const int size = shared != nullptr ? shared->nodes() : team.size();
-  call.chunk = call.collective == Collective::allreduce
-                   ? team.plan().chunk_for(way, bytes, what.element, size)
-                   : sibling_chunk(team.plan(), call.collective, way, bytes, what.element, size);
-  call.reducer = {find_kernel(what.type, what.op), host_.reduce, host_.ctx, what.reduce_ctx, what.element};
-  return call;
-}
-
-namespace {
-
-std::string name_in_story(Collective collective) {
-  return collective == Collective::allreduce ? "" : std::string(name_of(collective)) + " ";
-}
-
-}  // namespace
-
-/// The ranks agree on what the table's next steps depend on.
-void Engine::agree(Lock& lock, Team& team, Collective collective) {
-  const bool rows = team.rows_due();
-  if (team.within_node())
-    operate_shared(lock, team, team.agreement(collective), AlgorithmChoice::memory);
-  else
-    operate(lock, team, team.agreement(collective), team.agreement_algorithm());
-  if (rows && team.error().empty()) {
-    core_.take_rows(team);
-    return show_notices(lock);
-  }
-  const int level = team.rank() == 0 ? 1 : 2;  // all decide alike: one of them tells
-  if (team.error().empty() && team.table(collective).agreed() && core_.log().on(level))
-    core_.log().line(level, "team %s, %s%s", team.name().c_str(), name_in_story(collective).c_str(),
-                     team.table(collective).story().c_str());
-}
-
-void Engine::incumbent_done(Team& team, Collective collective) {
-  const auto [since, bytes] = std::exchange(team.left[static_cast<std::size_t>(collective)], {});
-  if (since == 0) return;
-  Lock lock(mutex_);
-  Table& table = team.table(collective);
-  try {
-    if (table.measures()) table.took(clock_.now() - since);
-    if (collective == Collective::allreduce && team.small() != nullptr) team.small()->took(clock_.now() - since);
-    if (trace_ && collective == Collective::allreduce) trace_->call(since, bytes, team.size(), {}, {}, {}, 0);
-  } catch (...) {
-    break_off(team);
-  }
-}
 
 /// Without the lock.
 void Engine::help(const Notices& notices) const {
