@@ -53,8 +53,8 @@ class WiringTest : public testing::Test {
   void suspect(std::uint8_t rail) {
     for (Peer& peer : peers_) wiring_.lane_suspected(peer, {rail, rail}, 30 * kMillisecond, clock_.now());
   }
-  void lose(std::uint8_t rail) {
-    for (Peer& peer : peers_) wiring_.lane_lost(peer, {rail, rail}, {Code::io, "gone"}, clock_.now());
+  void lose(std::uint8_t rail, Code why = Code::io) {
+    for (Peer& peer : peers_) wiring_.lane_lost(peer, {rail, rail}, {why, "gone"}, clock_.now());
   }
 
   struct Try {
@@ -153,6 +153,15 @@ TEST_F(WiringTest, ALaneThatIsLostIsNewsUnlessTheJobIsAboutToEnd) {
   ASSERT_EQ(lines_.size(), 4u);
   EXPECT_EQ(lines_[0][0], '1') << lines_[0];
   EXPECT_EQ(lines_[2][0], '2') << lines_[2];
+}
+
+/// Most often that side has come to its end first.
+TEST_F(WiringTest, ALaneThatTheOtherSideClosesIsNoNews) {
+  all_up();
+  lines_.clear();
+  lose(0, Code::closed);
+  ASSERT_EQ(lines_.size(), 2u);
+  EXPECT_EQ(lines_[0][0], '2') << lines_[0];
 }
 
 TEST_F(WiringTest, EachTransitionIsLoggedAndWatchedOnceWithItsCause) {
