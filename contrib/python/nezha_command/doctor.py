@@ -116,5 +116,6 @@ def _show(cluster, found, complaint):
     problems = sum(finding.severity == PROBLEM for finding in found)
     if found:
         terminal.say()
-    terminal.say(f"{problems} problem{'' if problems == 1 else 's'} found, {len(found) - problems} pieces of advice",
+    advice = len(found) - problems
+    terminal.say(f"{problems} problem{'' if problems == 1 else 's'} found, {advice} piece{'' if advice == 1 else 's'} of advice",
                  "bold" if problems else "green")
