@@ -34,6 +34,7 @@ struct RailSearch {
   std::vector<std::string> available;  ///< what there is, for people
   std::unique_ptr<Transport> transport;  ///< null: it has no rail
   bool found;                            ///< it had one
+  std::string absent;  ///< why there can be no rail of this kind: a library is missing, or this build lacks it
 };
 
 /// Changes are heard of before the list is asked for, so that none is missed in between. Null `links`: none matter, or the
@@ -189,17 +190,20 @@ bool speaks_of(const InterfaceList::Pattern& word, const Row& row) {
   return row.named_only ? word.kind == row.name : word.kind.empty() || word.kind == row.name;
 }
 
-/// The words of rail_include that no transport knows anything for. `searches`: one for each row of kTransports.
+/// The words of rail_include that no transport knows anything for, with the reason where their kind is absent. `searches`:
+/// one for each row of kTransports.
 std::vector<std::string> unknown_words(const InterfaceList& include, const std::vector<RailSearch>& searches) {
   std::vector<std::string> unknown;
   for (const InterfaceList::Pattern& word : include.patterns()) {
     bool known = false;
+    std::string why;
     for (std::size_t i = 0; i < searches.size(); ++i) {
       const std::vector<std::string>& not_here = searches[i].unknown;
       known |= speaks_of(word, kTransports[i]) && searches[i].found &&
                std::find(not_here.begin(), not_here.end(), word.written()) == not_here.end();
+      if (word.kind == kTransports[i].name && !searches[i].absent.empty()) why = " (" + searches[i].absent + ")";
     }
-    if (!known) unknown.push_back(word.written());
+    if (!known) unknown.push_back(word.written() + why);
   }
   return unknown;
 }
@@ -238,7 +242,7 @@ Status open_transports(Core& core, std::uint32_t local_ranks, HostMessages* mess
   std::vector<RailSearch> searches;
   std::vector<std::string> reasons;
   for (const Row& row : kTransports) {
-    RailSearch& search = searches.emplace_back(RailSearch{core, local_ranks, messages, !include.names_kind(row.name), {}, {}, {}, false});
+    RailSearch& search = searches.emplace_back(RailSearch{core, local_ranks, messages, !include.names_kind(row.name), {}, {}, {}, false, {}});
     if (!row.wanted(core.config())) continue;
     const Status status = row.open(search);
     search.found = search.transport != nullptr;
@@ -247,6 +251,7 @@ Status open_transports(Core& core, std::uint32_t local_ranks, HostMessages* mess
     } else {
       core.log().line(1, "no %s rails: %s", row.name, status.text().c_str());
       reasons.push_back(status.text());
+      if (status.code() == Code::absent) search.absent = status.text();
     }
   }
   for (const std::string& name : core.unknown_shares()) {

@@ -225,6 +225,13 @@ TEST(Rails, UnknownNamesAreToldOnce) {
   EXPECT_EQ(helps_of(ranks.at(0), "no such rail").size(), 1u) << "told again";
 }
 
+TEST(Rails, WhyAKindIsAbsentIsToldWithTheName) {
+  Ranks ranks(2, {{"rail_include", "lo,btl/0"}, {"btl", "1"}});
+  const std::vector<HelpText> helps = helps_of(ranks.at(0), "no such rail");
+  ASSERT_EQ(helps.size(), 1u);
+  EXPECT_EQ(helps[0].arguments[0], "btl/0 (there is no Open MPI here to send by)");
+}
+
 TEST(Trace, OnAFullDiskIsToldOnce) {
   const std::string path = testing::TempDir() + "nezha-trace-" + std::to_string(getpid());
   {
