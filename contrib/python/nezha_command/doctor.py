@@ -92,7 +92,8 @@ def summary(cluster):
     lanes, nodes = len(cluster.lanes()), len(cluster.facts)
     count = sum(len(node["rails"]) for node in cluster.facts.values())
     tried, pairs = _pairs(cluster)
-    text = f"{nodes} nodes, {count} rails" if nodes > 1 else f"node {next(iter(cluster.facts))} alone, {count} rails"
+    where = f"{nodes} nodes" if nodes > 1 else f"node {next(iter(cluster.facts))} alone"
+    text = f"{where}, {count} rail{'' if count == 1 else 's'}"
     if lanes and tried == pairs:
         return f"{text}, {lanes} lanes between them"
     if lanes:

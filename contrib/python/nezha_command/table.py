@@ -81,7 +81,8 @@ def _sizes(rule):
 
 def _shape(entry):
     ranks, nodes = _range(*entry["ranks"]), _range(*entry["nodes"])
-    return f"{ranks} ranks" + ("" if nodes == "0 and more" else f" on {nodes} nodes")
+    where = "" if nodes == "0 and more" else f" on {nodes} node{'' if nodes == '1' else 's'}"
+    return f"{ranks} ranks{where}"
 
 
 def _time(us):
