@@ -3,6 +3,7 @@
 """A part of large vectors goes through the SHARP library, of which test/sharp/stub.cc has the place: sums, what the report says
 of it, and calls in which it fails."""
 
+import itertools
 import os
 import unittest
 
@@ -27,7 +28,7 @@ class Sharp(MpiCase):
         head = next(number for number, line in enumerate(lines) if line.split()[:2] == ["size", "calls"])
         if "aggregator %" not in lines[head]:
             return []
-        rows = [line.split() for line in lines[head + 1:] if line.split()[:1] == ["from"]]
+        rows = itertools.takewhile(lambda row: row[:1] == ["from"], map(str.split, lines[head + 1:]))
         return [float(row[-1]) for row in rows if row[2] == "MiB"]
 
     def test_share_in_the_report(self):
