@@ -37,7 +37,7 @@ class Cluster:
     def popen(self, arguments, **options):
         return Job(["mpirun", *self._options, *arguments], env=environment(), **options)
 
-    def limit_seconds(self, _size, _ranks):
+    def limit_seconds(self, _size, _ranks, **_beside):
         """What the wires allow is not known here."""
         return 0.0
 
