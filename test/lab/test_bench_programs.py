@@ -141,6 +141,12 @@ class Comparison(OnTheLab):
         with open(os.path.join(self.place, "bench.json"), encoding="utf-8") as file:
             self.assertEqual([case["summary"]["case"]["name"] for case in json.load(file)["cases"]], ["1+0.5", "slow-node"])
 
+    def test_kinds_of_rails(self):
+        done, found = self.bench(*options("contrib/bench --competitors nezha,nezha-one,nezha-ofi"), "--component-dir", self.component_dir(),
+                                 "--nodes", "2", "--rounds", "1", "--sizes", "64K", "--time", "0.02")
+        self.assertIn(done.returncode, (0, 3), done.stderr)
+        self.assertLessEqual({"nezha", "nezha-one", "nezha-ofi", "nezha-btl", "ompi-one"}, set(found["cases"][0]["rounds"][0]))
+
     def test_the_table_of_the_readme(self):
         done, found = self.bench(*options("contrib/bench --rounds 7"), "--component-dir", self.component_dir(), "--nodes", "2", "--rounds", "1",
                                  "--time", "0.02")
