@@ -1,18 +1,13 @@
 // SPDX-License-Identifier: BSD-3-Clause
-/// What one process writes down of a job for `nezha report`: bytes per rail over time, what happens to lanes, and what
-/// its calls took. JSON, an object per line; times are milliseconds since the engine was made. Off, it costs a look at
-/// a pointer.
+/// What one process writes down of a job for `nezha report`: bytes per rail over time, what happens to lanes, and what its
+/// calls took. JSON, an object per line; times are milliseconds since the engine was made. Off, it costs a look at a pointer.
 ///
 ///   {"kind":"start","format":1,"version":V,"node":N,"tick_ms":50,"command":C,"parameters":{NAME:VALUE,...}}
-///   {"kind":"rails","names":[...]}                              the order of all lists below; again when rails are
-///   added
-///   {"kind":"traffic","t":T,"sent":[...],"received":[...]}      bytes since the last such line, or since the tick
-///   before
+///   {"kind":"rails","names":[...]}                              the order of all lists below; again when rails are added
+///   {"kind":"traffic","t":T,"sent":[...],"received":[...]}      bytes since the last such line, or since the tick before
 ///   {"kind":"lane","t":T,"event":E,"lane":L,"peer":P,"why":W}   up, suspect, answers, lost
-///   {"kind":"call","t":T,"ranks":R,"bytes":B,"us":U,"way":A,"sent":[...]}          the first 512 calls of a size
-///   class, each
-///   {"kind":"calls","t":T,"class":K,"calls":C,"us":U,"least_us":L,"way":A,"sent":[...]}   later ones, once a tick:
-///   means
+///   {"kind":"call","t":T,"ranks":R,"bytes":B,"us":U,"way":A,"sent":[...]}          the first 512 calls of a size class, each
+///   {"kind":"calls","t":T,"class":K,"calls":C,"us":U,"least_us":L,"way":A,"sent":[...]}   later ones, once a tick: means
 ///   {"kind":"full","t":T}                                       at 32 MiB the file ends
 ///
 /// Where a part of the vectors went through an aggregator, a line of calls also has "aggregated":P, that part of 1.

@@ -6,8 +6,8 @@
 ///   begin()           of the kind's own terms; the previous call is over
 ///   supply(up_to)     the input is ready in [begin of the range, up_to); grows, and these bytes change no more
 ///   poll()            goes on without blocking; true if anything moved
-///   final_up_to()     the result is final in [begin of the range, here); grows, and the carrier changes these bytes no
-///   more over()            the whole result is final, and nothing refers to the call's vectors
+///   final_up_to()     the result is final in [begin of the range, here); it grows, and these bytes change no more
+///   over()            the whole result is final, and nothing refers to the call's vectors
 ///
 /// Offsets are bytes from the beginning of the vector. Errors are the kind's own: a carrier that fails is never over.
 ///
