@@ -2,7 +2,6 @@
 """Runs a program that nobody built for Nezha with the component and without it, each in a directory of its own."""
 
 import os
-import re
 import shutil
 import sys
 import tempfile
@@ -12,10 +11,9 @@ HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path.insert(0, os.path.join(HERE, "..", "mpi"))
 
 from mpi_case import COMPONENT, RAILS, mpirun  # noqa: E402 (the path must be set first)
+from nezha_bench.carried import reported  # noqa: E402
 from nezha_lab import Lab, LabUnavailable  # noqa: E402
 
-# Rows of the times of ranks have more columns.
-ROW = re.compile(r"^  from +(\d+) (B|KiB|MiB|GiB) +(\d+)(?: +[\d.]+){3,4}$", re.MULTILINE)
 UNIT = {"B": 0, "KiB": 10, "MiB": 20, "GiB": 30}
 ONE_THREAD = {"OMP_NUM_THREADS": "1"}
 TIMEOUT = 240
@@ -23,7 +21,7 @@ TIMEOUT = 240
 
 def carried(report):
     """What rank 0's report says of the sizes: {smallest size of the class in bytes: calls}."""
-    return {int(size) << UNIT[unit]: int(calls) for size, unit, calls in ROW.findall(report)}
+    return {int(number) << UNIT[unit]: calls for (number, unit), calls in ((size.split(), calls) for size, calls in reported(report))}
 
 
 def text_of(name):

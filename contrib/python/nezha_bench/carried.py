@@ -1,10 +1,20 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Whether Nezha's rails really carried the calls that stand in its column, by the component's own counters."""
+"""Whether Nezha's rails really carried the calls that stand in its column, by the component's own counters; and what its report says."""
+
+import re
+
+# A row of the report: size, unit, calls that rails carried. Rows of the times of ranks have more columns.
+_REPORTED = re.compile(r"^  from +(\d+ (?:B|KiB|MiB|GiB)) +(\d+)(?: +[\d.]+){3,4}$", re.MULTILINE)
 
 # Where the component does not tell its threshold, nothing this large may have been left to the incumbent.
 _SURELY_LARGE = 1 << 20
 
 RAILS, INCUMBENT, PARTLY, UNKNOWN = "rails", "incumbent", "partly", "unknown"
+
+
+def reported(words):
+    """[(size class, as "8 MiB", calls of rank 0 that rails carried)...] of the reports among these words."""
+    return [(size, int(calls)) for size, calls in _REPORTED.findall(words)]
 
 
 def by_size(launches):

@@ -16,6 +16,7 @@ import tempfile
 import time
 
 from . import launch, stolen
+from .carried import reported
 from .competitors import WITH_COMPONENT, Effort, Launcher
 from .errors import BenchError
 from .excerpt import excerpt
@@ -23,8 +24,6 @@ from .excerpt import excerpt
 _MOST = 4000
 _LINES = 20
 _ITERATION = re.compile(r"\biteration\b[ #:=]*(\d+)", re.IGNORECASE)
-# A row of Nezha's report: size, unit, calls that rails carried. Rows of the times of ranks have more columns.
-_CARRIED = re.compile(r"^  from +\d+ (?:B|KiB|MiB|GiB) +(\d+)(?: +[\d.]+){3,4}$", re.MULTILINE)
 _EXITED = re.compile(r"Process name: \[\S+?,(\d+)\]\s+Exit code: +(\d+)")
 _SIGNALLED = re.compile(r"process rank (\d+) .*? exited on signal (\d+)")
 _ABORTED = re.compile(r"MPI_ABORT was invoked on rank (\d+) .*?(?:with errorcode|Errorcode:) (\d+)", re.DOTALL)
@@ -107,7 +106,7 @@ def run(lab, launcher, competitor, clock, most_seconds):
         done.ranks = _read(lines)
     done.seconds, done.stolen = job.seconds, host.part()
     if "Nezha's report" in job.words:
-        done.carried = sum(map(int, _CARRIED.findall(job.words)))
+        done.carried = sum(calls for _, calls in reported(job.words))
     _check(done, launcher.since)
     return done
 

@@ -8,6 +8,7 @@ import re
 import statistics
 
 from nezha_bench import launch, stolen
+from nezha_bench.carried import reported
 from nezha_bench.competitors import AGAIN, ALL, LABELS, NEZHA, ONE
 from nezha_bench.excerpt import excerpt
 from nezha_lab.errors import LabError
@@ -18,8 +19,6 @@ COMPETITORS = (NEZHA, ONE, ALL, GLOO_ONE, GLOO_ALL)
 NAMES = {**LABELS, GLOO_ONE: "PyTorch's Gloo, one rail", GLOO_ALL: "PyTorch's Gloo, all rails", AGAIN: "Nezha again"}
 MODELS = {"alexnet": "AlexNet", "vgg11": "VGG-11"}
 _STORE = "29500"  # the port at which Gloo's ranks find one another
-# A row of Nezha's report. Rows of the times of ranks have more columns.
-_CARRIED = re.compile(r"^  from +(\d+ (?:B|KiB|MiB|GiB)) +(\d+)(?: +[\d.]+){3,4}$", re.MULTILINE)
 _SETTLED = re.compile(r"from (\S+) bytes: ([^,]+), .*?settled after (\d+) calls")
 
 
@@ -91,7 +90,7 @@ def run(lab, launcher, competitor, length, most_seconds, table=()):
 
 def read_words(words, done):
     """Of standard error, what Nezha has carried and learned."""
-    done.carried = {size: int(calls) for size, calls in _CARRIED.findall(words)}
+    done.carried = dict(reported(words))
     done.settled = {size: [candidate, int(calls)] for size, candidate, calls in _SETTLED.findall(words)}
     if done.competitor == NEZHA and not done.carried:
         raise LabError(f"{NEZHA}: the rails carried no call\n{excerpt(words)}")
