@@ -3,7 +3,7 @@
 tap_tests += %D%/layers_check.py %D%/unit/test_check_counts.py %D%/unit/test_manual.py %D%/unit/test_examples_apply.py %D%/unit/test_documents.py
 
 # Files of learned tables, for tests.
-EXTRA_DIST += %D%/tables/learned.json %D%/tables/bench.json %D%/tables/lab.json %D%/tables/costs.txt
+EXTRA_DIST += %D%/tables/learned.json %D%/tables/bench.json %D%/tables/lab.json %D%/tables/lab-small.json %D%/tables/costs.txt
 
 # The developer's guide's, see test/unit/test_examples_apply.py and test/build/test_examples.py.
 EXTRA_DIST += %D%/examples/algorithm.patch %D%/examples/parameter.patch %D%/examples/rail.patch

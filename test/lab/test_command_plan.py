@@ -18,13 +18,12 @@ from command_case import CommandCase, plain
 from documents import manual_example, read
 
 from nezha_command import cli
+from nezha_papers import limits
 from nezha_plan import answers, description
 from nezha_plan.errors import PlanError
 
 LEARNED, BENCH = (os.path.join(TOP, "test", "tables", name) for name in ("learned.json", "bench.json"))
 SMALL = {"nodes": 4, "rails": [{"name": "tcp/eth0", "rate": "25gbit"}, {"name": "tcp/eth1", "rate": "25gbit"}], "cpu": {"rail_threads": True}}
-BIG = {"nodes": 16384, "ranks_per_node": 8, "rails": [{"rate": "400gbit"} for _ in range(8)], "aggregators": {"kind": "switch"},
-       "switch": {"kind": "fat_tree", "levels": [{"nodes": 32, "oversubscription": 2}, {"nodes": 1024}]}}
 
 
 def run(*words):
@@ -177,7 +176,7 @@ class Answers(Place):
     def test_16384_nodes(self):
         """Under 10 s and 1 GiB, of which little is used."""
         started = time.process_time()
-        plan, = self.json("--sizes", "4:1G", "--what-if", "rail-rail0", "--what-if", "aggregator+1", document=BIG)
+        plan, = self.json(*limits.WORDS, document=limits.LARGEST)
         self.assertLess(time.process_time() - started, 10)
         self.assertLess(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss, 1 << 20)
         self.assertEqual(plan["nodes"] * plan["ranks_per_node"], 131072)

@@ -40,7 +40,7 @@ class WithTheSimulator(unittest.TestCase):
             self.assertEqual(done.returncode, 0, done.stderr)
             with open(page, encoding="utf-8") as file:
                 self.assertEqual(file.read().count("<svg"), 2)
-        self.assertRegex(done.stdout, r"ib_write of 4M, us +345\.97 +353\.\d+ +\+2\.2 % +2 % +no\n")
+        self.assertRegex(done.stdout, r"ib_write of 4M, us +345\.97 +353\.\d+ +\+2\.2 % +2 % +missed +test_command_simulate\.")
         self.assertIn("- ib_write of 4M, us: 4 MiB in 345.97 us are", done.stdout)
         self.assertIn("- Table 3 has 1204 accelerators in 128 nodes of 8: 1024.", done.stdout)
 

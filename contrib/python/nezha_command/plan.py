@@ -86,7 +86,7 @@ def _described(options):
         fit = calibration.fit(cluster, times) if times else None
     except PlanError as error:
         raise CommandError(str(error)) from None
-    return (fit.cluster if fit else cluster), fit
+    return (fit.corrected if fit else cluster), fit
 
 
 def _show(plans):

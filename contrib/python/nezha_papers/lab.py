@@ -1,12 +1,14 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Predictions beside what contrib/bench --json has measured in the lab.
 
-rows(): the model is fitted to every second size of a case and tells the others; its errors at the sizes around one are made up for
-(calibration.between). across(): it is fitted to the first case and tells all others, whatever their nodes and rails, as it is.
+of_file(): the model is fitted to some sizes of a case (_calibrated) and tells the others, as nezha plan --from does. across(): it is
+fitted to the first case and tells all others, whatever their nodes and rails, as it is.
+rows(): what of_file() tells of test/tables/lab.json and, below 512 KiB, of lab-small.json, where the calibrated sizes are closer.
 
 What a rest between calls does to bursts came into the model with test/tables/lab.json in view; its constants are fitted."""
 
 import dataclasses
+import os
 
 from nezha_bench.sizes import size_text
 from nezha_lab.limit import PAYLOAD
@@ -16,6 +18,9 @@ from nezha_plan import calibration, description, observations
 from .row import Row
 
 PAPER = "lab"
+_TEST = "test_figures.test_the_lab"
+_PLACE = os.path.join(os.path.dirname(os.path.abspath(__file__)), *3 * [os.pardir], "test", "tables")
+_TABLES = ((os.path.join(_PLACE, "lab-small.json"), range(512 << 10)), (os.path.join(_PLACE, "lab.json"), range(512 << 10, 1 << 40)))
 # Relative errors that predictions should stay within, from a size on.
 _FIRM, _WITHIN, _BELOW = 64 << 10, 0.05, 0.10
 
@@ -23,10 +28,19 @@ _FIRM, _WITHIN, _BELOW = 64 << 10, 0.05, 0.10
 @dataclasses.dataclass(frozen=True)
 class Measured(Row):
     floor: float = 0.0  # what the measurement differs from itself
+    size: int = 0
 
     @property
     def resolvable(self):
         return abs(self.error) > self.floor
+
+    @property
+    def missed(self):
+        return not (self.fitted or self.holds) and self.resolvable
+
+    @property
+    def verdict(self):
+        return "given" if self.fitted else "missed" if self.missed else "" if self.holds else "not resolvable"
 
 
 def cluster(summary, cores):
@@ -38,13 +52,23 @@ def cluster(summary, cores):
     return description.cluster({"nodes": case["nodes"], "rails": rails, "rest": "50us", "rest_byte": "0.25ns", "cpu": {"cores": cores, "machines": 1}})
 
 
-def rows(path):
+def rows():
+    for path, sizes in _TABLES:
+        yield from (row for row in of_file(path) if not row.fitted and row.size in sizes)
+
+
+def of_file(path):
     for summary, times, described in _cases(path):
-        known = times[-1::-2]
+        known = _calibrated(times)
         fit = calibration.fit(described, known)
         for one in times:
-            ours = calibration.predicted(fit.cluster, one) if one in known else calibration.between(fit, one)
-            yield _row(summary, one, ours, one in known)
+            given = one in known
+            yield _row(summary, one, calibration.predicted(fit.cluster if given else fit.corrected, one), given)
+
+
+def _calibrated(times):
+    """Of a case's times those at sizes that are no powers of two; every second one where all are."""
+    return [one for one in times if one.size & one.size - 1] or times[-1::-2]
 
 
 def across(path):
@@ -68,4 +92,5 @@ def _cases(path):
 
 def _row(summary, one, ours, given):
     return Measured(PAPER, f"{summary['case']['name']}, {one.nodes} nodes, {size_text(one.size)}", 1e6 * one.seconds, 1e6 * ours, "us",
-                    _WITHIN if one.size >= _FIRM else _BELOW, given, one.noise)
+                    _WITHIN if one.size >= _FIRM else _BELOW, given, one.noise, one.size,
+                    test=_TEST)

@@ -34,6 +34,8 @@ _FITTED = {(1 * KB, "SHARP"), (8 * MB, "SHARP"), (1 * KB, "GLEX"), (8 * MB, "GLE
 GAINS = {"TCP-TCP": {2: (32, 81, 256 * KB), 4: (34, 84, 512 * KB), 6: (58, 87, 1 * MB)},
          "GLEX-SHARP": {2: (2, 24, 1 * MB), 4: (8, 35, 1 * MB), 6: (13, 48, 1 * MB)}}
 
+_GAINS_TEST, _COLD_TEST = "test_figures.test_what_a_second_network_gains", "test_figures.test_small_vectors_take_one_network"
+
 _GLEX_SHARP = {
     "pipelined": False,
     "rails": [{"name": "glex", "rate": "128gbit", "payload": 1, "latency": "13.4us", "message": "0us", "byte": "1.166ns", "contention": 1.29},
@@ -126,8 +128,8 @@ def rows():
     for pair, make in PAIRS:
         for nodes, (*theirs, first) in GAINS[pair].items():
             for which, paper, ours in zip(("least", "most"), theirs, gains(make(nodes), first)):
-                yield Row(PAPER, f"{pair}, {nodes} nodes, {which} gain", paper, ours, "%")
-    yield Row(PAPER, "break-even, times as fast", 3.5, break_even(), "x")
+                yield Row(PAPER, f"{pair}, {nodes} nodes, {which} gain", paper, ours, "%", test=_GAINS_TEST)
+    yield Row(PAPER, "break-even, times as fast", 3.5, break_even(), "x", test="test_figures.test_break_even")
 
 
 def _table_i():
@@ -135,17 +137,18 @@ def _table_i():
     for size, averages in TABLE_I.items():
         for (column, sharp), theirs in zip(COLUMNS, averages):
             ours = 1e6 * with_share(cluster, size, sharp)
-            yield Row(PAPER, f"Table I, {size_words(size)}, {column}", theirs, ours, "us", 0.15, (size, column) in _FITTED)
+            yield Row(PAPER, f"Table I, {size_words(size)}, {column}", theirs, ours, "us", 0.15, (size, column) in _FITTED,
+                      test="test_figures.test_table_i")
 
 
 def _small():
     pair = glex_sharp(2)
-    yield Row(PAPER, "GLEX, 2 nodes, 8 KB", 48, 1e6 * with_share(pair, 8 * KB, 0.0), "us")
-    yield Row(PAPER, "GLEX, 2 nodes, 512 KB", 539, 1e6 * with_share(pair, 512 * KB, 0.0), "us")
-    yield Row(PAPER, "SHARP, 2 nodes, 8 KB", 27, 1e6 * with_share(pair, 8 * KB, 1.0), "us")
-    yield Row(PAPER, "TCP-TCP, 2 nodes, cold until", 128, cold_until(tcp_tcp(2)) / KB, "KB", 0, True)
-    yield Row(PAPER, "TCP-TCP, 6 nodes, cold until", 512, cold_until(tcp_tcp(6)) / KB, "KB")
-    yield Row(PAPER, "GLEX-SHARP, 2 nodes, cold until", 512, cold_until(pair) / KB, "KB")
+    for what, theirs, size, sharp in (("GLEX, 2 nodes, 8 KB", 48, 8 * KB, 0.0), ("GLEX, 2 nodes, 512 KB", 539, 512 * KB, 0.0),
+                                      ("SHARP, 2 nodes, 8 KB", 27, 8 * KB, 1.0)):
+        yield Row(PAPER, what, theirs, 1e6 * with_share(pair, size, sharp), "us", test=_COLD_TEST)
+    for what, theirs, cluster in (("TCP-TCP, 2 nodes", 128, tcp_tcp(2)), ("TCP-TCP, 6 nodes", 512, tcp_tcp(6)), ("GLEX-SHARP, 2 nodes", 512, pair)):
+        given = what == "TCP-TCP, 2 nodes"
+        yield Row(PAPER, f"{what}, cold until", theirs, cold_until(cluster) / KB, "KB", 0 if given else None, given, test=_COLD_TEST)
 
 
 def size_words(size):

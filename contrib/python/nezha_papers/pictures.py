@@ -3,6 +3,8 @@
 
 from matplotlib import pyplot
 
+from nezha_bench.sizes import size_text
+
 from . import multirail, neuron, sauron
 from .multirail import COLUMNS, GAINS, TABLE_I
 
@@ -17,7 +19,8 @@ def of(paper, rows, loads):
     """[(figure, caption)...]. rows: what stands in the table; loads: of sauron.loads(), or nothing."""
     if paper == sauron.PAPER:
         return _of_sauron(rows, loads)
-    return {multirail.PAPER: _of_multirail, neuron.PAPER: _of_neuron}[paper]()
+    made = {multirail.PAPER: _of_multirail, neuron.PAPER: _of_neuron}.get(paper)
+    return made() if made else []
 
 
 def _of_sauron(rows, loads):
@@ -126,8 +129,9 @@ def _of_neuron():
     until = neuron.single_step_until(ranks)
     panel.axvline(until, color="black", linewidth=0.8, linestyle="--")
     panel.set_xscale("log", base=2)
+    panel.set_xticks(sizes[::2], map(size_text, sizes[::2]))
     panel.set_yscale("log")
-    panel.set_xlabel("bytes")
+    panel.set_xlabel("bytes of a vector")
     panel.set_ylabel("microseconds")
     panel.set_title(f"{ranks} ranks, 15 us a hop, 50 Gbit/s; the single-step mesh wins up to {until / 1000:.2f} kB", fontsize=10)
     panel.legend(frameon=False, fontsize=9)

@@ -3,11 +3,13 @@
 
 import dataclasses
 
+EXACT = 1e-9  # a tolerance that rounding alone needs
+
 
 @dataclasses.dataclass(frozen=True)
 class Row:
     """tolerance: relative to the paper's figure; None: none was set, and the error is only shown, of a percentage in points. fitted: the
-    model was given this figure, or one that it follows from."""
+    model was given this figure, or one that it follows from. test: script and function that check it."""
 
     paper: str
     what: str
@@ -16,6 +18,7 @@ class Row:
     unit: str
     tolerance: float | None = None
     fitted: bool = False
+    test: str = dataclasses.field(default="", kw_only=True)
 
     @property
     def error(self):
@@ -26,6 +29,10 @@ class Row:
         return self.tolerance is None or abs(self.error) <= self.tolerance
 
     @property
+    def missed(self):
+        return not self.holds
+
+    @property
     def reason(self):
         """Why it is known not to hold; '' where it does, or where that is not known."""
         return ""
@@ -34,7 +41,13 @@ class Row:
         return f"{self.error:+.0f} points" if self.unit == "%" else f"{100 * self.error:+.1f} %"
 
     def within_text(self):
-        return "" if self.tolerance is None else f"{100 * self.tolerance:.2g} %"
+        if self.tolerance is None:
+            return ""
+        return "exact" if self.tolerance <= EXACT else f"{100 * self.tolerance:.2g} %"
+
+    @property
+    def verdict(self):
+        return " ".join(filter(None, ("given" if self.fitted else "", "missed" if self.missed else "")))
 
 
 @dataclasses.dataclass(frozen=True)

@@ -30,16 +30,22 @@ class Answer:
         return self.next.seconds / self.best.seconds if self.next else None
 
 
+def estimate(cluster, way, size):
+    """The model's, corrected by what was measured."""
+    found = model.estimate(cluster, way, size)
+    return cluster.corrections.corrected(cluster, found) if cluster.corrections else found
+
+
 def _estimates(cluster, size):
     """What the engine tries: each algorithm that the size and the number of ranks allow, and, where blocks are split among rails, ring and mesh on the best rail
     alone. And what aggregators may do: all of it, or a part beside each of these."""
     names = [name for name in algorithms.ALL if algorithms.possible(name, size, cluster.ranks)]
-    found = [model.estimate(cluster, Way(name), size) for name in names]
+    found = [estimate(cluster, Way(name), size) for name in names]
     if len(cluster.trunk) > 1 and size // cluster.ranks >= SPLIT:
         for name in (name for name in (RING, MESH) if name in names):
-            found.append(min((model.estimate(cluster, Way(name, (rail.name,)), size) for rail in cluster.trunk), key=_time))
+            found.append(min((estimate(cluster, Way(name, (rail.name,)), size) for rail in cluster.trunk), key=_time))
     if cluster.aggregators:
-        found.append(model.estimate(cluster, Way("", (), 1.0), size))
+        found.append(estimate(cluster, Way("", (), 1.0), size))
         found += filter(None, (_beside_aggregators(cluster, name, size) for name in names))
     return found
 
@@ -47,10 +53,10 @@ def _estimates(cluster, size):
 def _beside_aggregators(cluster, name, size):
     """With the best part for each; None where that is hardly anything for one of them."""
     def time(part):
-        return model.estimate(cluster, Way(name, (), part), size).seconds
+        return estimate(cluster, Way(name, (), part), size).seconds
 
     part = aggregation.best_share(time)
-    return model.estimate(cluster, Way(name, (), part), size) if _LEAST_PART <= part <= 1 - _LEAST_PART else None
+    return estimate(cluster, Way(name, (), part), size) if _LEAST_PART <= part <= 1 - _LEAST_PART else None
 
 
 def _time(estimate):

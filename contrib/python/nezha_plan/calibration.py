@@ -7,7 +7,8 @@ import itertools
 import math
 import statistics
 
-from . import answers, model
+from . import answers
+from .corrections import Corrections
 from .errors import PlanError
 from .model import Way
 
@@ -23,6 +24,11 @@ class Fit:
     cluster: object
     factors: dict  # {what: factor}
     errors: list  # (Observation, predicted over measured)
+
+    @property
+    def corrected(self):
+        """The cluster with these errors made up for."""
+        return self.cluster.replaced(corrections=Corrections(self.errors))
 
     @property
     def typical(self):
@@ -80,21 +86,4 @@ def predicted(cluster, observation):
     if not observation.algorithm:
         return answers.answer(shaped, observation.size).best.seconds
     rails = [(rail.name,) for rail in shaped.trunk] if observation.one_rail else [()]
-    return min(model.estimate(shaped, Way(observation.algorithm, names), observation.size).seconds for names in rails)
-
-
-def between(fit, observation):
-    """What the fitted model gives, corrected by its errors at the measured sizes around this one: of the same shape and algorithm, and
-    interpolated by the logarithm of the size. Beyond the last of them its error counts."""
-    known = sorted((one.size, math.log(ratio)) for one, ratio in fit.errors
-                   if (one.nodes, one.ranks_per_node, one.algorithm) == (observation.nodes, observation.ranks_per_node, observation.algorithm))
-    return predicted(fit.cluster, observation) / math.exp(_interpolated(known, observation.size))
-
-
-def _interpolated(known, size):
-    below = [entry for entry in known if entry[0] <= size]
-    above = [entry for entry in known if entry[0] >= size]
-    if not below or not above:
-        return below[-1][1] if below else above[0][1] if above else 0.0
-    (low, error), (high, other) = below[-1], above[0]
-    return error if low == high else error + (other - error) * math.log(size / low) / math.log(high / low)
+    return min(answers.estimate(shaped, Way(observation.algorithm, names), observation.size).seconds for names in rails)

@@ -81,6 +81,7 @@ class Cluster:
     rest: float = 0.0  # between two calls, in which bursts are let through again; 0: so long that each call has a whole one
     rest_byte: float = 0.0  # and so much longer for each byte of the vector, which a processor works on between calls
     pipelined: bool = True  # False: the ring's blocks are handed on whole, as by other systems
+    corrections: object = None  # what the model was off by where it was measured (corrections.Corrections)
 
     @property
     def ranks(self):

@@ -1,0 +1,57 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""What a fitted model is off by at the sizes that were measured, made up for there and in between."""
+
+import dataclasses
+import itertools
+import math
+
+_ANY = None  # in the place of an algorithm
+_REACH = 2  # times as small as the smallest measured size of an algorithm, or as large as its largest: so far its own errors count
+
+
+class Corrections:
+    """errors: of calibration.Fit. An algorithm is corrected by its own errors; one that was not measured near that size, by those of all
+    algorithms, since the processors and the network were the same. Other numbers of nodes or ranks are not corrected."""
+
+    def __init__(self, errors):
+        found = {}
+        for one, ratio in errors:
+            for name in {one.algorithm, _ANY}:
+                found.setdefault(_key(one, name, one.one_rail and name is not _ANY), []).append((one.size, math.log(ratio)))
+        self._known = {key: _means(entries) for key, entries in found.items()}
+
+    def corrected(self, cluster, estimate):
+        """The estimate with its time and that of its resources so many times as long."""
+        factor = 1 / math.exp(self._error(cluster, estimate.way, estimate.size))
+        return dataclasses.replace(estimate, seconds=estimate.seconds * factor,
+                                   busy={resource: seconds * factor for resource, seconds in estimate.busy.items()})
+
+    def _error(self, cluster, way, size):
+        own = self._known.get(_key(cluster, way.algorithm, len(way.rails) == 1))
+        if own and own[0][0] <= size * _REACH and size <= own[-1][0] * _REACH:
+            return _interpolated(own, size)
+        return _interpolated(self._known.get(_key(cluster, _ANY, False), []), size)
+
+
+def _key(of, algorithm, one_rail):
+    return of.nodes, of.ranks_per_node, algorithm, one_rail
+
+
+def _means(entries):
+    """By size, each once."""
+    groups = itertools.groupby(sorted(entries), key=lambda entry: entry[0])
+    return [(size, _mean([error for _, error in group])) for size, group in groups]
+
+
+def _mean(values):
+    return sum(values) / len(values)
+
+
+def _interpolated(known, size):
+    """By the logarithm of the size. Beyond the first and the last of them its error counts; 0 where nothing is known."""
+    below = [entry for entry in known if entry[0] <= size]
+    above = [entry for entry in known if entry[0] >= size]
+    if not below or not above:
+        return below[-1][1] if below else above[0][1] if above else 0.0
+    (low, error), (high, other) = below[-1], above[0]
+    return error if low == high else error + (other - error) * math.log(size / low) / math.log(high / low)
