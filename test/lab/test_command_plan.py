@@ -228,10 +228,32 @@ class Measured(Place):
         self.assertTrue(1.2 < found["factors"]["byte"] < 1.9, found)  # of which little depends here
         self.assertAlmostEqual(found["factors"]["message"], 1.5, 1)
 
+    def test_errors_of_the_model_are_made_up_for(self):
+        """At a size that was measured, and by half of it in between; other changes are compared alike, other numbers of nodes left alone."""
+        path = self.table(1)
+        with open(path, encoding="utf-8") as file:
+            document = json.load(file)
+        slow = [way for rule in document["collectives"]["allreduce"][0]["rules"] for way in rule["measured"]
+                if rule["msg_size_min"] == 1 << 14 and way["alg"] == "ring" and "rails" not in way]
+        slow[0]["time_ns"] *= 2
+        _, out, _ = run(self.file("cluster.json", SMALL), "--json", "--sizes", "16K,46341", "--nodes", "4,8", "--what-if", "message*1", "--from",
+                        self.file("slow.json", document))
+        four, eight = json.loads(out)["plans"]
+        (_, plain_out, _) = run(self.path("cluster.json"), "--json", "--sizes", "16K,46341", "--nodes", "4,8")
+        bare_four, bare_eight = json.loads(plain_out)["plans"]
+
+        def ring(sizes, number):
+            return next(way["us"] for way in sizes[number]["ways"] if way["way"] == "ring")
+
+        self.assertAlmostEqual(ring(four["sizes"], 0), slow[0]["time_ns"] / 1000, delta=0.01)
+        self.assertAlmostEqual(ring(four["sizes"], 1) / ring(bare_four["sizes"], 1), 2 ** 0.5, delta=0.1)
+        self.assertEqual(ring(four["what_if"]["message*1"], 0), ring(four["sizes"], 0))
+        self.assertAlmostEqual(ring(eight["sizes"], 0) / ring(bare_eight["sizes"], 0), 1, delta=0.1)
+
     def test_it_is_told(self):
         status, out, _ = run(self.file("cluster.json", SMALL), "--from", self.table(1))
         self.assertEqual(status, 0)
-        self.assertRegex(out, r"^Fitted to \d+ measured times: latency x \d.*\. Typical difference \S+ %, largest \S+ %\.\n")
+        self.assertRegex(out, r"^Fitted to \d+ measured times: latency x \d.*\. Typical difference \S+ %, largest \S+ %: made up for at the measured sizes and in between\.\n")
 
     def test_rails_that_nodes_have(self):
         rails = [{"name": "tcp/eth0", "speed_mbps": 10000}, {"name": "tcp/eth1", "speed_mbps": 25000}]

@@ -73,6 +73,15 @@ class Figures(unittest.TestCase):
                          {"1gbit+1gbit, 4 nodes, 2M", "200mbit+200mbit+200mbit+200mbit, 4 nodes, 2M"})
         self.assertLessEqual(len(outside), 5)
 
+    def test_small_vectors_of_the_lab(self):
+        """Below 64K with closer sizes, of which those that are no powers of two tell the others."""
+        told = [row for row in lab.rows() if row.tolerance == 0.10]
+        self.assertEqual(len(told), 12 * 10)
+        self.assertGreaterEqual(sum(row.holds for row in told), 84)
+        self.assertLessEqual(sum(row.missed for row in told), 5)
+        self.assertLess(statistics.median(abs(row.error) for row in told), 0.065)
+        self.assertTrue(all(row.reason for row in told if row.missed))
+
     def test_one_case_of_the_lab_tells_the_others(self):
         told = [row for row in lab.across(LAB) if not row.fitted and row.theirs > 1000 and row.tolerance == 0.05]
         within = [row for row in told if row.holds or not row.resolvable]

@@ -40,8 +40,8 @@ REMARKS = {
         "IV): contrib/figures training measures it.",
     ),
     "lab": (
-        "A cluster of four to six nodes shares two cores here, and its measurements differ from themselves by up to 40 %. What is missed lies "
-        "mostly from 16K to 128K, where bursts that a rate lets through run out and a call takes either of two times.",
+        "Two to six nodes share two cores here. Where a measurement differs from itself by more than ours differs from it, the error is not "
+        "resolvable.",
     ),
     "simgrid": (
         "SimGrid has no packages, and so no NIC that waits for the whole of one: what is sent in small pieces takes longer here.",
