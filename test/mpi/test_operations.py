@@ -11,6 +11,7 @@ from nezha_lab import openmpi
 
 RANKS = (2, 3, 5, 7)
 SANITIZED = "NEZHA_SANITIZER" in os.environ
+LONG = "NEZHA_LONG" in os.environ
 # What Debian's 4.1 and 5.0 offer; fewer would mean that the program skipped what it should test.
 LEAST_COMBINATIONS = 300
 
@@ -31,9 +32,11 @@ class Operations(MpiCase):
     def test_every_operation_5_ranks(self):
         self.every_operation(5)
 
-    @unittest.skipIf(SANITIZED, "2 and 3 ranks are enough under a sanitizer")
-    def test_every_operation_7_ranks(self):
-        self.every_operation(7)
+    if LONG:
+
+        @unittest.skipIf(SANITIZED, "2 and 3 ranks are enough under a sanitizer")
+        def test_every_operation_7_ranks(self):
+            self.every_operation(7)
 
     def test_each_algorithm(self):
         for algorithm in ("ring", "mesh", "single_step", "doubling", "halving"):
