@@ -26,8 +26,8 @@ svg { width: 100%; min-width: 600px; height: auto; display: block; cursor: cross
 .scroll { overflow-x: auto; } table { border-collapse: collapse; font-size: 14px; margin: 10px 0; }
 th, td { padding: 3px 12px 3px 0; text-align: right; white-space: nowrap; border-bottom: 1px solid var(--row); }
 th { font-weight: 600; border-bottom: 1px solid var(--rule); } th.text, td.text { text-align: left; }
+td.text:first-child { white-space: normal; min-width: 11em; }
 summary { color: var(--faint); cursor: pointer; } pre { white-space: pre-wrap; font-size: 13px; margin: 6px 0 6px 16px; }
-@media (max-width: 700px) { td.text { white-space: normal; min-width: 11em; } td.text:empty { min-width: 0; } }
 footer { margin-top: 48px; color: var(--faint); font-size: 13px; }
 """
 
