@@ -6,12 +6,11 @@
 import os
 import unittest
 
-from mpi_case import MpiCase, mpirun, preloaded, program
+from mpi_case import LONG, MpiCase, mpirun, preloaded, program
 from nezha_lab import openmpi
 
 RANKS = (2, 3, 5, 7)
 SANITIZED = "NEZHA_SANITIZER" in os.environ
-LONG = "NEZHA_LONG" in os.environ
 # What Debian's 4.1 and 5.0 offer; fewer would mean that the program skipped what it should test.
 LEAST_COMBINATIONS = 300
 

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """The programs nezha_simulate and nezha_traffic, beside which the command was installed."""
 
+import contextlib
 import os
 import subprocess
 import tempfile
@@ -38,15 +39,27 @@ def traffic(path, settings):
 def allreduce(algorithm, size, settings):
     """The same of an allreduce with a rank on each accelerator."""
     ranks = _whole(settings, "nodes", 32) * _whole(settings, "accelerators", 8)
-    program = os.path.join(installed.LIBEXEC, "nezha_traffic")
+    with messages(algorithm, ranks, size) as path:
+        return traffic(path, settings)
+
+
+@contextlib.contextmanager
+def messages(algorithm, ranks, size):
+    """The path of a file with an allreduce's messages, which is there inside the with."""
     with tempfile.NamedTemporaryFile(prefix="nezha-", suffix=".traffic") as file:
-        try:
-            done = subprocess.run([program, algorithm, str(ranks), str(size)], stdout=file, stderr=subprocess.PIPE, text=True,
-                                  check=False)
-        except OSError as error:
-            raise CommandError(f"{program} cannot be run ({error.strerror})") from None
-        _check(done.returncode, done.stderr, program)
-        return traffic(file.name, settings)
+        output_of("nezha_traffic", algorithm, str(ranks), str(size), to=file)
+        yield file.name
+
+
+def output_of(name, *arguments, to=subprocess.PIPE):
+    """What one of the programs prints, if it is not printed `to` a file. CommandError where it fails."""
+    program = os.path.join(installed.LIBEXEC, name)
+    try:
+        done = subprocess.run([program, *arguments], stdout=to, stderr=subprocess.PIPE, text=True, check=False)
+    except OSError as error:
+        raise CommandError(f"{program} cannot be run ({error.strerror})") from None
+    _check(done.returncode, done.stderr, program)
+    return done.stdout
 
 
 def _whole(settings, name, default):

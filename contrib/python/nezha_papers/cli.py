@@ -26,8 +26,8 @@ the test that checks a figure. Parts of {sauron.PAPER}, {simgrid.PAPER} and {lim
 --lab does the same with what contrib/bench has measured elsewhere. "figures {_TRAINING} --help" is about training by PyTorch with Nezha and
 others, as in Fig. 8 of {multirail.PAPER}, which is measured on an emulated cluster.
 
-Exit status: 0; 1 when a figure is missed and nobody knows why, when {sauron.PAPER} could not be simulated, or when a file could not be
-read or written."""
+Exit status: 0; 1 when a figure is missed and nobody knows why, when a part could not be had, or when a file could not be read or
+written."""
 _RIGHT = ("paper", "measured", "SimGrid", "limit", "measured us", "ours", "error", "within", "A/A floor")
 
 
@@ -63,8 +63,8 @@ def _arguments():
                         help="made by contrib/build; default build/default")
     parser.add_argument("--long", action="store_true", help="clusters of 128 and 512 nodes, too, which take some 15 minutes")
     parser.add_argument("--page", type=replaceable, metavar="FILE", help="an HTML page with pictures, too")
-    parser.add_argument("--lab", metavar="FILE", help="in place of parts: of contrib/bench --json; the model is fitted to every second size "
-                        "of each case, and the others are told")
+    parser.add_argument("--lab", metavar="FILE", help="in place of parts: of contrib/bench --json; the model is fitted to the sizes of each "
+                        "case that are no powers of two, or to every second one where all are, and the others are told")
     parser.add_argument("--across", action="store_true", help="of --lab: the model is fitted to the first case, and the other cases are told")
     given = parser.parse_args()
     unknown = [name for name in given.parts if name not in PARTS]

@@ -39,17 +39,13 @@ class Measured(Row):
 
     @property
     def missed(self):
-        return not (self.fitted or self.holds) and self.resolvable
+        return not self.fitted and super().missed
 
     @property
     def reason(self):
         if not self.missed:
             return ""
         return _SMALL if self.size < _FIRM else _LARGE
-
-    @property
-    def verdict(self):
-        return "given" if self.fitted else "missed" if self.missed else "" if self.holds else "not resolvable"
 
 
 def cluster(summary, cores):

@@ -29,8 +29,13 @@ class Row:
         return self.tolerance is None or abs(self.error) <= self.tolerance
 
     @property
+    def resolvable(self):
+        """Whether the error is more than what theirs differs from itself."""
+        return True
+
+    @property
     def missed(self):
-        return not self.holds
+        return not self.holds and self.resolvable
 
     @property
     def reason(self):
@@ -47,7 +52,10 @@ class Row:
 
     @property
     def verdict(self):
-        return " ".join(filter(None, ("given" if self.fitted else "", "missed" if self.missed else "")))
+        """In words; empty for what holds by itself."""
+        if self.missed:
+            return "given missed" if self.fitted else "missed"
+        return "given" if self.fitted else "" if self.holds else "not resolvable"
 
 
 @dataclasses.dataclass(frozen=True)

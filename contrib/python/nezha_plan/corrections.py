@@ -4,6 +4,7 @@
 import dataclasses
 import itertools
 import math
+import statistics
 
 _ANY = None  # in the place of an algorithm
 _REACH = 2  # times as small as the smallest measured size of an algorithm, or as large as its largest: so far its own errors count
@@ -40,11 +41,7 @@ def _key(of, algorithm, one_rail):
 def _means(entries):
     """By size, each once."""
     groups = itertools.groupby(sorted(entries), key=lambda entry: entry[0])
-    return [(size, _mean([error for _, error in group])) for size, group in groups]
-
-
-def _mean(values):
-    return sum(values) / len(values)
+    return [(size, statistics.fmean(error for _, error in group)) for size, group in groups]
 
 
 def _interpolated(known, size):
