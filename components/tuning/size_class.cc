@@ -17,6 +17,7 @@ constexpr std::size_t kFewestProof = 2, kMostProof = 8;
 constexpr std::size_t kFewestBrief = 4;          ///< no less is worth half a proof
 constexpr std::uint64_t kProofTime = 4'000'000;  ///< ns of each half, where that is not too few calls or too many
 static_assert(2 * kMostProof <= SizeClass::kMostTrials);
+constexpr std::uint64_t kLittle = 2'000'000;  ///< ns, of a whole proof
 
 /// From so many ns a call on, only candidates that can win are tried, because the trials of others cost more than they
 /// gain.
@@ -243,12 +244,14 @@ void SizeClass::take_proof(std::span<const std::uint64_t, kMostTrials> agreed) {
 
 /// A candidate has one proof a round at most. A candidate of another kind than the chosen one has its proof first,
 /// because it mostly falls behind the chosen one's trial at once; if it stays ahead by kClearLead, the first search
-/// needs no proof of the chosen one.
+/// needs no proof of the chosen one. Not so where the first search can prove the chosen one in kLittle: a way that is
+/// cold for longer than its trial lasts would be given up for that.
 void SizeClass::choose_what_is_proved() {
   std::size_t best = fastest();
   if (!faster(best, margin_)) best = chosen_;
-  const bool before =
-      best != chosen_ && proof_[chosen_] == Proof::none && !of_one_kind(candidates_[chosen_], candidates_[best]);
+  const bool spares_proof = was_settled_ || measured_[chosen_] > kLittle / (2 * kMostProof);
+  const bool before = best != chosen_ && proof_[chosen_] == Proof::none && spares_proof &&
+                      !of_one_kind(candidates_[chosen_], candidates_[best]);
   if (before && proof_[best] != Proof::full)
     begin_proof(best);
   else if (proof_[chosen_] != Proof::full && !(before && !was_settled_ && faster(best, kClearLead)))

@@ -38,7 +38,7 @@ TEST(Table, TheFastestIsFoundInAFewCalls) {
   using enum AlgorithmChoice;
   EXPECT_LE(found_after(8, times({{doubling, 70}, {incumbent, 75}, {single_step, 90}})), 8U);
   EXPECT_LE(found_after(8, times({{doubling, 70}, {incumbent, 75}, {single_step, 60}})), 28U);
-  EXPECT_LE(found_after(8, times({{doubling, 70}, {incumbent, 60}, {single_step, 90}})), 10U);
+  EXPECT_LE(found_after(8, times({{doubling, 70}, {incumbent, 60}, {single_step, 90}})), 26U);
   EXPECT_LE(found_after(8192, times({{doubling, 110}, {incumbent, 140}, {mesh, 130}, {single_step, 150}})), 20U);
   EXPECT_LE(found_after(1 << 20, times({{ring, 6700}, {mesh, 7000}, {incumbent, 12000}})), 20U);
   EXPECT_LE(found_after(32768, times({{ring, 300}, {incumbent, 310}, {mesh, 210}, {halving, 290}})), 13U);
@@ -113,6 +113,21 @@ TEST(Table, WhatAFirstCallTakesDoesNotCount) {
     };
     EXPECT_EQ(ranks.calls(30, bytes, cold).algorithm, AlgorithmChoice::doubling) << bytes;
   }
+}
+
+/// A segment's pages, or ranks that are asleep: a way may be cold for longer than its trial lasts. Open MPI's way, which
+/// is warm at once, is ahead until the other one has had its proof.
+TEST(Table, WhatIsColdForSomeCallsIsNotGivenUp) {
+  Terms terms = learning();
+  terms.nodes = 1;
+  Ranks ranks(terms);
+  const auto usual = times({{AlgorithmChoice::memory, 7}, {AlgorithmChoice::incumbent, 16}});
+  int calls = 0;
+  const Ranks::Duration time = [&](const Candidate& way, int rank) {
+    const bool cold = way.algorithm == AlgorithmChoice::memory && calls++ / 4 < 6;
+    return usual(way, rank) * (cold ? 3 : 1);
+  };
+  EXPECT_EQ(ranks.calls(100, 16384, time).algorithm, AlgorithmChoice::memory);
 }
 
 /// A job begins with disturbed calls; of one way at least it must be known what it takes.
