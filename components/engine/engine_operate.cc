@@ -245,16 +245,17 @@ void Engine::wait(Lock& lock, const Over& over) {
     }
     driving_ = true;
     const AtExit free_the_drive([this] { driving_ = false; });
-    drive(lock, over);
+    return drive(lock, over);
   }
 }
 
+/// Until it is over. Asks once a round, since that costs as much as an idle look.
 template <typename Over>
 void Engine::drive(Lock& lock, const Over& over) {
   const Nanoseconds began = clock_.now();
   Nanoseconds idle_since = began, now = began;
   unsigned idle_rounds = 0;
-  while (!over()) {
+  while (true) {
     const bool moved = look(now);
     if (moved && waiting_ != 0) turn_.notify_all();
     if (over()) return;
