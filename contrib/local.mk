@@ -55,7 +55,9 @@ contrib_programs_nezha_node_bench_LDADD = libnezha_engine.la
 
 # What calls that do not block are worth.
 noinst_PROGRAMS += %D%/programs/nezha_overlap_bench
-contrib_programs_nezha_overlap_bench_SOURCES = %D%/programs/nezha_overlap_bench.c
+contrib_programs_nezha_overlap_bench_SOURCES = \
+	%D%/programs/nezha_counters.c %D%/programs/nezha_counters.h \
+	%D%/programs/nezha_overlap_bench.c
 contrib_programs_nezha_overlap_bench_CPPFLAGS = $(AM_CPPFLAGS) $(MPI_CFLAGS)
 contrib_programs_nezha_overlap_bench_LDADD = $(MPI_LIBS)
 

@@ -1,22 +1,33 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/// nezha_overlap_bench [--rounds N] [--together N] [--sleep 1] SIZE...: what allreduces that do not block are worth. Plain MPI: what
-/// carries them is whatever the MPI library was told to use. One line a size, of medians over the rounds of the slowest
-/// rank's times, in microseconds: blocking; pure (MPI_Iallreduce and MPI_Wait at once); total (with as much computation in
-/// between as pure takes, without any MPI call) and what part of pure that hides; N calls in a row, and N begun together.
+/// nezha_overlap_bench [--rounds N] [--together N] [--sleep 1] SIZE...: what allreduces that do not block are worth. Plain
+/// MPI: what carries them is whatever the MPI library was told to use. A line of JSON for each size in bytes, of medians
+/// over the rounds of the slowest rank's times, in microseconds: blocking; pure (MPI_Iallreduce and MPI_Wait at once);
+/// compute (a computation as long as pure, without any MPI call); total (that computation between MPI_Iallreduce and
+/// MPI_Wait); row (N blocking calls, one after another) and together (N begun at once, and MPI_Waitall). Rank 0 counts
+/// the calls that it made, and by Nezha's counters those that the component carried.
 /// With --sleep 1 the computation sleeps: as where each rank has a core to spare, on a machine that has not.
+#include <errno.h>
 #include <mpi.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
 
+#include "nezha_counters.h"
+
 enum { kMostTogether = 64, kWarmUp = 5 };
+enum kind { kBlocking, kPure, kCompute, kTotal, kRow, kTogether, kKinds };
+static const char* const kNames[kKinds] = {"blocking", "pure", "compute", "total", "row", "together"};
 static const double kSettleSeconds = 3.0;
+/// A rate limiter lets a burst pass after a pause: all measurements begin after one, or none of them may be compared.
+static const double kPauseSeconds = 0.01;
 
 static float* vectors[kMostTogether];
+static int together = 16;
+static int sleeps;
+static unsigned long made, carried;
 static double work_per_second;  ///< units of work()
 static volatile double sink;
-static int sleeps;
 
 static void work(double units) {
   double x = 1.0;
@@ -26,21 +37,26 @@ static void work(double units) {
   sink = x;
 }
 
+static void sleep_for(double seconds) {
+  struct timespec span = {(time_t)seconds, (long)((seconds - (double)(time_t)seconds) * 1e9)};
+  while (nanosleep(&span, &span) != 0 && errno == EINTR) {
+  }
+}
+
 static void compute(double seconds) {
-  const struct timespec span = {(time_t)seconds, (long)((seconds - (double)(time_t)seconds) * 1e9)};
-  if (sleeps) nanosleep(&span, NULL);
-  else work(seconds * work_per_second);
+  if (sleeps)
+    sleep_for(seconds);
+  else
+    work(seconds * work_per_second);
 }
 
 static void calibrate(void) {
-  double best = 0;
   for (int i = 0; i < 20; i++) {
     const double units = 20000, start = MPI_Wtime();
     work(units);
     const double rate = units / (MPI_Wtime() - start);
-    if (rate > best) best = rate;
+    if (rate > work_per_second) work_per_second = rate;
   }
-  work_per_second = best;
 }
 
 static int compare(const void* a, const void* b) {
@@ -60,84 +76,114 @@ static double slowest(double own) {
   return most;
 }
 
-static void blocking(int count) { MPI_Allreduce(MPI_IN_PLACE, vectors[0], count, MPI_FLOAT, MPI_SUM, MPI_COMM_WORLD); }
+static unsigned long carried_by_now(void) {
+  const struct nezha_counts now = nezha_counters_read();
+  return now.calls > now.memory_calls ? now.calls : now.memory_calls;
+}
 
-static void together(int count, int number, double seconds) {
+static void blocking(int count, int calls) {
+  for (int i = 0; i < calls; i++) MPI_Allreduce(MPI_IN_PLACE, vectors[i], count, MPI_FLOAT, MPI_SUM, MPI_COMM_WORLD);
+}
+
+static void nonblocking(int count, int calls, double seconds) {
   MPI_Request requests[kMostTogether];
-  for (int i = 0; i < number; i++)
+  for (int i = 0; i < calls; i++)
     MPI_Iallreduce(MPI_IN_PLACE, vectors[i], count, MPI_FLOAT, MPI_SUM, MPI_COMM_WORLD, &requests[i]);
   if (seconds > 0) compute(seconds);
-  MPI_Waitall(number, requests, MPI_STATUSES_IGNORE);
+  MPI_Waitall(calls, requests, MPI_STATUSES_IGNORE);
 }
 
-static double timed(int kind, int count, int number, double seconds) {
+/// `seconds`: what a computation takes. Returns the calls made.
+static int do_once(enum kind kind, int count, double seconds) {
+  switch (kind) {
+    case kBlocking: blocking(count, 1); return 1;
+    case kPure: nonblocking(count, 1, 0); return 1;
+    case kTotal: nonblocking(count, 1, seconds); return 1;
+    case kRow: blocking(count, together); return together;
+    case kTogether: nonblocking(count, together, 0); return together;
+    case kCompute:
+    case kKinds: break;
+  }
+  compute(seconds);
+  return 0;
+}
+
+static double timed(enum kind kind, int count, double seconds) {
+  sleep_for(kPauseSeconds);
   MPI_Barrier(MPI_COMM_WORLD);
+  const unsigned long before = carried_by_now();
   const double start = MPI_Wtime();
-  if (kind == 0)
-    for (int i = 0; i < number; i++) blocking(count);
-  else
-    together(count, number, seconds);
-  return slowest(MPI_Wtime() - start);
+  made += (unsigned long)do_once(kind, count, seconds);
+  const double took = MPI_Wtime() - start;
+  carried += carried_by_now() - before;
+  return slowest(took);
 }
 
-static void measure(long bytes, int rounds, int number, int rank) {
+/// Kinds take turns, each being the first of a round as often as the others.
+static void rounds_of(enum kind from, enum kind to, int count, double seconds, int rounds, double* medians) {
+  double* values = malloc((size_t)(kKinds * rounds) * sizeof *values);
+  if (values == NULL) MPI_Abort(MPI_COMM_WORLD, 1);
+  const int kinds = (int)(to - from) + 1;
+  for (int round = 0; round < rounds; round++) {
+    for (int i = 0; i < kinds; i++) {
+      const enum kind kind = (enum kind)((int)from + (round + i) % kinds);
+      values[(int)kind * rounds + round] = timed(kind, count, seconds);
+    }
+  }
+  for (int kind = (int)from; kind <= (int)to; kind++) medians[kind] = median(values + kind * rounds, rounds);
+  free(values);
+}
+
+static void measure(long bytes, int rounds, int rank) {
   const int count = (int)(bytes / (long)sizeof(float));
-  double *block = malloc((size_t)rounds * sizeof(double)), *pure = malloc((size_t)rounds * sizeof(double)),
-         *total = malloc((size_t)rounds * sizeof(double)), *row = malloc((size_t)rounds * sizeof(double)),
-         *all = malloc((size_t)rounds * sizeof(double)), *alone = malloc((size_t)rounds * sizeof(double));
+  double medians[kKinds];
+  made = carried = 0;
   for (int i = 0; i < kWarmUp; i++) {
-    timed(0, count, 1, 0);
-    timed(1, count, 1, 0);
+    timed(kBlocking, count, 0);
+    timed(kPure, count, 0);
   }
-  for (int i = 0; i < rounds; i++) {
-    block[i] = timed(0, count, 1, 0);
-    pure[i] = timed(1, count, 1, 0);
-  }
-  double* copy = malloc((size_t)rounds * sizeof(double));
-  memcpy(copy, pure, (size_t)rounds * sizeof(double));
-  const double span = median(copy, rounds);
-  for (int i = 0; i < rounds; i++) {
-    total[i] = timed(1, count, 1, span);
-    MPI_Barrier(MPI_COMM_WORLD);
-    const double start = MPI_Wtime();
-    compute(span);
-    alone[i] = slowest(MPI_Wtime() - start);
-    row[i] = timed(0, count, number, 0);
-    all[i] = timed(1, count, number, 0);
-  }
-  const double b = median(block, rounds), p = median(pure, rounds), t = median(total, rounds), c = median(alone, rounds);
-  const double r = median(row, rounds), a = median(all, rounds);
-  if (rank == 0) {
-    printf("%10ld blocking %9.1f pure %9.1f total %9.1f compute %9.1f overlap %5.1f %% row%d %9.1f together %9.1f gain %.3f\n",
-           bytes, b * 1e6, p * 1e6, t * 1e6, c * 1e6, 100 * (1 - (t - c) / p), number, r * 1e6, a * 1e6, r / a);
-    fflush(stdout);
-  }
-  free(block), free(pure), free(total), free(row), free(all), free(alone), free(copy);
+  rounds_of(kBlocking, kPure, count, 0, rounds, medians);
+  rounds_of(kCompute, kTogether, count, medians[kPure], rounds, medians);
+  if (rank != 0) return;
+  printf("{\"size\": %ld, \"calls\": %d", bytes, together);
+  for (int kind = 0; kind < kKinds; kind++) printf(", \"%s\": %.2f", kNames[kind], medians[kind] * 1e6);
+  printf(", \"made\": %lu, \"carried\": %lu}\n", made, carried);
+  fflush(stdout);
+}
+
+static int usage(int rank) {
+  if (rank == 0) fprintf(stderr, "usage: nezha_overlap_bench [--rounds N] [--together N] [--sleep 1] SIZE...\n");
+  MPI_Finalize();
+  return 2;
 }
 
 int main(int argc, char** argv) {
-  int rank, rounds = 21, number = 16, first = 1;
+  int rank, rounds = 21, first = 1;
   MPI_Init(&argc, &argv);
   MPI_Comm_rank(MPI_COMM_WORLD, &rank);
   for (; first + 1 < argc && argv[first][0] == '-'; first += 2) {
     if (strcmp(argv[first], "--rounds") == 0) rounds = atoi(argv[first + 1]);
-    if (strcmp(argv[first], "--sleep") == 0) sleeps = atoi(argv[first + 1]);
-    if (strcmp(argv[first], "--together") == 0) number = atoi(argv[first + 1]);
+    else if (strcmp(argv[first], "--sleep") == 0) sleeps = atoi(argv[first + 1]);
+    else if (strcmp(argv[first], "--together") == 0) together = atoi(argv[first + 1]);
+    else return usage(rank);
   }
-  if (rounds < 1 || number < 1 || number > kMostTogether || first >= argc) {
-    if (rank == 0) fprintf(stderr, "usage: nezha_overlap_bench [--rounds N] [--together N] [--sleep 1] SIZE...\n");
-    MPI_Finalize();
-    return 2;
-  }
+  if (rounds < 1 || together < 1 || together > kMostTogether || first >= argc) return usage(rank);
   long largest = 1 << 20;
-  for (int i = first; i < argc; i++) largest = atol(argv[i]) > largest ? atol(argv[i]) : largest;
-  for (int i = 0; i < number; i++) vectors[i] = calloc((size_t)largest, 1);
-  calibrate();
-  for (double start = MPI_Wtime(), over = 0; over < 1;) {
-    for (int i = 0; i < 5; i++) blocking(1 << 15);
-    over = slowest(MPI_Wtime() - start > kSettleSeconds);
+  for (int i = first; i < argc; i++) {
+    const long bytes = atol(argv[i]);
+    if (bytes < (long)sizeof(float) || bytes > 1L << 30) return usage(rank);
+    if (bytes > largest) largest = bytes;
   }
-  for (int i = first; i < argc; i++) measure(atol(argv[i]), rounds, number, rank);
+  for (int i = 0; i < together; i++)
+    if ((vectors[i] = calloc((size_t)largest, 1)) == NULL) MPI_Abort(MPI_COMM_WORLD, 1);
+  calibrate();
+  nezha_counters_open();
+  const double start = MPI_Wtime();
+  do blocking(1 << 15, 5 < together ? 5 : together);
+  while (slowest(MPI_Wtime() - start > kSettleSeconds) < 1);
+  for (int i = first; i < argc; i++) measure(atol(argv[i]), rounds, rank);
+  for (int i = 0; i < together; i++) free(vectors[i]);
+  nezha_counters_close();
   MPI_Finalize();
   return 0;
 }

@@ -13,6 +13,8 @@ from .collectives import ALLREDUCE, COLLECTIVES
 from .errors import BenchUsage
 from .sizes import QUICK_SIZES, parse_sizes
 
+COMPUTES, SLEEPS = "computes", "sleeps"  # what --overlap has beside its calls
+
 
 def cases(options):
     shape = options.nodes or options.rails or options.node_rates or options.unshaped or options.ranks
@@ -38,8 +40,9 @@ def wanted(options, case):
     usual = [NEZHA, NEZHA_THREADS] if options.cores is not None else list(USUAL if case.ranks == 1 else USUAL_BY_NODE)
     if case.aggregator:
         usual.insert(1, NEZHA_RAILS)
-    without_gloo = "it runs no MPI program, --program" if options.program else (
-        "it is compared by allreduces, --collective" if options.collective != ALLREDUCE else None)
+    without_gloo = ("it runs no MPI program, --program" if options.program else
+                    "it runs no MPI program, --overlap" if options.overlap else
+                    "it is compared by allreduces, --collective" if options.collective != ALLREDUCE else None)
     if without_gloo:
         usual = [name for name in usual if name != GLOO]
     names = options.competitors.split(",") if options.competitors else usual
@@ -89,11 +92,13 @@ def command(options):
 
 # What is about sizes, and what is about programs.
 _OF_SIZES = ("collective", "sizes", "time", "iterations", "warmup", "patience", "quick", "in_place", "statistic", "memory",
-             "instructions", "learning", "osu", "picture")
+             "instructions", "learning", "overlap", "osu", "picture")
 _OF_PROGRAMS = ("words", "since", "limit")
-# What --learning decides by itself, or does not do; and what OSU's program cannot.
+# What --learning and --overlap decide by themselves, or do not do; and what OSU's program cannot.
 _NOT_LEARNING = ("collective", "competitors", "subject", "cores", "against", "osu", "statistic", "time", "iterations", "warmup", "patience",
-                 "memory", "instructions", "json", "picture")
+                 "memory", "instructions", "json", "picture", "overlap")
+_NOT_OVERLAP = ("collective", "cores", "osu", "statistic", "time", "iterations", "warmup", "patience", "in_place", "memory", "instructions",
+                "json", "picture")
 _NOT_OSU = ("collective", "time", "in_place", "memory", "instructions")
 _WRITTEN = {"since": "from"}
 
@@ -112,6 +117,8 @@ def check_together(options, default):
         raise BenchUsage(f"{_option(given[0])} is about a program's run: it is allowed beside --program only")
     for name in among(_NOT_LEARNING) if options.learning else ():
         raise BenchUsage(f"--learning shows Nezha alone, in launches of its own kind: {_option(name)} is not used with it")
+    for name in among(_NOT_OVERLAP) if options.overlap else ():
+        raise BenchUsage(f"--overlap has launches of its own kind: {_option(name)} is not used with it")
     for name in among(_NOT_OSU) if options.osu else ():
         raise BenchUsage(f"--osu replaces our own program: {_option(name)} is not used with it")
     if options.in_place and options.collective not in (ALLREDUCE, "iallreduce"):

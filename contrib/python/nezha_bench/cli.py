@@ -33,6 +33,7 @@ and differences below it are called not resolvable. Every element of every resul
   bench --collective reduce_scatter --sizes 1M:16M          another collective, beside Open MPI's
   bench --unshaped --cores 'eth0=0;eth1=1' --sizes 256K:64M    what a thread per rail is worth, and where
   bench --learning --sizes 4:16M                              what learning costs in the first 1000 calls, and gains
+  bench --overlap sleeps --sizes 64K,1M,4M                    what MPI_Iallreduce hides, and 16 of them together
   bench --against ../before/build/default --sizes 4K,16M      two builds of Nezha, among the others
   bench --program 'pw.x -in si.in' --rounds 5                 a program as it is: its time, and that in MPI_Allreduce
   bench --program '/usr/bin/python3 contrib/programs/training.py --seconds 75' --from 60
@@ -75,6 +76,8 @@ def build_parser():
         "MiB, as valgrind counts them, in launches of their own")
     add("--learning", action="store_true", help="instead of all that: Nezha alone, as it learns, with what it has learned, and "
         "without; default 5 rounds")
+    add("--overlap", choices=(choices.COMPUTES, choices.SLEEPS), help="instead of all that: what allreduces that do not block are worth, beside "
+        "a computation that computes, or that sleeps, as where each rank has a core to spare; default 5 rounds")
     add("--osu", metavar="PATH", help="this osu_allreduce instead of our program; its results are not checked")
     add("--program", metavar="COMMAND", help="instead of sizes: this MPI program, with the case's ranks on each node, from where "
         "bench is started, under each competitor but gloo; default 3 rounds. Its standard output's lines 'iteration N' are counted")

@@ -7,7 +7,7 @@ import sys
 
 from nezha_lab.leaving import EXIT_INTERRUPTED
 
-from . import aggregator, choices, document, files, instructions, learning_table, memory, progress, rounds, summary, table
+from . import aggregator, choices, document, files, instructions, learning_table, memory, overlap, progress, rounds, summary, table
 from .competitors import LABELS, NEZHA, Launcher
 from .errors import EXIT_INVALID, UNWRITTEN, BenchError, BenchUsage
 
@@ -19,12 +19,18 @@ def _picture_path(options, case, several):
     return f"{root}-{case.name}{suffix}" if several else options.picture
 
 
-def compare(options, case, programs, effort):
-    """(Measured, Launcher) of one case."""
+def _wanted(options, case, programs):
+    """The competitors, subject first, without those that are not there."""
     wanted = choices.wanted(options, case)
     for name, reason in programs.check(wanted):
         print(f"bench: {LABELS[name]} is left out: {reason}", file=sys.stderr)
         wanted.remove(name)
+    return wanted
+
+
+def compare(options, case, programs, effort):
+    """(Measured, Launcher) of one case."""
+    wanted = _wanted(options, case, programs)
     count = options.rounds or (5 if options.quick else 15)
     launcher = Launcher(case, programs, effort, tuple(map(tuple, options.nezha_mca)), options.cores)
     launches = count * (len(wanted) + 1)
@@ -49,6 +55,11 @@ def run(options):
         programs.check([NEZHA])
         for case in cases:
             learning_table.run(Launcher(case, programs, effort, tuple(map(tuple, options.nezha_mca))), options.rounds or 5)
+        return 0
+    if options.overlap:
+        for case in cases:
+            wanted = _wanted(options, case, programs)
+            overlap.run(Launcher(case, programs, effort, tuple(map(tuple, options.nezha_mca))), wanted, options.rounds or 5, options.overlap)
         return 0
     if options.instructions:
         programs.check([NEZHA])

@@ -1,0 +1,135 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""What allreduces that do not block are worth: bench --overlap. Every launch measures all sizes by nezha_overlap_bench; what is
+compared are ratios within a launch, since launches differ by more.
+"""
+
+import dataclasses
+import json
+import os
+import sys
+
+from rich.console import Console
+
+from . import launch, rounds, stats, table
+from .choices import SLEEPS
+from .competitors import AGAIN, SHORT, WITH_COMPONENT, Launcher, order
+from .errors import BenchError
+from .sizes import size_text
+
+PROGRAM = "nezha_overlap_bench"
+TOGETHER = 16
+ROUNDS_IN_A_LAUNCH = 11
+
+_PAUSES = 0.02 * 6 * ROUNDS_IN_A_LAUNCH  # seconds of a launch and size, beside those of the calls
+_READING = ("us: of the slowest rank, median over the rounds. / blocking: MPI_Iallreduce and MPI_Wait at once over MPI_Allreduce. "
+            "overlap: the part of that which a computation as long hides.",
+            f"row: {TOGETHER} blocking calls one after another; gain: their time over that of as many begun at once.",
+            "Brackets: what the rounds were between, as stats.py has it. floor: what Nezha's gain differs from itself by.")
+
+
+@dataclasses.dataclass
+class Worth:
+    """Of one size and one competitor; each but the first an Estimate over the rounds."""
+
+    blocking_us: float
+    over_blocking: object
+    overlap: object
+    row_us: float
+    gain: object
+
+
+class _Launcher(Launcher):
+    """Starts this program in place of the usual one."""
+
+    def __init__(self, launcher, program, computation):
+        super().__init__(launcher.case, dataclasses.replace(launcher.programs, mpi=program), launcher.effort, launcher.nezha_mca)
+        self._computation = computation
+
+    def _mpi(self):
+        sleep = "1" if self._computation == SLEEPS else "0"
+        return [self.programs.mpi, "--rounds", str(ROUNDS_IN_A_LAUNCH), "--together", str(TOGETHER), "--sleep", sleep,
+                *map(str, self.effort.sizes)]
+
+
+def run(launcher, wanted, count, computation):
+    """Measures and prints one case."""
+    program = os.path.join(os.path.dirname(launcher.programs.mpi), PROGRAM)
+    if not os.access(program, os.X_OK):
+        raise BenchError(f"there is no program {program}: build first (contrib/build), or name the build by --build")
+    own, case = _Launcher(launcher, program, computation), launcher.case
+    seconds = rounds.deadline(launcher.effort, case.processes) * (1 + TOGETHER) + _PAUSES * len(launcher.effort.sizes)
+    found = []
+    with case.lab() as lab:
+        for number in range(count):
+            found.append({})
+            for who in order([*wanted, AGAIN], number):
+                print(f"{case.name}: round {number + 1} of {count}: {SHORT[wanted[0] if who == AGAIN else who]}", file=sys.stderr)
+                found[-1][who] = _launch(lab, own, wanted[0] if who == AGAIN else who, seconds)
+    _print(case, wanted, found, computation)
+
+
+def _launch(lab, launcher, who, seconds):
+    """{size: members}"""
+    sizes = {}
+
+    def take(line):
+        if line.startswith("{"):
+            members = json.loads(line)
+            sizes[members["size"]] = members
+
+    arguments, keywords = launcher.of(who)
+    done = launch.follow(lab, arguments, keywords, seconds, take)
+    if done.expired or done.status != 0 or set(sizes) != set(launcher.effort.sizes):
+        why = f"took more than {seconds:.0f} s" if done.expired else f"ended with status {done.status}"
+        raise BenchError(f"{PROGRAM} of {SHORT[who]} {why}: {done.words.strip()[-300:]}")
+    return sizes
+
+
+def summarise(found, who, size):
+    """What the rounds [{who: {size: members}}] say."""
+    launches = [launches[who][size] for launches in found]
+
+    def over(above, below):
+        return stats.estimate([each[above] / each[below] for each in launches])
+
+    return Worth(stats.estimate([each["blocking"] for each in launches]).median, over("pure", "blocking"),
+                 stats.estimate([1 - (each["total"] - each["compute"]) / each["pure"] for each in launches]),
+                 stats.estimate([each["row"] for each in launches]).median, over("row", "together"))
+
+
+def floor(found, subject, size):
+    """What the subject's gain differs from itself by."""
+    gains = [[launches[who][size]["row"] / launches[who][size]["together"] for launches in found] for who in (AGAIN, subject)]
+    return stats.noise_floor(stats.pair_ratios(*gains))
+
+
+def fault(found, who, size):
+    """Why a row is not about Nezha; None where it is, or should not be."""
+    if who not in WITH_COMPONENT:
+        return None
+    idle = sum(launches[who][size]["carried"] < launches[who][size]["made"] for launches in found)
+    return f"left calls to Open MPI in {idle} of {len(found)} launches" if idle else None
+
+
+def _print(case, wanted, found, computation):
+    console = Console(highlight=False)
+    table.say(console, table.heading(vars(case), len(found)))
+    rows, faults = [], []
+    for size in sorted(found[0][wanted[0]]):
+        for who in wanted:
+            rows.append(_cells(summarise(found, who, size), size, who,
+                               f"{100 * floor(found, who, size):.1f}%" if who == wanted[0] else ""))
+            if why := fault(found, who, size):
+                faults.append(f"{SHORT[who]} at {size_text(size)} {why}.")
+    table.print_table(console, ["size", "", "blocking us", "/ blocking", "overlap %", "row us", "gain", "floor"], rows)
+    table.say(console, [*_READING, f"The computation {computation}.", *faults])
+
+
+def _cells(worth, size, who, noise):
+    texts = (size_text(size), SHORT[who], f"{worth.blocking_us:.1f}", _span(worth.over_blocking, 1, 3), _span(worth.overlap, 100, 1),
+             f"{worth.row_us:.0f}", _span(worth.gain, 1, 3), noise)
+    return [(text, None) for text in texts]
+
+
+def _span(part, unit, digits):
+    return f"{unit * part.median:.{digits}f} [{unit * part.low:.{digits}f} {unit * part.high:.{digits}f}]"
