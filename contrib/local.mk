@@ -12,12 +12,14 @@ bench_common = \
 	%D%/programs/bench_print.c %D%/programs/bench_print.h \
 	%D%/programs/bench_run.c %D%/programs/bench_run.h
 
-pkglibexecdir = $(libexecdir)/nezha
-pkglibexec_PROGRAMS = %D%/programs/nezha_allreduce_bench
-contrib_programs_nezha_allreduce_bench_SOURCES = $(bench_common) \
+bench_of_mpi = $(bench_common) \
 	%D%/programs/bench_collectives.c %D%/programs/bench_collectives.h \
 	%D%/programs/nezha_allreduce_bench.c \
 	%D%/programs/nezha_counters.c %D%/programs/nezha_counters.h
+
+pkglibexecdir = $(libexecdir)/nezha
+pkglibexec_PROGRAMS = %D%/programs/nezha_allreduce_bench
+contrib_programs_nezha_allreduce_bench_SOURCES = $(bench_of_mpi)
 contrib_programs_nezha_allreduce_bench_CPPFLAGS = $(AM_CPPFLAGS) $(MPI_CFLAGS)
 contrib_programs_nezha_allreduce_bench_LDADD = $(MPI_LIBS)
 
@@ -96,4 +98,13 @@ contrib_programs_nezha_gloo_bench_SOURCES = $(bench_common) \
 	%D%/programs/nezha_gloo_bench.cc
 contrib_programs_nezha_gloo_bench_CPPFLAGS = $(AM_CPPFLAGS) $(MPI_CFLAGS) -DOMPI_SKIP_MPICXX
 contrib_programs_nezha_gloo_bench_LDADD = $(GLOO_LIBS) $(MPI_LIBS)
+endif
+
+# The same program with another MPI. -export-dynamic: libraries find what mpich_manners.c puts in front of theirs.
+if HAVE_MPICH
+noinst_PROGRAMS += %D%/programs/nezha_mpich_bench
+contrib_programs_nezha_mpich_bench_SOURCES = $(bench_of_mpi) %D%/programs/mpich_manners.c
+contrib_programs_nezha_mpich_bench_CPPFLAGS = $(AM_CPPFLAGS) $(MPICH_CFLAGS)
+contrib_programs_nezha_mpich_bench_LDFLAGS = $(AM_LDFLAGS) -export-dynamic
+contrib_programs_nezha_mpich_bench_LDADD = $(MPICH_LIBS) -ldl
 endif

@@ -41,6 +41,14 @@ AC_DEFUN([NEZHA_GLOO], [
   AC_SUBST([GLOO_LIBS])
 ])
 
+# NEZHA_MPICH
+# Only the bench uses it, by a program of its own: everything else is Open MPI's.
+AC_DEFUN([NEZHA_MPICH], [
+  PKG_CHECK_MODULES([MPICH], [mpich >= 4.0], [nezha_have_mpich=yes],
+    [nezha_have_mpich="no, install libmpich-dev and mpich to compare with it"])
+  AM_CONDITIONAL([HAVE_MPICH], [test "$nezha_have_mpich" = yes])
+])
+
 # NEZHA_SIMGRID
 # Only a test of nezha simulate uses it, with what SimGrid 3.35 has made otherwise.
 AC_DEFUN([NEZHA_SIMGRID], [

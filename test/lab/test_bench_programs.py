@@ -240,7 +240,7 @@ class Comparison(OnTheLab):
         for words, text in ((["--cases", "none-such"], "case 'none-such'"), (["--sizes", "0"], "size '0'"),
                             (["--cases", "1+1", "--nodes", "3"], "--cases names whole clusters"),
                             (["--subject", "ompi-all", "--rail", "fast"], "'fast'"),
-                            (["--competitors", "nezha,mpich"], "competitor 'mpich'"),
+                            (["--competitors", "nezha,mvapich"], "competitor 'mvapich'"),
                             (["--against", HERE], f"--against {HERE}: there is no mca_coll_nezha.so in {HERE} or {HERE}/component"),
                             (["--competitors", "nezha,nezha-other"], "nezha-other is of another build: --against says which")):
             with self.subTest(words=words):

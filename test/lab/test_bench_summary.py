@@ -287,9 +287,9 @@ class Cases(unittest.TestCase):
             options = cli.build_parser().parse_args(words)
             return choices.wanted(options, choices.cases(options)[0])
         self.assertEqual(wanted("--cases", "1+1"), ["nezha", "ompi-one", "ompi-all", "gloo"])
-        self.assertEqual(wanted("--cases", "4x4"), ["nezha", "ompi-one", "ompi-all", "han-one", "han", "xhc", "acoll"])
-        self.assertEqual(wanted("--nodes", "1", "--ranks", "2"), ["nezha", "ompi-one", "han-one", "xhc", "acoll"])
-        self.assertEqual(wanted("--cases", "node-4", "--subject", "han"), ["han", "ompi-one", "xhc", "acoll"])
+        self.assertEqual(wanted("--cases", "4x4"), ["nezha", "ompi-one", "ompi-all", "han-one", "han", "xhc", "acoll", "mpich-one", "mpich"])
+        self.assertEqual(wanted("--nodes", "1", "--ranks", "2"), ["nezha", "ompi-one", "han-one", "xhc", "acoll", "mpich-one"])
+        self.assertEqual(wanted("--cases", "node-4", "--subject", "han"), ["han", "ompi-one", "xhc", "acoll", "mpich-one"])
 
     def test_names(self):
         self.assertEqual([case.name for case in presets("1+1,slow-node")], ["1+1", "slow-node"])

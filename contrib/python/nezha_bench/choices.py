@@ -7,7 +7,7 @@ import shlex
 
 from . import summary
 from .cases import Case, PRESETS, presets
-from .competitors import (GLOO, NEZHA, NEZHA_OTHER, NEZHA_RAILS, NEZHA_THREADS, ON_A_LAB, OVER_ONE, USUAL, USUAL_BY_NODE, WITH_COMPONENT,
+from .competitors import (BY_MPICH, GLOO, NEZHA, NEZHA_OTHER, NEZHA_RAILS, NEZHA_THREADS, ON_A_LAB, OVER_ONE, USUAL, USUAL_BY_NODE, WITH_COMPONENT,
                           Effort, Programs, component_of_build)
 from .collectives import ALLREDUCE, COLLECTIVES
 from .errors import BenchUsage
@@ -40,11 +40,8 @@ def wanted(options, case):
     usual = [NEZHA, NEZHA_THREADS] if options.cores is not None else list(USUAL if case.ranks == 1 else USUAL_BY_NODE)
     if case.aggregator:
         usual.insert(1, NEZHA_RAILS)
-    without_gloo = ("it runs no MPI program, --program" if options.program else
-                    "it runs no MPI program, --overlap" if options.overlap else
-                    "it is compared by allreduces, --collective" if options.collective != ALLREDUCE else None)
-    if without_gloo:
-        usual = [name for name in usual if name != GLOO]
+    refused = _refused(options)
+    usual = [name for name in usual if name not in refused]
     names = options.competitors.split(",") if options.competitors else usual
     if options.against and NEZHA_OTHER not in names:
         names.append(NEZHA_OTHER)
@@ -53,14 +50,24 @@ def wanted(options, case):
             raise BenchUsage(f"competitor '{name}': {', '.join(ON_A_LAB)} are allowed")
     if NEZHA_OTHER in (options.subject, *names) and not options.against:
         raise BenchUsage(f"{NEZHA_OTHER} is of another build: --against says which")
-    if GLOO in (options.subject, *names) and without_gloo:
-        raise BenchUsage(f"competitor '{GLOO}': {without_gloo} is not allowed with it")
+    for name in (options.subject, *names):
+        if name in refused:
+            raise BenchUsage(f"competitor '{name}': {refused[name]} is not allowed with it")
     if options.subject not in WITH_COMPONENT and not options.competitors:
         names.remove(NEZHA)
     for every, one in OVER_ONE.items() if len(case.rails) == 1 or case.nodes == 1 else ():
         if one in names and every in names:
             names.remove(every if options.subject != every else one)
     return [options.subject] + [name for name in names if name != options.subject]
+
+
+def _refused(options):
+    """{competitor: why} of those that cannot do what is measured."""
+    if options.program or options.overlap:
+        option = "--program" if options.program else "--overlap"
+        return {GLOO: f"it runs no MPI program, {option}",
+                **dict.fromkeys(BY_MPICH, f"it runs no program that was built for Open MPI, {option}")}
+    return {GLOO: "it is compared by allreduces, --collective"} if options.collective != ALLREDUCE else {}
 
 
 def programs(options):

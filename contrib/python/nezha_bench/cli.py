@@ -21,7 +21,7 @@ _TOP = os.path.dirname(os.path.dirname(os.path.dirname(os.path.dirname(os.path.a
 _ABOUT = f"""\
 Compares Nezha on an emulated cluster with Open MPI over one rail (a job of its own), Open MPI over all rails, Gloo
 (one context and one thread per rail, shares set by hand, at each size the fastest of its algorithms) and the computed
-limit; where nodes have several ranks, with Open MPI's han, xhc and acoll in place of Gloo. Each round launches every
+limit; where nodes have several ranks, with Open MPI's han, xhc and acoll and with MPICH in place of Gloo. Each round launches every
 competitor once, in changing order, and the subject twice: how much the subject differs from itself is the noise floor,
 and differences below it are called not resolvable. Every element of every result is checked.
 

@@ -4,7 +4,7 @@
 import dataclasses
 import os
 
-from nezha_lab import openmpi
+from nezha_lab import mpich, openmpi
 
 from .collectives import ALLREDUCE, COLLECTIVES
 from .errors import BenchError, BenchUsage
@@ -16,6 +16,7 @@ NEZHA_OFI, NEZHA_BTL = "nezha-ofi", "nezha-btl"  # with rails of another kind th
 ONE, ALL, GLOO = "ompi-one", "ompi-all", "gloo"
 # Open MPI's collectives for nodes of several ranks, over all rails unless they say otherwise.
 HAN_ONE, HAN, XHC, ACOLL = "han-one", "han", "xhc", "acoll"
+MPICH_ONE, MPICH = "mpich-one", "mpich"
 # On a cluster of which nothing is known, Open MPI as it is there.
 INCUMBENT = "ompi"
 AGAIN = "again"
@@ -24,24 +25,28 @@ LABELS = {NEZHA: "Nezha, all rails", NEZHA_ONE: "Nezha, one rail", NEZHA_THREADS
           NEZHA_OTHER: "Nezha, other build", NEZHA_RAILS: "Nezha, rails alone",
           NEZHA_OFI: "Nezha, libfabric rails", NEZHA_BTL: "Nezha, one BTL rail", ONE: "Open MPI, one rail", ALL: "Open MPI, all rails",
           GLOO: "Gloo, all rails", INCUMBENT: "Open MPI without Nezha", HAN_ONE: "Open MPI's han, one rail",
-          HAN: "Open MPI's han, all rails", XHC: "Open MPI's xhc", ACOLL: "Open MPI's acoll"}
+          HAN: "Open MPI's han, all rails", XHC: "Open MPI's xhc", ACOLL: "Open MPI's acoll",
+          MPICH_ONE: "MPICH, one rail", MPICH: "MPICH, all rails"}
 SHORT = {NEZHA: "Nezha", NEZHA_ONE: "Nezha one", NEZHA_THREADS: "Nezha threads", NEZHA_OTHER: "Nezha other",
          NEZHA_RAILS: "Nezha rails", NEZHA_OFI: "Nezha ofi", NEZHA_BTL: "Nezha btl", ONE: "OMPI one", ALL: "OMPI all", GLOO: "Gloo", INCUMBENT: "OMPI", HAN_ONE: "han one", HAN: "han all",
-         XHC: "xhc", ACOLL: "acoll"}
+         XHC: "xhc", ACOLL: "acoll", MPICH_ONE: "MPICH one", MPICH: "MPICH all"}
 # The component that Open MPI is made to prefer for these.
 PREFERRED = {HAN_ONE: "han", HAN: "han", XHC: "xhc", ACOLL: "acoll"}
 _HIGHEST_PRIORITY = "100"
 # Who carries the calls by the component, and is asked for proof.
 WITH_COMPONENT = (NEZHA, NEZHA_ONE, NEZHA_THREADS, NEZHA_OTHER, NEZHA_RAILS, NEZHA_OFI, NEZHA_BTL)
+BY_MPICH = (MPICH_ONE, MPICH)
+# Who runs programs of the bench alone, in which its own library is.
+OWN_PROGRAM = (GLOO, *BY_MPICH)
 # Who can be launched on a lab.
-ON_A_LAB = (*WITH_COMPONENT, ONE, ALL, GLOO, *PREFERRED)
+ON_A_LAB = (*WITH_COMPONENT, ONE, ALL, GLOO, *PREFERRED, *BY_MPICH)
 # Nezha on one rail tells what the second is worth, and with threads what they are, but they are no competitors of Nezha's
 # unless asked for.
 USUAL = (NEZHA, ONE, ALL, GLOO)
 # With several ranks on a node.
-USUAL_BY_NODE = (NEZHA, ONE, ALL, *PREFERRED)
+USUAL_BY_NODE = (NEZHA, ONE, ALL, *PREFERRED, *BY_MPICH)
 # That one rail and all of them are the same job for, where there is but one or nothing leaves the node.
-OVER_ONE = {ALL: ONE, HAN: HAN_ONE}
+OVER_ONE = {ALL: ONE, HAN: HAN_ONE, MPICH: MPICH_ONE}
 
 
 @dataclasses.dataclass(frozen=True)
@@ -54,19 +59,23 @@ class Programs:
     osu: str = None
     other_dir: str = None  # NEZHA_OTHER's component_dir
     aggregate: str = None
+    mpich: str = ""
 
     @classmethod
     def of_build(cls, build, osu=None):
         programs = os.path.join(build, "contrib", "programs")
         return cls(os.path.join(programs, "nezha_allreduce_bench"), os.path.join(programs, "nezha_gloo_bench"),
                    os.path.join(build, "component"), os.path.abspath(osu) if osu else None,
-                   aggregate=os.path.join(build, "nezha-aggregate"))
+                   aggregate=os.path.join(build, "nezha-aggregate"),
+                   mpich=os.path.join(programs, "nezha_mpich_bench"))
 
     def check(self, wanted):
         """Drops what is optional and not there, with a reason; raises where the rest lacks something."""
         left_out = []
         if GLOO in wanted and not os.access(self.gloo, os.X_OK):
             left_out.append((GLOO, "the build has no nezha_gloo_bench (install libgloo-dev and build again)"))
+        without_mpich = mpich.why_not(self.mpich)
+        left_out += [(name, without_mpich) for name in BY_MPICH if name in wanted and without_mpich]
         left_out += [(name, f"this Open MPI has no coll/{part}") for name, part in PREFERRED.items()
                      if name in wanted and not openmpi.has_coll(part)]
         mpi = self.osu or self.mpi
@@ -125,6 +134,9 @@ class Launcher:
         spread = {"np": self.case.processes, "ppn": self.case.ranks}  # none on an aggregator's node
         if competitor == GLOO:
             return self._gloo(), {**spread, "incumbent_rails": "mgmt", "nezha": False}
+        if competitor in BY_MPICH:
+            rails = self.case.best_rail() if competitor == MPICH_ONE else "all"
+            return [self.programs.mpich, *self._collective(), *self._ours()], {**spread, "incumbent_rails": rails, "by_mpich": True}
         if competitor in WITH_COMPONENT:
             # A BTL's rail is of the first network that Open MPI itself uses.
             own = {"incumbent_rails": self.case.best_rail()} if competitor == NEZHA_BTL else {}

@@ -8,7 +8,7 @@ import threading
 import time
 
 from . import stolen
-from .competitors import GLOO
+from .competitors import OWN_PROGRAM
 from .errors import BenchError
 from .excerpt import excerpt
 from .output import OsuReader, read_json_line
@@ -33,7 +33,7 @@ def run(lab, launcher, competitor, deadline_seconds, on_size=lambda size: None, 
     """
     arguments, keywords = launcher.of(competitor)
     launch = Launch(competitor)
-    read = OsuReader().read if launcher.programs.osu and competitor != GLOO else read_json_line
+    read = OsuReader().read if launcher.programs.osu and competitor not in OWN_PROGRAM else read_json_line
     wanted = launcher.effort.sizes
     host = stolen.Watch()
     done = follow(lab, arguments, keywords, deadline_seconds, lambda line: _take(read(line), launch, wanted, host, on_size), watch)

@@ -8,12 +8,13 @@ import math
 import os
 import subprocess
 
-from . import openmpi, processes
+from . import mpich, openmpi, processes
 from .errors import LabError, LabUsage
 from .tools import require
 
 # The node's own tmpfs: session files of two nodes never meet, and go with the lab.
 _SESSIONS = "/dev/shm"
+_LAUNCHERS_NETWORK = "mgmt"
 
 
 class Job(subprocess.Popen):
@@ -68,21 +69,28 @@ class Mpi:
             output, errors = openmpi.output(output), openmpi.output(errors)
         return subprocess.CompletedProcess(job.args, job.returncode, output, errors)
 
-    def popen(self, args, np=None, ppn=None, incumbent_rails="all", component_dir=None, nezha=True,
+    def popen(self, args, np=None, ppn=None, incumbent_rails="all", component_dir=None, nezha=True, by_mpich=False,
               env=None, cwd=None, **options):
         """Starts mpirun in node n0 and returns a Job (a subprocess.Popen).
 
         np defaults to ppn per node, ppn to np spread evenly. incumbent_rails: 'all', 'mgmt', a rail or several.
-        component_dir: where a Nezha that is not installed lies. nezha=False keeps an installed one out.
+        component_dir: where a Nezha that is not installed lies. nezha=False keeps an installed one out. by_mpich: the program is
+        MPICH's, which then is the incumbent; mpiexec.hydra starts it, whose options come first.
         """
-        require("mpirun")
+        require(mpich.LAUNCHER if by_mpich else "mpirun")
         slots = hosts(self.spec.nodes, np, ppn)
         names = ",".join(f"n{node}:{count}" for node, count in enumerate(slots) if count)
+        if by_mpich:
+            own, starter = mpich.over(self._incumbent(incumbent_rails)), mpich.starter(self._agent(), _LAUNCHERS_NETWORK, names)
+        else:
+            own, starter = self.mpi_environment(incumbent_rails, component_dir, nezha), ["mpirun", "--host", names]
         mark = self.new_mark()
-        environment = {**os.environ, **self.mpi_environment(incumbent_rails, component_dir, nezha), processes.MARK: mark,
-                       **(env or {})}
-        argv = [*self.nsenter(0, cwd), "mpirun", "-np", str(sum(slots)), "--host", names, *map(str, args)]
-        return Job(argv, mark, env=environment, **options)
+        argv = [*self.nsenter(0, cwd), *starter, "-np", str(sum(slots)), *map(str, args)]
+        return Job(argv, mark, env={**os.environ, **own, processes.MARK: mark, **(env or {})}, **options)
+
+    def _agent(self):
+        """What starts a command on another node, as ssh does."""
+        return os.path.join(self.record["place"], "agent")
 
     def mpi_environment(self, incumbent_rails="all", component_dir=None, nezha=True):
         """What makes any mpirun that is started in node n0 run across the nodes, given --host n0,n1...; keywords as popen's."""
@@ -96,7 +104,7 @@ class Mpi:
     def _settings(self, incumbent_rails, component_dir, nezha):
         rails = ",".join(f"eth{rail}" for rail in range(self.spec.rails))
         settings = {**openmpi.crowded(), **openmpi.by_tcp(),
-                    **openmpi.launched_by(os.path.join(self.record["place"], "agent"), "mgmt", _SESSIONS),
+                    **openmpi.launched_by(self._agent(), _LAUNCHERS_NETWORK, _SESSIONS),
                     "OMPI_MCA_coll_nezha_rail_threads": "0",  # each node believes that all cores are its own
                     "OMPI_MCA_btl_tcp_if_include": self._incumbent(incumbent_rails),
                     "OMPI_MCA_coll_nezha_rail_include": rails}

@@ -10,7 +10,7 @@ from .errors import LabError, LabUnavailable
 PACKAGES = {
     "ip": "iproute2", "tc": "iproute2", "bridge": "iproute2",
     "unshare": "util-linux", "nsenter": "util-linux", "mount": "mount", "hostname": "hostname",
-    "mpirun": "openmpi-bin", "rdma": "iproute2",
+    "mpirun": "openmpi-bin", "mpiexec.hydra": "mpich", "rdma": "iproute2",
 }
 LAB_TOOLS = ("ip", "tc", "bridge", "unshare", "nsenter", "mount", "hostname")
 
