@@ -282,6 +282,20 @@ class Cases(unittest.TestCase):
         whole = summary.summarise(dataclasses.replace(measured(rounds(), LIMITS), case=PRESETS["4x4"]))
         self.assertEqual(table.case_text(whole["case"]), "4 nodes with 4 ranks each, 1gbit + 1gbit")
 
+    def test_nodes_with_other_numbers_of_ranks(self):
+        def case(*words):
+            options = cli.build_parser().parse_args(words)
+            return choices.cases(options)[0]
+        own = case("--ranks", "1,2,4,5")
+        self.assertEqual((own.nodes, own.ranks, own.processes), (4, (1, 2, 4, 5), 12))
+        self.assertEqual(dataclasses.replace(own, name="uneven"), PRESETS["uneven"])
+        keywords = Launcher(own, Programs("m", "g", "c"), Effort((1024,), 0.1)).of("nezha")[1]
+        self.assertEqual((keywords["np"], keywords["ppn"]), (12, (1, 2, 4, 5)))
+        self.assertEqual(table.case_text(dataclasses.asdict(own)), "4 nodes with 1, 2, 4 and 5 ranks, 1gbit + 1gbit")
+        self.assertEqual(case("--ranks", "3", "--nodes", "2").ranks, 3)
+        with self.assertRaisesRegex(BenchError, "--ranks lists 2 nodes, --nodes says 3"):
+            case("--ranks", "3,1", "--nodes", "3")
+
     def test_competitors_by_case(self):
         def wanted(*words):
             options = cli.build_parser().parse_args(words)

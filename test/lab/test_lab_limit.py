@@ -81,6 +81,13 @@ class Hosts(unittest.TestCase):
         self.assertEqual(hosts(4, None, 2), [2, 2, 2, 2])
         self.assertEqual(hosts(4, 5, 2), [2, 2, 1, 0])
 
+    def test_each_node_its_own_number(self):
+        self.assertEqual(hosts(4, None, [1, 2, 4, 5]), [1, 2, 4, 5])
+        self.assertEqual(hosts(4, 3, (1, 2)), [1, 2, 0, 0])
+        for wrong in ((4, 4, (1, 2)), (1, None, (1, 2)), (2, None, (1, -1))):
+            with self.assertRaisesRegex(LabError, "a number for each of"):
+                hosts(*wrong)
+
     def test_too_many(self):
         with self.assertRaisesRegex(LabError, "^np '9': 4 nodes with 2 ranks each hold at most 8$"):
             hosts(4, 9, 2)

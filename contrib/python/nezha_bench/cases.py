@@ -13,19 +13,19 @@ from .errors import BenchUsage
 
 @dataclasses.dataclass(frozen=True)
 class Case:
-    """rails and node_rates as the lab takes them ("1gbit", "none"; "NODE:RAIL:RATE"); ranks: on each node. aggregator: the
+    """rails and node_rates as the lab takes them ("1gbit", "none"; "NODE:RAIL:RATE"); ranks: on each node, or a tuple of each one's. aggregator: the
     rates of the links of one more node, on which no rank runs but nezha-aggregate; empty: there is none."""
 
     name: str
     nodes: int
     rails: tuple
     node_rates: tuple = ()
-    ranks: int = 1
+    ranks: object = 1
     aggregator: tuple = ()
 
     @property
     def processes(self):
-        return self.nodes * self.ranks
+        return self.nodes * self.ranks if isinstance(self.ranks, int) else sum(self.ranks)
 
     @contextlib.contextmanager
     def lab(self):
@@ -79,6 +79,8 @@ PRESETS = {case.name: case for case in (
     Case("unshaped-one", 4, ("none",)),
     Case("4x4", 4, ("1gbit", "1gbit"), ranks=4),
     Case("2x8", 2, ("1gbit", "1gbit"), ranks=8),
+    Case("6x2", 6, ("1gbit", "1gbit"), ranks=2),
+    Case("uneven", 4, ("1gbit", "1gbit"), ranks=(1, 2, 4, 5)),
     Case("4x4-unshaped", 4, ("none", "none"), ranks=4),
     Case("node-2", 1, ("none",), ranks=2),
     Case("node-4", 1, ("none",), ranks=4),

@@ -26,7 +26,19 @@ def cases(options):
         return [PRESETS["1+1"]]
     rails = tuple(options.rails or ("1gbit", "1gbit"))
     rails = ("none",) * len(rails) if options.unshaped else rails
-    return [Case("own", options.nodes or 4, rails, tuple(options.node_rates), options.ranks or 1)]
+    return [Case("own", options.nodes or _listed(options.ranks) or 4, rails, tuple(options.node_rates), _ranks(options))]
+
+
+def _listed(ranks):
+    """How many nodes a list of each one's ranks is of; 0: it is one number for all."""
+    return len(ranks) if ranks and len(ranks) > 1 else 0
+
+
+def _ranks(options):
+    listed = _listed(options.ranks)
+    if listed and options.nodes not in (None, listed):
+        raise BenchUsage(f"--ranks lists {listed} nodes, --nodes says {options.nodes}")
+    return tuple(options.ranks) if listed else options.ranks[0] if options.ranks else 1
 
 
 def effort(options):

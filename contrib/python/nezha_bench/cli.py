@@ -8,7 +8,7 @@ import sys
 from nezha_lab.leaving import EXIT_UNAVAILABLE, exit_status, leave_on_signals
 
 from . import choices, summary
-from .arguments import more_than_0, positive, seconds
+from .arguments import more_than_0, numbers, positive, seconds
 from .cases import PRESETS
 from .collectives import ALLREDUCE, COLLECTIVES
 from .competitors import NEZHA, ON_A_LAB, USUAL, USUAL_BY_NODE
@@ -29,6 +29,7 @@ and differences below it are called not resolvable. Every element of every resul
   bench --quick --picture bench.png     fewer sizes, 5 rounds
   bench --cases 1+0.5,slow-node --sizes 1M,16M --json bench.json
   bench --cases 4x4,node-4 --sizes 8:16K                      several ranks on a node
+  bench --ranks 1,2,4,5 --sizes 1M                            other numbers of them
   bench --nodes 2 --rail 1gbit --rail 200mbit --nezha-mca coll_nezha_share eth0:5,eth1:1
   bench --collective reduce_scatter --sizes 1M:16M          another collective, beside Open MPI's
   bench --unshaped --cores 'eth0=0;eth1=1' --sizes 256K:64M    what a thread per rail is worth, and where
@@ -51,7 +52,7 @@ def build_parser():
     where = parser.add_argument_group("cluster")
     where.add_argument("--cases", metavar="LIST", help="named clusters, or all; default 1+1, or what the next ones say")
     where.add_argument("--nodes", type=positive, metavar="N", help="default 4")
-    where.add_argument("--ranks", type=positive, metavar="N", help="on each node; default 1")
+    where.add_argument("--ranks", type=numbers, metavar="N,...", help="on each node, or a list of each one's; default 1")
     where.add_argument("--rail", action="append", dest="rails", metavar="RATE", help="once per rail; default 1gbit twice")
     where.add_argument("--node-rate", action="append", default=[], dest="node_rates", metavar="NODE:RAIL:RATE")
     where.add_argument("--unshaped", action="store_true", help="rails without a rate: what the processor allows")

@@ -44,8 +44,13 @@ def case_text(case):
     uneven = "".join(f", node n{n} rail eth{r} at {rate}" for n, r, rate in
                      (entry.split(":") for entry in case["node_rates"]))
     nodes = "1 node" if case["nodes"] == 1 else f"{case['nodes']} nodes"
-    ranks = f" with {case['ranks']} ranks each" if case["ranks"] > 1 else ""
-    return f"{nodes}{ranks}, {rails}{uneven}"
+    return f"{nodes}{_ranks_text(case['ranks'])}, {rails}{uneven}"
+
+
+def _ranks_text(ranks):
+    if isinstance(ranks, int):
+        return f" with {ranks} ranks each" if ranks > 1 else ""
+    return f" with {', '.join(map(str, ranks[:-1]))} and {ranks[-1]} ranks"
 
 
 def heading(case, rounds, interrupted=False, collective=ALLREDUCE):

@@ -73,7 +73,7 @@ class Mpi:
               env=None, cwd=None, **options):
         """Starts mpirun in node n0 and returns a Job (a subprocess.Popen).
 
-        np defaults to ppn per node, ppn to np spread evenly. incumbent_rails: 'all', 'mgmt', a rail or several.
+        np defaults to ppn per node, ppn to np spread evenly; a list is that of each node. incumbent_rails: 'all', 'mgmt', a rail or several.
         component_dir: where a Nezha that is not installed lies. nezha=False keeps an installed one out. by_mpich: the program is
         MPICH's, which then is the incumbent; mpiexec.hydra starts it, whose options come first.
         """
@@ -130,7 +130,9 @@ class Mpi:
 
 
 def hosts(nodes, np, ppn):
-    """How many ranks each node gets. With ppn nodes are filled one after the other, without they share evenly."""
+    """How many ranks each node gets. With ppn nodes are filled one after the other, without they share evenly; a list is the answer."""
+    if isinstance(ppn, (list, tuple)):
+        return _each(nodes, np, ppn)
     for what, value in (("np", np), ("ppn", ppn)):
         if value is not None and (not isinstance(value, int) or value < 1):
             raise LabUsage(f"{what} '{value}': a number from 1 on is allowed")
@@ -141,3 +143,9 @@ def hosts(nodes, np, ppn):
     if math.ceil(total / ppn) > nodes:
         raise LabUsage(f"np '{total}': {nodes} nodes with {ppn} ranks each hold at most {nodes * ppn}")
     return [min(ppn, max(0, total - node * ppn)) for node in range(nodes)]
+
+
+def _each(nodes, np, ppn):
+    if len(ppn) > nodes or not all(isinstance(count, int) and count >= 0 for count in ppn) or np not in (None, sum(ppn)):
+        raise LabUsage(f"ranks {','.join(map(str, ppn))}: a number for each of {nodes} nodes is allowed, with their sum as np")
+    return [*ppn, *[0] * (nodes - len(ppn))]
