@@ -1,0 +1,99 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""What the scripts share that run MPICH's own tests of collectives with the component carrying them."""
+
+import math
+import os
+import re
+import subprocess
+import sys
+import unittest
+
+import mpich_suite
+from mpi_case import COMPONENT, RAILS, mpirun, preloaded
+from nezha_lab import Lab, LabUnavailable
+
+ALL = {"coll_nezha_collectives": "all", "coll_nezha_reproducible": "1", "coll_nezha_learn": "0"}
+TIMEOUT = 240
+# Each test ends with a reduction of its errors. What has nothing else to carry: local functions, operations of the program's
+# own, gather and scatter, vectors without elements, persistent forms of others than allreduce.
+NOTHING_TO_CARRY = re.compile(r"(p_(?!allred)\w+|reduce_local|op_commutative|bcastzerotype|coll\d+|longuser|redscat2|red_scat_block2|uoplong|"
+                              r"nbcoll2)$")
+# Right on few ranks only: products are not exact on more than 10, the other is for 2.
+OF_THEIR_OWN = ("allred", "iallred")
+BLOCKING_ALLREDUCES = re.compile(r"allred(many|\d)?$")
+
+
+def right(done):
+    return done is not None and done.returncode == 0 and " No Errors" in done.stdout
+
+
+def carried(done):
+    return int(re.search(r"the component carried (-?\d+) calls", done.stderr)[1])
+
+
+class MpichCase(unittest.TestCase):
+    CHOSEN = None  # names of programs; None: all
+    FAIL_ALONE = 6  # programs that may fail without the component too
+
+    @classmethod
+    def setUpClass(cls):
+        cls.library = preloaded("join_first")
+        cls.tests = mpich_suite.make(cls.CHOSEN)
+
+    def pass_with(self, run, ranks=None, carries=None):
+        """Each of them by `run` (argv, ranks, component), on so many ranks, or as many as its authors run it on. The component
+        carries calls of those whose names match, or that have something to carry. Left out is what fails without the component
+        too; more of that than a few is no matter of single tests."""
+        alone = 0
+        for path, np, arguments in self.on(ranks):
+            name = os.path.basename(path)
+            with self.subTest(test=name, ranks=np, arguments=arguments):
+                try:
+                    done = run([path, *arguments], np, True)
+                except (AssertionError, subprocess.TimeoutExpired) as late:
+                    done, problem = None, str(late)[-3000:]
+                else:
+                    problem = done.stdout[-1000:] + done.stderr[-2000:]
+                if not right(done) and self.fails_alone(run, [path, *arguments], np):
+                    print(f"# {name} on {np} ranks fails without the component too", file=sys.stderr)
+                    alone += 1
+                    self.assertLessEqual(alone, self.FAIL_ALONE, problem)
+                    continue
+                self.assertTrue(right(done), problem)
+                if np > 1 and (carries.match(name) if carries else not NOTHING_TO_CARRY.match(name)):
+                    self.assertGreaterEqual(carried(done), 2 if carries is None else 1)
+
+    def on(self, ranks):
+        """self.tests on so many ranks, but for those that cannot; none twice."""
+        if ranks is None:
+            return self.tests
+        return list(dict.fromkeys((path, usual if os.path.basename(path) in OF_THEIR_OWN else ranks, (*arguments,))
+                                  for path, usual, arguments in self.tests))
+
+    @staticmethod
+    def fails_alone(run, argv, np):
+        try:
+            return not right(run(argv, np, False))
+        except (AssertionError, subprocess.TimeoutExpired):
+            return True
+
+    def on_this_host(self, params):
+        def run(argv, ranks, component):
+            return mpirun(argv, ranks, params={**params, **ALL} if component else {}, component=component, timeout=TIMEOUT,
+                          preload=[self.library])
+        return run
+
+    def in_lab(self, nodes, ppn):
+        lab = Lab(nodes=nodes, rails=["none", "none"])
+        try:
+            lab.up(ephemeral=True)
+        except LabUnavailable as reason:
+            self.skipTest(str(reason))
+        self.addCleanup(lab.down)
+        options = [word for name, value in ALL.items() for word in ("--mca", name, value)]
+
+        def run(argv, ranks, component):
+            each = min(ppn, math.ceil(ranks / nodes))
+            return lab.mpirun(["-x", "LD_PRELOAD=" + self.library, *(options if component else []), *argv], np=ranks,
+                              ppn=each, timeout=TIMEOUT, incumbent_rails="mgmt", nezha=component, component_dir=COMPONENT)
+        return run
