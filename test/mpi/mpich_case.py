@@ -20,7 +20,8 @@ NOTHING_TO_CARRY = re.compile(r"(p_(?!allred)\w+|reduce_local|op_commutative|bca
                               r"nbcoll2)$")
 # Right on few ranks only: products are not exact on more than 10, the other is for 2.
 OF_THEIR_OWN = ("allred", "iallred")
-BLOCKING_ALLREDUCES = re.compile(r"allred(many|\d)?$")
+# Of what shared memory alone carries: blocking allreduces and reductions to a root.
+IN_MEMORY = re.compile(r"(allred(many|\d)?|op(?!_)\w+|reduce)$")
 
 
 def right(done):

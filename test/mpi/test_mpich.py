@@ -6,7 +6,7 @@ in one node's shared memory, and on emulated nodes of several ranks."""
 
 import unittest
 
-from mpich_case import BLOCKING_ALLREDUCES, MpichCase
+from mpich_case import IN_MEMORY, MpichCase
 from mpi_case import RAILS
 
 
@@ -15,10 +15,10 @@ class MpichTests(MpichCase):
         self.pass_with(self.on_this_host({**RAILS, "coll_nezha_shared_memory": "0"}))
 
     def test_within_a_node(self):
-        self.pass_with(self.on_this_host({}), carries=BLOCKING_ALLREDUCES)
+        self.pass_with(self.on_this_host({}), carries=IN_MEMORY)
 
     def test_a_node_of_eight(self):
-        self.pass_with(self.on_this_host({}), 8, carries=BLOCKING_ALLREDUCES)
+        self.pass_with(self.on_this_host({}), 8, carries=IN_MEMORY)
 
     def test_four_nodes_of_four(self):
         self.pass_with(self.in_lab(4, 4), 16)

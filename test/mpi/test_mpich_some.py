@@ -5,15 +5,15 @@ them, and more ways to spread ranks: test_mpich.py."""
 
 import unittest
 
-from mpich_case import BLOCKING_ALLREDUCES, MpichCase
+from mpich_case import IN_MEMORY, MpichCase
 
 
 class SomeMpichTests(MpichCase):
-    CHOSEN = ("allred", "opsum", "redscat", "nbredscat", "bcasttest", "nonblocking")
+    CHOSEN = ("op_coll", "opsum", "redscat", "bcasttest", "nonblocking")
     FAIL_ALONE = 0
 
     def test_a_node_of_eight(self):
-        self.pass_with(self.on_this_host({}), 8, carries=BLOCKING_ALLREDUCES)
+        self.pass_with(self.on_this_host({}), 8, carries=IN_MEMORY)
 
     def test_four_nodes_of_four(self):
         self.pass_with(self.in_lab(4, 4), 16)
