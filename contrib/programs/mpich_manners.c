@@ -68,13 +68,13 @@ IN_FRONT DIR* opendir(const char* name) {
 
 IN_FRONT struct dirent* readdir(DIR* dir) {
   static function kept;
-  if (dir == NULL || dir != interfaces.dir) return ((struct dirent * (*)(DIR*)) behind("readdir", &kept))(dir);
+  if (dir != interfaces.dir) return ((struct dirent * (*)(DIR*)) behind("readdir", &kept))(dir);
   return interfaces.next < interfaces.count ? interfaces.entries[interfaces.next++] : NULL;
 }
 
 IN_FRONT int closedir(DIR* dir) {
   static function kept;
-  if (dir != NULL && dir == interfaces.dir) {
+  if (dir == interfaces.dir) {
     for (int i = 0; i < interfaces.count; i++) free(interfaces.entries[i]);
     free(interfaces.entries);
     interfaces.dir = NULL;
