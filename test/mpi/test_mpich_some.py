@@ -1,5 +1,6 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: BSD-3-Clause
+# long
 """A few of MPICH's own tests of collectives with the component carrying them, on nodes of several ranks: one of each kind. All of
 them, and more ways to spread ranks: test_mpich.py."""
 
