@@ -9,7 +9,7 @@ import sys
 import unittest
 
 import mpich_suite
-from mpi_case import COMPONENT, RAILS, mpirun, preloaded
+from mpi_case import COMPONENT, mpirun, preloaded
 from nezha_lab import Lab, LabUnavailable
 
 ALL = {"coll_nezha_collectives": "all", "coll_nezha_reproducible": "1", "coll_nezha_learn": "0"}
@@ -98,3 +98,16 @@ class MpichCase(unittest.TestCase):
             return lab.mpirun(["-x", "LD_PRELOAD=" + self.library, *(options if component else []), *argv], np=ranks,
                               ppn=each, timeout=TIMEOUT, incumbent_rails="mgmt", nezha=component, component_dir=COMPONENT)
         return run
+
+
+class OnNodesOfSeveralRanks:
+    """Beside MpichCase: what a script's programs have to pass wherever several ranks share a node."""
+
+    def test_a_node_of_eight(self):
+        self.pass_with(self.on_this_host({}), 8, carries=IN_MEMORY)
+
+    def test_four_nodes_of_four(self):
+        self.pass_with(self.in_lab(4, 4), 16)
+
+    def test_two_nodes_of_eight(self):
+        self.pass_with(self.in_lab(2, 8), 16)
