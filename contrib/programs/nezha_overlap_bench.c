@@ -145,7 +145,7 @@ static void measure(long bytes, int rounds, int rank) {
   rounds_of(kBlocking, kPure, count, 0, rounds, medians);
   rounds_of(kCompute, kTogether, count, medians[kPure], rounds, medians);
   if (rank != 0) return;
-  printf("{\"size\": %ld, \"calls\": %d", bytes, together);
+  printf("{\"kind\": \"size\", \"size\": %ld, \"calls\": %d", bytes, together);
   for (int kind = 0; kind < kKinds; kind++) printf(", \"%s\": %.2f", kNames[kind], medians[kind] * 1e6);
   printf(", \"made\": %lu, \"carried\": %lu}\n", made, carried);
   fflush(stdout);

@@ -114,10 +114,10 @@ _OF_SIZES = ("collective", "sizes", "time", "iterations", "warmup", "patience", 
              "instructions", "learning", "overlap", "osu", "picture")
 _OF_PROGRAMS = ("words", "since", "limit")
 # What --learning and --overlap decide by themselves, or do not do; and what OSU's program cannot.
-_NOT_LEARNING = ("collective", "competitors", "subject", "cores", "against", "osu", "statistic", "time", "iterations", "warmup", "patience",
-                 "memory", "instructions", "json", "picture", "overlap")
-_NOT_OVERLAP = ("collective", "cores", "osu", "statistic", "time", "iterations", "warmup", "patience", "in_place", "memory", "instructions",
-                "json", "picture")
+_NOT_EITHER = ("collective", "cores", "osu", "statistic", "time", "iterations", "warmup", "patience", "memory", "instructions", "json",
+               "picture")
+_NOT_LEARNING = (*_NOT_EITHER, "competitors", "subject", "against", "overlap")
+_NOT_OVERLAP = (*_NOT_EITHER, "in_place")
 _NOT_OSU = ("collective", "time", "in_place", "memory", "instructions")
 _WRITTEN = {"since": "from"}
 

@@ -28,11 +28,15 @@ def _wanted(options, case, programs):
     return wanted
 
 
+def _launcher(options, case, programs, effort):
+    return Launcher(case, programs, effort, tuple(map(tuple, options.nezha_mca)), options.cores)
+
+
 def compare(options, case, programs, effort):
     """(Measured, Launcher) of one case."""
     wanted = _wanted(options, case, programs)
     count = options.rounds or (5 if options.quick else 15)
-    launcher = Launcher(case, programs, effort, tuple(map(tuple, options.nezha_mca)), options.cores)
+    launcher = _launcher(options, case, programs, effort)
     launches = count * (len(wanted) + 1)
     with (case.lab() as lab, aggregator.beside(lab, launcher),
           progress.make(case.name, options.subject, launches, len(effort.sizes)) as seen):
@@ -54,12 +58,11 @@ def run(options):
     if options.learning:
         programs.check([NEZHA])
         for case in cases:
-            learning_table.run(Launcher(case, programs, effort, tuple(map(tuple, options.nezha_mca))), options.rounds or 5)
+            learning_table.run(_launcher(options, case, programs, effort), options.rounds or 5)
         return 0
     if options.overlap:
         for case in cases:
-            wanted = _wanted(options, case, programs)
-            overlap.run(Launcher(case, programs, effort, tuple(map(tuple, options.nezha_mca))), wanted, options.rounds or 5, options.overlap)
+            overlap.run(_launcher(options, case, programs, effort), _wanted(options, case, programs), options.rounds or 5, options.overlap)
         return 0
     if options.instructions:
         programs.check([NEZHA])

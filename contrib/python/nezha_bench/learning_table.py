@@ -32,9 +32,8 @@ def run(launcher, count):
 
 
 def _cells(cost):
-    ratio = cost.over_plain
     texts = (size_text(cost.size), f"{cost.us:.1f}", _ways(cost.ways), _calls(cost.found), _calls(cost.settled),
-             _percent(cost.cost), _percent(cost.floor), f"{ratio.median:.3f} [{ratio.low:.3f} {ratio.high:.3f}]",
+             _percent(cost.cost), _percent(cost.floor), table.span_text(vars(cost.over_plain)),
              _percent(cost.plain_floor) + stolen.mark(cost.restless))
     return [(text, None) for text in texts]
 

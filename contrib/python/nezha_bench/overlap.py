@@ -4,8 +4,8 @@ compared are ratios within a launch, since launches differ by more.
 """
 
 import dataclasses
-import json
 import os
+import statistics
 import sys
 
 from rich.console import Console
@@ -24,12 +24,12 @@ _PAUSES = 0.02 * 6 * ROUNDS_IN_A_LAUNCH  # seconds of a launch and size, beside 
 _READING = ("us: of the slowest rank, median over the rounds. / blocking: MPI_Iallreduce and MPI_Wait at once over MPI_Allreduce. "
             "overlap: the part of that which a computation as long hides.",
             f"row: {TOGETHER} blocking calls one after another; gain: their time over that of as many begun at once.",
-            "Brackets: what the rounds were between, as stats.py has it. floor: what Nezha's gain differs from itself by.")
+            "Brackets: intervals over the rounds. floor: what the subject's gain differs from itself by.")
 
 
 @dataclasses.dataclass
 class Worth:
-    """Of one size and one competitor; each but the first an Estimate over the rounds."""
+    """Of one size and one competitor; what has no unit is an Estimate over the rounds."""
 
     blocking_us: float
     over_blocking: object
@@ -63,26 +63,10 @@ def run(launcher, wanted, count, computation):
         for number in range(count):
             found.append({})
             for who in order([*wanted, AGAIN], number):
-                print(f"{case.name}: round {number + 1} of {count}: {SHORT[wanted[0] if who == AGAIN else who]}", file=sys.stderr)
-                found[-1][who] = _launch(lab, own, wanted[0] if who == AGAIN else who, seconds)
+                real = wanted[0] if who == AGAIN else who
+                print(f"{case.name}: round {number + 1} of {count}: {SHORT[real]}", file=sys.stderr)
+                found[-1][who] = launch.run(lab, own, real, seconds).sizes
     _print(case, wanted, found, computation)
-
-
-def _launch(lab, launcher, who, seconds):
-    """{size: members}"""
-    sizes = {}
-
-    def take(line):
-        if line.startswith("{"):
-            members = json.loads(line)
-            sizes[members["size"]] = members
-
-    arguments, keywords = launcher.of(who)
-    done = launch.follow(lab, arguments, keywords, seconds, take)
-    if done.expired or done.status != 0 or set(sizes) != set(launcher.effort.sizes):
-        why = f"took more than {seconds:.0f} s" if done.expired else f"ended with status {done.status}"
-        raise BenchError(f"{PROGRAM} of {SHORT[who]} {why}: {done.words.strip()[-300:]}")
-    return sizes
 
 
 def summarise(found, who, size):
@@ -92,9 +76,9 @@ def summarise(found, who, size):
     def over(above, below):
         return stats.estimate([each[above] / each[below] for each in launches])
 
-    return Worth(stats.estimate([each["blocking"] for each in launches]).median, over("pure", "blocking"),
+    return Worth(statistics.median(each["blocking"] for each in launches), over("pure", "blocking"),
                  stats.estimate([1 - (each["total"] - each["compute"]) / each["pure"] for each in launches]),
-                 stats.estimate([each["row"] for each in launches]).median, over("row", "together"))
+                 statistics.median(each["row"] for each in launches), over("row", "together"))
 
 
 def floor(found, subject, size):
@@ -126,10 +110,6 @@ def _print(case, wanted, found, computation):
 
 
 def _cells(worth, size, who, noise):
-    texts = (size_text(size), SHORT[who], f"{worth.blocking_us:.1f}", _span(worth.over_blocking, 1, 3), _span(worth.overlap, 100, 1),
-             f"{worth.row_us:.0f}", _span(worth.gain, 1, 3), noise)
+    texts = (size_text(size), SHORT[who], f"{worth.blocking_us:.1f}", table.span_text(vars(worth.over_blocking)),
+             table.span_text(vars(worth.overlap), 100, 1), f"{worth.row_us:.0f}", table.span_text(vars(worth.gain)), noise)
     return [(text, None) for text in texts]
-
-
-def _span(part, unit, digits):
-    return f"{unit * part.median:.{digits}f} [{unit * part.low:.{digits}f} {unit * part.high:.{digits}f}]"

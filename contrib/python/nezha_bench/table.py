@@ -103,13 +103,17 @@ def _limit_cells(row, subject):
     if "of_limit" not in subject:
         return [("", None), ("", None)]
     part = subject["of_limit"]
-    text = f"{100 * part['median']:.1f} [{100 * part['low']:.1f} {100 * part['high']:.1f}]"
-    return [(_time(row["limit_us"]), "dim"), (text, None)]
+    return [(_time(row["limit_us"]), "dim"), (span_text(part, 100, 1), None)]
 
 
 def ratio_cell(part, verdict):
     """part: an Estimate as a dict."""
-    return (f"{part['median']:.3f} [{part['low']:.3f} {part['high']:.3f}] {_SIGNS[verdict]}", _STYLES[verdict])
+    return (f"{span_text(part)} {_SIGNS[verdict]}", _STYLES[verdict])
+
+
+def span_text(part, unit=1, digits=3):
+    """A median and its interval. part: an Estimate as a dict."""
+    return "{:.{digits}f} [{:.{digits}f} {:.{digits}f}]".format(*(unit * part[name] for name in ("median", "low", "high")), digits=digits)
 
 
 def _mark(cell):
@@ -173,5 +177,5 @@ def _instruction_notes(found):
         yield f"Instructions were not counted: {found['missing']}"
     for size, costs in found.get("sizes", {}).items():
         call, byte = costs["per_call"], costs["per_byte"]
-        yield (f"Nezha's instructions at {size_text(size)}: {call['median']:.0f} [{call['low']:.0f} {call['high']:.0f}] a call, "
+        yield (f"Nezha's instructions at {size_text(size)}: {span_text(call, digits=0)} a call, "
                f"{byte['median']:.3f} a byte")
