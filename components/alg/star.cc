@@ -54,9 +54,14 @@ bool StarDescription::agrees(const StarDescription& other) const {
          terms.op == other.terms.op && count == other.count && chunk == other.chunk && part == other.part;
 }
 
-std::uint64_t StarDescription::memory() const {
+std::uint64_t StarDescription::memory(std::size_t clients) const {
   if (terms.whole) return std::uint64_t{terms.members} * bytes();
-  return std::uint64_t{terms.window} * (terms.members + 1) * chunk;
+  return std::uint64_t{terms.window} * (clients + 1) * chunk;
+}
+
+std::uint64_t StarDescription::climb_memory() const {
+  const std::uint64_t said = std::uint64_t{terms.members} * kStarDescriptionSize;
+  return said + (terms.whole ? memory(terms.members) : std::uint64_t{terms.window} * chunk);
 }
 
 std::array<std::byte, kStarDescriptionSize> write_description(const StarDescription& description) {

@@ -10,6 +10,12 @@
 ///
 /// A small vector goes whole (StarTerms::whole): the description and the contribution are one piece, and the aggregator answers
 /// with the sum at once.
+///
+/// Aggregators can be a tree of two levels: each member has lanes to the aggregator of its rack, and these have lanes to an upstream
+/// one. A member sees no difference. Between a rack's aggregator and the upstream one, by step: the descriptions of the members;
+/// one back, once all members of all racks have sent theirs; sums of the first n contributions in the order of a block, up from the
+/// rack that has the n-th one and down to the rack that has the next one; final sums, down (rack_fold.h, star_upstream.cc).
+/// What goes whole is passed on, and added up by the upstream aggregator.
 #pragma once
 
 #include <array>
@@ -23,7 +29,14 @@
 
 namespace nezha {
 
-enum StarStep : std::uint16_t { kStarDescription, kStarAnswer, kStarContribution, kStarSum, kStarWhole };
+enum StarStep : std::uint16_t {
+  kStarDescription,
+  kStarAnswer,
+  kStarContribution,
+  kStarSum,
+  kStarWhole,
+  kStarPartial,  ///< + n: the sum of the first n contributions
+};
 
 /// The aggregator's position in a member's TeamView, which has these two alone: the member is 0.
 constexpr int kStarCenter = 1;
@@ -37,6 +50,16 @@ constexpr std::uint32_t kMostStarWindow = 256;
 /// Bytes of a vector that goes whole.
 constexpr std::size_t kLargestWhole = 4096;
 
+class RackFold;
+
+/// Where an operation is: at a member, or at the aggregator of all members; or in a tree.
+enum class StarTier : std::uint8_t {
+  single,
+  climb,     ///< of a rack's aggregator, towards the upstream one
+  rack,      ///< the same, towards its members
+  upstream,  ///< of the upstream aggregator
+};
+
 /// Beside what a Call says anyway.
 struct StarTerms {
   std::uint32_t members = 0;   ///< 0: the call goes through no aggregator
@@ -46,6 +69,10 @@ struct StarTerms {
   nezha_op_t op = NEZHA_OP_OTHER;
   std::byte* packed = nullptr;  ///< a member's: where sums go, one after the other; null: to their places in the result
   bool whole = false;           ///< the vector is small; `window`, and the call's chunk, are 0
+  StarTier tier = StarTier::single;
+  /// In a tree, by position: the neighbour that has the contribution, a member or a rack; -1: it is another rack's.
+  std::span<const int> holders = {};
+  RackFold* fold = nullptr;  ///< a rack's
 };
 
 /// What the members of an operation say of it, all alike but for the position.
@@ -59,8 +86,10 @@ struct StarDescription {
   bool agrees(const StarDescription& other) const;
   /// Of the whole vector, where that goes through an aggregator.
   std::size_t bytes() const;
-  /// Memory that the aggregator needs for it.
-  std::uint64_t memory() const;
+  /// Memory that an aggregator with so many clients needs for it.
+  std::uint64_t memory(std::size_t clients) const;
+  /// What a rack's aggregator needs of it before all members have described it.
+  std::uint64_t climb_memory() const;
 };
 
 /// Bytes of an element; 0: no kernel has that type.

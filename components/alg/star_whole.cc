@@ -3,7 +3,8 @@
 /// description and behind that its contribution; the aggregator sends one piece, the sum, to each.
 ///
 /// The aggregator begins the operation when it has the contributions of all members. They lie one after the other, by
-/// position, at the call's `recv`. Blocks are folded in ring order, so that the bits are the ring's.
+/// position, at the call's `recv`. Blocks are folded in ring order, so that the bits are the ring's. In a tree the upstream
+/// aggregator does so; a rack's has the sum at `recv` when it begins.
 #include <cstring>
 #include <vector>
 
@@ -59,16 +60,14 @@ class WholeCenter final : public Algorithm {
 
   void begin(const Call& call) override {
     call_ = call;
-    sum_.resize(call.bytes());
-    const Layout layout(call.count, call.element, members(), call.bytes());
-    for (int block = 0; block < members(); ++block)
-      if (layout.size(block) != 0) fold(block, layout.begin(block), layout.size(block));
+    sum_.assign(call.recv, call.recv + call.bytes());
+    if (call.star.tier != StarTier::rack) fold_all();
     const ReadyChunk sum{.data = sum_.data(),
                          .size = static_cast<std::uint32_t>(sum_.size()),
                          .step = kStarSum,
                          .hops = 1,
                          .copied = true};
-    for (int to = 0; to < members(); ++to) team().send(to, sum);
+    for (int to = 0; to < team().size - 1; ++to) team().send(to, sum);
   }
 
   std::size_t expected(int, const Call&) const override { return 0; }  // all has come
@@ -78,13 +77,19 @@ class WholeCenter final : public Algorithm {
   bool complete() const override { return true; }
 
  private:
-  int members() const { return team().size - 1; }
+  int contributions() const { return static_cast<int>(call_.star.members); }
+
+  void fold_all() {
+    const Layout layout(call_.count, call_.element, contributions(), call_.bytes());
+    for (int block = 0; block < contributions(); ++block)
+      if (layout.size(block) != 0) fold(block, layout.begin(block), layout.size(block));
+  }
 
   /// Each partial sum goes where the contribution just added was.
   void fold(int block, std::size_t offset, std::size_t size) {
     const std::byte* sum = nullptr;
-    for (int step = 0; step < members(); ++step) {
-      std::byte* value = call_.recv + static_cast<std::size_t>((block + step) % members()) * call_.bytes() + offset;
+    for (int step = 0; step < contributions(); ++step) {
+      std::byte* value = call_.recv + static_cast<std::size_t>((block + step) % contributions()) * call_.bytes() + offset;
       if (sum != nullptr) call_.reducer.fold(sum, value, value, size, offset);
       sum = value;
     }

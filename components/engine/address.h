@@ -26,8 +26,11 @@ struct Address {
   std::uint64_t window = 0;  ///< early bytes that this process keeps for each peer
   std::vector<RailAddress> rails;  ///< at most kMaxRails; none: its engine failed
   Loopback loopback;
+  std::uint64_t tree = 0;  ///< an aggregator's, in a tree: the same for all aggregators of racks
   NodeName door{};  ///< where it hands out shared memory to ranks of its node; zeros: nowhere
 
+  /// What sums come from: members that have the same number here get the same sums.
+  std::uint64_t service() const { return tree != 0 ? tree : id; }
   /// Of a rail by its number, or of the loopback.
   const RailAddress& at(std::uint8_t rail) const { return rail == kLoopbackRail ? loopback.address : rails[rail]; }
 };

@@ -96,7 +96,8 @@ Peer* Core::add_peer(std::span<const std::byte> bytes, bool same_node, Status& w
 
 Peer* Core::add(std::unique_ptr<Peer> peer) {
   const ProcessId id = peer->address.id;
-  peer->connects = self_.job_rank < peer->address.job_rank;
+  const Address& other = peer->address;
+  peer->connects = self_.job_rank != other.job_rank ? self_.job_rank < other.job_rank : self_.id < id;  // two aggregators
   return peers_.emplace(id, std::move(peer)).first->second.get();
 }
 

@@ -123,6 +123,9 @@ class Core final : public PieceReceiver, public OperationNews, public LaneNews, 
   /// Teams that are destroyed, and of which lanes still have to take something.
   std::size_t parting() const { return parting_.size(); }
   std::vector<Peer*> aggregators() const;
+  /// For a process without teams: greets the aggregators that the configuration names, with that key; again for a new one.
+  /// `resolver` looks up their names.
+  void greet_aggregators(const Secret& key, RailWorker& resolver);
   /// The job is about to end, everywhere: lanes that are lost are no news.
   void ending() { wiring_.ending(); }
   /// The team cannot go on for a reason of this process's own, an exception: every member gets an error.

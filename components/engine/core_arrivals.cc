@@ -30,7 +30,10 @@ Placement Core::place(Trunk& trunk, const PieceHeader& piece) {
 }
 
 void Core::arriving(Trunk& trunk, const PieceHeader& piece) {
-  if (Team* team = team_of(piece.team)) team->arriving(trunk, piece);
+  if (Team* team = team_of(piece.team))
+    team->arriving(trunk, piece);
+  else if (guests_ != nullptr)
+    guests_->arriving(trunk, piece);
 }
 
 /// The lane is in the middle of a frame: no exception of an algorithm or of the host may pass it, and the team fails

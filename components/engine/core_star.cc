@@ -30,6 +30,7 @@ void Core::remove_outsider(Peer& peer) {
       if (star.trunk() == peer.trunk.get()) star.lost();
     });
   }
+  if (guests_ != nullptr) guests_->going(*peer.trunk);
   std::erase_if(news_, [&](const auto& news) { return news.first == &peer; });
   wiring_.forget(peer);
   peer.trunk->close([this](Lane& lane) { dead_.emplace_back(&lane, place_of(lane.spec().local_rail).transport); });
@@ -43,13 +44,19 @@ std::vector<Peer*> Core::aggregators() const {
   return aggregators_ ? aggregators_->linked() : std::vector<Peer*>();
 }
 
+void Core::greet_aggregators(const Secret& key, RailWorker& resolver) {
+  if (!aggregators_) return;
+  aggregators_->employ(resolver);
+  aggregators_->begin(key);
+}
+
 void Core::join_stars(Team& team, std::span<Peer* const> linked) {
   Stars& stars = *team.stars();
   stars.combined();
   for (Stars::Index i = 0; i < Stars::kMost; ++i) {
     if (!stars.common(i)) continue;
     Peer* const peer = i < linked.size() ? linked[i] : nullptr;
-    const bool there = peer != nullptr && peer->address.id == stars.process(i);  // or it has gone while all agreed
+    const bool there = peer != nullptr && peer->address.service() == stars.service(i);  // or it has gone while all agreed
     ready_[stars.join(i, there ? peer->trunk.get() : nullptr).id()] = &team;
     if (team.small() != nullptr) team.small()->trials().look_again();
     if (there)

@@ -29,6 +29,15 @@ std::size_t grain_of(const Call& call, const TeamView& team) {
   return call.star.members != 0 ? kStarGrain : call.element;
 }
 
+/// The member's view has it first, as has that of a rack's aggregator towards the upstream one.
+std::unique_ptr<Algorithm> make_star(const StarTerms& terms, const TeamView& team) {
+  if (terms.tier == StarTier::climb) return make_star_climb(team);
+  if (terms.whole) return team.position == 0 ? make_whole_leaf(team) : make_whole_center(team);
+  if (terms.tier == StarTier::rack) return make_star_rack(team);
+  if (terms.tier == StarTier::upstream) return make_star_upstream(team);
+  return team.position == 0 ? make_star_leaf(team) : make_star_center(team);
+}
+
 }  // namespace
 
 Operation::Operation(const TeamView& team, const OpNumber& team_ended)
@@ -42,13 +51,10 @@ Algorithm& Operation::algorithm_for(const Call& call, AlgorithmChoice choice) {
     if (!barrier_) barrier_ = make_dissemination(view_);
     return *barrier_;
   }
-  if (call.star.whole) {
-    if (!whole_) whole_ = view_.position == 0 ? make_whole_leaf(view_) : make_whole_center(view_);
-    return *whole_;
-  }
   if (call.star.members != 0) {
-    if (!star_) star_ = view_.position == 0 ? make_star_leaf(view_) : make_star_center(view_);
-    return *star_;
+    std::unique_ptr<Algorithm>& slot = call.star.whole ? whole_ : star_;
+    if (!slot) slot = make_star(call.star, view_);
+    return *slot;
   }
   std::unique_ptr<Algorithm>& slot = algorithms_[static_cast<std::size_t>(choice) - 1];
   if (!slot) slot = make_algorithm(choice, view_);

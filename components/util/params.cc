@@ -196,7 +196,8 @@ constexpr std::array kRows = {
         "network, since Open MPI does not. Open MPI has to send by the pml ob1. The same on all ranks."),
     row<&Config::aggregators>("aggregators", "", {0, 0}, "HOST:PORT,...", 3, kDecides,
         "Aggregation services (nezha-aggregate) to which a part of each large vector goes to be reduced there, beside the "
-        "rails: up to 4. Those that all ranks of a communicator have reached share the part by their speed. Empty: none."),
+        "rails: up to 4. Those that all ranks of a communicator have reached share the part by their speed. In the place of a tree "
+        "of services, each rank names that of its rack. Empty: none."),
     row<&Config::aggregator_key>("aggregator_key", "", {0, 0}, "FILE", 3, 0,
         "The file with the key by which ranks and the services of aggregators know each other, the same as that of "
         "nezha-aggregate: at least 32 bytes, which nobody but its owner may read or write."),

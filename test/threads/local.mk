@@ -14,8 +14,9 @@ test_threads_test_requests_SOURCES = %D%/test_requests.cc $(ranks_sources)
 test_threads_test_teams_SOURCES = %D%/test_teams.cc $(ranks_sources)
 test_threads_test_within_node_SOURCES = %D%/test_within_node.cc test/unit/open_descriptors.h $(ranks_sources)
 
-gtest_programs += %D%/test_aggregator
-test_threads_test_aggregator_SOURCES = %D%/test_aggregator.cc $(ranks_sources)
+gtest_programs += %D%/test_aggregator %D%/test_aggregator_tree
+test_threads_test_aggregator_SOURCES = %D%/test_aggregator.cc %D%/aggregators.h $(ranks_sources)
+test_threads_test_aggregator_tree_SOURCES = %D%/test_aggregator_tree.cc %D%/aggregators.h $(ranks_sources)
 
 # It has Nezha open test/sharp/stub.la.
 if HAVE_SHARP

@@ -3,160 +3,19 @@
 /// alone, whatever becomes of it.
 #include <gtest/gtest.h>
 #include <sys/stat.h>
-#include <unistd.h>
 
-#include <algorithm>
 #include <array>
 #include <atomic>
 #include <chrono>
-#include <fstream>
-#include <functional>
 #include <memory>
 #include <string>
 #include <thread>
 
-#include "engine/aggregation/aggregator_key.h"
-#include "engine/aggregation/aggregator_server.h"
+#include "aggregators.h"
 #include "engine/aggregation/stars.h"
-#include "kinds.h"
 
 namespace nezha::test {
 namespace {
-
-/// With mode 0600.
-class KeyFile {
- public:
-  explicit KeyFile(const std::string& text) : path_(testing::TempDir() + "nezha-key-" + std::to_string(getpid()) + "-" + text) {
-    std::ofstream(path_) << text << std::string(32, 'k');
-    chmod(path_.c_str(), 0600);
-  }
-  ~KeyFile() { unlink(path_.c_str()); }
-  const std::string& path() const { return path_; }
-  Secret key() const {
-    Secret key{};
-    EXPECT_TRUE(read_aggregator_key({path_}, key).ok());
-    return key;
-  }
-
- private:
-  std::string path_;
-};
-
-/// In a thread of its own, until its end.
-class Aggregator {
- public:
-  explicit Aggregator(const Secret& key, std::uint16_t port = 0, std::uint64_t memory = std::uint64_t{1} << 30) {
-    AggregatorServer::Options options;
-    EXPECT_TRUE(set_parameter(options.config, "single_node", "2").ok());
-    options.node = "aggregator";
-    options.host = "127.0.0.1";
-    options.port = port;
-    options.key = key;
-    options.limits.memory = memory;
-    server_ = std::make_unique<AggregatorServer>(options, Log());
-    Notices notices;
-    const Status status = server_->open(notices);
-    EXPECT_TRUE(status.ok()) << status.text();
-    thread_ = std::thread([this] {
-      while (server_->run()) server_->change(next_key_, {});
-    });
-  }
-  ~Aggregator() { stop(); }
-  void stop() {
-    if (!thread_.joinable()) return;
-    server_->stop();
-    thread_.join();
-  }
-  /// Once.
-  void reload(const Secret& key) {
-    next_key_ = key;
-    server_->reload();
-  }
-  /// Goes on until what is under way has ended, then stops.
-  void finish() {
-    stop();
-    const auto until = std::chrono::steady_clock::now() + std::chrono::seconds(30);
-    while (server_->service().busy() && std::chrono::steady_clock::now() < until) server_->turn();
-  }
-  std::uint16_t port() const { return server_->port(); }
-  /// Once it has stopped.
-  const Aggregation& service() const { return server_->service(); }
-
- private:
-  std::unique_ptr<AggregatorServer> server_;
-  Secret next_key_{};
-  std::thread thread_;
-};
-
-std::vector<std::string> nodes(int size) {
-  std::vector<std::string> names;
-  for (int rank = 0; rank < size; ++rank) names.push_back("n" + std::to_string(rank));
-  return names;
-}
-
-std::string place(std::uint16_t port) { return "127.0.0.1:" + std::to_string(port); }
-
-Settings settings(std::uint16_t port, const std::string& key, const std::string& share) {
-  return {{"single_node", "2"},
-          {"verbose", "1"},
-          {"aggregators", place(port)},
-          {"aggregator_key", key},
-          {"aggregator_share", share}};
-}
-
-bool said(const Rank& rank, const std::string& words) {
-  const std::vector<std::string> lines = rank.lines();
-  return std::any_of(lines.begin(), lines.end(), [&](const std::string& line) { return line.find(words) != std::string::npos; });
-}
-
-/// One call on every rank; the sums are those of a ring.
-void add_up(Ranks& ranks, Team& team, const std::string& name, std::size_t count, bool in_place) {
-  const Kind& sum = kind(name);
-  std::vector<std::vector<std::byte>> ordered;
-  for (const int rank : ranks.ring_order(team.members()))
-    ordered.push_back(make_vector(sum, count, static_cast<std::size_t>(rank)));
-  const std::vector<std::byte> expected = ring_result(sum, ordered);
-  ranks.run([&](int rank) {
-    if (!team.has(rank)) return;
-    const std::vector<std::byte> send = make_vector(sum, count, static_cast<std::size_t>(rank));
-    std::vector<std::byte> recv(in_place ? send : std::vector<std::byte>(send.size()));
-    const std::byte* from = in_place ? recv.data() : send.data();
-    ASSERT_EQ(team.allreduce(rank, make_call(sum, count, from, recv.data())), NEZHA_OK);
-    ASSERT_TRUE(recv == expected) << "on rank " << rank << ", " << count << " of " << name;
-  });
-}
-
-/// How often the team began to use one.
-std::size_t joined(const Rank& rank) {
-  const std::vector<std::string> lines = rank.lines();
-  return static_cast<std::size_t>(std::count_if(lines.begin(), lines.end(), [](const std::string& line) {
-    return line.find("reduces through") != std::string::npos;
-  }));
-}
-
-/// Calls until the team uses an aggregator, for that time.
-bool joins(Ranks& ranks, Team& team, std::size_t times = 1) {
-  const auto until = std::chrono::steady_clock::now() + std::chrono::seconds(30);
-  while (joined(ranks.at(team.members()[0])) < times) {
-    if (std::chrono::steady_clock::now() > until) return false;
-    add_up(ranks, team, "int32_sum", 1 << 18, false);
-  }
-  return true;
-}
-
-/// Calls on every rank, of which each checks its sums, beside what `meanwhile` does.
-void add_up_while(Ranks& ranks, Team& team, const std::function<void()>& meanwhile) {
-  std::atomic<bool> over = false;
-  std::thread other([&] {
-    meanwhile();
-    over = true;
-  });
-  for (bool in_place = false; !over; in_place = !in_place) add_up(ranks, team, "float_sum", 1000003, in_place);
-  add_up(ranks, team, "float_sum", 1000003, false);
-  other.join();
-}
-
-void wait_ms(int time) { std::this_thread::sleep_for(std::chrono::milliseconds(time)); }
 
 class Shares : public testing::TestWithParam<std::tuple<int, std::string>> {};
 

@@ -5,6 +5,10 @@
 /// A star has a random id that only its team's members know. It begins an operation when all of them have described it,
 /// alike; until then what they send waits in their windows. Its memory is then taken, or the star is given up: the members
 /// go on over their rails. The contributions to a small vector come with the descriptions, and wait here.
+///
+/// An aggregator of a rack serves ranks while it has lanes to the upstream aggregator, to which it is a client. If the link is lost,
+/// it gives up its stars; if the upstream aggregator is gone, or another process, it drops its clients too, who greet it anew and
+/// learn which tree it is of. Whoever gives up a star tells all that have a part of it, up and down.
 #pragma once
 
 #include <cstddef>
@@ -14,9 +18,9 @@
 #include <string>
 #include <vector>
 
-#include "alg/star.h"
 #include "engine/aggregation/greeting.h"
 #include "engine/aggregation/guests.h"
+#include "engine/aggregation/hosted_star.h"
 #include "engine/core.h"
 
 namespace nezha {
@@ -36,8 +40,8 @@ class Aggregation final : public Guests {
     std::uint64_t refused = 0;     ///< greetings
   };
 
-  /// Serves what comes to `core`, which this outlives.
-  Aggregation(Core& core, const Secret& key, const Limits& limits);
+  /// Serves what comes to `core`, which outlives this. `in_rack`: the core's first aggregator is the upstream one.
+  Aggregation(Core& core, const Secret& key, const Limits& limits, bool in_rack = false);
   ~Aggregation();
 
   /// From here on for greetings that begin and operations that begin: those who are here stay.
@@ -48,6 +52,10 @@ class Aggregation final : public Guests {
   /// Listens for greetings; port 0: any.
   Status listen(const std::string& host, std::uint16_t port);
   std::uint16_t port() const { return port_; }
+  /// What clients are told: the core's, and the tree that it is of.
+  Address address() const;
+  /// Clients can be served.
+  bool linked() const { return !in_rack_ || upstream_ != nullptr; }
 
   /// A client who has proved to have the key, by a greeting or, in tests, otherwise. False: there is no room for it.
   bool admit(const Address& client, const Secret& secret, Nanoseconds now);
@@ -68,13 +76,14 @@ class Aggregation final : public Guests {
 
   // Guests
   Placement place(Trunk& trunk, const PieceHeader& piece) override;
+  void arriving(Trunk& trunk, const PieceHeader& piece) override;
   bool arrived(Trunk& trunk, const PieceHeader& piece, const std::byte* data) override;
   bool has_begun(TeamId id, OpNumber op) override;
   void peer_at(Trunk& trunk, TeamId id, OpNumber begun, OpNumber ended) override;
   void failed(TeamId id) override;
+  void going(const Trunk& trunk) override;
 
  private:
-  struct Star;
   struct Client {
     Peer* peer = nullptr;
     Nanoseconds seen = 0;  ///< when it last had a lane
@@ -86,27 +95,35 @@ class Aggregation final : public Guests {
     std::vector<std::byte> bytes;  ///< the description, and of a small vector the contribution
   };
 
-  Star* find(TeamId id) const;
   void accept_greetings(Nanoseconds now);
   void step_greetings(Nanoseconds now);
-  void hear(const Said& said);
-  Status join(const Said& said, Trunk& trunk);
-  Status keep(Star& star, const StarDescription& description, std::span<const std::byte> contribution);
-  bool reserve(Star& star, std::uint64_t memory);
-  void begin(Star& star);
-  void end(Star& star);
   void look_after(Nanoseconds now);
-  void give_up(TeamId id, const std::string& why);
   void drop_client(ProcessId id, const std::string& why);
+  void follow_upstream();
+  void watch_upstream(Nanoseconds now);
+  void give_up_all(const std::string& why);
+
+  // aggregation_stars.cc
+  HostedStar* find(TeamId id) const;
+  void hear(const Said& said);
+  Status join(const Said& said, const Peer& peer);
+  Status open(TeamId id, std::size_t members, const Peer& first, HostedStar*& star);
+  bool reserve(const HostedStar& star, std::uint64_t memory);
+  void begin(HostedStar& star);
+  void end(HostedStar& star);
+  void give_up(TeamId id, const std::string& why);
 
   Core& core_;
+  const bool in_rack_;
+  Peer* upstream_ = nullptr;      ///< a rack's; null: it has none now
+  ProcessId upstream_id_ = 0;     ///< that of the latest one
   Secret key_;
   Limits limits_;
   Fd listener_;
   std::uint16_t port_ = 0;
   std::vector<std::unique_ptr<Greeting>> greetings_;
   std::map<ProcessId, Client> clients_;
-  std::map<TeamId, std::unique_ptr<Star>> stars_;
+  std::map<TeamId, std::unique_ptr<HostedStar>> stars_;
   std::vector<Said> said_;                            ///< that came with the last frames
   std::vector<std::pair<TeamId, std::string>> over_;  ///< to be given up, for that reason
   std::size_t under_way_ = 0;

@@ -41,13 +41,17 @@ void add(std::string& text, const char* name, const char* type, const char* help
 AggregatorServer::AggregatorServer(const Options& options, const Log& log)
     : options_(options),
       core_(with_window(options.config), clock_, log, kNoRank, options.node, make_id(), Secret{}),
-      service_(core_, options.key, options.limits),
+      service_(core_, options.key, options.limits, !options.config.aggregators.empty()),
       wake_(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)) {}
 
 Status AggregatorServer::open(Notices& notices) {
   if (core_.self().id == 0) return {Code::internal, "the kernel gives no random bytes"};
   if (!wake_) return {Code::io, "no descriptor to be woken by"};
   if (Status status = open_transports(core_, 1, nullptr, notices); !status.ok()) return status;
+  if (!options_.config.aggregators.empty()) {
+    if (!resolver_.start("nezha-resolve")) return {Code::io, "the system refuses a thread that looks up names"};
+    core_.greet_aggregators(options_.key, resolver_);
+  }
   return service_.listen(options_.host, options_.port);
 }
 
@@ -120,6 +124,8 @@ std::string AggregatorServer::statistics() const {
   add(text, "refused_total", "counter", "Greetings that were refused.", counts.refused);
   add(text, "clients", "gauge", "Processes that have lanes here.", service_.clients());
   add(text, "communicators", "gauge", "Communicators that send something through it.", service_.stars());
+  if (!options_.config.aggregators.empty())
+    add(text, "upstream", "gauge", "1: the upstream aggregator is there.", service_.linked() ? 1 : 0);
   add(text, "memory_bytes", "gauge", "Memory of operations under way.", service_.memory());
   return text;
 }

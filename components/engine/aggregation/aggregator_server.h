@@ -10,13 +10,16 @@
 #include "engine/aggregation/aggregation.h"
 #include "engine/core.h"
 #include "engine/engine.h"
+#include "engine/worker_thread.h"
 
 namespace nezha {
 
 class AggregatorServer {
  public:
   struct Options {
-    Config config;  ///< of the rails: rail_include, rail_exclude, ip_version, port_range, single_node, checksum
+    /// Of the rails: rail_include, rail_exclude, ip_version, port_range, single_node, checksum. If it names an aggregator, that
+    /// is the upstream one.
+    Config config;
     std::string node;
     std::string host;  ///< to listen at; empty: any address
     std::uint16_t port = 0;
@@ -39,7 +42,10 @@ class AggregatorServer {
   /// The same.
   void reload();
   /// Between runs: for those who come from here on.
-  void change(const Secret& key, const Aggregation::Limits& limits) { service_.change(key, limits); }
+  void change(const Secret& key, const Aggregation::Limits& limits) {
+    service_.change(key, limits);
+    core_.greet_aggregators(key, resolver_);
+  }
 
   const Core& core() const { return core_; }
   const Aggregation& service() const { return service_; }
@@ -52,6 +58,7 @@ class AggregatorServer {
 
   const Options options_;
   const SystemClock clock_;
+  WorkerThread resolver_;  ///< looks up the upstream aggregator's name
   Core core_;
   Aggregation service_;
   Fd wake_;

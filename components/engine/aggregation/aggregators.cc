@@ -149,13 +149,19 @@ Aggregators::~Aggregators() {
 void Aggregators::employ(RailWorker& service) { service_ = &service; }
 
 void Aggregators::begin() {
-  if (std::exchange(begun_, true)) return;
-  const Config& config = core_.config();
-  if (const Status status = read_aggregator_key(config.aggregator_key, key_); !status.ok()) {
-    core_.notify({"no aggregator key", {core_.self().node, status.text()}});
-    return;
-  }
-  for (const AggregatorList::Entry& entry : config.aggregators.entries)
+  if (begun_) return;
+  begun_ = true;
+  Secret key{};
+  if (const Status status = read_aggregator_key(core_.config().aggregator_key, key); !status.ok())
+    return core_.notify({"no aggregator key", {core_.self().node, status.text()}});
+  begin(key);
+}
+
+void Aggregators::begin(const Secret& key) {
+  begun_ = true;
+  key_ = key;
+  if (!links_.empty()) return;
+  for (const AggregatorList::Entry& entry : core_.config().aggregators.entries)
     links_.push_back(std::make_unique<Link>(core_, entry));
 }
 

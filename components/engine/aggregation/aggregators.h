@@ -25,6 +25,8 @@ class Aggregators {
   void employ(RailWorker& service);
   /// There is a team: from now on they are wanted. Reads the key, the first time.
   void begin();
+  /// The same with that key; or for greetings from here on.
+  void begin(const Secret& key);
   void step(Nanoseconds now);
   /// When step() is to be called next; 0: no need.
   Nanoseconds next_due() const;

@@ -152,6 +152,7 @@ Greeting::State Greeting::take_answer() {
   const auto address = std::span(in_).subspan(kAnswerHead, size - kAnswerHead - kMacSize);
   if (const Status read = decode_address(address, peer_); !read.ok()) return fail(read.code(), read.text());
   if (peer_.job_rank != kNoRank) return fail(Code::bad_peer, "it is no aggregator");
+  if (own_.job_rank == kNoRank && peer_.tree != 0) return fail(Code::bad_peer, "it has an upstream aggregator itself");
   in_.erase(in_.begin(), in_.begin() + static_cast<std::ptrdiff_t>(size));
   if (!mac('C', proof) || !settle_secret()) return fail(Code::internal, "libcrypto refuses to compute HMAC-SHA256");
   out_.assign(proof.begin(), proof.end());
@@ -165,7 +166,8 @@ Greeting::State Greeting::take_proof() {
   if (!mac('C', proof) || !settle_secret()) return fail(Code::internal, "libcrypto refuses to compute HMAC-SHA256");
   if (!same_mac(proof, std::span<const std::byte, kMacSize>(in_.data(), kMacSize)))
     return fail(Code::refused, "it has another key");
-  if (peer_.job_rank == kNoRank) return fail(Code::bad_peer, "it is no rank");
+  if (peer_.job_rank == kNoRank && own_.tree != 0)
+    return fail(Code::bad_peer, "it is an aggregator, and this one has an upstream aggregator itself");
   out_.resize(sizeof(kMagic));
   store_le<std::uint64_t>(out_.data(), kMagic);
   next_ = Next::nothing;

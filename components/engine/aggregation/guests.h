@@ -10,10 +10,13 @@ namespace nezha {
 class Guests {
  public:
   virtual Placement place(Trunk& trunk, const PieceHeader& piece) = 0;
+  virtual void arriving(Trunk& trunk, const PieceHeader& piece) = 0;
   virtual bool arrived(Trunk& trunk, const PieceHeader& piece, const std::byte* data) = 0;
   virtual bool has_begun(TeamId id, OpNumber op) = 0;
   virtual void peer_at(Trunk& trunk, TeamId id, OpNumber begun, OpNumber ended) = 0;
   virtual void failed(TeamId id) = 0;
+  /// That trunk of an outsider ends now.
+  virtual void going(const Trunk& trunk) = 0;
 
  protected:
   ~Guests() = default;

@@ -1,11 +1,12 @@
 # SPDX-License-Identifier: BSD-3-Clause
 engine_sources += \
-	%D%/aggregation.cc %D%/aggregation.h \
+	%D%/aggregation.cc %D%/aggregation.h %D%/aggregation_stars.cc \
 	%D%/aggregator_key.cc %D%/aggregator_key.h \
 	%D%/aggregator_server.cc %D%/aggregator_server.h \
 	%D%/aggregators.cc %D%/aggregators.h \
 	%D%/greeting.cc %D%/greeting.h \
 	%D%/guests.h \
+	%D%/hosted_star.cc %D%/hosted_star.h \
 	%D%/inquiry.cc %D%/inquiry.h \
 	%D%/lookup.cc %D%/lookup.h \
 	%D%/small_calls.cc %D%/small_calls.h \

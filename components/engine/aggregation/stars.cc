@@ -64,7 +64,7 @@ Star* Stars::first() {
   return found == stars_.end() ? nullptr : &**found;
 }
 
-/// Bits: which ones this member does not have, or does not know. Then the ids of the processes and their complements: members
+/// Bits: which ones this member does not have, or does not know. Then the ids of the services and their complements: members
 /// that mean different ones show.
 void Stars::vote(std::span<Peer* const> links) {
   words_.fill(0);
@@ -75,8 +75,8 @@ void Stars::vote(std::span<Peer* const> links) {
       words_[0] |= out_of_reach(i);
       continue;
     }
-    words_[kIds + 2 * i] = peer->address.id;
-    words_[kIds + 2 * i + 1] = ~peer->address.id;
+    words_[kIds + 2 * i] = peer->address.service();
+    words_[kIds + 2 * i + 1] = ~peer->address.service();
   }
 }
 

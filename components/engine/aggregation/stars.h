@@ -50,8 +50,8 @@ class Stars {
   void combined();
   /// By the combined words: all members have that one, which is out.
   bool common(Index aggregator) const;
-  /// The process that they all mean.
-  ProcessId process(Index aggregator) const { return words_[kIds + 2 * aggregator]; }
+  /// The service that they all mean (Address::service()).
+  std::uint64_t service(Index aggregator) const { return words_[kIds + 2 * aggregator]; }
   /// `trunk`: see Star. Returns the star, which stays until leave().
   Star& join(Index aggregator, Trunk* trunk);
   /// Nothing goes through it from here on; the aggregator is told.

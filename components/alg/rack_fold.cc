@@ -1,0 +1,231 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "alg/rack_fold.h"
+
+#include <algorithm>
+#include <utility>
+
+namespace nezha {
+namespace {
+
+/// In the view of the climb, which has this process and the upstream aggregator alone.
+constexpr int kUpstream = kStarCenter;
+
+}  // namespace
+
+// ---- the climb
+
+void RackFold::begin_climb(const Call& call, const TeamView& upstream) {
+  call_ = call;
+  upstream_ = &upstream;
+  rack_ = nullptr;
+  answered_ = alone_ = false;
+  users_ = 1;
+  left_ = 0;
+  if (call.star.whole) return;
+  layout_.cut(call);
+  left_ = layout_.chunks();
+  slots_.assign(std::min<std::size_t>(call.star.window, left_), {});
+  for (std::size_t i = 0; i < slots_.size(); ++i) slots_[i].chunk = i;
+  if (left_ != 0) prefixes_ = upstream.buffers->take(slots_.size() * call.chunk);
+}
+
+void RackFold::describe(std::span<const std::byte> words) {
+  const std::vector<std::byte>& kept = said_.emplace_back(words.begin(), words.end());
+  upstream_->send(kUpstream, {.data = kept.data(),
+                              .size = static_cast<std::uint32_t>(kept.size()),
+                              .step = call_.star.whole ? kStarWhole : kStarDescription,
+                              .hops = 3});
+}
+
+Placement RackFold::place_from_above(const PieceHeader& piece) const {
+  const bool whole = call_.star.whole;
+  if (whole || piece.step == kStarAnswer) {
+    const bool right = piece.step == (whole ? kStarSum : kStarAnswer) && piece.offset == 0 &&
+                       piece.length == (whole ? call_.bytes() : kStarDescriptionSize);
+    return {right && !answered_ ? PlaceKind::scratch : PlaceKind::bad};
+  }
+  if (!layout_.holds(piece.offset, piece.length, call_.bytes())) return {PlaceKind::bad};
+  const std::size_t number = layout_.number_of(piece.offset);
+  const StarLayout::Chunk chunk = layout_.chunk(number);
+  const Slot& slot = slot_of(number);
+  const std::size_t within = piece.offset - chunk.begin;
+  if (piece.step != kStarSum)
+    return takes_prefix(slot, number, piece.step - kStarPartial)
+               ? Placement{PlaceKind::direct, prefix_room(number) + within}
+               : Placement{PlaceKind::bad};
+  const bool due = rack_ != nullptr && slot.chunk == number && next_own(chunk.block, slot.have) == contributions();
+  return due ? Placement{PlaceKind::direct, room(number, members_) + within, true} : Placement{PlaceKind::bad};
+}
+
+/// The final sum is about to be written where the one of the slot's chunk before was.
+void RackFold::arriving_from_above(const PieceHeader& piece) {
+  const std::size_t number = layout_.number_of(piece.offset);
+  if (number >= slots_.size()) superseded_above(number - slots_.size());
+}
+
+bool RackFold::arrived_from_above(const PieceHeader& piece, const std::byte* data) {
+  if (piece.step == kStarAnswer || call_.star.whole) {
+    if (answered_) return false;
+    if (call_.star.whole) sum_.assign(data, data + piece.length);
+    return answered_ = true;
+  }
+  const std::size_t number = layout_.number_of(piece.offset);
+  Slot& slot = slot_of(number);
+  const std::size_t size = layout_.chunk(number).size;
+  if (piece.step == kStarSum) {
+    if (slot.chunk != number) return false;
+    slot.final += piece.length;
+    if (slot.final > size) return false;
+    if (slot.final < size) return true;
+    superseded_above(number);
+    hand_round(slot);
+    return true;
+  }
+  const int have = piece.step - kStarPartial;
+  if (!takes_prefix(slot, number, have)) return false;
+  slot.prefix_of = number;
+  slot.prefix = have;
+  slot.prefix_got += piece.length;
+  if (slot.prefix_got > size) return false;
+  take_prefix(slot);
+  return true;
+}
+
+/// The sum of the first `have` contributions to that chunk, to which those of this rack are to be added next.
+bool RackFold::takes_prefix(const Slot& slot, std::size_t number, int have) const {
+  const bool next = number == slot.chunk + slots_.size();
+  if (have < 1 || (number != slot.chunk && !next)) return false;
+  if (next && next_own(layout_.chunk(slot.chunk).block, slot.have) != contributions()) return false;
+  if (slot.prefix != 0 && (slot.prefix_of != number || slot.prefix != have)) return false;
+  const int block = layout_.chunk(number).block, before = next ? 0 : slot.have;
+  return have < contributions() && holder(block, before) < 0 && next_own(block, before) == have;
+}
+
+void RackFold::take_prefix(Slot& slot) {
+  if (slot.prefix == 0 || slot.prefix_of != slot.chunk || rack_ == nullptr) return;
+  if (slot.prefix_got != layout_.chunk(slot.chunk).size) return;
+  slot.have = std::exchange(slot.prefix, 0);
+  slot.prefix_got = 0;
+  slot.value = prefix_room(slot.chunk);
+  go_on(slot);
+}
+
+// ---- the rack's operation
+
+void RackFold::begin_rack(const TeamView& members) {
+  ++users_;
+  rack_ = &members;
+  members_ = members.size - 1;
+  alone_ = std::all_of(call_.star.holders.begin(), call_.star.holders.end(), [](int member) { return member >= 0; });
+  if (left_ != 0) rooms_ = members.buffers->take(slots_.size() * static_cast<std::size_t>(members_ + 1) * call_.chunk);
+  for (Slot& slot : slots_) {
+    slot.got.assign(static_cast<std::size_t>(members_), 0);
+    take_prefix(slot);
+  }
+}
+
+Placement RackFold::place_from_member(int from, const PieceHeader& piece) const {
+  if (piece.step != kStarContribution || !layout_.holds(piece.offset, piece.length, call_.bytes()))
+    return {PlaceKind::bad};
+  const std::size_t number = layout_.number_of(piece.offset);
+  if (slot_of(number).chunk != number) return {PlaceKind::bad};  // it lacks the sums that allow it to send this one
+  return {PlaceKind::direct, room(number, from) + (piece.offset - layout_.chunk(number).begin)};
+}
+
+bool RackFold::arrived_from_member(int from, const PieceHeader& piece) {
+  const std::size_t number = layout_.number_of(piece.offset);
+  Slot& slot = slot_of(number);
+  if (slot.chunk != number) return false;
+  const StarLayout::Chunk chunk = layout_.chunk(number);
+  std::uint32_t& got = slot.got[static_cast<std::size_t>(from)];
+  got += piece.length;
+  if (got > chunk.size) return false;
+  if (got < chunk.size) return true;
+  if (number >= slots_.size()) {
+    const StarLayout::Chunk before = layout_.chunk(number - slots_.size());
+    rack_->superseded(from, before.begin, before.size);
+  }
+  go_on(slot);
+  return true;
+}
+
+// ---- sums
+
+int RackFold::next_own(int block, int have) const {
+  while (have < contributions() && holder(block, have) < 0) ++have;
+  return have;
+}
+
+std::byte* RackFold::room(std::size_t number, int of) const {
+  const std::size_t slot = number % slots_.size();
+  return rooms_.data() + (slot * static_cast<std::size_t>(members_ + 1) + static_cast<std::size_t>(of)) * call_.chunk;
+}
+
+/// Adds what has come of the run that is next. Each partial sum goes where the contribution just added was; the final one to the
+/// slot's sum.
+void RackFold::go_on(Slot& slot) {
+  const StarLayout::Chunk chunk = layout_.chunk(slot.chunk);
+  const int before = slot.have;
+  while (slot.have < contributions()) {
+    const int member = holder(chunk.block, slot.have);
+    if (member < 0) {
+      if (slot.have != before) send_up(slot, chunk);
+      return;
+    }
+    if (slot.got[static_cast<std::size_t>(member)] < chunk.size) return;
+    std::byte* value = room(slot.chunk, member);
+    if (++slot.have == contributions()) {
+      if (slot.chunk >= slots_.size()) superseded_above(slot.chunk - slots_.size());
+      std::byte* const final = room(slot.chunk, members_);
+      call_.reducer.fold(slot.value, value, final, chunk.size, chunk.begin);
+      value = final;
+    } else if (slot.value != nullptr) {
+      call_.reducer.fold(slot.value, value, value, chunk.size, chunk.begin);
+    }
+    slot.value = value;
+  }
+  superseded_above(slot.chunk);
+  send_up(slot, chunk);
+  hand_round(slot);
+}
+
+void RackFold::send_up(const Slot& slot, const StarLayout::Chunk& chunk) {
+  if (alone_) return;
+  upstream_->send(kUpstream, {.data = slot.value,
+                              .offset = chunk.begin,
+                              .size = static_cast<std::uint32_t>(chunk.size),
+                              .step = static_cast<std::uint16_t>(kStarPartial + slot.have),
+                              .hops = 2});
+}
+
+void RackFold::superseded_above(std::size_t number) {
+  const StarLayout::Chunk chunk = layout_.chunk(number);
+  upstream_->superseded(kUpstream, chunk.begin, chunk.size);
+}
+
+/// The sum for the slot's next chunk may be here already.
+void RackFold::hand_round(Slot& slot) {
+  const StarLayout::Chunk chunk = layout_.chunk(slot.chunk);
+  const ReadyChunk sum{.data = room(slot.chunk, members_),
+                       .offset = chunk.begin,
+                       .size = static_cast<std::uint32_t>(chunk.size),
+                       .step = kStarSum,
+                       .hops = 1};
+  slot.chunk += slots_.size();
+  slot.have = 0;
+  slot.value = nullptr;
+  slot.final = 0;
+  std::fill(slot.got.begin(), slot.got.end(), 0);
+  --left_;
+  for (int to = 0; to < members_; ++to) rack_->send(to, sum);
+  take_prefix(slot);
+}
+
+void RackFold::end() {
+  if (--users_ != 0) return;
+  prefixes_.give_back();
+  rooms_.give_back();
+  said_.clear();
+}
+
+}  // namespace nezha

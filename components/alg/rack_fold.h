@@ -1,0 +1,99 @@
+// SPDX-License-Identifier: BSD-3-Clause
+/// What the aggregator of a rack adds up of one operation, between its members and the upstream aggregator, which joins the racks
+/// to a tree (star.h). Two operations share it: the climb, towards the upstream aggregator, and the rack's, towards the members.
+///
+/// A sum is a left fold in the ring order of its block, so the rack adds each run of its own contributions to the sum of all those
+/// before them. The upstream aggregator brings that sum, except for the first run, and gets the longer one. Chunk n lies in slot
+/// n % window: room for such a sum from above, for a contribution of each member, and for the final sum.
+///
+///   the final sum of n is here   all racks have contributed to n, so they have the final sum of n - window; what was sent up of n, and
+///                                the final sum of n - window, has arrived
+///   a member sends n + window    it has the final sum of n; what was sent to it of n has arrived
+///
+/// The upstream aggregator may begin n + window with another rack while the final sum of n is still on its way here.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <deque>
+#include <span>
+#include <vector>
+
+#include "alg/call.h"
+#include "alg/star_layout.h"
+
+namespace nezha {
+
+class RackFold {
+ public:
+  // ---- the climb
+  /// `call.star.holders` is complete when the upstream aggregator has answered.
+  void begin_climb(const Call& call, const TeamView& upstream);
+  /// Passes on what a member says: its description and, of a vector that goes whole, its contribution.
+  void describe(std::span<const std::byte> words);
+  /// All members of all racks have described the operation; of a vector that goes whole the sum is here.
+  bool answered() const { return answered_; }
+  Placement place_from_above(const PieceHeader& piece) const;
+  void arriving_from_above(const PieceHeader& piece);
+  bool arrived_from_above(const PieceHeader& piece, const std::byte* data);
+  /// Of a vector that goes whole.
+  std::byte* sum() { return sum_.data(); }
+
+  // ---- the rack's operation
+  void begin_rack(const TeamView& members);
+  Placement place_from_member(int from, const PieceHeader& piece) const;
+  bool arrived_from_member(int from, const PieceHeader& piece);
+
+  // ---- both
+  /// All final sums have been handed to the members.
+  bool complete() const { return answered_ && left_ == 0; }
+  /// One of the two is over; after the last one the memory is given back.
+  void end();
+
+ private:
+  struct Slot {
+    std::size_t chunk = 0;             ///< the one that is added up here, or will be next
+    int have = 0;                      ///< contributions in `value`, of all racks
+    const std::byte* value = nullptr;  ///< null: none
+    std::vector<std::uint32_t> got;    ///< bytes of contributions, by member
+    std::uint32_t final = 0;           ///< bytes of the final sum from above
+    std::size_t prefix_of = 0;         ///< chunk of the sum from above, this one or the next one here
+    int prefix = 0;                    ///< contributions in it; 0: none has begun to come
+    std::uint32_t prefix_got = 0;      ///< bytes
+  };
+
+  int contributions() const { return static_cast<int>(call_.star.members); }
+  /// Number of the member that comes after `have` others in the block's order; negative: it is another rack's.
+  int holder(int block, int have) const {
+    return call_.star.holders[static_cast<std::size_t>((block + have) % contributions())];
+  }
+  /// How many come before the next one of this rack; all: none is left.
+  int next_own(int block, int have) const;
+  Slot& slot_of(std::size_t number) { return slots_[number % slots_.size()]; }
+  const Slot& slot_of(std::size_t number) const { return slots_[number % slots_.size()]; }
+  /// Of a member's contribution; of the final sum, for `members_`.
+  std::byte* room(std::size_t number, int of) const;
+  std::byte* prefix_room(std::size_t number) const { return prefixes_.data() + number % slots_.size() * call_.chunk; }
+  bool takes_prefix(const Slot& slot, std::size_t number, int have) const;
+  void take_prefix(Slot& slot);
+  void go_on(Slot& slot);
+  void send_up(const Slot& slot, const StarLayout::Chunk& chunk);
+  void superseded_above(std::size_t number);
+  void hand_round(Slot& slot);
+
+  Call call_;
+  StarLayout layout_;
+  const TeamView* upstream_ = nullptr;
+  const TeamView* rack_ = nullptr;  ///< null: its operation has not begun
+  int members_ = 0;                 ///< of the rack
+  bool alone_ = false;              ///< all members are this rack's
+  bool answered_ = false;
+  int users_ = 0;
+  std::deque<std::vector<std::byte>> said_;  ///< what is passed on
+  std::vector<std::byte> sum_;
+  std::vector<Slot> slots_;
+  BufferPool::Buffer prefixes_, rooms_;
+  std::size_t left_ = 0;  ///< chunks whose final sums are not here
+};
+
+}  // namespace nezha

@@ -1,0 +1,165 @@
+// SPDX-License-Identifier: BSD-3-Clause
+/// The part of the service that is about stars: who joins, when operations begin and end, memory.
+#include <algorithm>
+#include <utility>
+
+#include "engine/aggregation/aggregation.h"
+
+namespace nezha {
+namespace {
+
+/// A rack's aggregator passes on what its members may be in.
+constexpr std::size_t kStarsOfRack = 4096;
+
+/// It says what its operation is: alone, or before the contribution to a small vector.
+bool describes(const PieceHeader& piece) {
+  return piece.step == kStarDescription || piece.step == kStarWhole;
+}
+
+bool well_formed(const PieceHeader& piece) {
+  if (piece.offset != 0) return false;
+  if (piece.step == kStarDescription) return piece.length == kStarDescriptionSize;
+  return piece.length > kStarDescriptionSize && piece.length <= kStarDescriptionSize + kLargestWhole;
+}
+
+}  // namespace
+
+HostedStar* Aggregation::find(TeamId id) const {
+  const auto found = stars_.find(id);
+  return found == stars_.end() ? nullptr : found->second.get();
+}
+
+// ---- what comes
+
+Placement Aggregation::place(Trunk& trunk, const PieceHeader& piece) {
+  const HostedStar* const star = find(piece.team);
+  const bool next = star == nullptr || piece.op > star->begun();
+  if (describes(piece) && next) return {well_formed(piece) ? PlaceKind::scratch : PlaceKind::bad};
+  return star == nullptr ? Placement{PlaceKind::early} : star->place(trunk, piece);
+}
+
+void Aggregation::arriving(Trunk& trunk, const PieceHeader& piece) {
+  if (HostedStar* const star = find(piece.team)) star->arriving(trunk, piece);
+}
+
+bool Aggregation::arrived(Trunk& trunk, const PieceHeader& piece, const std::byte* data) {
+  HostedStar* const star = find(piece.team);
+  const bool next = star == nullptr || piece.op > star->begun();
+  if (describes(piece) && next) {
+    said_.push_back({trunk.peer(), piece.team, piece.op, {data, data + piece.length}});
+    return true;
+  }
+  if (describes(piece)) return over_.emplace_back(piece.team, "a member describes an operation twice"), true;
+  if (star != nullptr && !star->arrived(trunk, piece, data)) over_.emplace_back(piece.team, "a member sends what it cannot have");
+  return true;
+}
+
+bool Aggregation::has_begun(TeamId id, OpNumber op) {
+  const HostedStar* const star = find(id);
+  return star != nullptr && star->has_begun(op);
+}
+
+void Aggregation::peer_at(Trunk& trunk, TeamId id, OpNumber begun, OpNumber ended) {
+  if (HostedStar* const star = find(id)) star->peer_at(trunk, begun, ended);
+}
+
+/// In the middle of a frame.
+void Aggregation::failed(TeamId id) {
+  over_.emplace_back(id, in_rack_ ? "a member or the upstream aggregator has left it" : "a member has left it");
+}
+
+// ---- descriptions
+
+void Aggregation::hear(const Said& said) {
+  const auto client = clients_.find(said.by);
+  if (client == clients_.end()) return;
+  const Peer& peer = *client->second.peer;
+  const Status status = join(said, peer);
+  if (status.ok()) return;
+  core_.log().line(1, "%s: %s", peer.label().c_str(), status.text().c_str());
+  if (const HostedStar* star = find(said.team); star != nullptr && star->client(*peer.trunk) >= 0)
+    return give_up(said.team, status.text());
+  peer.trunk->tell_failed(said.team, 0, {});  // who is no member cannot end it
+  peer.trunk->forget_team(said.team);
+}
+
+Status Aggregation::join(const Said& said, const Peer& peer) {
+  StarDescription description;
+  const std::span<const std::byte> bytes = said.bytes, contribution = bytes.subspan(kStarDescriptionSize);
+  if (Status status = read_description(bytes.first(kStarDescriptionSize), description); !status.ok()) return status;
+  if (contribution.size() != (description.terms.whole ? description.bytes() : 0))
+    return {Code::bad_wire, "a contribution of " + std::to_string(contribution.size()) + " bytes"};
+  HostedStar* star = find(said.team);
+  if (star == nullptr)
+    if (Status status = open(said.team, description.terms.members, peer, star); !status.ok()) return status;
+  if (description.terms.members != star->members()) return {Code::bad_peer, "members differ on how many they are"};
+  if (!star->seat(description.terms.position, *peer.trunk)) return {Code::bad_peer, "two members say that they are the same one"};
+  if (said.op != star->begun() + 1) return {Code::bad_peer, "an operation comes out of turn"};
+  if (star->descriptions() != 0 && !star->description().agrees(description))
+    return {Code::bad_peer, "members differ on an operation"};
+  if (star->descriptions() == 0) {
+    const bool rack = star->tier() == StarTier::rack;
+    const std::uint64_t memory = rack ? description.climb_memory() : description.terms.whole ? description.memory(star->members()) : 0;
+    if (!reserve(*star, memory)) return {Code::busy, "there is no memory for it"};
+    star->next_memory = memory;
+  }
+  if (!star->describe(description)) return {Code::bad_peer, "a member describes an operation twice"};
+  if (star->tier() == StarTier::rack)
+    star->climb(said.op, description, bytes);
+  else if (description.terms.whole)
+    star->keep(description, contribution);
+  return {};
+}
+
+Status Aggregation::open(TeamId id, std::size_t members, const Peer& first, HostedStar*& star) {
+  const bool from_rack = first.address.job_rank == kNoRank;
+  const auto in = std::count_if(stars_.begin(), stars_.end(),
+                                [&](const auto& other) { return other.second->client(*first.trunk) >= 0; });
+  if (static_cast<std::size_t>(in) >= (from_rack ? kStarsOfRack : limits_.stars))
+    return {Code::busy, "it is in too many communicators"};
+  if (in_rack_ && (upstream_ == nullptr || upstream_->trunk->lanes_up() == 0))
+    return {Code::busy, "there is no lane to the upstream aggregator"};
+  const StarTier tier = in_rack_ ? StarTier::rack : from_rack ? StarTier::upstream : StarTier::single;
+  Trunk* const upstream = in_rack_ ? upstream_->trunk.get() : nullptr;
+  star = (stars_[id] = std::make_unique<HostedStar>(id, members, tier, upstream, core_.buffer_pool())).get();
+  return {};
+}
+
+// ---- operations
+
+bool Aggregation::reserve(const HostedStar& star, std::uint64_t memory) {
+  const std::uint64_t of_star = star.memory + star.next_memory + memory;
+  if (of_star > limits_.star || memory_ + memory > limits_.memory) return false;
+  memory_ += memory;
+  return true;
+}
+
+void Aggregation::begin(HostedStar& star) {
+  const std::uint64_t memory = star.memory_to_begin();
+  if (!reserve(star, memory)) return over_.emplace_back(star.id(), "there is no memory for it"), void();
+  star.memory = std::exchange(star.next_memory, 0) + memory;
+  ++under_way_;
+  star.begin();
+}
+
+void Aggregation::end(HostedStar& star) {
+  star.end();
+  memory_ -= std::exchange(star.memory, 0);
+  --under_way_;
+  ++counts_.operations;
+  counts_.bytes += star.bytes();
+}
+
+void Aggregation::give_up(TeamId id, const std::string& why) {
+  const auto found = stars_.find(id);
+  if (found == stars_.end()) return;
+  HostedStar& star = *found->second;
+  core_.log().line(2, "a communicator of %zu ranks is given up: %s", star.members(), why.c_str());
+  star.give_up();
+  memory_ -= star.memory + star.next_memory;
+  if (star.under_way()) --under_way_;
+  ++counts_.given_up;
+  stars_.erase(found);
+}
+
+}  // namespace nezha
