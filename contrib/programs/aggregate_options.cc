@@ -42,6 +42,13 @@ bool read_listen(const std::string& text, AggregatorServer::Options& options) {
   return true;
 }
 
+bool read_upstream(const std::string& text, Config& config) {
+  AggregatorList list;
+  if (!parse(text, list).ok() || list.entries.size() != 1) return false;
+  config.aggregators = std::move(list);
+  return true;
+}
+
 bool read_size(const std::string& text, std::uint64_t& size) {
   const std::optional<long long> bytes = parse_size(text);
   if (!bytes || *bytes < 1024 * 1024) return false;
@@ -61,6 +68,8 @@ Status apply(const Word& word, AggregateOptions& options) {
   if (word.name == "statistics") return server.statistics = value, Status();
   if (word.name == "rails") return set_rails(word, server.config, "rail_include", value);
   if (word.name == "listen") return read_listen(value, server) ? Status() : bad(word, "[HOST:]PORT is allowed");
+  if (word.name == "upstream")
+    return read_upstream(value, server.config) ? Status() : bad(word, "HOST:PORT of one other aggregator is allowed");
   if (word.name == "memory" || word.name == "job-memory") {
     std::uint64_t& size = word.name == "memory" ? server.limits.memory : server.limits.star;
     return read_size(value, size) ? Status() : bad(word, "bytes from 1m are allowed (k, m, g)");
@@ -103,8 +112,9 @@ Status read_config(const std::string& path, std::vector<Word>& words) {
 Status read_arguments(int argc, char** argv, std::vector<Word>& words, std::string& file, AggregateOptions::Wanted& wanted) {
   static const option kOptions[] = {{"key", 1, nullptr, 'w'},        {"listen", 1, nullptr, 'w'},     {"rails", 1, nullptr, 'w'},
                                     {"set", 1, nullptr, 'w'},        {"memory", 1, nullptr, 'w'},     {"job-memory", 1, nullptr, 'w'},
-                                    {"statistics", 1, nullptr, 'w'}, {"verbose", 1, nullptr, 'w'},    {"config", 1, nullptr, 'c'},
-                                    {"help", 0, nullptr, 'h'},       {"version", 0, nullptr, 'V'},    {nullptr, 0, nullptr, 0}};
+                                    {"statistics", 1, nullptr, 'w'}, {"upstream", 1, nullptr, 'w'},   {"verbose", 1, nullptr, 'w'},
+                                    {"config", 1, nullptr, 'c'},     {"help", 0, nullptr, 'h'},       {"version", 0, nullptr, 'V'},
+                                    {nullptr, 0, nullptr, 0}};
   optind = 0;  // from the beginning, also where it has been here before
   int which = 0;
   for (int letter; (letter = getopt_long(argc, argv, "h", kOptions, &which)) != -1;) {

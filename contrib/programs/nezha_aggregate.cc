@@ -27,8 +27,8 @@ void reload(int) {
 int usage(std::FILE* to, int status) {
   std::fputs(
       "usage: nezha-aggregate --key FILE [--listen [HOST:]PORT] [--rails NAME|ADDRESS/BITS,...] [--set NAME=VALUE]...\n"
-      "                       [--memory SIZE] [--job-memory SIZE] [--statistics FILE] [--verbose 0-3]\n"
-      "                       [--config FILE]\n"
+      "                       [--memory SIZE] [--job-memory SIZE] [--upstream HOST:PORT] [--statistics FILE]\n"
+      "                       [--verbose 0-3] [--config FILE]\n"
       "\n"
       "Reduces parts of large vectors for jobs that name it in coll_nezha_aggregators, until SIGTERM or SIGINT.\n"
       "SIGHUP: reads the key and the sizes anew.\n"
@@ -40,6 +40,7 @@ int usage(std::FILE* to, int status) {
       "                       checksum, window, single_node\n"
       "  --memory SIZE        of all operations under way, default 1g\n"
       "  --job-memory SIZE    of those of one communicator, default 256m\n"
+      "  --upstream HOST:PORT another aggregator, which joins this one and those of other racks to a tree\n"
       "  --statistics FILE    written every 5 seconds, for the textfile collector of Prometheus' node_exporter\n"
       "  --verbose LEVEL      0 errors, 1 decisions (default), 2 who comes and goes, 3 more\n"
       "  --config FILE        more options, one a line: a name without dashes, and its value\n"

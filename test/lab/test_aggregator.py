@@ -101,6 +101,7 @@ def key_file(case, text):
 
 class WithService(unittest.TestCase):
     size, share = BYTES, 50
+    services = 2  # nodes for them
 
     @classmethod
     def setUpClass(cls):
@@ -111,8 +112,8 @@ class WithService(unittest.TestCase):
         cls.addClassCleanup(shutil.rmtree, directory)
         WithService.program = os.path.join(directory, "bits")
         subprocess.run(["mpicc", "-O2", os.path.join(HERE, "bits.c"), "-o", cls.program], check=True)
-        cls.lab = make_lab(cls, nodes=RANKS + 2, rails=["200mbit", "200mbit"],
-                           node_rates={(node, rail): "600mbit" for node in (NODE, OTHER_NODE) for rail in range(2)})
+        cls.lab = make_lab(cls, nodes=RANKS + cls.services, rails=["200mbit", "200mbit"],
+                           node_rates={(RANKS + node, rail): "600mbit" for node in range(cls.services) for rail in range(2)})
         rails_alone = Calls(cls.lab, [], cls.size)
         cls.expected = rails_alone.bits if rails_alone.go_on(6) else None
         rails_alone.end()
@@ -291,6 +292,8 @@ class Arguments(unittest.TestCase):
         self.assertIn("'node7'", self.complaint(2, "--key", key, "node7"))
         self.assertIn("--listen node7", self.complaint(2, "--key", key, "--listen", "node7"))
         self.assertIn("--memory 5", self.complaint(2, "--key", key, "--memory", "5"))
+        for upstream in ("node7", "node7:", "node7:1,node8:1"):
+            self.assertIn(f"--upstream {upstream}: HOST:PORT", self.complaint(2, "--key", key, "--upstream", upstream))
         self.assertIn("rails", self.complaint(2, "--key", key, "--set", "rails=eth0"))
         self.assertIn("usage:", self.complaint(0, "--help"))
 
