@@ -24,7 +24,7 @@ Process::Process(World& world, int rank)
       clock_(world.network(), world.setting().clocks[static_cast<std::size_t>(rank)]),
       system_(world, rank),
       teams_(world.program().teams.size()),
-      aggregators_(world.setting().services.size()),
+      aggregators_(world.setting().aggregators.size()),
       greet_at_(aggregators_.size()),
       waker_(world.network(), [this] { look(); }) {
   const Setting& setting = world.setting();
@@ -207,16 +207,9 @@ void Process::share() {
   core_->step(now);
 }
 
-/// As Aggregators does it: greets an aggregation service, and anew when no lane to it has been up for a second.
-void Process::greet(std::size_t service) {
-  const Nanoseconds now = world_.network().now();
-  Peer*& known = aggregators_[service];
-  Nanoseconds& at = greet_at_[service];
-  if (known != nullptr && known->trunk->lanes_up() != 0) at = now + kSecond;
-  if (now < at) return;
-  if (known != nullptr) core_->remove_outsider(*std::exchange(known, nullptr));
-  known = world_.services()[service]->greet(*core_);
-  at = now + (known != nullptr ? 5 * kSecond : 100 * kMillisecond);
+void Process::greet(std::size_t aggregator) {
+  const std::size_t service = world_.setting().aggregators[aggregator][static_cast<std::size_t>(rank_)];
+  world_.services()[service]->be_greeted(*core_, aggregators_[aggregator], greet_at_[aggregator]);
 }
 
 /// The service's look: it never runs while an operation is under way.

@@ -81,7 +81,7 @@ class Process {
   void look();
   void tick();
   void share();
-  void greet(std::size_t service);
+  void greet(std::size_t aggregator);
   bool wants(int rank) const;
   bool needed(const Peer* peer) const;
   bool has(const Wire& wire, const Peer& peer) const;
@@ -96,7 +96,7 @@ class Process {
   std::vector<std::unique_ptr<Caller>> callers_;
   std::vector<Team*> teams_;  ///< by index in the program
   std::vector<Peer*> peers_;  ///< by rank; the own: null
-  std::vector<Peer*> aggregators_;    ///< by number of the service; null: not greeted
+  std::vector<Peer*> aggregators_;    ///< by place in the parameter; null: not greeted
   std::vector<Nanoseconds> greet_at_;  ///< or when it counts as lost; in the network's time
 
   unsigned operations_ = 0;

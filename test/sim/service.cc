@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "service.h"
 
+#include <utility>
+
 #include "world.h"
 
 namespace nezha::test {
@@ -28,24 +30,29 @@ Service::Service(World& world, std::size_t index, std::uint64_t seed, bool unluc
 
 Service::~Service() = default;
 
+bool Service::in_rack() const { return world_.setting().upstream_of[index_] >= 0; }
+
 void Service::start() {
   const auto ranks = static_cast<ProcessId>(world_.setting().shape.ranks);
   const ProcessId id = ranks + 1 + ++lives_ * world_.setting().services.size() + index_;
   Config config;
   config.window = 256 * 1024;
-  core_ = std::make_unique<Core>(config, clock_, world_.log(static_cast<int>(ranks)), kNoRank, "service", id, Secret{});
+  core_ = std::make_unique<Core>(config, clock_, world_.log(static_cast<int>(ranks)), kNoRank, "service" + std::to_string(index_), id,
+                                 Secret{});
+  core_->find_aggregators_by([this] { return std::vector<Peer*>{upstream_}; });
+  upstream_ = nullptr;
+  greet_at_ = 0;
   std::vector<SimPort*> ports;
   for (const auto& port : ports_) ports.push_back(port.get());
   auto transport = std::make_unique<SimTransport>(world_.network(), clock_, id, ports, *core_, [this] { wake(); });
   transport_ = transport.get();
   core_->add_transport(std::move(transport));
-  aggregation_ = std::make_unique<Aggregation>(*core_, Secret{}, Aggregation::Limits{});
+  aggregation_ = std::make_unique<Aggregation>(*core_, Secret{}, Aggregation::Limits{}, in_rack());
   wake();
 }
 
-/// Its kernel closes its lanes.
 void Service::kill() {
-  operations_before_ += aggregation_->counts().operations;
+  operations_before_ = operations();
   aggregation_.reset();
   core_.reset();
 }
@@ -54,14 +61,23 @@ std::uint64_t Service::operations() const {
   return operations_before_ + (aggregation_ ? aggregation_->counts().operations : 0);
 }
 
-Peer* Service::greet(Core& rank) {
-  if (core_ == nullptr || world_.network().now() < paused_until_) return nullptr;
+void Service::be_greeted(Core& client, Peer*& known, Nanoseconds& at) {
+  const Nanoseconds now = world_.network().now();
+  if (known != nullptr && known->trunk->lanes_up() != 0) at = now + kSecond;
+  if (now < at) return;
+  if (known != nullptr) client.remove_outsider(*std::exchange(known, nullptr));
+  known = greet(client);
+  at = now + (known != nullptr ? 5 * kSecond : 100 * kMillisecond);
+}
+
+Peer* Service::greet(Core& client) {
+  if (core_ == nullptr || world_.network().now() < paused_until_ || !aggregation_->linked()) return nullptr;
   Secret secret{};
   for (std::uint8_t& byte : secret) byte = static_cast<std::uint8_t>(random_.next());
-  if (!aggregation_->admit(rank.self(), secret, clock_.now())) return nullptr;
-  world_.observer().forget(rank.self().id, core_->self().id);
+  if (!aggregation_->admit(client.self(), secret, clock_.now())) return nullptr;
+  world_.observer().forget(client.self().id, core_->self().id);
   wake();
-  return rank.add_outsider(core_->self(), secret);
+  return client.add_outsider(aggregation_->address(), secret);
 }
 
 void Service::wake() { waker_.wake(random_); }
@@ -70,6 +86,8 @@ void Service::wake() { waker_.wake(random_); }
 void Service::look() {
   if (core_ == nullptr) return;
   if (world_.network().now() < paused_until_) return waker_.alarm_after(paused_until_ - world_.network().now());
+  if (in_rack())
+    world_.services()[static_cast<std::size_t>(world_.setting().upstream_of[index_])]->be_greeted(*core_, upstream_, greet_at_);
   const bool moved = core_->progress(Watch::all);
   const Nanoseconds now = clock_.now();
   aggregation_->progress(now);
@@ -83,7 +101,7 @@ void Service::look() {
     outstanding_ = core_->settle();
     moved_at_ = now;
   }
-  if (!over_ || outstanding_) waker_.alarm_after(outstanding_ || aggregation_->busy() ? kStepEvery : kIdle);
+  if (!over_ || outstanding_ || aggregation_->busy()) waker_.alarm_after(outstanding_ || aggregation_->busy() ? kStepEvery : kIdle);
 }
 
 void Service::silence(bool silent) {

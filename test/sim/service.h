@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// An aggregation service of a simulated world: a process without callers, on ports of its own, with misfortunes of its own.
-/// It is killed and started again, stands still, and its ports go down or fall silent.
+/// It is killed and started again, stands still, and its ports go down or fall silent. It may be that of a rack, in a tree.
 #pragma once
 
 #include <memory>
@@ -18,8 +18,11 @@ class Service {
   Service(World& world, std::size_t index, std::uint64_t seed, bool unlucky);
   ~Service();
 
-  /// Both know each other from here on. Null: it does not answer.
-  Peer* greet(Core& rank);
+  /// As Aggregators does it: `client` greets it, and anew when no lane to it has been up for a second. `known`: what the client has
+  /// of it; null: it does not answer. `at`: when it is to be greeted, or counts as lost; in the network's time.
+  void be_greeted(Core& client, Peer*& known, Nanoseconds& at);
+  /// Its kernel closes its lanes.
+  void kill();
   /// No misfortunes any more, and those that it has had are mended.
   void end();
   std::uint64_t operations() const;
@@ -27,8 +30,9 @@ class Service {
   std::uint64_t memory() const { return aggregation_->memory(); }
 
  private:
+  bool in_rack() const;
+  Peer* greet(Core& client);
   void start();
-  void kill();
   void wake();
   void look();
   void misfortune();
@@ -43,6 +47,8 @@ class Service {
   std::unique_ptr<Core> core_;  ///< null: it is dead
   std::unique_ptr<Aggregation> aggregation_;
   SimTransport* transport_ = nullptr;
+  Peer* upstream_ = nullptr;  ///< null: none, or it does not answer
+  Nanoseconds greet_at_ = 0;
   std::uint64_t lives_ = 0;
   std::uint64_t operations_before_ = 0;  ///< of earlier lives
   bool over_ = false;

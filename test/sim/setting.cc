@@ -245,6 +245,33 @@ void Setting::draw_operations() {
   if (source.chance(0.2)) operations_before = (OpNumber{1} << 32) - 1 - source.below(shape.calls);
 }
 
+std::size_t Setting::add_service(SimRandom& source, int upstream) {
+  std::vector<SimPortOptions>& service = services.emplace_back();
+  for (const SimPortOptions& port : ports[0]) {
+    service.push_back(port);
+    service.back().rate *= draw_scale(source, 0.5, 8);
+  }
+  upstream_of.push_back(upstream);
+  return services.size() - 1;
+}
+
+/// Each of them is one service or, where ranks are of one to three racks, a tree. Some racks follow the ring, others interleave.
+void Setting::draw_aggregators(SimRandom& source) {
+  const std::size_t count = source.chance(0.5) ? 1 : 2 + source.below(2);
+  const auto ranks = static_cast<std::size_t>(shape.ranks);
+  for (std::size_t i = 0; i < count; ++i) {
+    config.aggregators.entries.push_back({"simulated", static_cast<std::uint16_t>(i + 1)});
+    const std::size_t first = add_service(source, -1);
+    std::vector<std::size_t>& of_rank = aggregators.emplace_back(ranks, first);
+    if (source.chance(0.5)) continue;
+    const std::size_t racks = 1 + source.below(3);
+    for (std::size_t rack = 0; rack < racks; ++rack) add_service(source, static_cast<int>(first));
+    const bool in_order = source.chance(0.6);
+    for (std::size_t rank = 0; rank < ranks; ++rank)
+      of_rank[rank] = first + 1 + (in_order ? rank * racks / ranks : source.below(racks));
+  }
+}
+
 /// Services have no ports for RDMA, so that ranks that have only such ones would not reach them.
 void Setting::add_services() {
   sharing = {};
@@ -253,14 +280,7 @@ void Setting::add_services() {
     for (SimPortOptions& port : rank) port.queues = false;
   SimRandom source(seed ^ 0x73657276696365);
   constexpr int kShares[] = {AggregatorShare::kAuto, 30, 60, 100};
-  services.resize(source.chance(0.5) ? 1 : 2 + source.below(2));
-  for (std::vector<SimPortOptions>& service : services) {
-    for (const SimPortOptions& port : ports[0]) {
-      service.push_back(port);
-      service.back().rate *= draw_scale(source, 0.5, 8);
-    }
-    config.aggregators.entries.push_back({"simulated", static_cast<std::uint16_t>(config.aggregators.entries.size() + 1)});
-  }
+  draw_aggregators(source);
   config.aggregator_share.per_cent = kShares[source.below(std::size(kShares))];
   config.algorithm = source.chance(0.5) ? AlgorithmChoice::ring : AlgorithmChoice::mesh;
   config.chunk = draw_size(source, 1024, 8 * 1024);

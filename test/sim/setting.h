@@ -52,6 +52,8 @@ struct Setting {
   std::vector<std::vector<SimPortOptions>> ports;  ///< by rank
   std::vector<std::string> nodes;                  ///< by rank
   std::vector<std::vector<SimPortOptions>> services;  ///< ports of each aggregation service
+  std::vector<int> upstream_of;                       ///< by service: the one that joins it to a tree; -1: it is in none
+  std::vector<std::vector<std::size_t>> aggregators;  ///< by place in the parameter and by rank: the service
   bool loopbacks = false;                          ///< nodes have one
   Config config;                                   ///< alike on all ranks
   std::vector<std::size_t> windows;                ///< early bytes, by rank
@@ -86,6 +88,8 @@ struct Setting {
   void draw_crowd();
   void draw_operations();
   void draw_queues();
+  std::size_t add_service(SimRandom& source, int upstream);
+  void draw_aggregators(SimRandom& source);
   void draw_shared_nodes(SimRandom& source);
 };
 

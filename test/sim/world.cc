@@ -74,7 +74,10 @@ World::World(Setting setting, std::optional<Program> program, std::size_t most, 
   begin_late_ports();
 }
 
-World::~World() = default;
+/// Services have lanes to one another, which refer to the ports of both.
+World::~World() {
+  for (const auto& service : services_) service->kill();
+}
 
 void World::begin_late_ports() {
   for (std::size_t rank = 0; rank < ports_.size(); ++rank)
@@ -130,7 +133,8 @@ void World::run_until_quiet() {
   storms_.end();
   const Nanoseconds limit = network_.now() + kPatience;
   const auto at_rest = [](const auto& process) { return !process->alive() || (process->quiet() && process->whole()); };
-  while (!std::all_of(processes_.begin(), processes_.end(), at_rest)) {
+  const auto free = [](const auto& service) { return service->memory() == 0; };
+  while (!std::all_of(processes_.begin(), processes_.end(), at_rest) || !std::all_of(services_.begin(), services_.end(), free)) {
     if (!network_.step() || network_.now() > limit) break;
     if (!network_.violations().empty()) return fail(network_.violations().front());
   }
