@@ -91,12 +91,17 @@ class StarUpstream final : public Algorithm {
     return memory_.data() + (slot * static_cast<std::size_t>(racks() + 1) + static_cast<std::size_t>(of)) * call_.chunk;
   }
 
-  /// That rack's sum of the first `have` contributions to the chunk is what comes next.
+  /// That rack's sum of the first `have` contributions to the chunk is what comes next. In the slot's next chunk it may be so only
+  /// where the final sum of this one is this rack's: another rack could have it from here alone, and its room is still read.
   bool due(int from, std::size_t number, int have) {
     const Slot& slot = slot_of(number);
-    const bool next = number == slot.chunk + slots_.size();
-    if (number != slot.chunk && !next) return false;
-    const int block = layout_.chunk(number).block, before = next ? 0 : slot.have;
+    if (number == slot.chunk) return adds(from, number, slot.have, have);
+    return number == slot.chunk + slots_.size() && adds(from, slot.chunk, slot.have, contributions()) &&
+           adds(from, number, 0, have);
+  }
+  /// That rack has the contributions to the chunk that come after `before` others, up to `have`.
+  bool adds(int from, std::size_t number, int before, int have) const {
+    const int block = layout_.chunk(number).block;
     return holder(block, before) == from && run_end(block, before) == have;
   }
 

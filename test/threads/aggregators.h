@@ -59,12 +59,17 @@ class Aggregator {
     Notices notices;
     const Status status = server_->open(notices);
     EXPECT_TRUE(status.ok()) << status.text();
+    next_key_ = key;
     thread_ = std::thread([this] {
-      while (server_->run()) server_->change(next_key_, {});
+      while (server_->run()) {
+        while (halted_) std::this_thread::sleep_for(std::chrono::milliseconds(1));
+        server_->change(next_key_, {});
+      }
     });
   }
   ~Aggregator() { stop(); }
   void stop() {
+    go_on();
     if (!thread_.joinable()) return;
     server_->stop();
     thread_.join();
@@ -74,6 +79,12 @@ class Aggregator {
     next_key_ = key;
     server_->reload();
   }
+  /// Stands still from now on, or a moment later, until go_on(); its kernel does not.
+  void halt() {
+    halted_ = true;
+    server_->reload();
+  }
+  void go_on() { halted_ = false; }
   /// Goes on until what is under way has ended, then stops.
   void finish() {
     stop();
@@ -99,6 +110,7 @@ class Aggregator {
   std::string log_;
   std::unique_ptr<AggregatorServer> server_;
   Secret next_key_{};
+  std::atomic<bool> halted_ = false;
   std::thread thread_;
 };
 

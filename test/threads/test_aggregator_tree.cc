@@ -170,6 +170,16 @@ TEST_P(Misfortunes, TheAggregatorOfARackEndsAndComesBack) {
   }
 }
 
+TEST_P(Misfortunes, TheUpstreamAggregatorStandsStill) {
+  tree_.upstream().halt();
+  const auto until = std::chrono::steady_clock::now() + std::chrono::seconds(2);
+  for (int call = 0; call < 100 || std::chrono::steady_clock::now() < until; ++call)
+    add_up(*ranks_, team_, "float_sum", call % 3 != 0 ? 400003 : 500, call % 2 == 0);
+  EXPECT_EQ(joined(ranks_->at(0)), 1U) << "it is tried again although it does not answer";
+  tree_.upstream().go_on();
+  EXPECT_TRUE(joins(*ranks_, team_, 2));
+}
+
 INSTANTIATE_TEST_SUITE_P(All, Misfortunes, testing::Values(std::vector<int>{0, 0, 1, 1}, std::vector<int>{0, 1, 0, 1}));
 
 TEST(Tree, WithoutMemoryUpstreamLeavesItToTheRails) {

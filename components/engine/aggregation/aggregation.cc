@@ -130,10 +130,11 @@ void Aggregation::drop_client(ProcessId id, const std::string& why) {
 
 // ---- the upstream aggregator
 
-/// When the upstream aggregator is another process, clients have to greet this one again, because the tree has another id.
+/// When the upstream aggregator is another process, clients have to greet this one again, because the tree has another id. One that is
+/// silent counts as gone: while clients have lanes here, they would try again and again what it does not answer.
 void Aggregation::follow_upstream() {
   const std::vector<Peer*> found = core_.aggregators();
-  Peer* const peer = found.empty() ? nullptr : found.front();
+  Peer* const peer = found.empty() || found.front() == nullptr || found.front()->trunk->missed() ? nullptr : found.front();
   const ProcessId id = peer == nullptr ? 0 : peer->address.id;
   if (id != upstream_id_) {
     while (!clients_.empty()) drop_client(clients_.begin()->first, "the upstream aggregator is another one, or none");
@@ -145,9 +146,14 @@ void Aggregation::follow_upstream() {
 }
 
 void Aggregation::watch_upstream(Nanoseconds now) {
+  const std::vector<Peer*> found = core_.aggregators();
+  if (found.empty() || found.front() == nullptr) return;
+  Trunk& trunk = *found.front()->trunk;
   const bool climbs = std::any_of(stars_.begin(), stars_.end(), [](const auto& star) { return star.second->climbs(); });
-  if (climbs && upstream_->trunk->quiet(now, kLookEvery) >= kUpstreamSilence)
-    give_up_all("no sign of life from the upstream aggregator");
+  if (!climbs && !trunk.missed()) return;
+  if (trunk.quiet(now, kLookEvery) < kUpstreamSilence || trunk.missed()) return;
+  trunk.miss();
+  give_up_all("no sign of life from the upstream aggregator");
 }
 
 void Aggregation::going(const Trunk& trunk) {
@@ -177,7 +183,7 @@ void Aggregation::progress(Nanoseconds now) {
 
 void Aggregation::look_after(Nanoseconds now) {
   looked_ = now;
-  if (upstream_ != nullptr) watch_upstream(now);
+  if (in_rack_) watch_upstream(now);
   std::vector<ProcessId> gone;
   for (auto& [id, client] : clients_) {
     if (client.peer->trunk->lanes_up() != 0) client.seen = now;

@@ -105,6 +105,7 @@ class Aggregation final : public Guests {
 
   // aggregation_stars.cc
   HostedStar* find(TeamId id) const;
+  bool shared(const Trunk& trunk) const;
   void hear(const Said& said);
   Status join(const Said& said, const Peer& peer);
   Status open(TeamId id, std::size_t members, const Peer& first, HostedStar*& star);

@@ -35,7 +35,18 @@ Placement Aggregation::place(Trunk& trunk, const PieceHeader& piece) {
   const HostedStar* const star = find(piece.team);
   const bool next = star == nullptr || piece.op > star->begun();
   if (describes(piece) && next) return {well_formed(piece) ? PlaceKind::scratch : PlaceKind::bad};
-  return star == nullptr ? Placement{PlaceKind::early} : star->place(trunk, piece);
+  if (star == nullptr) return {PlaceKind::early};
+  const Placement placement = star->place(trunk, piece);
+  if (placement.kind != PlaceKind::bad || !shared(trunk)) return placement;
+  over_.emplace_back(piece.team, "an aggregator sends what it cannot have");
+  return {PlaceKind::bin};
+}
+
+/// Between aggregators the communicators of many jobs share lanes, which one of them must not be able to close.
+bool Aggregation::shared(const Trunk& trunk) const {
+  if (upstream_ != nullptr && &trunk == upstream_->trunk.get()) return true;
+  const auto client = clients_.find(trunk.peer());
+  return client != clients_.end() && client->second.peer->address.job_rank == kNoRank;
 }
 
 void Aggregation::arriving(Trunk& trunk, const PieceHeader& piece) {

@@ -13,6 +13,10 @@ engine_sources += \
 	%D%/star.cc %D%/star.h \
 	%D%/stars.cc %D%/stars.h
 
+gtest_programs += test/unit/test_hosted_stars
+test_unit_test_hosted_stars_SOURCES = test/unit/test_hosted_stars.cc test/unit/raw_client.h
+test_unit_test_hosted_stars_LDADD = libnezha_sim.la $(LDADD)
+
 gtest_programs += test/unit/test_small_calls
 test_unit_test_small_calls_SOURCES = test/unit/test_small_calls.cc test/unit/star_cluster.h
 test_unit_test_small_calls_LDADD = libnezha_sim.la $(LDADD)
