@@ -18,13 +18,14 @@ class Upstream : public testing::Test {
     for (auto& rack : racks_) ASSERT_EQ(rack.trunk().lanes_up(), 1U);
   }
 
-  void pass(Nanoseconds time) {
+  void pass(Nanoseconds time, RawClient* other = nullptr) {
     for (const Nanoseconds until = network_.now() + time; network_.now() < until;) {
       const Nanoseconds next = network_.now() + 50 * kMicrosecond;
       network_.after(50 * kMicrosecond, [] {});
       while (network_.next() <= next) network_.step();
       if (service_.turn()) aggregation_.progress(network_.now());
       for (auto& rack : racks_) rack.process().turn();
+      if (other != nullptr) other->process().turn();
     }
   }
 
@@ -66,7 +67,7 @@ class Upstream : public testing::Test {
   }
 
   SimNetwork network_{{.segment = 4096}, 1};
-  std::array<SimPort, 3> ports_{{{network_, SimPortOptions{}}, {network_, SimPortOptions{}}, {network_, SimPortOptions{}}}};
+  std::array<SimPort, 4> ports_{{{network_, {}}, {network_, {}}, {network_, {}}, {network_, {}}}};
   RawProcess service_{network_, ports_[2], kNoRank, 1000};
   Aggregation aggregation_{service_.core(), Secret{}, Aggregation::Limits{}};
   std::array<RawClient, 2> racks_{{{network_, ports_[0], kNoRank, 1}, {network_, ports_[1], kNoRank, 2}}};
@@ -99,6 +100,28 @@ TEST_F(Upstream, ASumOfTheNextChunkFromARackThatLacksTheOneBefore) {
   send(kStar, 0, 1, 0);
   send(kStar, 0, 1, kWindow);
   expect_given_up(kStar);
+}
+
+/// A rack tells its clients its id.
+TEST_F(Upstream, SomebodyHasTheIdOfARack) {
+  begin(kStar);
+  RawClient thief(network_, ports_[3], kNoRank, 1);
+  thief.greet(aggregation_, network_.now(), Secret{1});
+  pass(3 * kSecond, &thief);
+  EXPECT_EQ(thief.trunk().lanes_up(), 0U);
+  EXPECT_EQ(aggregation_.counts().refused, 1U);
+  for (std::size_t chunk = 0; chunk < 2 * kChunks; ++chunk) add_up(kStar, chunk);
+  EXPECT_EQ(aggregation_.counts().given_up, 0U);
+}
+
+/// It was cut off, which the service has not noticed.
+TEST_F(Upstream, ARackThatComesBackGetsItsPlace) {
+  racks_[0].process().stand_still(true);
+  RawClient back(network_, ports_[3], kNoRank, 1);
+  back.greet(aggregation_, network_.now(), Secret{1});
+  for (int step = 0; step < 30 && back.trunk().lanes_up() == 0; ++step) pass(100 * kMillisecond, &back);
+  EXPECT_EQ(back.trunk().lanes_up(), 1U);
+  EXPECT_EQ(aggregation_.clients(), 2U);
 }
 
 }  // namespace

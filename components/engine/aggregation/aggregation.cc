@@ -21,8 +21,8 @@ constexpr Nanoseconds kLookEvery = 100 * kMillisecond;
 constexpr Nanoseconds kGoneAfter = 2 * kSecond;
 /// One that has never had a lane.
 constexpr Nanoseconds kNeverCame = 30 * kSecond;
-/// An upstream aggregator that gives no sign of life for so long is not waited for.
-constexpr Nanoseconds kUpstreamSilence = 500 * kMillisecond;
+/// An upstream aggregator that gives no sign of life for so long is not waited for, and a client's id is free again.
+constexpr Nanoseconds kLongestSilence = 500 * kMillisecond;
 /// Makes the tree's id from the upstream aggregator's. They differ, because ranks that go to the upstream aggregator directly do not
 /// share sums with ranks that go to a rack's.
 constexpr std::uint64_t kTree = 0x94d049bb133111eb;
@@ -101,7 +101,35 @@ void Aggregation::step_greetings(Nanoseconds now) {
   });
 }
 
+/// Clients of a rack's aggregator know its id. None of them can take its place at the upstream one while it answers.
 bool Aggregation::admit(const Address& client, const Secret& secret, Nanoseconds now) {
+  const auto known = clients_.find(client.id);
+  if (known == clients_.end() || known->second.peer->trunk->lanes_up() == 0) return take_in(client, secret, now);
+  known->second.peer->trunk->quiet(now, 0);
+  if (claims_.size() >= kMostGreetings || claimed(client.id)) return false;
+  claims_.push_back({client, secret, now + 2 * kLongestSilence});
+  return true;
+}
+
+bool Aggregation::claimed(ProcessId id) const {
+  return std::any_of(claims_.begin(), claims_.end(), [&](const Claim& claim) { return claim.client.id == id; });
+}
+
+void Aggregation::judge(const Claim& claim, Nanoseconds now) {
+  const auto known = clients_.find(claim.client.id);
+  Trunk* const trunk = known == clients_.end() ? nullptr : known->second.peer->trunk.get();
+  if (trunk == nullptr || trunk->lanes_up() == 0 || trunk->quiet(now, 0) >= kLongestSilence) {
+    take_in(claim.client, claim.secret, now);
+  } else if (now < claim.until) {
+    claims_.push_back(claim);
+  } else {
+    ++counts_.refused;
+    core_.log().line(1, "a greeting is refused: somebody on %s has the id of %s, which has lanes here", claim.client.node.c_str(),
+                     known->second.peer->label().c_str());
+  }
+}
+
+bool Aggregation::take_in(const Address& client, const Secret& secret, Nanoseconds now) {
   drop_client(client.id, "it has greeted anew");
   if (clients_.size() >= limits_.clients) {
     ++counts_.refused;
@@ -151,7 +179,7 @@ void Aggregation::watch_upstream(Nanoseconds now) {
   Trunk& trunk = *found.front()->trunk;
   const bool climbs = std::any_of(stars_.begin(), stars_.end(), [](const auto& star) { return star.second->climbs(); });
   if (!climbs && !trunk.missed()) return;
-  if (trunk.quiet(now, kLookEvery) < kUpstreamSilence || trunk.missed()) return;
+  if (trunk.quiet(now, kLookEvery) < kLongestSilence || trunk.missed()) return;
   trunk.miss();
   give_up_all("no sign of life from the upstream aggregator");
 }
@@ -190,6 +218,7 @@ void Aggregation::look_after(Nanoseconds now) {
     if (now - client.seen > kGoneAfter) gone.push_back(id);
   }
   for (const ProcessId id : gone) drop_client(id, "no lane to it is left");
+  for (const Claim& claim : std::exchange(claims_, {})) judge(claim, now);
 }
 
 }  // namespace nezha

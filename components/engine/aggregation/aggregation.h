@@ -57,7 +57,8 @@ class Aggregation final : public Guests {
   /// Clients can be served.
   bool linked() const { return !in_rack_ || upstream_ != nullptr; }
 
-  /// A client who has proved to have the key, by a greeting or, in tests, otherwise. False: there is no room for it.
+  /// A client who has proved to have the key, by a greeting or, in tests, otherwise. False: there is no room for it. If a client with
+  /// the same id has lanes, it comes in its place once that one is silent, or is refused.
   bool admit(const Address& client, const Secret& secret, Nanoseconds now);
   /// What is due: after each Core::progress().
   void progress(Nanoseconds now);
@@ -88,6 +89,12 @@ class Aggregation final : public Guests {
     Peer* peer = nullptr;
     Nanoseconds seen = 0;  ///< when it last had a lane
   };
+  /// Somebody has greeted with the id of a client that has lanes.
+  struct Claim {
+    Address client;
+    Secret secret{};
+    Nanoseconds until = 0;
+  };
   struct Said {
     ProcessId by;
     TeamId team;
@@ -98,6 +105,9 @@ class Aggregation final : public Guests {
   void accept_greetings(Nanoseconds now);
   void step_greetings(Nanoseconds now);
   void look_after(Nanoseconds now);
+  bool claimed(ProcessId id) const;
+  void judge(const Claim& claim, Nanoseconds now);
+  bool take_in(const Address& client, const Secret& secret, Nanoseconds now);
   void drop_client(ProcessId id, const std::string& why);
   void follow_upstream();
   void watch_upstream(Nanoseconds now);
@@ -124,6 +134,7 @@ class Aggregation final : public Guests {
   std::uint16_t port_ = 0;
   std::vector<std::unique_ptr<Greeting>> greetings_;
   std::map<ProcessId, Client> clients_;
+  std::vector<Claim> claims_;
   std::map<TeamId, std::unique_ptr<HostedStar>> stars_;
   std::vector<Said> said_;                            ///< that came with the last frames
   std::vector<std::pair<TeamId, std::string>> over_;  ///< to be given up, for that reason
