@@ -26,11 +26,14 @@ struct Address {
   std::uint64_t window = 0;  ///< early bytes that this process keeps for each peer
   std::vector<RailAddress> rails;  ///< at most kMaxRails; none: its engine failed
   Loopback loopback;
-  std::uint64_t tree = 0;  ///< an aggregator's, in a tree: the same for all aggregators of racks
+  std::uint64_t tree = 0;  ///< that of a rack's aggregator, the same for all racks; 0 while it lacks its upstream one
+  std::string upstream;    ///< of a rack's aggregator: where its upstream one is, or why it lacks it; at most 255 bytes
   NodeName door{};  ///< where it hands out shared memory to ranks of its node; zeros: nowhere
 
   /// What sums come from: members that have the same number here get the same sums.
   std::uint64_t service() const { return tree != 0 ? tree : id; }
+  /// It is a rack's aggregator, and cannot serve.
+  bool cut_off() const { return tree == 0 && !upstream.empty(); }
   /// Of a rail by its number, or of the loopback.
   const RailAddress& at(std::uint8_t rail) const { return rail == kLoopbackRail ? loopback.address : rails[rail]; }
 };

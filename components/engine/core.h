@@ -123,6 +123,8 @@ class Core final : public PieceReceiver, public OperationNews, public LaneNews, 
   /// Teams that are destroyed, and of which lanes still have to take something.
   std::size_t parting() const { return parting_.size(); }
   std::vector<Peer*> aggregators() const;
+  /// See Aggregators.
+  std::string aggregator_trouble(std::size_t place) const;
   /// For a process without teams: greets the aggregators that the configuration names, with that key; again for a new one.
   /// `resolver` looks up their names.
   void greet_aggregators(const Secret& key, RailWorker& resolver);

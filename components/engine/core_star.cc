@@ -44,6 +44,8 @@ std::vector<Peer*> Core::aggregators() const {
   return aggregators_ ? aggregators_->linked() : std::vector<Peer*>();
 }
 
+std::string Core::aggregator_trouble(std::size_t place) const { return aggregators_ ? aggregators_->trouble(place) : ""; }
+
 void Core::greet_aggregators(const Secret& key, RailWorker& resolver) {
   if (!aggregators_) return;
   aggregators_->employ(resolver);

@@ -110,8 +110,8 @@ std::string reason_for(const std::string& name, const Lines& lines) {
   return "it could not be opened";
 }
 
-/// "aggregator PLACE NODE RAILS LANES MICROSECONDS" for one that would serve this node, lanes being those between its rails and
-/// `own`; "silent PLACE REASON" for another.
+/// "aggregator PLACE NODE RAILS LANES MICROSECONDS SERVICE UPSTREAM" for one that would serve this node, lanes being those between its
+/// rails and `own`, SERVICE the same for all with which it shares sums; "silent PLACE REASON" for another.
 void aggregators(const nezha::Config& config, const std::vector<nezha::RailAddress>& own) {
   if (config.aggregators.empty()) return;
   char node[256] = "";
@@ -128,7 +128,7 @@ void aggregators(const nezha::Config& config, const std::vector<nezha::RailAddre
     std::string rails;
     for (const nezha::RailAddress& rail : answer.address.rails) rails += (rails.empty() ? "" : ", ") + rail.label();
     fact({"aggregator", entry.text(), answer.address.node, rails, std::to_string(pair_rails(own, answer.address.rails).size()),
-          std::to_string(answer.took / nezha::kMicrosecond)});
+          std::to_string(answer.took / nezha::kMicrosecond), std::to_string(answer.address.service()), answer.address.upstream});
   }
 }
 

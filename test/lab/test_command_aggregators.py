@@ -9,12 +9,13 @@ import unittest
 
 from bench_case import BUILD, program
 from command_case import COMPONENT, CommandCase, plain
-from lab_case import make_lab
+from lab_case import eventually, make_lab
 from nezha_lab.aggregator import Aggregator
 
 SERVICE = os.path.join(BUILD, "nezha-aggregate")
 NODE = 2
 NAMED = "10.9.0.3:4757"
+UPSTREAM = "10.9.0.3:4758"
 
 
 class Told(CommandCase):
@@ -63,6 +64,27 @@ class Told(CommandCase):
         (finding,) = [entry for entry in self.json_of("doctor", status=1)["findings"] if entry["check"] == "aggregators"]
         self.assertEqual(finding["nodes"], ["n0", "n1"])
         self.assertIn("Connection refused", finding["what"])
+
+    def start_upstream(self):
+        """On the same node; the service becomes one of a rack."""
+        self.service.end()
+        upstream = self.enterContext(Aggregator(self.lab, NODE, SERVICE, self.key, ["--listen", UPSTREAM]))
+        self.service = self.enterContext(Aggregator(self.lab, NODE, SERVICE, self.key, ["--verbose", "2", "--upstream", UPSTREAM]))
+        return upstream
+
+    def test_aggregator_of_a_rack(self):
+        upstream = self.start_upstream()
+        self.assertTrue(eventually(lambda: self.one_of_rack()["lanes"] == 2, 20))
+        self.assertEqual(self.one_of_rack()["upstream"], f"{UPSTREAM} on n2")
+        self.assertIn(f"joins its rack to others by {UPSTREAM} on n2", plain(self.nezha_in(self.lab, "rails", *self.words())))
+        self.assertEqual([entry for entry in self.json_of("doctor")["findings"] if entry["check"] == "aggregators"], [])
+        upstream.end(signal.SIGKILL)
+        self.assertTrue(eventually(lambda: "Connection refused" in self.one_of_rack()["trouble"], 20))
+        self.assertIn(f"its upstream aggregator is not there: {UPSTREAM}: connect", self.one_of_rack()["trouble"])
+
+    def one_of_rack(self):
+        answer = json.loads(self.nezha_in(self.lab, "rails", "--json", *self.words(), status=None))
+        return answer["nodes"]["n1"]["aggregators"][0]
 
     def test_another_key(self):
         self.assertIn("another key", self.one(status=1, key=self.key_file("x"))[0]["trouble"])

@@ -149,7 +149,8 @@ class Checks(unittest.TestCase):
 
     def aggregate(self, share="auto", **answer):
         for node in self.cluster.facts.values():
-            node["aggregators"] = [{"name": "spare:4757", "node": "spare", "rails": list(RAILS), "lanes": 2, "us": 300, "trouble": ""}]
+            node["aggregators"] = [{"name": "spare:4757", "node": "spare", "rails": list(RAILS), "lanes": 2, "us": 300, "service": "7", "upstream": "",
+                                    "trouble": ""}]
             node["aggregator_share"] = share
         self.cluster.facts["n2"]["aggregators"][0].update(answer)
 
@@ -158,7 +159,7 @@ class Checks(unittest.TestCase):
         self.assertEqual(checks.findings(self.cluster), [])
 
     def test_an_aggregator_that_does_not_answer_one_node(self):
-        self.aggregate(node="", rails=[], lanes=0, trouble="connect: Connection refused")
+        self.aggregate(node="", rails=[], lanes=0, service="", trouble="connect: Connection refused")
         self.one(check_aggregators, "spare:4757 is of no use to a job with n2: connect: Connection refused", ["n2"])
 
     def test_an_aggregator_in_other_networks(self):
@@ -168,6 +169,20 @@ class Checks(unittest.TestCase):
     def test_an_aggregator_in_one_of_two_networks(self):
         self.aggregate(lanes=1)
         self.one(check_aggregators, "n2 has 2 rails, but only 1 of them in networks of aggregator spare:4757 on spare", ["n2"], ADVICE)
+
+    def test_aggregators_of_one_tree(self):
+        self.aggregate(name="rack2:4757", node="rack2", upstream="root:4757 on root")
+        self.assertEqual(checks.findings(self.cluster), [])
+
+    def test_aggregators_that_share_no_sums(self):
+        self.aggregate(name="rack2:4757", node="rack2", service="8", upstream="root:4757 on root")
+        self.one(check_aggregators, "place 1 of .* share no sums.*: spare:4757 on spare by n0, n1, n3; rack2:4757 on rack2 under root:4757 on "
+                                    "root by n2", NODES)
+
+    def test_an_aggregator_that_not_all_nodes_name(self):
+        self.aggregate()
+        self.cluster.facts["n3"]["aggregators"].clear()
+        self.one(check_aggregators, "spare:4757 on spare by n0, n1, n2; none by n3", NODES)
 
     def test_an_aggregator_that_gets_nothing(self):
         self.aggregate(share="0")

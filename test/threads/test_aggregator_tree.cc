@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "aggregators.h"
+#include "engine/aggregation/inquiry.h"
 
 namespace nezha::test {
 namespace {
@@ -257,6 +258,37 @@ TEST(Tree, HasTwoLevels) {
   Aggregator third(tree.key(), 0, 1 << 30, tree.port(0));
   EXPECT_TRUE(refuses(third));
   EXPECT_TRUE(third.logged("it has an upstream aggregator itself"));
+}
+
+/// Nobody listens there any more.
+std::uint16_t free_port(const Secret& key) { return Aggregator(key).port(); }
+
+TEST(Tree, HasNoCircle) {
+  const KeyFile key("circle");
+  const std::uint16_t one = free_port(key.key()), other = free_port(key.key());
+  Aggregator first(key.key(), one, 1 << 30, other), second(key.key(), other, 1 << 30, one);
+  for (const Aggregator* aggregator : {&first, &second}) {
+    EXPECT_TRUE(refuses(*aggregator));
+    EXPECT_TRUE(aggregator->logged("it has an upstream aggregator itself"));
+  }
+}
+
+TEST(Tree, IsNotOneItself) {
+  const KeyFile key("self");
+  const std::uint16_t port = free_port(key.key());
+  Aggregator aggregator(key.key(), port, 1 << 30, port);
+  EXPECT_TRUE(refuses(aggregator));
+  EXPECT_TRUE(aggregator.logged("it is this one itself"));
+}
+
+TEST(Tree, TellsWhyItsUpstreamAggregatorIsNotThere) {
+  const KeyFile key("alone");
+  Aggregator rack(key.key(), 0, 1 << 30, free_port(key.key()));
+  ASSERT_TRUE(refuses(rack));
+  const AggregatorAnswer answer = ask_aggregator({"127.0.0.1", rack.port()}, key.key(), "n0");
+  EXPECT_FALSE(answer.status.ok());
+  EXPECT_NE(answer.status.text().find("its upstream aggregator is not there: "), std::string::npos) << answer.status.text();
+  EXPECT_NE(answer.status.text().find("Connection refused"), std::string::npos) << answer.status.text();
 }
 
 }  // namespace

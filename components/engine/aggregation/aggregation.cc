@@ -62,19 +62,33 @@ Status Aggregation::listen(const std::string& host, std::uint16_t port) {
 
 Address Aggregation::address() const {
   Address own = core_.self();
-  if (upstream_ != nullptr) own.tree = upstream_->address.id ^ kTree;
+  if (!in_rack_) return own;
+  const std::vector<AggregatorList::Entry>& named = core_.config().aggregators.entries;
+  const std::string name = named.empty() ? "upstream" : named.front().text();
+  if (upstream_ != nullptr) {
+    own.tree = upstream_->address.id ^ kTree;
+    own.upstream = name + " on " + upstream_->address.node;
+  } else {
+    own.upstream = name + ": " + upstream_trouble();
+  }
   return own;
+}
+
+Peer* Aggregation::greeted() const {
+  const std::vector<Peer*> found = core_.aggregators();
+  return found.empty() ? nullptr : found.front();
+}
+
+std::string Aggregation::upstream_trouble() const {
+  if (const Peer* peer = greeted()) return peer->trunk->missed() ? "it gives no sign of life" : "no lane to it is up";
+  const std::string trouble = core_.aggregator_trouble(0);
+  return trouble.empty() ? "it has not answered yet" : trouble;
 }
 
 void Aggregation::accept_greetings(Nanoseconds now) {
   for (;;) {
     Fd fd(accept4(listener_.get(), nullptr, nullptr, SOCK_NONBLOCK | SOCK_CLOEXEC));
     if (!fd) return;
-    if (in_rack_ && upstream_ == nullptr) {
-      ++counts_.refused;
-      core_.log().line(2, "a greeting is refused: the upstream aggregator is not there");
-      continue;
-    }
     if (greetings_.size() >= kMostGreetings) greetings_.erase(greetings_.begin());
     greetings_.push_back(std::make_unique<Greeting>(Greeting::Side::aggregator, std::move(fd), key_, address(),
                                                     now + kGreetingTime));
@@ -88,7 +102,7 @@ void Aggregation::step_greetings(Nanoseconds now) {
         return false;
       case Greeting::State::failed:
         ++counts_.refused;
-        core_.log().line(1, "a greeting is refused: %s", greeting->why().text().c_str());
+        core_.log().line(greeting->why().code() == Code::busy ? 2 : 1, "a greeting is refused: %s", greeting->why().text().c_str());
         return true;
       case Greeting::State::done:
         if (greeting->peer().rails.empty())
@@ -158,11 +172,15 @@ void Aggregation::drop_client(ProcessId id, const std::string& why) {
 
 // ---- the upstream aggregator
 
-/// When the upstream aggregator is another process, clients have to greet this one again, because the tree has another id. One that is
-/// silent counts as gone: while clients have lanes here, they would try again and again what it does not answer.
+/// It has had a lane, and is not silent: else clients that have lanes here would try again and again what it does not answer.
+bool Aggregation::usable(const Peer& upstream) const {
+  return !upstream.trunk->missed() && (upstream.trunk->lanes_up() != 0 || upstream.address.id == upstream_id_);
+}
+
+/// When the upstream aggregator is another process, clients have to greet this one again, because the tree has another id.
 void Aggregation::follow_upstream() {
-  const std::vector<Peer*> found = core_.aggregators();
-  Peer* const peer = found.empty() || found.front() == nullptr || found.front()->trunk->missed() ? nullptr : found.front();
+  Peer* peer = greeted();
+  if (peer != nullptr && !usable(*peer)) peer = nullptr;
   const ProcessId id = peer == nullptr ? 0 : peer->address.id;
   if (id != upstream_id_) {
     while (!clients_.empty()) drop_client(clients_.begin()->first, "the upstream aggregator is another one, or none");
@@ -174,9 +192,9 @@ void Aggregation::follow_upstream() {
 }
 
 void Aggregation::watch_upstream(Nanoseconds now) {
-  const std::vector<Peer*> found = core_.aggregators();
-  if (found.empty() || found.front() == nullptr) return;
-  Trunk& trunk = *found.front()->trunk;
+  Peer* const peer = greeted();
+  if (peer == nullptr) return;
+  Trunk& trunk = *peer->trunk;
   const bool climbs = std::any_of(stars_.begin(), stars_.end(), [](const auto& star) { return star.second->climbs(); });
   if (!climbs && !trunk.missed()) return;
   if (trunk.quiet(now, kLookEvery) < kLongestSilence || trunk.missed()) return;

@@ -109,6 +109,9 @@ class Aggregation final : public Guests {
   void judge(const Claim& claim, Nanoseconds now);
   bool take_in(const Address& client, const Secret& secret, Nanoseconds now);
   void drop_client(ProcessId id, const std::string& why);
+  Peer* greeted() const;
+  std::string upstream_trouble() const;
+  bool usable(const Peer& upstream) const;
   void follow_upstream();
   void watch_upstream(Nanoseconds now);
   void give_up_all(const std::string& why);

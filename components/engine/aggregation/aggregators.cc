@@ -59,6 +59,7 @@ class Aggregators::Link {
   }
   Peer* peer() const { return peer_; }
   Nanoseconds due() const { return due_; }
+  const std::string& trouble() const { return said_; }
 
   void step(Nanoseconds now, const Secret& key, RailWorker* service) {
     if (now < due_) return;
@@ -175,6 +176,8 @@ Nanoseconds Aggregators::next_due() const {
     if (due == 0 || link->due() < due) due = std::max<Nanoseconds>(link->due(), 1);
   return due;
 }
+
+std::string Aggregators::trouble(std::size_t place) const { return place < links_.size() ? links_[place]->trouble() : ""; }
 
 std::vector<Peer*> Aggregators::linked() const {
   std::vector<Peer*> peers;

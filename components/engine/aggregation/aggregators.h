@@ -4,6 +4,7 @@
 #pragma once
 
 #include <memory>
+#include <string>
 #include <vector>
 
 #include "engine/peer.h"
@@ -32,6 +33,8 @@ class Aggregators {
   Nanoseconds next_due() const;
   /// In the order of the parameter; null: not greeted.
   std::vector<Peer*> linked() const;
+  /// Why that one is not greeted; empty: that has not failed.
+  std::string trouble(std::size_t place) const;
 
  private:
   class Link;

@@ -136,7 +136,8 @@ Greeting::State Greeting::take_hello() {
   if (!mac('S', proof)) return fail(Code::internal, "libcrypto refuses to compute HMAC-SHA256");
   out_.insert(out_.end(), proof.begin(), proof.end());
   next_ = Next::proof;
-  return flush() ? State::pending : State::failed;
+  if (!flush()) return State::failed;
+  return own_.cut_off() ? fail(Code::busy, "the upstream aggregator is not there") : State::pending;
 }
 
 Greeting::State Greeting::take_answer() {
@@ -152,7 +153,9 @@ Greeting::State Greeting::take_answer() {
   const auto address = std::span(in_).subspan(kAnswerHead, size - kAnswerHead - kMacSize);
   if (const Status read = decode_address(address, peer_); !read.ok()) return fail(read.code(), read.text());
   if (peer_.job_rank != kNoRank) return fail(Code::bad_peer, "it is no aggregator");
-  if (own_.job_rank == kNoRank && peer_.tree != 0) return fail(Code::bad_peer, "it has an upstream aggregator itself");
+  if (peer_.id == own_.id) return fail(Code::bad_peer, "it is this one itself");
+  if (own_.job_rank == kNoRank && !peer_.upstream.empty()) return fail(Code::bad_peer, "it has an upstream aggregator itself");
+  if (peer_.cut_off()) return fail(Code::busy, "its upstream aggregator is not there: " + peer_.upstream);
   in_.erase(in_.begin(), in_.begin() + static_cast<std::ptrdiff_t>(size));
   if (!mac('C', proof) || !settle_secret()) return fail(Code::internal, "libcrypto refuses to compute HMAC-SHA256");
   out_.assign(proof.begin(), proof.end());
@@ -166,7 +169,7 @@ Greeting::State Greeting::take_proof() {
   if (!mac('C', proof) || !settle_secret()) return fail(Code::internal, "libcrypto refuses to compute HMAC-SHA256");
   if (!same_mac(proof, std::span<const std::byte, kMacSize>(in_.data(), kMacSize)))
     return fail(Code::refused, "it has another key");
-  if (peer_.job_rank == kNoRank && own_.tree != 0)
+  if (peer_.job_rank == kNoRank && !own_.upstream.empty())
     return fail(Code::bad_peer, "it is an aggregator, and this one has an upstream aggregator itself");
   out_.resize(sizeof(kMagic));
   store_le<std::uint64_t>(out_.data(), kMagic);

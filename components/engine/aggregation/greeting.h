@@ -8,7 +8,7 @@
 /// A proof is HMAC-SHA256 with the key of the file over the role and all of HELLO and ANSWER up to the proof. The secret of the
 /// pair, by which its lanes are admitted, is the same with another role: it is never sent. A rank whose address has no rails only
 /// asks (inquiry.h): it is welcome and no client. The aggregator of a rack greets its upstream one as ranks do; one that has an upstream
-/// aggregator is greeted by ranks alone, so that the tree has two levels.
+/// aggregator is greeted by ranks alone, so that the tree has two levels. While it lacks that, its ANSWER says why and is the last word.
 ///
 /// Nothing here blocks; step() goes on as far as it can. Guarded by the engine's lock.
 #pragma once

@@ -112,8 +112,9 @@ def _show(answers):
 
 def _of_aggregator(service, answer):
     lanes = f"{service['lanes']} lane{'' if service['lanes'] == 1 else 's'}"
-    return (f"{service['node']} answers after {service['us'] / 1000:.1f} ms; {lanes} to it over {', '.join(service['rails'])}; "
-            f"{share_text(answer['aggregator_share'])}")
+    upstream = f" joins its rack to others by {service['upstream']};" if service["upstream"] else ""
+    return (f"{service['node']} answers after {service['us'] / 1000:.1f} ms;{upstream} {lanes} to it over "
+            f"{', '.join(service['rails'])}; {share_text(answer['aggregator_share'])}")
 
 
 def _speed(rail):

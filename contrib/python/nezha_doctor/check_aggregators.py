@@ -18,9 +18,31 @@ def check(cluster):
                 yield Finding(ADVICE, "aggregators", [node], f"{node} has {len(facts['rails'])} rails, but only "
                               f"{service['lanes']} of them in networks of aggregator {service['name']} on {service['node']}",
                               "give the aggregator an interface in each network")
+    yield from _different_ones(cluster)
     for _, nodes in cluster.several(lambda facts: facts["aggregator_share"] == "0" and bool(facts["aggregators"]) or None).items():
         yield Finding(ADVICE, "aggregators", nodes, f"on {names(nodes)}: aggregators are named, and coll_nezha_aggregator_share is 0: "
                       "nothing goes through them", "leave it at auto")
+
+
+def _different_ones(cluster):
+    """Those that share no sums, in the same place of the parameter. Aggregators of racks share them by their upstream one."""
+    for place in range(max((len(facts["aggregators"]) for facts in cluster.facts.values()), default=0)):
+        found = cluster.several(lambda facts, place=place: _service(facts["aggregators"], place))
+        if len({service for service, _ in found}) > 1:
+            whose = "; ".join(f"{text} by {names(nodes)}" for (_, text), nodes in found.items())
+            yield Finding(PROBLEM, "aggregators", list(cluster.facts), f"place {place + 1} of coll_nezha_aggregators has aggregators that "
+                          f"share no sums, and nothing goes through them: {whose}",
+                          "name the same one on all nodes or, on each, that of its rack, all of which have the same upstream aggregator "
+                          "(nezha-aggregate --upstream)")
+
+
+def _service(aggregators, place):
+    """(what is the same for aggregators that share sums, text) of the one in that place; None: it did not answer."""
+    if place >= len(aggregators):
+        return "", "none"
+    service = aggregators[place]
+    upstream = f" under {service['upstream']}" if service["upstream"] else ""
+    return (service["service"], f"{service['name']} on {service['node']}{upstream}") if service["service"] else None
 
 
 def _by_trouble(cluster):
