@@ -48,7 +48,8 @@ class CommandCase(unittest.TestCase):
         return done.stdout
 
     def nezha_in(self, lab, *arguments, status=0, env=None, component=COMPONENT):
-        """Runs it in node n0, with what mpirun needs there, and no interface named but in `arguments` or `env`. `status`: None allows any."""
+        """Runs it in node n0, with what mpirun needs there, and no interface named but in `arguments` or `env`. `status`: None
+        allows any."""
         settings = lab.mpi_environment(component_dir=component)
         del settings["OMPI_MCA_coll_nezha_rail_include"], settings["OMPI_MCA_btl_tcp_if_include"]
         done = lab.exec(0, [COMMAND, *arguments], capture_output=True, text=True, timeout=120, stdin=subprocess.DEVNULL,

@@ -56,7 +56,10 @@ class RawClient final : public Guests {
     std::vector<std::byte> bytes;
   };
 
-  RawClient(SimNetwork& network, SimPort& port, std::uint32_t job_rank, ProcessId id) : process_(network, port, job_rank, id) { core().serve(*this); }
+  RawClient(SimNetwork& network, SimPort& port, std::uint32_t job_rank, ProcessId id)
+      : process_(network, port, job_rank, id) {
+    core().serve(*this);
+  }
 
   RawProcess& process() { return process_; }
   Core& core() { return process_.core(); }

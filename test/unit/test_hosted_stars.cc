@@ -46,7 +46,8 @@ class Upstream : public testing::Test {
     for (auto& rack : racks_) ASSERT_EQ(rack.heard(star, kStarAnswer), 1U);
   }
   void send(TeamId star, int rack, int have, std::size_t chunk) {
-    racks_[rack].say(star, 1, static_cast<std::uint16_t>(kStarPartial + have), chunk * kChunkBytes, std::vector<std::byte>(kChunkBytes), kBytes);
+    const std::vector<std::byte> sum(kChunkBytes);
+    racks_[rack].say(star, 1, static_cast<std::uint16_t>(kStarPartial + have), chunk * kChunkBytes, sum, kBytes);
     pass(kMillisecond);
   }
   /// A sum of both racks, which the first one of them begins.
@@ -100,6 +101,21 @@ TEST_F(Upstream, ASumOfTheNextChunkFromARackThatLacksTheOneBefore) {
   send(kStar, 0, 1, 0);
   send(kStar, 0, 1, kWindow);
   expect_given_up(kStar);
+}
+
+TEST_F(Upstream, MoreCommunicatorsThanThereIsMemoryFor) {
+  begin(kOther);
+  Aggregation::Limits limits;
+  limits.memory = 1 << 20;
+  aggregation_.change(Secret{}, limits);
+  StarDescription of_many = description(0);
+  of_many.terms.members = kMostStarMembers;
+  for (TeamId star = 100; star < 120; ++star) racks_[0].say(star, 1, kStarDescription, 0, write_description(of_many), kBytes);
+  pass(10 * kMillisecond);
+  EXPECT_LT(aggregation_.stars(), 6U);
+  EXPECT_TRUE(racks_[0].told_failed(119));
+  EXPECT_FALSE(racks_[0].told_failed(100));
+  for (std::size_t chunk = 0; chunk < 2 * kChunks; ++chunk) add_up(kOther, chunk);
 }
 
 /// A rack tells its clients its id.

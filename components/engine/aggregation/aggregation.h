@@ -28,7 +28,7 @@ namespace nezha {
 class Aggregation final : public Guests {
  public:
   struct Limits {
-    std::uint64_t memory = std::uint64_t{1} << 30;  ///< bytes of operations under way, in all
+    std::uint64_t memory = std::uint64_t{1} << 30;  ///< bytes of operations under way, in all; and of stars beside these
     std::uint64_t star = std::uint64_t{1} << 28;    ///< and of one team
     std::size_t clients = 4096;                     ///< processes that have lanes here
     std::size_t stars = 64;                         ///< that one of them is in
@@ -143,6 +143,7 @@ class Aggregation final : public Guests {
   std::vector<std::pair<TeamId, std::string>> over_;  ///< to be given up, for that reason
   std::size_t under_way_ = 0;
   std::uint64_t memory_ = 0;
+  std::uint64_t star_memory_ = 0;  ///< of the stars themselves, about
   Nanoseconds looked_ = 0;
   Counts counts_;
 };

@@ -128,10 +128,13 @@ Status Aggregation::open(TeamId id, std::size_t members, const Peer& first, Host
                                 [&](const auto& other) { return other.second->client(*first.trunk) >= 0; });
   if (static_cast<std::size_t>(in) >= (from_rack ? kStarsOfRack : limits_.stars))
     return {Code::busy, "it is in too many communicators"};
+  const std::uint64_t memory = HostedStar::memory_of(members);
+  if (star_memory_ + memory > limits_.memory) return {Code::busy, "there is no memory for more communicators"};
   if (in_rack_ && (upstream_ == nullptr || upstream_->trunk->lanes_up() == 0))
     return {Code::busy, "there is no lane to the upstream aggregator"};
   const StarTier tier = in_rack_ ? StarTier::rack : from_rack ? StarTier::upstream : StarTier::single;
   Trunk* const upstream = in_rack_ ? upstream_->trunk.get() : nullptr;
+  star_memory_ += memory;
   star = (stars_[id] = std::make_unique<HostedStar>(id, members, tier, upstream, core_.buffer_pool())).get();
   return {};
 }
@@ -168,6 +171,7 @@ void Aggregation::give_up(TeamId id, const std::string& why) {
   core_.log().line(2, "a communicator of %zu ranks is given up: %s", star.members(), why.c_str());
   star.give_up();
   memory_ -= star.memory + star.next_memory;
+  star_memory_ -= HostedStar::memory_of(star.members());
   if (star.under_way()) --under_way_;
   ++counts_.given_up;
   stars_.erase(found);

@@ -26,6 +26,9 @@ class HostedStar {
   HostedStar(const HostedStar&) = delete;
   HostedStar& operator=(const HostedStar&) = delete;
 
+  /// What it takes beside its operations, about.
+  static std::uint64_t memory_of(std::size_t members) { return 16 * 1024 + 256 * std::uint64_t{members}; }
+
   TeamId id() const { return id_; }
   StarTier tier() const { return tier_; }
   std::size_t members() const { return holders_.size(); }
