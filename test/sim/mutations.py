@@ -106,17 +106,11 @@ SERVICE_MUTATIONS = [
         ("stars_[i]->complete() ? 0 : 1;", "0;")]),
     ("the service keeps the memory of communicators that it gives up", "components/engine/aggregation/aggregation_stars.cc", [
         ("  memory_ -= star.memory + star.next_memory;\n", "")]),
-    ("a rack writes over a final sum that is on its way up", "components/alg/rack_fold.cc", [
-        ("if (number >= slots_.size()) superseded_above(number - slots_.size());", "static_cast<void>(number);")]),
     ("a rack's final sum lies where its last contribution was", "components/alg/rack_fold.cc", [
         ("      std::byte* const final = room(slot.chunk, members_);\n", "      std::byte* const final = value;\n"),
         ("  const ReadyChunk sum{.data = room(slot.chunk, members_),", "  const ReadyChunk sum{.data = slot.value != nullptr && slot.final == 0 ? slot.value : room(slot.chunk, members_),")]),
     ("a rack does not wait for what other racks add before", "components/alg/rack_fold.cc", [
         ("      if (slot.have != before) send_up(slot, chunk);\n      return;", "      if (slot.have != before) send_up(slot, chunk);\n      if (slot.value == nullptr) return;\n      ++slot.have;\n      continue;")]),
-    ("a rack forgets the sum for the slot's next chunk", "components/alg/rack_fold.cc", [
-        ("  for (int to = 0; to < members_; ++to) rack_->send(to, sum);\n  take_prefix(slot);", "  for (int to = 0; to < members_; ++to) rack_->send(to, sum);\n  slot.prefix = 0;")]),
-    ("the upstream aggregator forgets a sum for the slot's next chunk", "components/alg/star_upstream.cc", [
-        ("slot.got = std::exchange(slot.next_got, 0);", "slot.got = slot.next_got = 0;")]),
     ("the upstream aggregator writes over a final sum that is on its way", "components/alg/star_upstream.cc", [
         ("    if (number >= slots_.size()) superseded(from, number - slots_.size());\n", "")]),
     ("the upstream aggregator writes over a sum that is on its way to the next rack", "components/alg/star_upstream.cc", [

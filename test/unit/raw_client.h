@@ -68,6 +68,11 @@ class RawClient final : public Guests {
     service_ = core().add_outsider(aggregation.address(), secret);
     ASSERT_NE(service_, nullptr);
   }
+  /// As an upstream aggregator, which `rack` has greeted. Returns what that has of it.
+  Peer* be_upstream(Core& rack) {
+    service_ = core().add_outsider(rack.self(), {});
+    return rack.add_outsider(core().self(), {});
+  }
   Trunk& trunk() { return *service_->trunk; }
   /// `whole`: bytes of the operation's vector.
   void say(TeamId team, OpNumber op, std::uint16_t step, std::uint64_t offset, std::span<const std::byte> bytes, std::size_t whole) {
@@ -81,6 +86,13 @@ class RawClient final : public Guests {
   std::size_t heard(TeamId team, std::uint16_t step) const {
     return static_cast<std::size_t>(
         std::count_if(heard_.begin(), heard_.end(), [&](const Heard& each) { return each.team == team && each.step == step; }));
+  }
+  /// The bytes of the latest of these; none: empty.
+  std::vector<std::byte> latest(TeamId team, std::uint16_t step, std::uint64_t offset) const {
+    const auto found = std::find_if(heard_.rbegin(), heard_.rend(), [&](const Heard& each) {
+      return each.team == team && each.step == step && each.offset == offset;
+    });
+    return found == heard_.rend() ? std::vector<std::byte>() : found->bytes;
   }
   bool told_failed(TeamId team) const { return std::find(failed_.begin(), failed_.end(), team) != failed_.end(); }
 

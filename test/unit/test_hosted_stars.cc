@@ -1,14 +1,31 @@
 // SPDX-License-Identifier: BSD-3-Clause
-/// What the upstream aggregator of a tree makes of racks that do not keep to the protocol, and of somebody who takes another's name.
+/// The aggregators of a tree, and processes around them that say what comes at unusual moments, or what cannot be.
 #include "raw_client.h"
+
+#include <cstring>
 
 namespace nezha::test {
 namespace {
 
 constexpr TeamId kStar = 77, kOther = 78;
 constexpr std::size_t kWindow = 2, kChunks = 4, kChunkBytes = kLeastChunk;
-/// Two blocks of so many chunks each.
+/// Two blocks of so many chunks each: chunks 2 and 4 have one slot, and their sums begin with different members.
 constexpr std::size_t kBytes = 2 * kChunks * kChunkBytes;
+
+StarDescription description(std::uint32_t position) {
+  StarDescription said;
+  said.terms = {.members = 2, .position = position, .window = kWindow, .type = NEZHA_FLOAT, .op = NEZHA_SUM};
+  said.count = kBytes / sizeof(float);
+  said.chunk = kChunkBytes;
+  return said;
+}
+
+std::vector<std::byte> chunk_of(float value) {
+  const std::vector<float> values(kChunkBytes / sizeof(float), value);
+  std::vector<std::byte> bytes(kChunkBytes);
+  std::memcpy(bytes.data(), values.data(), kChunkBytes);
+  return bytes;
+}
 
 class Upstream : public testing::Test {
  protected:
@@ -29,13 +46,6 @@ class Upstream : public testing::Test {
     }
   }
 
-  StarDescription description(std::uint32_t position) const {
-    StarDescription said;
-    said.terms = {.members = 2, .position = position, .window = kWindow, .type = NEZHA_FLOAT, .op = NEZHA_SUM};
-    said.count = kBytes / sizeof(float);
-    said.chunk = kChunkBytes;
-    return said;
-  }
   /// Each rack has the contribution of one member.
   void describe(TeamId star, int rack) {
     racks_[rack].say(star, 1, kStarDescription, 0, write_description(description(static_cast<std::uint32_t>(rack))), kBytes);
@@ -46,8 +56,7 @@ class Upstream : public testing::Test {
     for (auto& rack : racks_) ASSERT_EQ(rack.heard(star, kStarAnswer), 1U);
   }
   void send(TeamId star, int rack, int have, std::size_t chunk) {
-    const std::vector<std::byte> sum(kChunkBytes);
-    racks_[rack].say(star, 1, static_cast<std::uint16_t>(kStarPartial + have), chunk * kChunkBytes, sum, kBytes);
+    racks_[rack].say(star, 1, static_cast<std::uint16_t>(kStarPartial + have), chunk * kChunkBytes, chunk_of(1), kBytes);
     pass(kMillisecond);
   }
   /// A sum of both racks, which the first one of them begins.
@@ -77,6 +86,19 @@ class Upstream : public testing::Test {
 TEST_F(Upstream, PassesSumsOn) {
   begin(kStar);
   for (std::size_t chunk = 0; chunk < 2 * kChunks; ++chunk) add_up(kStar, chunk);
+  EXPECT_EQ(aggregation_.counts().given_up, 0U);
+}
+
+/// The last rack of a chunk is the first one of the slot's next chunk.
+TEST_F(Upstream, ASumForTheSlotsNextChunkComesFirst) {
+  begin(kStar);
+  for (std::size_t chunk : {0, 1}) add_up(kStar, chunk);
+  send(kStar, 0, 1, 2);
+  send(kStar, 1, 1, 4);
+  EXPECT_TRUE(racks_[0].latest(kStar, kStarPartial + 1, 4 * kChunkBytes).empty()) << "the sum of the chunk before is not here";
+  send(kStar, 1, 2, 2);
+  EXPECT_FALSE(racks_[0].latest(kStar, kStarSum, 2 * kChunkBytes).empty());
+  EXPECT_FALSE(racks_[0].latest(kStar, kStarPartial + 1, 4 * kChunkBytes).empty());
   EXPECT_EQ(aggregation_.counts().given_up, 0U);
 }
 
@@ -138,6 +160,91 @@ TEST_F(Upstream, ARackThatComesBackGetsItsPlace) {
   for (int step = 0; step < 30 && back.trunk().lanes_up() == 0; ++step) pass(100 * kMillisecond, &back);
   EXPECT_EQ(back.trunk().lanes_up(), 1U);
   EXPECT_EQ(aggregation_.clients(), 2U);
+}
+
+/// The aggregator of a rack with one member, between the two of which a test says what it likes.
+class Rack : public testing::Test {
+ protected:
+  void SetUp() override {
+    Peer* const upstream = upstream_.be_upstream(service_.core());
+    ASSERT_NE(upstream, nullptr);
+    service_.core().find_aggregators_by([upstream] { return std::vector<Peer*>{upstream}; });
+    pass(20 * kMillisecond);
+    member_.greet(aggregation_, network_.now());
+    pass(20 * kMillisecond);
+    member_.say(kStar, 1, kStarDescription, 0, write_description(description(0)), kBytes);
+    pass(2 * kMillisecond);
+    ASSERT_EQ(upstream_.heard(kStar, kStarDescription), 1U);
+    upstream_.say(kStar, 1, kStarAnswer, 0, write_description(description(0)), kBytes);
+    pass(2 * kMillisecond);
+    ASSERT_EQ(member_.heard(kStar, kStarAnswer), 1U);
+  }
+
+  void pass(Nanoseconds time) {
+    for (const Nanoseconds until = network_.now() + time; network_.now() < until;) {
+      const Nanoseconds next = network_.now() + 50 * kMicrosecond;
+      network_.after(50 * kMicrosecond, [] {});
+      while (network_.next() <= next) network_.step();
+      service_.turn();
+      aggregation_.progress(network_.now());
+      for (RawClient* client : {&upstream_, &member_}) client->process().turn();
+    }
+  }
+  void send(RawClient& from, int step, std::size_t chunk, float value) {
+    from.say(kStar, 1, static_cast<std::uint16_t>(step), chunk * kChunkBytes, chunk_of(value), kBytes);
+    pass(kMillisecond);
+  }
+  /// Of the first block, whose sums the member begins.
+  void add_up(std::size_t chunk) {
+    send(member_, kStarContribution, chunk, 1);
+    EXPECT_EQ(upstream_.latest(kStar, kStarPartial + 1, chunk * kChunkBytes), chunk_of(1));
+    send(upstream_, kStarSum, chunk, 3);
+    EXPECT_EQ(member_.latest(kStar, kStarSum, chunk * kChunkBytes), chunk_of(3));
+  }
+
+  SimNetwork network_{{.segment = 4096}, 1};
+  std::array<SimPort, 3> ports_{{{network_, {}}, {network_, {}}, {network_, {}}}};
+  RawProcess service_{network_, ports_[0], kNoRank, 1000};
+  Aggregation aggregation_{service_.core(), Secret{}, Aggregation::Limits{}, true};
+  RawClient upstream_{network_, ports_[1], kNoRank, 1}, member_{network_, ports_[2], 0, 2};
+};
+
+TEST_F(Rack, AddsUpBetweenTheOthers) {
+  for (std::size_t chunk = 0; chunk < kChunks; ++chunk) add_up(chunk);
+  for (std::size_t chunk = kChunks; chunk < 2 * kChunks; ++chunk) {
+    send(upstream_, kStarPartial + 1, chunk, 2);
+    send(member_, kStarContribution, chunk, 1);
+    EXPECT_EQ(upstream_.latest(kStar, kStarPartial + 2, chunk * kChunkBytes), chunk_of(3));
+    EXPECT_EQ(member_.latest(kStar, kStarSum, chunk * kChunkBytes), chunk_of(3));
+  }
+  EXPECT_EQ(aggregation_.counts().given_up, 0U);
+}
+
+/// Another rack has the final sum already.
+TEST_F(Rack, ASumForTheSlotsNextChunkComesFirst) {
+  for (std::size_t chunk : {0, 1}) add_up(chunk);
+  send(member_, kStarContribution, 2, 1);
+  send(upstream_, kStarPartial + 1, 4, 2);
+  send(upstream_, kStarSum, 2, 3);
+  EXPECT_EQ(member_.latest(kStar, kStarSum, 2 * kChunkBytes), chunk_of(3));
+  add_up(3);
+  send(member_, kStarContribution, 4, 1);
+  EXPECT_EQ(upstream_.latest(kStar, kStarPartial + 2, 4 * kChunkBytes), chunk_of(3));
+  EXPECT_EQ(aggregation_.counts().given_up, 0U);
+}
+
+TEST_F(Rack, ASumOfContributionsThatAreItsOwn) {
+  send(upstream_, kStarPartial + 1, 0, 2);
+  EXPECT_EQ(aggregation_.counts().given_up, 1U);
+  EXPECT_TRUE(member_.told_failed(kStar) && upstream_.told_failed(kStar));
+  EXPECT_EQ(service_.reconnections(), 0U) << "a lane that other communicators use was closed";
+  EXPECT_EQ(aggregation_.clients(), 1U);
+}
+
+TEST_F(Rack, AFinalSumBeforeTheMembersHaveContributed) {
+  send(upstream_, kStarSum, 0, 3);
+  EXPECT_EQ(aggregation_.counts().given_up, 1U);
+  EXPECT_EQ(member_.heard(kStar, kStarSum), 0U);
 }
 
 }  // namespace
