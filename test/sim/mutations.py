@@ -111,8 +111,6 @@ SERVICE_MUTATIONS = [
         ("  const ReadyChunk sum{.data = room(slot.chunk, members_),", "  const ReadyChunk sum{.data = slot.value != nullptr && slot.final == 0 ? slot.value : room(slot.chunk, members_),")]),
     ("a rack does not wait for what other racks add before", "components/alg/rack_fold.cc", [
         ("      if (slot.have != before) send_up(slot, chunk);\n      return;", "      if (slot.have != before) send_up(slot, chunk);\n      if (slot.value == nullptr) return;\n      ++slot.have;\n      continue;")]),
-    ("the upstream aggregator writes over a final sum that is on its way", "components/alg/star_upstream.cc", [
-        ("    if (number >= slots_.size()) superseded(from, number - slots_.size());\n", "")]),
     ("the upstream aggregator writes over a sum that is on its way to the next rack", "components/alg/star_upstream.cc", [
         ("    superseded(from, number);\n", "")]),
     ("a contribution to a small call is kept until the own call ends", "components/engine/aggregation/small_calls.cc", [
