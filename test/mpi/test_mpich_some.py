@@ -11,7 +11,6 @@ from mpich_case import MpichCase, OnNodesOfSeveralRanks
 
 class SomeMpichTests(OnNodesOfSeveralRanks, MpichCase):
     CHOSEN = ("op_coll", "opsum", "redscat", "bcasttest", "nonblocking")
-    FAIL_ALONE = 0
 
 
 if __name__ == "__main__":
