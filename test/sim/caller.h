@@ -23,6 +23,9 @@ namespace nezha::test {
 class Process;
 class World;
 
+/// In memory that no call may read, or whose content no call may leave.
+constexpr std::byte kScribble{0xa5};
+
 class Caller {
  public:
   Caller(World& world, Process& process, int thread);

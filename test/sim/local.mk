@@ -2,7 +2,7 @@
 # Whole engines on the simulated network, with a virtual clock and faults.
 plain_programs += %D%/failover_times %D%/sim_run
 sim_world = \
-	%D%/caller.cc %D%/caller.h \
+	%D%/caller.cc %D%/caller.h %D%/caller_end.cc %D%/caller_ways.cc \
 	%D%/faults.cc %D%/faults.h \
 	%D%/node_system.cc %D%/node_system.h \
 	%D%/observer.cc %D%/observer.h \
