@@ -42,6 +42,10 @@ constexpr std::array<Table, kWord> kTables = make_tables();
   std::uint64_t crc = ~before;
   for (; size >= kWord; data += kWord, size -= kWord) crc = _mm_crc32_u64(crc, load_le<std::uint64_t>(data));
   auto tail = static_cast<std::uint32_t>(crc);
+  if (constexpr std::size_t half = kWord / 2; size >= half) {  // headers and small elements are a few bytes long
+    tail = _mm_crc32_u32(tail, load_le<std::uint32_t>(data));
+    data += half, size -= half;
+  }
   for (; size > 0; ++data, --size) tail = _mm_crc32_u8(tail, std::to_integer<std::uint8_t>(*data));
   return ~tail;
 }

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-/// A result that carries its own story. Cheap when ok (an empty string and a code), copied freely, no threads.
+/// A result that carries its own story. Costs a null pointer when ok, is copied freely; no threads.
 #pragma once
 
+#include <memory>
 #include <string>
 #include <utility>
 
@@ -12,16 +13,24 @@ enum class Code { ok, bad_parameter, no_memory, no_rail, bad_peer, bad_wire, io,
 class [[nodiscard]] Status {
  public:
   Status() = default;
-  Status(Code code, std::string text) : code_(code), text_(std::move(text)) {}
+  /// `code` is not ok.
+  Status(Code code, std::string text) : story_(std::make_shared<const Story>(Story{code, std::move(text)})) {}
 
-  bool ok() const { return code_ == Code::ok; }
-  Code code() const { return code_; }
+  bool ok() const { return story_ == nullptr; }
+  Code code() const { return ok() ? Code::ok : story_->code; }
   /// One sentence without a final newline: what, which value, what is allowed. Empty when ok.
-  const std::string& text() const { return text_; }
+  const std::string& text() const {
+    static const std::string none;
+    return ok() ? none : story_->text;
+  }
 
  private:
-  Code code_ = Code::ok;
-  std::string text_;
+  struct Story {
+    Code code;
+    std::string text;
+  };
+
+  std::shared_ptr<const Story> story_;
 };
 
 }  // namespace nezha
