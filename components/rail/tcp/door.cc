@@ -161,7 +161,7 @@ void Door::connect(const LaneSpec& spec, std::size_t local, const RailAddress& r
   add(std::move(handshake));
 }
 
-bool Door::progress(bool ready) {
+bool Door::go_on(bool ready) {
   bool any = !failures_.empty();
   report_failures();
   if (ready) {

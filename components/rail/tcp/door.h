@@ -65,7 +65,7 @@ class Door {
   /// Index of a rail among the process's.
   std::size_t number(std::size_t rail) const { return rails_[rail].number; }
   /// `ready`: fd() polled readable. True when anything happened.
-  bool progress(bool ready);
+  bool progress(bool ready) { return (ready || !failures_.empty() || next_deadline_ != 0) && go_on(ready); }
   int fd() const { return epoll_.get(); }
   Nanoseconds next_deadline() const;
 
@@ -94,6 +94,7 @@ class Door {
   void note_unbound(const Interface& interface);
   bool watch(int fd, std::uint32_t events, std::uint64_t tag, int operation);
   bool watch_listeners(std::size_t rail, std::uint32_t events, int operation);
+  bool go_on(bool ready);
   void accept_from(std::uint64_t tag);
   bool accept_one(std::size_t rail, int listener);
   void fix_buffers(const Listeners& listeners) const;

@@ -38,7 +38,8 @@ struct LaneShop {
   std::array<RailWorker*, kMaxRails + 1> workers{};  ///< by the process's rail, the loopback too; null: it has none
 
   /// Goes on with the frames whose errand is over. True when there was any.
-  bool hear_of_errands();
+  bool hear_of_errands() { return !away.empty() && go_on_with_errands(); }
+  bool go_on_with_errands();
 };
 
 class TcpLane final : public Lane {

@@ -47,7 +47,7 @@ void TcpLane::errand_over() {
   events_->lane_free(*this);
 }
 
-bool LaneShop::hear_of_errands() {
+bool LaneShop::go_on_with_errands() {
   bool any = false;
   for (std::size_t left = away.size(); left != 0; --left) {  // a lane that is free at once leaves its next frame
     const auto found = std::find_if(away.begin(), away.end(), [](const TcpLane* lane) { return lane->errand().over(); });
