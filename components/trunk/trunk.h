@@ -242,8 +242,8 @@ class Trunk final : public LaneEvents {
   void pump_lanes();
   const Strategy& strategy() const;
   RailSet rails_wanted() const;
-  bool send_frame(LaneState& state, std::size_t room);
-  bool hand_over(LaneState& state, Frame& frame);
+  bool send_frame(LaneState& state, std::size_t room, Nanoseconds now);
+  bool hand_over(LaneState& state, Frame& frame, Nanoseconds now);
   void send_ack(LaneState& state);
   void send_alone(LaneState& state, SentPiece& record);
   void add_replays(Frame& frame, std::size_t room);

@@ -156,6 +156,7 @@ void Trunk::op_begun(TeamId team, OpNumber op, OpNumber ended) {
     peer_at(piece);
     deliver(piece, owner_.pieces.place(*this, piece), data);
   });
+  if (wants_.empty()) return;
   const auto asked = [&](const Want& want) { return want.team == team && want.op <= op; };
   if (std::none_of(wants_.begin(), wants_.end(), asked)) return;
   wants_.erase(std::remove_if(wants_.begin(), wants_.end(), asked), wants_.end());

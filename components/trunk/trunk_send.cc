@@ -111,17 +111,18 @@ void Trunk::pump_lanes() {
       bytes = queued();
       if (bytes == 0) break;
     }
-    const LaneChoice choice = strategy().choose(lanes_, rails_wanted(), bytes, clock_.now());
-    if (choice.lane == nullptr || !send_frame(*choice.lane, choice.bytes)) break;
+    const Nanoseconds now = clock_.now();
+    const LaneChoice choice = strategy().choose(lanes_, rails_wanted(), bytes, now);
+    if (choice.lane == nullptr || !send_frame(*choice.lane, choice.bytes, now)) break;
   }
 }
 
-bool Trunk::send_frame(LaneState& state, std::size_t room) {
+bool Trunk::send_frame(LaneState& state, std::size_t room, Nanoseconds now) {
   Frame frame;
   frame.lane = index_of(state);
   add_replays(frame, room);
   add_flows(frame, room);
-  return frame.pieces != 0 && hand_over(state, frame);
+  return frame.pieces != 0 && hand_over(state, frame, now);
 }
 
 /// A control record goes by this lane at once, whatever the strategy would choose.
@@ -130,15 +131,15 @@ void Trunk::send_alone(LaneState& state, SentPiece& record) {
   frame.lane = index_of(state);
   --replays_;
   add_piece(frame, record);
-  hand_over(state, frame);
+  hand_over(state, frame, clock_.now());
 }
 
-bool Trunk::hand_over(LaneState& state, Frame& frame) {
+bool Trunk::hand_over(LaneState& state, Frame& frame, Nanoseconds now) {
   if (ack_rides()) {
     frame.header_size += encode_ack(frame.header.data() + frame.header_size, received_.ack());
     owed_.recorded(received_.ack_names_all());
   }
-  state.handed(clock_.now(), frame.header_size + frame.bytes);
+  state.handed(now, frame.header_size + frame.bytes);
   state.rail->frames_sent += 1;
   state.rail->bytes_sent += frame.bytes;
   const Lane::Sent sent =
