@@ -154,7 +154,7 @@ void Core::destroy_team(Team& team) {
   if (const Hierarchy* hierarchy = team.hierarchy())
     for (const TeamId id : hierarchy->ids()) ids.push_back(id);
   if (team.small() != nullptr) ids.push_back(team.small()->id());
-  for (const TeamId id : ids) ready_.erase(id);
+  for (const TeamId id : ids) ready_.remove(id);
   for (const int rank : team.needed()) {
     if (team.id() == 0) break;
     for (const TeamId id : ids) team.peer(rank).trunk->forget_team(id);

@@ -19,6 +19,7 @@
 #include "engine/aggregation/guests.h"
 #include "engine/notices.h"
 #include "engine/peer.h"
+#include "engine/ready_teams.h"
 #include "engine/table_files.h"
 #include "engine/team.h"
 #include "engine/wiring.h"
@@ -217,7 +218,7 @@ class Core final : public PieceReceiver, public OperationNews, public LaneNews, 
 
  private:
   Peer* add(std::unique_ptr<Peer> peer);
-  Team* team_of(TeamId id) const;
+  Team* team_of(TeamId id) const { return ready_.find(id); }
   Links::Need need();
   Nanoseconds wiring_patience() const;
   void all_are_there(Team& team);
@@ -307,7 +308,7 @@ class Core final : public PieceReceiver, public OperationNews, public LaneNews, 
   };
   std::vector<Parting> parting_;  ///< are gone, but for what lanes have to take of them
   std::vector<Team*> climbing_;  ///< with a call under way by way of shared memory
-  std::unordered_map<TeamId, Team*> ready_;
+  ReadyTeams ready_;
   std::size_t most_lanes_ = 1;  ///< to one peer
   bool wanted_only_ = false;
   bool doubts_ = false;  ///< some team has one

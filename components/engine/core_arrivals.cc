@@ -13,11 +13,6 @@ RailPair rails_of(const LaneSpec& spec) { return {spec.local_rail, spec.remote_r
 
 }  // namespace
 
-Team* Core::team_of(TeamId id) const {
-  const auto found = ready_.find(id);
-  return found == ready_.end() ? nullptr : found->second;
-}
-
 Placement Core::place(Trunk& trunk, const PieceHeader& piece) {
   if (piece.team == kNobody) return {PlaceKind::bin};
   Team* team = team_of(piece.team);

@@ -59,7 +59,7 @@ void Core::join_stars(Team& team, std::span<Peer* const> linked) {
     if (!stars.common(i)) continue;
     Peer* const peer = i < linked.size() ? linked[i] : nullptr;
     const bool there = peer != nullptr && peer->address.service() == stars.service(i);  // or it has gone while all agreed
-    ready_[stars.join(i, there ? peer->trunk.get() : nullptr).id()] = &team;
+    ready_.add(stars.join(i, there ? peer->trunk.get() : nullptr).id(), team);
     if (team.small() != nullptr) team.small()->trials().look_again();
     if (there)
       log_.line(team.rank() == 0 ? 1 : 2, "team %s reduces through %s too", team.name().c_str(), peer->label().c_str());
@@ -166,7 +166,7 @@ void Core::go_without(Team& team, Stars::Index aggregator) {
 void Core::leave_star(Team& team, Stars::Index aggregator) {
   const Star* const star = team.stars()->star(aggregator);
   if (star == nullptr) return;
-  ready_.erase(star->id());
+  ready_.remove(star->id());
   team.stars()->leave(aggregator);
 }
 

@@ -83,11 +83,11 @@ void Core::decided(Team& team, const Status& trouble, bool was_to_share) {
 
 /// Its pieces are taken from now on.
 void Core::make_ready(Team& team) {
-  ready_[team.id()] = &team;
-  if (team.small() != nullptr) ready_[team.small()->id()] = &team;
+  ready_.add(team.id(), team);
+  if (team.small() != nullptr) ready_.add(team.small()->id(), team);
   if (const Hierarchy* hierarchy = team.hierarchy()) {
     beat_due_ = clock_.now();
-    for (const TeamId id : hierarchy->ids()) ready_[id] = &team;
+    for (const TeamId id : hierarchy->ids()) ready_.add(id, team);
     log_.line(1, "team %s adds up on its nodes first; here: %s", team.name().c_str(), hierarchy->access().c_str());
   }
   team.table().name_rails(rails_of_first(team));

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// A blocking call on its way: who carries it, and what it is called there.
+#include <optional>
 #include <utility>
 
 #include "engine/engine.h"
@@ -10,6 +11,12 @@ namespace {
 
 std::string name_in_story(Collective collective) {
   return collective == Collective::allreduce ? "" : std::string(name_of(collective)) + " ";
+}
+
+/// What was sent over each rail meanwhile.
+Trace::Bytes since(const Trace::Bytes& before, Trace::Bytes now) {
+  for (std::size_t rail = 0; rail < now.size(); ++rail) now[rail] -= before[rail];
+  return now;
 }
 
 }  // namespace
@@ -41,7 +48,8 @@ int Engine::carry(Lock& lock, Team& team, const nezha_call_t& what) {
   if (way.algorithm == AlgorithmChoice::incumbent) return leave(lock, team, collective, bytes);
   const bool allreduce = collective == Collective::allreduce;  // only these are traced and saved
   const bool by_rail = allreduce && (trace_ || (table.measures() && core_.saves_tables()));
-  const Trace::Bytes before = by_rail ? core_.sent() : Trace::Bytes{};
+  std::optional<Trace::Bytes> before;
+  if (by_rail) before = core_.sent();
   const Nanoseconds start = clock_.now();
   const Call call = call_of(team, what, way);
   std::size_t aggregated = 0;
@@ -59,8 +67,7 @@ int Engine::carry(Lock& lock, Team& team, const nezha_call_t& what) {
     const Nanoseconds took = clock_.now() - start;
     if (!team.within_node()) count(bytes, took, aggregated);
     if (shares) count_shared(bytes, took);
-    Trace::Bytes carried = by_rail ? core_.sent() : Trace::Bytes{};
-    for (std::size_t rail = 0; rail < carried.size(); ++rail) carried[rail] -= before[rail];
+    const Trace::Bytes carried = before ? since(*before, core_.sent()) : Trace::Bytes{};
     table.took(took, carried);
     if (small) team.small()->took(took);
     if (allreduce) core_.small_confirmed(team);

@@ -306,7 +306,7 @@ NodeMemory* Engine::only_node() const {
 
 bool Engine::look_everywhere() {
   const bool moved = core_.progress(Watch::all);
-  return advance_requests() || moved;
+  return (requests_.waiting() != 0 && advance_requests()) || moved;
 }
 
 /// Nothing to do for the lanes: sleep for `longest` at most, or only yield.

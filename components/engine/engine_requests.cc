@@ -57,7 +57,6 @@ void Engine::give_back(Request& request) {
 }
 
 bool Engine::advance_requests() {
-  if (requests_.waiting() == 0) return false;
   return requests_.advance([this](const Request& request) {
     if (request.team->error().empty()) {
       const Nanoseconds took = clock_.now() - request.began;

@@ -317,8 +317,7 @@ int Team::number_of(const Trunk& trunk) const {
   return number >= 0 || !hierarchy_ ? number : hierarchy_->links().number_of(trunk);
 }
 
-Team::Place Team::place_of(const Trunk& trunk, TeamId id) {
-  if (id == id_) return {&operations_, &view_, links_.number_of(trunk)};
+Team::Place Team::place_beside(const Trunk& trunk, TeamId id) {
   if (small_ && id == small_->id()) return {&small_->operations(), &view_, links_.number_of(trunk)};
   if (Star* const star = stars_ ? stars_->find(id) : nullptr) {
     if (&trunk != star->trunk()) return {};

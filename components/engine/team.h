@@ -191,7 +191,11 @@ class Team {
     std::size_t from() const { return static_cast<std::size_t>(number); }
     int position() const { return view->neighbours[from()]; }
   };
-  Place place_of(const Trunk& trunk, TeamId id);
+  Place place_of(const Trunk& trunk, TeamId id) {
+    return id == id_ ? Place{&operations_, &view_, links_.number_of(trunk)} : place_beside(trunk, id);
+  }
+  /// By another id than its own.
+  Place place_beside(const Trunk& trunk, TeamId id);
   /// The other end's number among those that this process needs lanes to; -1: none.
   int number_of(const Trunk& trunk) const;
   RanksByNode by_node() const;
