@@ -163,7 +163,7 @@ TEST_P(NodeProcessesTest, KilledMemberFailsTheOthers) {
           if (calls == 3) at_work.add();
         }
         EXPECT_EQ(rank.stage().failed_member(), victim) << rank.stage().failed().text();
-        EXPECT_EQ(rank.stage().failed().code(), Code::closed);
+        EXPECT_EQ(rank.stage().failed().code(), Code::closed) << rank.stage().failed().text();
       });
       while (at_work.get() < kMembers) usleep(1000);
       usleep(static_cast<useconds_t>(victim) * 777);
