@@ -165,7 +165,7 @@ TEST(Aggregators, MayEndBetweenRanksThatHaveTheSumAndOthers) {
   auto aggregator = std::make_unique<Aggregator>(key.key());
   const std::uint16_t port = aggregator->port();
   constexpr int kRanks = 4;
-  constexpr std::size_t kCalls = 3000;
+  const auto calls = fewer<std::size_t>(3000);
   Ranks ranks(kRanks, small_settings(port, key.path()), nodes(kRanks));
   Team team(ranks, "everybody");
   ASSERT_TRUE(team.start());
@@ -181,7 +181,7 @@ TEST(Aggregators, MayEndBetweenRanksThatHaveTheSumAndOthers) {
     });
     ranks.run([&](int rank) {
       const std::vector<std::byte> send = make_vector(sum, 100, static_cast<std::size_t>(rank));
-      for (std::size_t call = 0; call < kCalls; ++call) {
+      for (std::size_t call = 0; call < calls; ++call) {
         std::vector<std::byte> recv(send.size());
         ASSERT_EQ(team.allreduce(rank, make_call(sum, 100, send.data(), recv.data())), NEZHA_OK);
         ASSERT_TRUE(recv == expected) << "on rank " << rank << ", call " << call;

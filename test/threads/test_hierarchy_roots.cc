@@ -46,22 +46,26 @@ class Rooted {
     return call;
   }
 
-  /// Of one rank: its result, and its vector where it keeps that. Sums of integers, in any order.
-  void check(int rank, const std::string& more) const {
-    const auto at = static_cast<std::size_t>(rank);
-    const bool gets = collective_ != NEZHA_REDUCE || rank == root_;
-    const std::vector<std::byte>& got = collective_ == NEZHA_BROADCAST || in_place_ ? vectors_[at] : results_[at];
+  /// Of all ranks, when they have returned: sums of integers, in any order.
+  void check(const std::string& more) const {
     const std::vector<std::byte> right =
         collective_ == NEZHA_BROADCAST ? inputs_[static_cast<std::size_t>(root_)] : ring_result(*kind_, inputs_);
-    EXPECT_TRUE(!gets || got == right) << text() << " on rank " << rank << more;
-    const bool keeps = collective_ != NEZHA_BROADCAST && (!gets || !in_place_);
-    EXPECT_TRUE(!keeps || vectors_[at] == inputs_[at]) << text() << " changes the vector of rank " << rank << more;
+    for (std::size_t rank = 0; rank < vectors_.size(); ++rank) check(static_cast<int>(rank), right, more);
   }
   const std::vector<std::byte>& result() const {
     return (in_place_ ? vectors_ : results_)[static_cast<std::size_t>(root_)];
   }
 
  private:
+  /// A rank's result, and its vector where it keeps that.
+  void check(int rank, const std::vector<std::byte>& right, const std::string& more) const {
+    const auto at = static_cast<std::size_t>(rank);
+    const bool gets = collective_ != NEZHA_REDUCE || rank == root_;
+    const std::vector<std::byte>& got = collective_ == NEZHA_BROADCAST || in_place_ ? vectors_[at] : results_[at];
+    EXPECT_TRUE(!gets || got == right) << text() << " on rank " << rank << more;
+    const bool keeps = collective_ != NEZHA_BROADCAST && (!gets || !in_place_);
+    EXPECT_TRUE(!keeps || vectors_[at] == inputs_[at]) << text() << " changes the vector of rank " << rank << more;
+  }
   std::string text() const {
     const char* const names[] = {"allreduce", "reduce_scatter", "allgather", "broadcast", "reduce"};
     return std::string(names[collective_]) + " of " + std::to_string(count_) + " from or to " + std::to_string(root_) +
@@ -131,8 +135,8 @@ TEST_P(HierarchyRoots, AreRight) {
           const nezha_call_t call = each.call(rank);
           ASSERT_EQ(nezha_carry(team_.handle(rank), &call), NEZHA_OK);
         }
-        for (Rooted& each : calls) each.check(rank, "");
       });
+      for (const Rooted& each : calls) each.check("");
     }
   }
   all_by_memory(made);
@@ -162,9 +166,9 @@ TEST_P(HierarchyRoots, AreRightWithoutBlocking) {
         EXPECT_EQ(nezha_request_state(request), NEZHA_OK);
         nezha_request_free(request);
       }
-      for (Rooted& each : calls) each.check(rank, ", without blocking");
-      for (Rooted& each : blocking) each.check(rank, ", blocking");
     });
+    for (const Rooted& each : calls) each.check(", without blocking");
+    for (const Rooted& each : blocking) each.check(", blocking");
   }
   all_by_memory(made);
 }
@@ -185,7 +189,7 @@ TEST_P(HierarchyRoots, ReduceToTheSameBits) {
           }
         });
         for (Rooted& each : calls) EXPECT_TRUE(each.result() == calls[0].result()) << name << " " << count;
-        if (!ordered) calls[0].check(root, name);
+        if (!ordered) calls[0].check(name);
       }
     }
   }
@@ -225,9 +229,9 @@ TEST(HierarchyOfRoots, DoesNotMissAMemberThatHasLeft) {
     if (rank == 2) std::this_thread::sleep_for(std::chrono::milliseconds(2500));
     const nezha_call_t call = each.call(rank);
     ASSERT_EQ(nezha_carry(team.handle(rank), &call), NEZHA_OK) << "rank " << rank;
-    each.check(rank, "");
     if (rank == 1) team.destroy(rank);
   });
+  each.check("");
 }
 
 std::uint64_t sent(const Rank& rank) {
@@ -251,8 +255,8 @@ TEST(HierarchyOfRoots, SendsAVectorOnce) {
       ranks.run([&](int rank) {
         const nezha_call_t call = each.call(rank);
         ASSERT_EQ(nezha_carry(team.handle(rank), &call), NEZHA_OK);
-        each.check(rank, "");
       });
+      each.check("");
       for (int rank = 0; rank < ranks.size(); ++rank) {
         const std::uint64_t more = sent(ranks.at(rank)) - bytes[static_cast<std::size_t>(rank)];
         const bool sends = rank < 4 && (rank % 2 == 0) == from_a;

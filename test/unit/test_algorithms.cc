@@ -10,6 +10,7 @@
 
 #include "alg/layout.h"
 #include "cluster.h"
+#include "slowed_down.h"
 #include "trunk/wire.h"
 
 namespace nezha {
@@ -58,7 +59,7 @@ TEST_P(Algorithms, RingMeshAndSingleStepHaveTheBitsOfTheRingOrder) {
   const int ranks = GetParam();
   for (const Rails& rails : {kOne, kUneven, kWrongShares}) {
     Cluster cluster(ranks, rails, 1);
-    for (const std::size_t count : {1u, 5u, 7001u}) {
+    for (const std::size_t count : {std::size_t{1}, std::size_t{5}, test::fewer<std::size_t>(7001)}) {
       const std::vector<Floats> sources = hostile(ranks, count, count);
       const Floats expected = in_ring_order(sources);
       for (const AlgorithmChoice choice : {AlgorithmChoice::ring, AlgorithmChoice::mesh, AlgorithmChoice::single_step})
@@ -81,7 +82,7 @@ TEST_P(Algorithms, DoublingAndHalvingHaveTheSameBitsOnAllRanksAndRails) {
     std::vector<Floats> first;
     for (const Rails& rails : {kOne, kUneven, kWrongShares}) {
       Cluster cluster(ranks, rails, 1);
-      const std::vector<Floats> sources = hostile(ranks, 3001, 5);
+      const std::vector<Floats> sources = hostile(ranks, test::fewer<std::size_t>(3001), 5);
       for (const std::size_t chunk : {7u, 1000u})
         for (const bool in_place : {false, true}) {
           const auto results = cluster.run(sources, choice, chunk, NEZHA_FLOAT, in_place);

@@ -12,6 +12,7 @@
 #include "node_members.h"
 #include "node_team.h"
 #include "open_descriptors.h"
+#include "slowed_down.h"
 
 namespace nezha::test {
 namespace {
@@ -117,7 +118,7 @@ TEST_P(NodeProcessesTest, OperationsInARow) {
   for (const std::uint32_t members : {2, 4}) {
     std::mt19937 random(members);
     std::vector<NodeCase> cases;
-    for (int i = 0; i < 60; ++i) {
+    for (int i = 0; i < fewer(60); ++i) {
       NodeCase next{.count = 1 + random() % (i % 10 == 0 ? 1024 * 1024 : 20000),
                     .in_place = random() % 2 == 0,
                     .seed = static_cast<unsigned>(random()),

@@ -88,8 +88,8 @@ TEST_P(NodeStageTest, RandomOperationsBackToBack) {
   std::mt19937 random(7);
   for (const std::uint32_t members : {2, 3, 4, 8}) {
     std::vector<NodeCase> cases;
-    for (int i = 0; i < repetitions(60); ++i) {
-      const std::size_t largest = i % 10 == 0 ? 1024 * 1024 : i % 3 == 0 ? 60 * 1024 : 3000;
+    for (int i = 0; i < fewer(60); ++i) {
+      const std::size_t largest = i % 10 == 0 ? fewer<std::size_t>(1024 * 1024) : i % 3 == 0 ? 60 * 1024 : 3000;
       NodeCase next{.count = 1 + random() % largest,
                     .in_place = random() % 2 == 0,
                     .seed = static_cast<unsigned>(random()),
@@ -110,7 +110,7 @@ TEST_P(NodeStageTest, RandomOperationsBackToBack) {
 /// A broadcast's or a reduction's side on one node, in any mix with sums for all: members of which one is over before
 /// others have begun go on to the next one.
 NodeCase random_case(std::mt19937& random, std::uint32_t members) {
-  const std::size_t largest = random() % 10 == 0 ? 1024 * 1024 : random() % 3 == 0 ? 60 * 1024 : 3000;
+  const std::size_t largest = random() % 10 == 0 ? fewer<std::size_t>(1024 * 1024) : random() % 3 == 0 ? 60 * 1024 : 3000;
   NodeCase next{.count = 1 + random() % largest,
                 .in_place = random() % 2 == 0,
                 .seed = static_cast<unsigned>(random()),
@@ -147,7 +147,7 @@ TEST_P(NodeStageTest, RootsBackToBack) {
   std::mt19937 random(11);
   for (const std::uint32_t members : {2, 3, 4, 8}) {
     std::vector<NodeCase> cases;
-    for (int i = 0; i < repetitions(150); ++i) cases.push_back(random_case(random, members));
+    for (int i = 0; i < fewer(150); ++i) cases.push_back(random_case(random, members));
     run_cases(members, 16 * 1024, GetParam().options, cases, true);
   }
 }
@@ -164,7 +164,7 @@ TEST_P(NodeStageTest, OneKindOfRootsInARow) {
                                 {.count = count, .in_place = true, .carriers = carriers, .to = root},
                                 {.count = count, .carriers = {root}, .to = kNoMember}};
       for (const NodeCase& kind : kinds) {
-        std::vector<NodeCase> cases(static_cast<std::size_t>(repetitions(12)), kind);
+        std::vector<NodeCase> cases(fewer<std::size_t>(12), kind);
         for (std::size_t i = 0; i < cases.size(); ++i) cases[i].seed = static_cast<unsigned>(i + 1);
         run_cases(kMembers, 16 * 1024, GetParam().options, cases, true);
       }

@@ -8,6 +8,7 @@
 
 #include "contrib/simulate/cluster.h"
 #include "contrib/simulate/sweep.h"
+#include "slowed_down.h"
 
 namespace nezha_simulate {
 namespace {
@@ -84,6 +85,7 @@ TEST(SimulateCluster, LosesNothing) {
         setting.inter_percent = inter;
         setting.arbiter = arbiter;
         setting.matched = arbiter == Arbiter::age;
+        setting.measured = nezha::test::fewer(setting.measured);
         setting.buffer = 4 * setting.wire_bytes();  // the least that is allowed
         Cluster cluster(setting);
         const Measured found = cluster.run();
