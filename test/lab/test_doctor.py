@@ -4,48 +4,15 @@
 import os
 import re
 import socket
-import tempfile
 import unittest
 
 from command_case import CommandCase
-from lab_case import make_lab
-from nezha_lab import openmpi
-
-NODES = 4
-ALL = ("--host", ",".join(f"n{node}" for node in range(NODES)))
-RAILS = {"OMPI_MCA_coll_nezha_rail_include": "eth0,eth1"}
-
-
-class Doctor(CommandCase):
-    options = {}
-
-    @classmethod
-    def setUpClass(cls):
-        super().setUpClass()
-        cls.lab = make_lab(cls, nodes=NODES, rails=["100mbit", "100mbit"], **cls.options)
-
-    def problems(self, *arguments, env=None, **options):
-        """(check, nodes, what) of the problems; advice depends on the machine that the lab is on."""
-        found = self.json_in(self.lab, "doctor", *ALL, *arguments, env={**RAILS, **(env or {})}, status=1, **options)
-        return [(finding["check"], finding["nodes"], finding["what"]) for finding in found["findings"]
-                if finding["severity"] == "problem"]
-
-    def one(self, check, nodes, pattern, **options):
-        found = self.problems(**options)
-        self.assertEqual([(name, where) for name, where, _ in found], [(check, nodes)], found)
-        self.assertRegex(found[0][2], pattern)
-
-    def on_node(self, node, *command):
-        self.lab.exec(node, command, check=True)
-
-    def firewall(self, node, rule):
-        self.on_node(node, "nft", "add table inet doctor")
-        self.addCleanup(self.on_node, node, "nft", "delete table inet doctor")
-        self.on_node(node, "nft", "add chain inet doctor guard { type filter hook input priority 0; }")
-        self.on_node(node, "nft", f"add rule inet doctor guard {rule}")
+from doctor_case import ALL, NODES, RAILS, Doctor
 
 
 class Broken(Doctor):
+    """One of each kind: test_doctor_checks.py has what is concluded from any measurements."""
+
     def test_sound(self):
         """Also then it has what was measured, of each pair of nodes and both rails from both ends."""
         found = self.json_in(self.lab, "doctor", *ALL, env=RAILS, status=0)
@@ -59,22 +26,6 @@ class Broken(Doctor):
         self.addCleanup(self.lab.heal, rail=1, node=2)
         self.one("rails", ["n2"], r"n2 has 1 of the 2 rails .* eth1 \(no carrier\)")
 
-    def test_cut_where_there_are_two(self):
-        self.lab.cut(rail=1, node=0)
-        self.addCleanup(self.lab.heal, rail=1, node=0)
-        text = self.nezha_in(self.lab, "doctor", "--host", "n0,n1", env=RAILS, status=1)
-        self.assertRegex(text, r"problem, rails: n0 has 1 of the 2 rails that n1 has; .*eth1 \(no carrier\)")
-
-    def test_one_address_on_all_nodes(self):
-        """As that of a bridge that containers have made."""
-        for node in range(NODES):
-            self.on_node(node, "ip", "link", "add", "docker0", "type", "bridge")
-            self.addCleanup(self.on_node, node, "ip", "link", "del", "docker0")
-            self.on_node(node, "ip", "link", "set", "docker0", "up")
-            self.on_node(node, "ip", "addr", "add", "172.17.0.1/16", "dev", "docker0")
-        self.one("addresses", [f"n{node}" for node in range(NODES)], r"have the same address 172.17.0.1 \(tcp/docker0\)",
-                 env={"OMPI_MCA_coll_nezha_rail_include": "eth0,eth1,docker0"})
-
     def test_what_was_measured_is_shown(self):
         text = self.nezha_in(self.lab, "doctor", *ALL, env=RAILS)
         for rail in ("tcp/eth0", "tcp/eth1"):
@@ -87,23 +38,9 @@ class Broken(Doctor):
         self.addCleanup(self.lab.speak, rail=1, node=2)
         self.one("pairs", ["n2"], "tcp/eth1 of n2 cannot be used .*: its switch port, cable or VLAN")
 
-    def test_half_open(self):
-        self.lab.halfopen(rail=0, source=1, target=3)
-        self.addCleanup(self.lab.healopen, rail=0, source=1, target=3)
-        self.one("pairs", ["n1", "n3"], "the lane n1 tcp/eth0 - n3 tcp/eth0 .*n1 sends to the wrong hardware address")
-
     def test_firewall_drops(self):
         self.firewall(1, "iifname eth0 tcp flags syn / syn,ack drop")
         self.one("pairs", ["n1"], "tcp/eth0 of n1 .*a firewall on n1 drops connections that come in")
-
-    def test_firewall_rejects(self):
-        self.firewall(1, "iifname eth1 tcp flags syn / syn,ack reject with tcp reset")
-        self.one("pairs", ["n1"], "tcp/eth1 of n1 .*a firewall on n1 rejects connections that come in")
-
-    def test_mtu(self):
-        self.on_node(3, "ip", "link", "set", "eth0", "mtu", "1400")
-        self.addCleanup(self.on_node, 3, "ip", "link", "set", "eth0", "mtu", "1500")
-        self.one("mtu", ["n3"], "the MTU of tcp/eth0 on n3 is 1400, that of tcp/eth0 on n0 1500")
 
     def test_a_slow_port(self):
         self.lab.rate(1, "10mbit", node=2)
@@ -111,45 +48,6 @@ class Broken(Doctor):
         found = self.problems()
         self.assertEqual({(check, tuple(nodes)) for check, nodes, _ in found}, {("speed", ("n2",))}, found)
         self.assertRegex(found[0][2], r"n2 sends at \d+ Mbit/s over tcp/eth1, the others at \d+ Mbit/s")
-
-    def test_a_setting_that_costs_speed(self):
-        self.on_node(2, "sysctl", "-qw", "net.ipv4.tcp_window_scaling=0")
-        self.addCleanup(self.on_node, 2, "sysctl", "-qw", "net.ipv4.tcp_window_scaling=1")
-        self.one("kernel", ["n2"], "tcp_window_scaling is 0 on n2")
-
-    def test_a_rail_that_only_some_have(self):
-        self.lab.unplug(rail=1, node=0)
-        self.addCleanup(self.lab.plug, rail=1, node=0)
-        found = self.problems()
-        self.assertEqual([(check, nodes) for check, nodes, _ in found], [("rails", ["n0"]), ("rails", ["n0"])], found)
-        self.assertIn("eth1 is named as a rail and n0 has no such interface", found[0][2])
-
-    def test_component_not_found(self):
-        with tempfile.TemporaryDirectory() as empty:
-            self.one("component", [f"n{node}" for node in range(NODES)], "Open MPI does not list coll/nezha on n0, n1, n2, n3",
-                     env=openmpi.component_path(empty))
-
-    def test_switched_off(self):
-        self.one("component", [f"n{node}" for node in range(NODES)], "coll_nezha_enable is 0", env={"OMPI_MCA_coll_nezha_enable": "0"})
-
-
-class OtherCongestionControl(Doctor):
-    """A lab of its own, for a node may not always take back what it had."""
-
-    def test_congestion_control(self):
-        self.on_node(1, "sysctl", "-qw", "net.ipv4.tcp_congestion_control=reno")
-        self.one("kernel", ["n1"], f"congestion control is reno on n1, {self.lab.record['congestion']} elsewhere")
-
-
-class OneSubnet(Doctor):
-    options = {"one_subnet": True}
-
-    def test_who_answers_for_all(self):
-        for node in range(NODES):
-            for name in ("all", "eth0", "eth1"):
-                self.on_node(node, "sysctl", "-qw", f"net.ipv4.conf.{name}.arp_ignore=0", f"net.ipv4.conf.{name}.arp_announce=0")
-        found = self.problems()
-        self.assertIn(("subnets", [f"n{node}" for node in range(NODES)]), [(check, nodes) for check, nodes, _ in found])
 
 
 class Here(CommandCase):

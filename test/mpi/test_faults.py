@@ -10,7 +10,7 @@ import tempfile
 import unittest
 
 from fault_case import NODES, FaultCase
-from mpi_case import program
+from mpi_case import LONG, program
 from nezha_command import trace_file
 from nezha_lab import openmpi
 
@@ -90,12 +90,12 @@ class Survives(FaultCase):
         self.assertNotIn("no answer from the other side", output)
 
 
-class TwoRanksOnEachNode(FaultCase):
+class TwoRanksThatShareMemory(FaultCase):
     """The first rail of one node fails for good: its two ranks need no rail to reach each other, be it in memory that they
     share or over the node's loopback."""
 
     nodes, ppn = 2, 2
-    shared_memory = 0
+    shared_memory = 1
 
     def loses(self, fault, *arguments):
         output = self.survives([(0.3, fault, *arguments)], seconds=2, coll_nezha_timeout=5,
@@ -133,8 +133,10 @@ class TwoRanksOnEachNode(FaultCase):
         self.assertRegex(output, "lane tcp/eth0 - tcp/eth0 to rank [23] on n1 is lost: lane .* eth0 has no carrier")
 
 
-class TwoRanksThatShareMemory(TwoRanksOnEachNode):
-    shared_memory = 1
+if LONG:
+
+    class TwoRanksOnEachNode(TwoRanksThatShareMemory):
+        shared_memory = 0
 
 
 class Errors(FaultCase):

@@ -1,4 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
+# long
 """nezha plan's model beside the algorithms themselves: whole engines on simulated rails, on which processors cost nothing."""
 
 import os

@@ -1,5 +1,6 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: BSD-3-Clause
+# long
 """A failing seed is made shorter, and what comes of it fails again in the same way: with a simulator that is known to be
 spoiled. Prints TAP."""
 
