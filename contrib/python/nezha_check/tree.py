@@ -105,8 +105,9 @@ EVERYTHING = ("--with-sharp",)
 
 # Whose test programs a part runs beside its own: the developer's guide, whose commands are tested, has the simulator's.
 ALSO_NEEDED = {"lab": ("sim",)}
-# Programs that a part's tests run beside those of its folder.
-ALSO_RUN = {"unit": ("contrib/programs/parameters_page",), "threads": ("test/sharp/stub.la",), "mpi": ("test/sharp/stub.la",)}
+# What a part's tests run or read beside the programs of its folder.
+ALSO_RUN = {"unit": ("contrib/programs/parameters_page", "nezha-parameters.7"), "threads": ("test/sharp/stub.la",),
+            "mpi": ("test/sharp/stub.la",)}
 # Parts that need neither the component nor Open MPI.
 ENGINE_PARTS = {"unit", "threads", "sim"}
 
