@@ -16,6 +16,7 @@ engine_sources += \
 	%D%/star_layout.h \
 	%D%/star_leaf.cc \
 	%D%/star_rack.cc \
+	%D%/star_rooms.h \
 	%D%/star_upstream.cc \
 	%D%/star_whole.cc \
 	%D%/values.h

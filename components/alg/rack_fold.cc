@@ -54,7 +54,7 @@ Placement RackFold::place_from_above(const PieceHeader& piece) const {
                ? Placement{PlaceKind::direct, prefix_room(number) + within}
                : Placement{PlaceKind::bad};
   const bool due = rack_ != nullptr && slot.chunk == number && next_own(chunk.block, slot.have) == contributions();
-  return due ? Placement{PlaceKind::direct, room(number, members_) + within, true} : Placement{PlaceKind::bad};
+  return due ? Placement{PlaceKind::direct, rooms_.sum(number) + within, true} : Placement{PlaceKind::bad};
 }
 
 /// The final sum is about to be written where the one of the slot's chunk before was.
@@ -117,7 +117,7 @@ void RackFold::begin_rack(const TeamView& members) {
   rack_ = &members;
   members_ = members.size - 1;
   alone_ = std::all_of(call_.star.holders.begin(), call_.star.holders.end(), [](int member) { return member >= 0; });
-  if (left_ != 0) rooms_ = members.buffers->take(slots_.size() * static_cast<std::size_t>(members_ + 1) * call_.chunk);
+  if (left_ != 0) rooms_.take(*members.buffers, slots_.size(), members_, call_.chunk);
   for (Slot& slot : slots_) {
     slot.got.assign(static_cast<std::size_t>(members_), 0);
     take_prefix(slot);
@@ -129,7 +129,7 @@ Placement RackFold::place_from_member(int from, const PieceHeader& piece) const 
     return {PlaceKind::bad};
   const std::size_t number = layout_.number_of(piece.offset);
   if (slot_of(number).chunk != number) return {PlaceKind::bad};  // it lacks the sums that allow it to send this one
-  return {PlaceKind::direct, room(number, from) + (piece.offset - layout_.chunk(number).begin)};
+  return {PlaceKind::direct, rooms_.of(number, from) + (piece.offset - layout_.chunk(number).begin)};
 }
 
 bool RackFold::arrived_from_member(int from, const PieceHeader& piece) {
@@ -156,11 +156,6 @@ int RackFold::next_own(int block, int have) const {
   return have;
 }
 
-std::byte* RackFold::room(std::size_t number, int of) const {
-  const std::size_t slot = number % slots_.size();
-  return rooms_.data() + (slot * static_cast<std::size_t>(members_ + 1) + static_cast<std::size_t>(of)) * call_.chunk;
-}
-
 /// Adds what has come of the run that is next. Each partial sum goes where the contribution just added was; the final one to the
 /// slot's sum.
 void RackFold::go_on(Slot& slot) {
@@ -173,10 +168,10 @@ void RackFold::go_on(Slot& slot) {
       return;
     }
     if (slot.got[static_cast<std::size_t>(member)] < chunk.size) return;
-    std::byte* value = room(slot.chunk, member);
+    std::byte* value = rooms_.of(slot.chunk, member);
     if (++slot.have == contributions()) {
       if (slot.chunk >= slots_.size()) superseded_above(slot.chunk - slots_.size());
-      std::byte* const final = room(slot.chunk, members_);
+      std::byte* const final = rooms_.sum(slot.chunk);
       call_.reducer.fold(slot.value, value, final, chunk.size, chunk.begin);
       value = final;
     } else if (slot.value != nullptr) {
@@ -206,7 +201,7 @@ void RackFold::superseded_above(std::size_t number) {
 /// The sum for the slot's next chunk may be here already.
 void RackFold::hand_round(Slot& slot) {
   const StarLayout::Chunk chunk = layout_.chunk(slot.chunk);
-  const ReadyChunk sum{.data = room(slot.chunk, members_),
+  const ReadyChunk sum{.data = rooms_.sum(slot.chunk),
                        .offset = chunk.begin,
                        .size = static_cast<std::uint32_t>(chunk.size),
                        .step = kStarSum,

@@ -21,6 +21,7 @@
 
 #include "alg/call.h"
 #include "alg/star_layout.h"
+#include "alg/star_rooms.h"
 
 namespace nezha {
 
@@ -64,15 +65,11 @@ class RackFold {
 
   int contributions() const { return static_cast<int>(call_.star.members); }
   /// Number of the member that comes after `have` others in the block's order; negative: it is another rack's.
-  int holder(int block, int have) const {
-    return call_.star.holders[static_cast<std::size_t>((block + have) % contributions())];
-  }
+  int holder(int block, int have) const { return call_.star.holder(block, have); }
   /// How many come before the next one of this rack; all: none is left.
   int next_own(int block, int have) const;
   Slot& slot_of(std::size_t number) { return slots_[number % slots_.size()]; }
   const Slot& slot_of(std::size_t number) const { return slots_[number % slots_.size()]; }
-  /// Of a member's contribution; of the final sum, for `members_`.
-  std::byte* room(std::size_t number, int of) const;
   std::byte* prefix_room(std::size_t number) const { return prefixes_.data() + number % slots_.size() * call_.chunk; }
   bool takes_prefix(const Slot& slot, std::size_t number, int have) const;
   void take_prefix(Slot& slot);
@@ -92,7 +89,8 @@ class RackFold {
   std::deque<std::vector<std::byte>> said_;  ///< what is passed on
   std::vector<std::byte> sum_;
   std::vector<Slot> slots_;
-  BufferPool::Buffer prefixes_, rooms_;
+  BufferPool::Buffer prefixes_;
+  StarRooms rooms_;
   std::size_t left_ = 0;  ///< chunks whose final sums are not here
 };
 

@@ -73,6 +73,9 @@ struct StarTerms {
   /// In a tree, by position: the neighbour that has the contribution, a member or a rack; -1: it is another rack's.
   std::span<const int> holders = {};
   RackFold* fold = nullptr;  ///< a rack's
+
+  /// Of the contribution that comes after `have` others in the block's order.
+  int holder(int block, int have) const { return holders[static_cast<std::size_t>(block + have) % members]; }
 };
 
 /// What the members of an operation say of it, all alike but for the position.

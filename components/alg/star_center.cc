@@ -10,6 +10,7 @@
 
 #include "alg/algorithm.h"
 #include "alg/star_layout.h"
+#include "alg/star_rooms.h"
 
 namespace nezha {
 namespace {
@@ -28,8 +29,7 @@ class StarCenter final : public Algorithm {
       slots_[i].chunk = i;
     }
     left_ = layout_.chunks();
-    if (left_ != 0)
-      memory_ = team().buffers->take(slots_.size() * static_cast<std::size_t>(members() + 1) * call.chunk);
+    if (left_ != 0) rooms_.take(*team().buffers, slots_.size(), members(), call.chunk);
     description_ = write_description({call.star, call.count, static_cast<std::uint32_t>(call.chunk), call.part});
     for (int to = 0; to < members(); ++to)
       team().send(to, {.data = description_.data(), .size = kStarDescriptionSize, .step = kStarAnswer, .hops = 2, .copied = true});
@@ -44,7 +44,7 @@ class StarCenter final : public Algorithm {
     const std::size_t number = layout_.number_of(piece.offset);
     if (slot_of(number).chunk != number)
       return {PlaceKind::bad};  // the member lacks the sums that allow it to send this one
-    return {PlaceKind::direct, room(number, from) + (piece.offset - layout_.chunk(number).begin)};
+    return {PlaceKind::direct, rooms_.of(number, from) + (piece.offset - layout_.chunk(number).begin)};
   }
 
   bool arrived(int from, const PieceHeader& piece, const std::byte*) override {
@@ -72,7 +72,7 @@ class StarCenter final : public Algorithm {
     return false;
   }
   bool complete() const override { return left_ == 0; }
-  void end() override { memory_.give_back(); }
+  void end() override { rooms_.give_back(); }
 
  private:
   struct Slot {
@@ -83,11 +83,6 @@ class StarCenter final : public Algorithm {
 
   int members() const { return team().size - 1; }
   Slot& slot_of(std::size_t number) { return slots_[number % slots_.size()]; }
-  /// Of a contribution; of the sum, for members().
-  std::byte* room(std::size_t number, int of) const {
-    const std::size_t slot = number % slots_.size();
-    return memory_.data() + (slot * static_cast<std::size_t>(members() + 1) + static_cast<std::size_t>(of)) * call_.chunk;
-  }
 
   /// Each partial sum goes where the contribution just added was. The last one goes to the slot's sum, which no lane reads
   /// any more: all contributions have come.
@@ -97,15 +92,15 @@ class StarCenter final : public Algorithm {
       if (slot.got[static_cast<std::size_t>(position)] < chunk.size) return;
       if (slot.folded == 0) continue;
       const bool last = slot.folded == members() - 1;
-      std::byte* value = room(slot.chunk, position);
-      const std::byte* sum = room(slot.chunk, (chunk.block + slot.folded - 1) % members());
-      call_.reducer.fold(sum, value, last ? room(slot.chunk, members()) : value, chunk.size, chunk.begin);
+      std::byte* value = rooms_.of(slot.chunk, position);
+      const std::byte* sum = rooms_.of(slot.chunk, (chunk.block + slot.folded - 1) % members());
+      call_.reducer.fold(sum, value, last ? rooms_.sum(slot.chunk) : value, chunk.size, chunk.begin);
     }
     hand_round(slot, chunk);
   }
 
   void hand_round(Slot& slot, const StarLayout::Chunk& chunk) {
-    const ReadyChunk sum{.data = room(slot.chunk, members()),
+    const ReadyChunk sum{.data = rooms_.sum(slot.chunk),
                          .offset = chunk.begin,
                          .size = static_cast<std::uint32_t>(chunk.size),
                          .step = kStarSum,
@@ -121,7 +116,7 @@ class StarCenter final : public Algorithm {
   StarLayout layout_;
   std::array<std::byte, kStarDescriptionSize> description_{};
   std::vector<Slot> slots_;
-  BufferPool::Buffer memory_;
+  StarRooms rooms_;
   std::size_t left_ = 0;  ///< chunks whose sums are not final
 };
 

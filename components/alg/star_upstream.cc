@@ -13,6 +13,7 @@
 
 #include "alg/algorithm.h"
 #include "alg/star_layout.h"
+#include "alg/star_rooms.h"
 
 namespace nezha {
 namespace {
@@ -27,7 +28,7 @@ class StarUpstream final : public Algorithm {
     left_ = racks() == 1 ? 0 : layout_.chunks();  // one that has all members adds them up itself
     slots_.assign(std::min<std::size_t>(call.star.window, left_), {});
     for (std::size_t i = 0; i < slots_.size(); ++i) slots_[i].chunk = i;
-    if (left_ != 0) memory_ = team().buffers->take(slots_.size() * static_cast<std::size_t>(racks() + 1) * call.chunk);
+    if (left_ != 0) rooms_.take(*team().buffers, slots_.size(), racks(), call.chunk);
     description_ = write_description({call.star, call.count, static_cast<std::uint32_t>(call.chunk), call.part});
     for (int to = 0; to < racks(); ++to)
       team().send(to, {.data = description_.data(), .size = kStarDescriptionSize, .step = kStarAnswer, .hops = 3, .copied = true});
@@ -42,7 +43,8 @@ class StarUpstream final : public Algorithm {
     const std::size_t number = layout_.number_of(piece.offset);
     if (!due(from, number, piece.step - kStarPartial)) return {PlaceKind::bad};
     const bool last = piece.step - kStarPartial == contributions();
-    return {PlaceKind::direct, room(number, last ? racks() : from) + (piece.offset - layout_.chunk(number).begin), true};
+    std::byte* const room = last ? rooms_.sum(number) : rooms_.of(number, from);
+    return {PlaceKind::direct, room + (piece.offset - layout_.chunk(number).begin), true};
   }
 
   void arriving(int from, const PieceHeader& piece) override {
@@ -63,7 +65,7 @@ class StarUpstream final : public Algorithm {
   }
 
   bool complete() const override { return left_ == 0; }
-  void end() override { memory_.give_back(); }
+  void end() override { rooms_.give_back(); }
 
  private:
   struct Slot {
@@ -75,9 +77,7 @@ class StarUpstream final : public Algorithm {
 
   int racks() const { return team().size - 1; }
   int contributions() const { return static_cast<int>(call_.star.members); }
-  int holder(int block, int have) const {
-    return call_.star.holders[static_cast<std::size_t>((block + have) % contributions())];
-  }
+  int holder(int block, int have) const { return call_.star.holder(block, have); }
   /// How many contributions there are when the rack that has the next one has added its run.
   int run_end(int block, int have) const {
     const int rack = holder(block, have);
@@ -85,11 +85,6 @@ class StarUpstream final : public Algorithm {
     return have;
   }
   Slot& slot_of(std::size_t number) { return slots_[number % slots_.size()]; }
-  /// Of a rack's sum; of the final one, for racks().
-  std::byte* room(std::size_t number, int of) const {
-    const std::size_t slot = number % slots_.size();
-    return memory_.data() + (slot * static_cast<std::size_t>(racks() + 1) + static_cast<std::size_t>(of)) * call_.chunk;
-  }
 
   /// That rack's sum of the first `have` contributions to the chunk is what comes next. In the slot's next chunk it may be so only
   /// where the final sum of this one is this rack's: another rack could have it from here alone, and its room is still read.
@@ -118,7 +113,7 @@ class StarUpstream final : public Algorithm {
     slot.have = run_end(chunk.block, slot.have);
     slot.got = 0;
     if (slot.have == contributions()) return hand_round(slot, chunk, from);
-    team().send(holder(chunk.block, slot.have), {.data = room(slot.chunk, from),
+    team().send(holder(chunk.block, slot.have), {.data = rooms_.of(slot.chunk, from),
                                                  .offset = chunk.begin,
                                                  .size = static_cast<std::uint32_t>(chunk.size),
                                                  .step = static_cast<std::uint16_t>(kStarPartial + slot.have),
@@ -126,7 +121,7 @@ class StarUpstream final : public Algorithm {
   }
 
   void hand_round(Slot& slot, const StarLayout::Chunk& chunk, int from) {
-    const ReadyChunk sum{.data = room(slot.chunk, racks()),
+    const ReadyChunk sum{.data = rooms_.sum(slot.chunk),
                          .offset = chunk.begin,
                          .size = static_cast<std::uint32_t>(chunk.size),
                          .step = kStarSum,
@@ -144,7 +139,7 @@ class StarUpstream final : public Algorithm {
   StarLayout layout_;
   std::array<std::byte, kStarDescriptionSize> description_{};
   std::vector<Slot> slots_;
-  BufferPool::Buffer memory_;
+  StarRooms rooms_;
   std::size_t left_ = 0;  ///< chunks whose final sums are not here
 };
 
