@@ -152,6 +152,13 @@ inline void add_up(Ranks& ranks, Team& team, const std::string& name, std::size_
   });
 }
 
+/// Eighteen such calls: of several types and sizes, in place or not.
+inline void add_up_all(Ranks& ranks, Team& team) {
+  for (const char* name : {"float_sum", "double_sum", "int32_sum"})
+    for (const std::size_t count : {std::size_t{262144}, std::size_t{300001}, std::size_t{1000003}})
+      for (const bool in_place : {false, true}) add_up(ranks, team, name, count, in_place);
+}
+
 /// How often the team began to use one.
 inline std::size_t joined(const Rank& rank) {
   const std::vector<std::string> lines = rank.lines();

@@ -27,9 +27,7 @@ TEST_P(Shares, GiveTheSumsOfTheRails) {
   Team team(ranks, "everybody");
   ASSERT_TRUE(team.start());
   ASSERT_TRUE(joins(ranks, team));
-  for (const char* name : {"float_sum", "double_sum", "int32_sum"})
-    for (const std::size_t count : {std::size_t{262144}, std::size_t{300001}, std::size_t{1000003}})
-      for (const bool in_place : {false, true}) add_up(ranks, team, name, count, in_place);
+  add_up_all(ranks, team);
   aggregator.finish();
   const bool tries_none = std::string(share) == "auto";
   EXPECT_GE(aggregator.service().counts().operations, tries_none ? 9U : 18U);

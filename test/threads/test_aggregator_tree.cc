@@ -88,9 +88,7 @@ TEST_P(Racks, GiveTheSumsOfTheRails) {
   Team team(ranks, "everybody");
   ASSERT_TRUE(team.start());
   ASSERT_TRUE(joins(ranks, team));
-  for (const char* name : {"float_sum", "double_sum", "int32_sum"})
-    for (const std::size_t count : {std::size_t{262144}, std::size_t{300001}, std::size_t{1000003}})
-      for (const bool in_place : {false, true}) add_up(ranks, team, name, count, in_place);
+  add_up_all(ranks, team);
   tree.finish(share == "auto" ? 9 : 18);
 }
 
