@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
 # Unit tests of a layer are declared in that layer's own local.mk.
-tap_tests += %D%/layers_check.py %D%/unit/test_check_counts.py %D%/unit/test_manual.py %D%/unit/test_examples_apply.py %D%/unit/test_documents.py
+tap_tests += %D%/layers_check.py %D%/unit/test_check_counts.py %D%/unit/test_check_units.py %D%/unit/test_manual.py %D%/unit/test_examples_apply.py %D%/unit/test_documents.py
 
 # Files of learned tables, for tests.
 EXTRA_DIST += %D%/tables/learned.json %D%/tables/bench.json %D%/tables/lab.json %D%/tables/lab-small.json %D%/tables/costs.txt

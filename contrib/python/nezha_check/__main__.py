@@ -23,7 +23,8 @@ from nezha_check.packages_part import run_packages
 from nezha_check.results import FAILED, PASSED, SKIPPED, count, failures_of_skips, in_words
 from nezha_check.run import Test, run_test, run_tests
 from nezha_check.sanitizer_part import prepare_sanitizers, run_sanitizers
-from nezha_check.tree import ALL, BOTH_SERIES, MARKED, PROGRAM_TIMEOUT, TAKES_LONG, USUAL, Check, programs_to_run, scripts_to_run
+from nezha_check.tree import (ALL, BOTH_SERIES, MARKED, PROGRAM_TIMEOUT, TAKES_LONG, USUAL, Check, programs_to_run, runs_plain,
+                              scripts_to_run)
 
 
 def run_layers(check):
@@ -32,7 +33,12 @@ def run_layers(check):
 
 
 def compiled(folder):
-    return lambda check: run_tests(programs_to_run(check, check.build_dir, folder), check.jobs)
+    """The tests of `make check` in a folder: of the compiled ones a usual check runs most in the part "sanitizers" only."""
+    def run(check):
+        return run_tests(programs_to_run(check, check.build_dir, folder, united=check.united,
+                                         wanted=lambda name: runs_plain(check, name)), check.jobs)
+
+    return run
 
 
 def scripted(folder, more=0):
@@ -91,7 +97,8 @@ def options():
     lines = "\n".join(f"  {name:<11} {part.what}" for name, part in PARTS.items())
     parser = argparse.ArgumentParser(
         prog="contrib/check", formatter_class=argparse.RawDescriptionHelpFormatter,
-        description="Builds Nezha in build/check (or NEZHA_BUILD_DIR) and runs its tests: what a landing needs; --long: all of them.",
+        description="Builds Nezha in build/check (or NEZHA_BUILD_DIR) and runs its tests: what a landing needs; --long: all of them.\n"
+                    "Without options most compiled tests run sanitized only; test/README.md says what is in which check.",
         epilog=f"parts:\n{lines}\n\nLogs are in the build directory's logs/. With CI set, "
                "a skipped test of what uses the lab or other programs has failed. A test of mpi, programs or lab that "
                "fails is run once more; what passes then is listed, since it may be a rare fault.")
@@ -110,6 +117,7 @@ def options():
     length.add_argument("--long", action="store_true", help="all parts, a million simulated operations, mutations, "
                         "5 minutes of fuzzing per target, and the long form of other tests that have one: some hours")
     parser.add_argument("--tap", action="store_true", help="list all cases at the end, in the Test Anything Protocol")
+    parser.add_argument("--engine-is-there", action="store_true", help=argparse.SUPPRESS)
     parser.add_argument("--tree", default=os.getcwd(), help=argparse.SUPPRESS)
     return parser.parse_args()
 
@@ -197,7 +205,7 @@ def main():
     given = options()
     build_dir = os.path.abspath(os.environ.get("NEZHA_BUILD_DIR") or os.path.join(given.tree, "build", "check"))
     only = () if "build" in (given.only or ("build",)) else tuple(given.only)
-    check = Check(given.tree, build_dir, max(1, given.jobs), given.quick, given.long, given.scripts, only)
+    check = Check(given.tree, build_dir, max(1, given.jobs), given.quick, given.long, given.scripts, only, given.engine_is_there)
     os.makedirs(build_dir, exist_ok=True)
     signal.signal(signal.SIGTERM, interrupted)
     with open(os.path.join(build_dir, ".lock"), "w", encoding="utf-8") as lock:

@@ -9,7 +9,9 @@ import subprocess
 
 from nezha_check.results import FAILED, PASSED, SKIPPED, Case
 from nezha_check.run import read_log
-from nezha_check.tree import build, build_engine, build_test_programs, make, make_list, needs_engine_only, test_build_logs
+from nezha_check.tree import (LITTLE_OPTIMIZED, build, build_for, build_test_programs, make, make_list, needs_engine_only,
+                              programs_of, test_build_logs)
+from nezha_check.united_build import CONFIGURED, United
 from nezha_lab import openmpi
 
 SHARED_RUNTIME = re.compile(r"lib(stdc\+\+|gcc_s)\.so")
@@ -79,11 +81,41 @@ def uninstall_case(check):
     return judged("uninstall leaves nothing", " ".join(left))
 
 
+def build_simulator(check):
+    """The cases of a build of the engine and of what the tests of check.only need; the simulator's mutants are made of its
+    objects."""
+    engine = build(check, "engine", check.build_dir, target="libnezha_engine.la libnezha_sim.la", precompiled=True)
+    if engine.outcome == FAILED:
+        return [engine]
+    return [engine, build_for(check, "engine", check.build_dir, check.only, *LITTLE_OPTIMIZED, install=False)]
+
+
+def build_united(check):
+    """The same where the engine can be made of units of many sources, and be optimised little."""
+    flags = "-O1 -g1"
+    configured = build(check, "engine", check.build_dir, f"CFLAGS={flags}", f"CXXFLAGS={flags}", target=CONFIGURED)
+    if configured.outcome == FAILED:
+        return [configured]
+    check.united = United(check, check.build_dir, programs_of(check.build_dir, check.only))
+    return [configured, *check.united.make("engine", flags)]
+
+
+def build_component(check):
+    """The cases of a build around an engine that was made elsewhere: the engine knows nothing of Open MPI."""
+    component = build(check, "component", check.build_dir, target="-o libnezha_engine.la install-component")
+    if component.outcome == FAILED:
+        return [component]
+    programs = build_for(check, "component", check.build_dir, check.only, "-o", "libnezha_engine.la", install=False)
+    return [component, programs, *component_cases(check)]
+
+
 def run_build(check):
     """Builds everything, or what a few parts need; the other parts use what this one leaves in the build directory."""
     if needs_engine_only(check):
-        return build_engine(check, check.build_dir)
-    cases = [build(check, "default", check.build_dir)]
+        return build_simulator(check) if "sim" in check.only else build_united(check)
+    if check.engine_is_there:
+        return build_component(check)
+    cases = [build(check, "default", check.build_dir, precompiled=not check.long)]
     if cases[0].outcome == PASSED:
         cases.append(build_test_programs(check, "default", check.build_dir))
         cases.append(warnings(check))

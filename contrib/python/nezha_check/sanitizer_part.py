@@ -13,7 +13,8 @@ import subprocess
 
 from nezha_check.results import FAILED, PASSED, Case
 from nezha_check.run import run_tests
-from nezha_check.tree import build, build_for, programs_to_run, scripts_to_run
+from nezha_check.tree import build, build_for, make_list, programs_of, programs_to_run, scripts_to_run
+from nezha_check.united_build import CONFIGURED, United
 
 # Those that can live together share a build. The simulator and most unit tests have one thread each. The first kind is in
 # each check; mpi and the other kind only with --long.
@@ -75,18 +76,30 @@ def built(check, kind):
     return cases
 
 
-def compiled_tests(check, kind, folders):
+def built_united(check, kind):
+    """For a check that is not long: what the compiled tests of one kind need, of units of many sources. Returns the cases of
+    that, and what was built. What is undefined in the tests' own code is not looked for."""
+    build_dir = os.path.join(check.build_dir, kind)
+    cases = [build(check, kind, build_dir, f"--enable-sanitizer={kind}", "CFLAGS=-O1 -g1", "CXXFLAGS=-O1 -g1", target=CONFIGURED)]
+    if cases[0].outcome != PASSED:
+        return cases, None
+    wanted = [name for folder in FOLDERS[kind] for name in make_list(build_dir, "tests", folder) if is_compiled(kind, name)]
+    libraries = [name for name in programs_of(build_dir, FOLDERS[kind]) if name.endswith(".la")]
+    united = United(check, build_dir, [*wanted, *libraries])
+    return cases + united.make(kind, "-O0 -g1 -fno-sanitize=undefined"), united
+
+
+def is_compiled(kind, name):
+    """Whether a test of `make check` is one that runs under this kind."""
+    return not name.endswith(".py") and (name in ALSO.get(kind, ()) or name.split("/")[1] in FOLDERS[kind])
+
+
+def compiled_tests(check, kind, folders, united=None):
     """The compiled tests of these folders that are to run under one kind."""
-    env = dict(OPTIONS, NEZHA_SANITIZER=kind)
-    label = f"{kind} sanitizer: "
-    also = [label + name for name in ALSO.get(kind, ())]
-
-    def takes_part(folder, name):
-        return not name.endswith(".py") and (folder in FOLDERS[kind] or name in also)
-
+    env, label = dict(OPTIONS, NEZHA_SANITIZER=kind), f"{kind} sanitizer: "
     return [test for folder in folders
-            for test in programs_to_run(check, os.path.join(check.build_dir, kind), folder, env, fixed_addresses(kind), label)
-            if takes_part(folder, test.name)]
+            for test in programs_to_run(check, os.path.join(check.build_dir, kind), folder, env, fixed_addresses(kind), label,
+                                        united=united, wanted=lambda name: is_compiled(kind, name))]
 
 
 def scripts(check, kind):
@@ -99,11 +112,11 @@ def prepare_sanitizers(check):
     """Builds for each kind, runs the tests whose only clock is their own, and returns the cases of that and the other tests."""
     cases, timeless, others = [], [], []
     for kind in FOLDERS if check.long else ALWAYS:
-        made = built(check, kind)
+        made, united = (built(check, kind), None) if check.long else built_united(check, kind)
         cases += made
         if made[-1].outcome == PASSED:
-            timeless += compiled_tests(check, kind, TIMELESS)
-            others += compiled_tests(check, kind, TIMED) + (scripts(check, kind) if check.long else [])
+            timeless += compiled_tests(check, kind, TIMELESS, united)
+            others += compiled_tests(check, kind, TIMED, united) + (scripts(check, kind) if check.long else [])
     return cases + run_tests(timeless, check.jobs), others
 
 

@@ -38,6 +38,13 @@ class Check:
     long: bool
     scripts: str = USUAL  # which of those with mpirun
     only: tuple = ()  # where test programs of these parts are all that is needed, their names
+    engine_is_there: bool = False  # in the build directory, made elsewhere
+    united: object = None  # the compiled tests of the build, where they are made of units of many sources
+
+    @property
+    def usual(self):
+        """Whether it is neither short nor long, nor about single parts: then most compiled tests run sanitized only."""
+        return not (self.quick or self.long or self.only)
 
     def log(self, name):
         return os.path.join(self.build_dir, "logs", f"{name}.log")
@@ -60,12 +67,14 @@ class Check:
         return env
 
 
-def build(check, name, build_dir, *options, target=""):
-    """Configures, makes and installs in `build_dir`, or makes only `target`. Returns the one case of it."""
+def build(check, name, build_dir, *options, target="", precompiled=False):
+    """Configures, makes and installs in `build_dir`, or makes only `target`; `precompiled`: with headers of the standard
+    library that are parsed once. Returns the one case of it."""
     log = check.log(f"build-{name}")
+    env = dict(os.environ, JOBS=str(check.jobs), NEZHA_TARGET=target, **({"PRECOMPILED": "standard"} if precompiled else {}))
     command = [os.path.join(check.top, "contrib", "build"), build_dir, *EVERYTHING, *LITTLE_DEBUGGED, *options]
     with _told(f"build {name}"):
-        status = run_logged(command, log, MAKE_TIMEOUT, dict(os.environ, JOBS=str(check.jobs), NEZHA_TARGET=target))
+        status = run_logged(command, log, MAKE_TIMEOUT, env)
     if status == 0:
         return Case(f"build {name}", PASSED)
     lines = read_log(log).strip().splitlines() or [f"status {status}"]
@@ -103,6 +112,7 @@ LITTLE_DEBUGGED = ("CFLAGS=-O2 -g1", "CXXFLAGS=-O2 -g1")
 # What is not in a build unless it is asked for.
 EVERYTHING = ("--with-sharp",)
 
+FOLDERS = ("unit", "threads", "sim", "mpi", "programs")  # of compiled tests
 # Whose test programs a part runs beside its own: the developer's guide, whose commands are tested, has the simulator's.
 ALSO_NEEDED = {"lab": ("sim",)}
 # What a part's tests run or read beside the programs of its folder.
@@ -110,30 +120,27 @@ ALSO_RUN = {"unit": ("contrib/programs/parameters_page", "nezha-parameters.7"), 
             "mpi": ("test/sharp/stub.la",)}
 # Parts that need neither the component nor Open MPI.
 ENGINE_PARTS = {"unit", "threads", "sim"}
+# Compiled tests that a usual check runs without a sanitizer too: scripts start the simulator; the other goes over all
+# operations, types and sizes, of which there are fewer under a sanitizer.
+PLAIN_TOO = ("test/sim/sim_run", "test/threads/test_allreduce")
 
 
 def needs_engine_only(check):
     return bool(check.only) and ENGINE_PARTS.issuperset(check.only)
 
 
-def build_engine(check, build_dir):
-    """The cases of a build of what the tests of check.only need, where that is the engine and not the component."""
-    engine = build(check, "engine", build_dir, target="PRECOMPILED=standard libnezha_engine.la libnezha_sim.la")
-    if engine.outcome == FAILED:
-        return [engine]
-    return [engine, build_for(check, "engine", build_dir, check.only, *LITTLE_OPTIMIZED, install=False)]
-
-
 def build_test_programs(check, name, build_dir):
     """Compiles the test programs of a build directory without running them, all or those of check.only; the simulator is
     optimised like the engine."""
-    simulator = _made(check, name, build_dir, "sim", "libnezha_sim.la")
+    simulator = made(check, name, build_dir, "sim", "libnezha_sim.la")
     if simulator.outcome == FAILED:
         return simulator
     if check.only:
         folders = {*check.only, *(folder for part in check.only for folder in ALSO_NEEDED.get(part, ()))}
         return build_for(check, name, build_dir, sorted(folders), *LITTLE_OPTIMIZED)
-    return _made(check, name, build_dir, "tests", "check", "TESTS=", *LITTLE_OPTIMIZED)
+    if not check.usual:
+        return made(check, name, build_dir, "tests", "check", "TESTS=", *LITTLE_OPTIMIZED)
+    return build_for(check, name, build_dir, FOLDERS, *LITTLE_OPTIMIZED, install=False)
 
 
 def test_build_logs(check, name):
@@ -141,7 +148,7 @@ def test_build_logs(check, name):
     return [check.log(f"build-{name}-{what}") for what in ("sim", "tests")]
 
 
-def _made(check, name, build_dir, what, *arguments):
+def made(check, name, build_dir, what, *arguments):
     """The one case of a make for tests."""
     with _told(f"build {name}, {what}"):
         status, log = make(check, build_dir, f"build-{name}-{what}", *arguments)
@@ -160,23 +167,36 @@ def make_list(build_dir, what, folder):
     return [name for name in names if name.startswith(f"test/{folder}/")]
 
 
+def runs_plain(check, name):
+    """Whether the check runs this test of `make check` in a build without a sanitizer."""
+    return not check.usual or name in PLAIN_TOO or name.endswith(".py")
+
+
+def programs_of(build_dir, folders):
+    """What has to be made for the tests of these folders."""
+    return [name for folder in folders for name in (*make_list(build_dir, "programs", folder), *ALSO_RUN.get(folder, ()))]
+
+
 def build_for(check, name, build_dir, folders, *variables, install=True):
     """Compiles what the tests of these folders need, and no more, and installs the component, if asked. `variables`: of
     make."""
-    programs = [program for folder in folders
-                for program in (*make_list(build_dir, "programs", folder), *ALSO_RUN.get(folder, ()))]
-    return _made(check, name, build_dir, "tests", *(("install-component",) if install else ()), *variables, *programs)
+    not_run = {name for folder in folders for name in make_list(build_dir, "tests", folder) if not runs_plain(check, name)}
+    programs = [name for name in programs_of(build_dir, folders) if name not in not_run]
+    return made(check, name, build_dir, "tests", *(("install-component",) if install else ()), *variables, *programs)
 
 
-def programs_to_run(check, build_dir, folder, env=None, prefix=(), label=""):
-    """The tests of `make check` under test/FOLDER/, compiled ones and scripts."""
+def programs_to_run(check, build_dir, folder, env=None, prefix=(), label="", united=None, wanted=lambda name: True):
+    """The tests of `make check` under test/FOLDER/ that are `wanted`, compiled ones and scripts. `united`: what the compiled ones
+    were built as, if not each as a program of its own."""
     def command(name):
-        return [sys.executable, os.path.join(check.top, name)] if name.endswith(".py") else [os.path.join(build_dir, name)]
+        if name.endswith(".py"):
+            return [sys.executable, os.path.join(check.top, name)]
+        return united.command(name) if united else [os.path.join(build_dir, name)]
 
     return [Test(f"{label}{name}", [*prefix, *command(name)],
                  check.test_log(label, name), PROGRAM_TIMEOUT,
                  check.script_env(build_dir, **KEEPS_MEMORY, **(env or {})), build_dir)
-            for name in make_list(build_dir, "tests", folder)]
+            for name in make_list(build_dir, "tests", folder) if wanted(name)]
 
 
 def _chosen(check, lines):
