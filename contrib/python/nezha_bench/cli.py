@@ -2,9 +2,9 @@
 """The command line of contrib/bench."""
 
 import argparse
-import os
 import sys
 
+from nezha_lab.checkout import DEFAULT_BUILD
 from nezha_lab.leaving import EXIT_UNAVAILABLE, exit_status, leave_on_signals
 
 from . import choices, summary
@@ -15,8 +15,6 @@ from .competitors import NEZHA, ON_A_LAB, USUAL, USUAL_BY_NODE
 from .errors import BenchError
 from .files import picture, replaceable
 from .sizes import QUICK_SIZES
-
-_TOP = os.path.dirname(os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__)))))
 
 _ABOUT = f"""\
 Compares Nezha on an emulated cluster with Open MPI over one rail (a job of its own), Open MPI over all rails, Gloo
@@ -89,7 +87,7 @@ def build_parser():
     add("--cores", metavar="LIST", help="compares Nezha without threads with Nezha with a thread per rail on these cores "
         "(RAIL=CORES;..., as coll_nezha_rail_cores has it; empty: those near the interface)")
     add("--nezha-mca", nargs=2, action="append", default=[], metavar=("KEY", "VALUE"), help="a parameter for Nezha's job")
-    add("--build", default=os.path.join(_TOP, "build", "default"), metavar="DIR", help="made by contrib/build; default build/default")
+    add("--build", default=DEFAULT_BUILD, metavar="DIR", help="made by contrib/build; default build/default")
     add("--against", metavar="DIR", help="another build of Nezha, as one more competitor, nezha-other: a directory made by "
         "contrib/build, or the one that its mca_coll_nezha.so lies in")
     add("--component-dir", metavar="DIR", help="where mca_coll_nezha.so lies; default DIR/component")

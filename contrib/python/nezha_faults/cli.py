@@ -8,6 +8,7 @@ import sys
 
 from nezha_lab import Lab, awake
 from nezha_lab.aggregator import Aggregator
+from nezha_lab.checkout import DEFAULT_BUILD
 from nezha_lab.leaving import exit_status, leave_on_signals
 
 from nezha_bench import document, files
@@ -20,7 +21,6 @@ from . import flood, others, rate, rounds, service, soak, table
 from .calls import CallJob
 from .trigger import Trigger
 
-_TOP = os.path.dirname(os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__)))))
 _CASES = ("silent", "carrier", "three-of-four", "service", "rate", "soak", "flood")
 _SIZE, _SIZE_BYTES = "16M", 16 << 20
 
@@ -75,7 +75,7 @@ def build_parser():
     add("--alone", action="store_true", help="without Open MPI and Gloo")
     add("--nezha-mca", nargs=2, action="append", default=[], metavar=("KEY", "VALUE"), help="a parameter for Nezha's job")
     add("--log", type=files.replaceable, metavar="FILE", help="what Nezha's jobs wrote to standard error")
-    add("--build", default=os.path.join(_TOP, "build", "default"), metavar="DIR", help="made by contrib/build")
+    add("--build", default=DEFAULT_BUILD, metavar="DIR", help="made by contrib/build")
     add("--json", type=files.replaceable, metavar="FILE", help="every round of every case")
     return parser
 

@@ -8,12 +8,11 @@ import shutil
 import sys
 
 from . import processes, state
+from .checkout import TOP
 from .errors import LabError, LabUsage
 from .lab import Lab, take_down
 from .leaving import exit_status, leave_on_signals
 from .tools import require
-
-_TOP = os.path.dirname(os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__)))))
 
 _ABOUT = """\
 An emulated cluster on this machine: every node is a set of namespaces, every rail a switch with one shaped
@@ -235,7 +234,7 @@ def guest(options, command):
     from nezha_guest import Machine, Settings  # here: only a checkout has it
 
     given = {name: getattr(options, name) for name in ("processors", "memory", "seconds", "accelerator", "share")}
-    settings = Settings(cache=options.cache or os.path.join(_TOP, "build", "guest"),
+    settings = Settings(cache=options.cache or os.path.join(TOP, "build", "guest"),
                         **{name: value for name, value in given.items() if value is not None})
     return Machine(settings).run(command)
 

@@ -2,18 +2,17 @@
 """contrib/figures: the papers' figures, the lab's and SimGrid's beside ours."""
 
 import argparse
-import os
 import sys
 
 from nezha_bench.files import replaceable, write
 from nezha_command import terminal
 from nezha_command.errors import CommandError
+from nezha_lab.checkout import DEFAULT_BUILD
 from nezha_lab.leaving import exit_status
 from nezha_plan.errors import PlanError
 
 from . import lab, limits, multirail, neuron, sauron, simgrid, words
 
-_TOP = os.path.dirname(os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__)))))
 _TRAINING = "training"
 PARTS = {module.PAPER: module for module in (sauron, neuron, multirail, lab, simgrid, limits)}
 _ABOUT = f"""\
@@ -59,7 +58,7 @@ def _main():
 def _arguments():
     parser = argparse.ArgumentParser(prog="contrib/figures", description=_ABOUT, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("parts", nargs="*", metavar="PART", default=list(PARTS), help=f"of {', '.join(PARTS)}; all by default")
-    parser.add_argument("--build", default=os.path.join(_TOP, "build", "default"), metavar="DIR",
+    parser.add_argument("--build", default=DEFAULT_BUILD, metavar="DIR",
                         help="made by contrib/build; default build/default")
     parser.add_argument("--long", action="store_true", help="clusters of 128 and 512 nodes, too, which take some 15 minutes")
     parser.add_argument("--page", type=replaceable, metavar="FILE", help="an HTML page with pictures, too")

@@ -13,12 +13,12 @@ from nezha_faults import rounds as fault_rounds
 from nezha_faults.calls import CallJob
 from nezha_faults.trigger import Trigger
 from nezha_lab import Lab
+from nezha_lab.checkout import DEFAULT_BUILD
 from nezha_lab.leaving import exit_status, leave_on_signals
 
 from . import figures
 from .jobs import Jobs
 
-_TOP = os.path.dirname(os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__)))))
 TCP, ONE, TWO = "tcp/eth0", "verbs/eth1", "verbs/eth2"
 _LARGE = 16 << 20
 _FAULT_SIZE = "2M"
@@ -51,7 +51,7 @@ def build_parser():
     add("--sizes", default="1M,4M,16M", metavar="LIST", help="of the case plain; default 1M,4M,16M")
     add("--rate", default="100mbit", help="of shaped rails; default 100mbit, which emulated processors can still serve")
     add("--nezha-mca", nargs=2, action="append", default=[], metavar=("KEY", "VALUE"), help="a parameter for Nezha's jobs")
-    add("--build", default=os.path.join(_TOP, "build", "default"), metavar="DIR", help="made by contrib/build")
+    add("--build", default=DEFAULT_BUILD, metavar="DIR", help="made by contrib/build")
     add("--json", type=files.replaceable, metavar="FILE", help="every measurement")
     add("--log", type=files.replaceable, metavar="FILE", help="what the jobs wrote to standard error")
     return parser

@@ -14,11 +14,11 @@ from nezha_bench.arguments import numbers, positive
 from nezha_bench.errors import UNWRITTEN
 from nezha_bench.excerpt import excerpt
 from nezha_lab import Lab, LabError
+from nezha_lab.checkout import DEFAULT_BUILD
 from nezha_lab.leaving import exit_status, leave_on_signals
 
 from . import costs
 
-_TOP = os.path.dirname(os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__)))))
 _SECONDS = 240
 
 _ABOUT = """\
@@ -37,7 +37,7 @@ def build_parser():
     add("--nodes", type=positive, default=8, metavar="N", help="that the ranks are spread over; default 8")
     add("--rounds", type=positive, default=3, metavar="N", help="of each; medians count; default 3")
     add("--to", type=numbers, default="256,1024,4096,16384", metavar="LIST", help="ranks to extrapolate to, one of each node")
-    add("--build", default=os.path.join(_TOP, "build", "default"), metavar="DIR", help="made by contrib/build")
+    add("--build", default=DEFAULT_BUILD, metavar="DIR", help="made by contrib/build")
     add("--json", type=files.replaceable, metavar="FILE", help="every run")
     return parser
 

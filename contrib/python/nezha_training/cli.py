@@ -11,12 +11,12 @@ from nezha_bench import document, files
 from nezha_bench.arguments import listed, more_than_0, positive, seconds
 from nezha_bench.cases import PRESETS
 from nezha_bench.errors import UNWRITTEN, BenchError
+from nezha_lab.checkout import DEFAULT_BUILD, TOP
 from nezha_lab.errors import LabError, LabUnavailable
 from nezha_lab.leaving import exit_status, leave_on_signals
 
 from . import debian13, jobs, rounds, table
 
-TOP = os.path.dirname(os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__)))))
 _PROGRAM = os.path.join(TOP, "contrib", "programs", "torch_training.py")
 _CASES = ("1+1", "1+0.5")
 
@@ -58,7 +58,7 @@ def build_parser():
     add("--image", type=positive, default=64, metavar="N", help="an image's side; default 64")
     add("--bucket", type=more_than_0, default=25.0, metavar="MIB", help="PyTorch's buckets; default 25, as there")
     add("--divide", type=positive, default=1, metavar="N", help="layers N times narrower, to try it out")
-    add("--build", default=os.path.join(TOP, "build", "default"), metavar="DIR", help="made by contrib/build; default build/default")
+    add("--build", default=DEFAULT_BUILD, metavar="DIR", help="made by contrib/build; default build/default")
     add("--debian", metavar="DIR", help="train in a Debian 13 in this directory, which is made where it is not there")
     add("--json", type=files.replaceable, metavar="FILE", help="every iteration of every job; written after each job")
     return parser

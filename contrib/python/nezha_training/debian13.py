@@ -8,11 +8,11 @@ import sys
 
 from nezha_bench import files
 from nezha_check.debian import Debian, why_not
+from nezha_lab.checkout import TOP
 from nezha_lab.errors import LabError, LabUnavailable
 
 _SUITE = "trixie"
 _SOURCES, _BUILD, _FOUND = "/src", "/build", "/training.json"  # in there
-_TOP = os.path.dirname(os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__)))))
 # What is not handed on: it names places out here.
 _OUTER = ("debian", "json", "build")
 _TIMEOUT = 3600
@@ -68,7 +68,7 @@ def _copy(place):
     """The checkout as it is, but for what was built: files keep their times, so that make does what has changed."""
     shutil.rmtree(place, ignore_errors=True)
     os.makedirs(place)
-    reading = subprocess.Popen(["tar", "-c", "-C", _TOP, "--exclude=./build", "--exclude=./_build", "--exclude=./.git", "."],
+    reading = subprocess.Popen(["tar", "-c", "-C", TOP, "--exclude=./build", "--exclude=./_build", "--exclude=./.git", "."],
                                stdout=subprocess.PIPE)
     writing = subprocess.run(["tar", "-x", "--no-same-owner", "-C", place], stdin=reading.stdout, check=False)
     reading.stdout.close()
