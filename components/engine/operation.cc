@@ -71,8 +71,7 @@ void Operation::prepare(TeamId team, OpNumber number, const Call& call, Algorith
     flow.open(team, number, grain, call.one_rail, call.rails, static_cast<std::uint32_t>(call.compared()));
 }
 
-bool Operation::ended() {
-  if (!algorithm_->complete()) return false;
+bool Operation::flows_closed() {
   bool all = true;
   for (std::size_t to = 0; to < flows_.size(); ++to) {
     if (needs_all_) peer_began(to);

@@ -39,7 +39,7 @@ class Operation {
 
   void peer_began(std::size_t neighbour) { trunk(neighbour).began(flows_[neighbour]); }
   /// Goes on towards its end; true when the result is final and nothing refers to the caller's memory.
-  bool ended();
+  bool ended() { return algorithm_->complete() && flows_closed(); }
   /// Bytes of that neighbour are missing, or, where all have come, its acknowledgements.
   bool awaits(std::size_t neighbour) const;
   /// Ends it without a result. Adds up, by neighbour, what Trunk::abort_flow() returns.
@@ -52,6 +52,7 @@ class Operation {
   }
 
  private:
+  bool flows_closed();
   Algorithm& algorithm_for(const Call& call, AlgorithmChoice choice);
   Trunk& trunk(std::size_t neighbour) const { return *view_.trunks[neighbour]; }
 

@@ -45,18 +45,10 @@ void Operations::note_ended() {
   while (ended_ < begun_ && slot_of(ended_ + 1).operation == nullptr) ++ended_;
 }
 
-void Operations::release(Slot& slot) {
+void Operations::release(OpNumber number) {
   --under_way_;
-  idle_.push_back(std::exchange(slot.operation, nullptr));
-}
-
-bool Operations::finished(OpNumber number) {
-  Operation* operation = find(number);
-  if (operation == nullptr) return true;
-  if (!operation->ended()) return false;
-  release(slot_of(number));
+  idle_.push_back(std::exchange(slot_of(number).operation, nullptr));
   note_ended();
-  return true;
 }
 
 bool Operations::finished() {
@@ -78,8 +70,7 @@ void Operations::drop(OpNumber number) {
   Operation* operation = find(number);
   if (operation == nullptr) return;
   operation->drop();
-  release(slot_of(number));
-  note_ended();
+  release(number);
 }
 
 bool Operations::handed_over() const {
@@ -91,19 +82,13 @@ bool Operations::handed_over() const {
 void Operations::fail(const Failure& failure) {
   std::vector<std::size_t> charged(peers_.size());
   for (OpNumber number = ended_ + 1; number <= begun_; ++number) {
-    Slot& slot = slot_of(number);
-    if (slot.operation == nullptr) continue;
-    slot.operation->abort(charged);
-    release(slot);
+    Operation* operation = find(number);
+    if (operation == nullptr) continue;
+    operation->abort(charged);
+    release(number);
   }
-  note_ended();
   for (std::size_t to = 0; to < charged.size(); ++to)
     if (Trunk* trunk = view_.trunks[to]; trunk != nullptr) trunk->tell_failed(team_, charged[to], failure);
-}
-
-Operation* Operations::find(OpNumber number) const {
-  const Slot& slot = slot_of(number);
-  return slot.number == number ? slot.operation : nullptr;
 }
 
 /// It may be ahead of us: then the next operation here finds its window open.

@@ -33,7 +33,13 @@ class Operations {
   /// calls differ.
   void leave_to_incumbent(std::size_t bytes);
   /// Go on towards the end of that one, or of all; true when it, or all, have ended.
-  bool finished(OpNumber number);
+  bool finished(OpNumber number) {
+    Operation* operation = find(number);
+    if (operation == nullptr) return true;
+    if (!operation->ended()) return false;
+    release(number);
+    return true;
+  }
   bool finished();
   bool active() const { return under_way_ != 0; }
   /// One that is under way needs something of that neighbour which has not come: bytes, or acknowledgements.
@@ -56,7 +62,10 @@ class Operations {
   void all_have_begun(OpNumber number);
   Placement place(std::size_t from, const PieceHeader& piece) const;
   /// Null: nobody needs the piece any more.
-  Operation* find(OpNumber number) const;
+  Operation* find(OpNumber number) const {
+    const Slot& slot = slot_of(number);
+    return slot.number == number ? slot.operation : nullptr;
+  }
 
  private:
   struct Slot {
@@ -72,7 +81,7 @@ class Operations {
   const Slot& slot_of(OpNumber number) const { return slots_[number % kMostUnderWay]; }
   Slot& slot_of(OpNumber number) { return slots_[number % kMostUnderWay]; }
   Operation& idle_one();
-  void release(Slot& slot);
+  void release(OpNumber number);
   void begun(std::size_t bytes, Operation* operation);
   void note_ended();
 

@@ -336,11 +336,6 @@ bool Team::has_begun(TeamId id, OpNumber op) const {
   return between != nullptr && between->has_begun(op);
 }
 
-void Team::peer_at(const Trunk& trunk, TeamId id, OpNumber begun, OpNumber ended) {
-  if (const Place place = place_of(trunk, id); place.number >= 0)
-    place.operations->peer_at(place.from(), begun, ended);
-}
-
 Placement Team::place(const Trunk& trunk, const PieceHeader& piece) {
   const Place place = place_of(trunk, piece.team);
   if (place.number < 0) return {PlaceKind::bad};

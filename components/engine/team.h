@@ -162,7 +162,9 @@ class Team {
   // ---- what the trunks bring
   /// `id`: the team's, or its hierarchy's, a star's or that of small calls.
   bool has_begun(TeamId id, OpNumber op) const;
-  void peer_at(const Trunk& trunk, TeamId id, OpNumber begun, OpNumber ended);
+  void peer_at(const Trunk& trunk, TeamId id, OpNumber begun, OpNumber ended) {
+    if (const Place place = place_of(trunk, id); place.number >= 0) place.operations->peer_at(place.from(), begun, ended);
+  }
   Placement place(const Trunk& trunk, const PieceHeader& piece);
   void arriving(const Trunk& trunk, const PieceHeader& piece);
   bool arrived(const Trunk& trunk, const PieceHeader& piece, const std::byte* data);

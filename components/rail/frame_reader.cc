@@ -93,6 +93,7 @@ Status FrameReader::read_staged(Lane& lane, LaneEvents& events) {
       if (!status.ok()) return status;
       continue;
     }
+    if (end_ - begin_ < kEnvelopeSize) return {};
     bool begun = false;
     Status status = begin_frame(lane, events, begun);
     if (!status.ok() || !begun) return status;
@@ -103,7 +104,6 @@ Status FrameReader::read_staged(Lane& lane, LaneEvents& events) {
 Status FrameReader::begin_frame(Lane& lane, LaneEvents& events, bool& begun) {
   const std::byte* from = staging_.get() + begin_;
   const std::size_t staged = end_ - begin_;
-  if (staged < kEnvelopeSize) return {};
   Envelope envelope;
   Status status = read_envelope(from, envelope);
   if (!status.ok()) return status;

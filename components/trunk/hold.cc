@@ -5,10 +5,6 @@
 
 namespace nezha {
 
-void Hold::end(bool more) {
-  if (--depth_ == 0 && !more) send();
-}
-
 void Hold::send() {
   for (std::size_t i = 0; i < trunks_.size(); ++i) trunks_[i]->pump();
   trunks_.clear();

@@ -19,7 +19,9 @@ class Hold {
 
   void begin() { ++depth_; }
   /// Sends; with `more` only what comes next does, be it another end() or send().
-  void end(bool more = false);
+  void end(bool more = false) {
+    if (--depth_ == 0 && !more && !trunks_.empty()) send();
+  }
   /// Something was held back at an end().
   bool left() const { return depth_ == 0 && !trunks_.empty(); }
   void send();

@@ -6,7 +6,6 @@
 namespace nezha {
 namespace {
 
-constexpr double kUnknownRate = 0.125;  ///< 1 Gbit/s
 /// A fill no older than this is not asked for again. However slow the lane is: a queue that empties between two looks of one
 /// that has become fast would hide it.
 constexpr Nanoseconds kFresh = 50 * kMicrosecond;
@@ -20,13 +19,6 @@ std::size_t bytes_in(const LaneState& lane, Nanoseconds span) {
 }
 
 }  // namespace
-
-double measured(const LaneState& lane) { return lane.rate.known() > 0 ? lane.rate.known() : lane.rail->shown; }
-
-double pace(const LaneState& lane) {
-  if (const double rate = measured(lane); rate > 0) return rate;
-  return lane.rail->nominal > 0 ? lane.rail->nominal : kUnknownRate;
-}
 
 std::size_t fill_limit(LaneState& lane) {
   return std::clamp(bytes_in(lane, lane.lane->min_rtt() + kQueue), kFloor, kCeiling);

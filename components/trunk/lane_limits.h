@@ -11,11 +11,15 @@ namespace nezha {
 /// Not worth splitting: a frame costs as much as these bytes.
 constexpr std::size_t kSmall = 8 * 1024;
 
-/// Bytes per nanosecond: as measured, or as another lane of its rail was, or what the link says of itself, or a guess.
-double pace(const LaneState& lane);
+/// Bytes per nanosecond, as measured, or as another lane of its rail was; 0 = not yet.
+inline double measured(const LaneState& lane) { return lane.rate.known() > 0 ? lane.rate.known() : lane.rail->shown; }
 
-/// The same, as far as it was measured; 0 = not yet.
-double measured(const LaneState& lane);
+/// The same; where nothing was measured, what the link says of itself, or a guess.
+inline double pace(const LaneState& lane) {
+  constexpr double kUnknownRate = 0.125;  // 1 Gbit/s
+  if (const double rate = measured(lane); rate > 0) return rate;
+  return lane.rail->nominal > 0 ? lane.rail->nominal : kUnknownRate;
+}
 
 /// How much a lane may hold, within bounds. Kernel buffers hide a lane's state, so its queue is kept short: 12 ms, in which
 /// acknowledgements that wait in the peer's queue come back, and a process whose processor does other things does too (at

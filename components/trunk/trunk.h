@@ -177,7 +177,7 @@ class Trunk final : public LaneEvents {
   /// Ends the flow's operation here: afterwards nothing refers to the operation's memory. False when too much is
   /// still unacknowledged to be copied; to be called again after progress. The flow's queue must be empty. What a peer that is
   /// not known to have begun it was sent goes on to count against its window.
-  bool close_flow(Flow& flow);
+  bool close_flow(Flow& flow) { return (flow.unacked == 0 && flow.charged == 0) || keep_sources(flow); }
   /// Ends it without success: what is queued is dropped, what is unacknowledged is not sent again. The peer is to be
   /// told. Returns how many bytes of it the peer may keep as early pieces.
   std::size_t abort_flow(Flow& flow);
@@ -192,7 +192,9 @@ class Trunk final : public LaneEvents {
   // ---- receiving (trunk_receive.cc)
   /// An operation has begun here, those up to `ended` have ended: delivers its early pieces and tells the peer if it
   /// asked.
-  void op_begun(TeamId team, OpNumber op, OpNumber ended);
+  void op_begun(TeamId team, OpNumber op, OpNumber ended) {
+    if (!early_.empty() || !wants_.empty()) answer_begun(team, op, ended);
+  }
   /// The team is gone or has failed: nothing of it will be wanted any more.
   void forget_team(TeamId team);
   Status frame_begins(Lane& lane, std::span<const std::byte> header, std::size_t payload, ScatterList& into) override;
@@ -231,8 +233,7 @@ class Trunk final : public LaneEvents {
   bool ack_rides() const { return owes(4); }
   /// A `part`th of what makes an ack due.
   bool owes(std::size_t part) const {
-    return owed_.pieces() >= kAckPieces / part ||
-           owed_.bytes() >= std::min<std::size_t>(kAckBytes, options_.keep / 4) / part;
+    return owed_.pieces() >= kAckPieces / part || owed_.bytes() >= ack_bytes_ / part;
   }
 
   void is_busy();
@@ -254,9 +255,11 @@ class Trunk final : public LaneEvents {
   SentPiece& add_control(Control control);
   SentPiece& send_control(Control control, TeamId team, OpNumber op);
   void ask_for_window(Flow& flow);
+  bool keep_sources(Flow& flow);
   bool close_charge(Flow& flow);
   void ask_ahead(TeamId only = 0);
   void peer_at(const PieceHeader& piece);
+  void answer_begun(TeamId team, OpNumber op, OpNumber ended);
   void unlist(Flow& flow);
   std::uint8_t index_of(const LaneState& state) const { return static_cast<std::uint8_t>(&state - lanes_.data()); }
 
@@ -279,6 +282,7 @@ class Trunk final : public LaneEvents {
 
   const ProcessId peer_;
   const TrunkOptions options_;
+  const std::size_t ack_bytes_ = std::min<std::size_t>(kAckBytes, options_.keep / 4);  ///< for so many an ack is due
   const TrunkOwner owner_;
   const Clock& clock_;
   const Log& log_sink_;

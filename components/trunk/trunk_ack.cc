@@ -79,7 +79,7 @@ bool Trunk::keep_source(SentPiece& piece) {
   return true;
 }
 
-bool Trunk::close_flow(Flow& flow) {
+bool Trunk::keep_sources(Flow& flow) {
   if (flow.unacked > options_.keep) return false;
   for (std::uint64_t id = log_.oldest(); flow.unacked != 0 && id != log_.next(); ++id) {
     SentPiece& piece = log_.at(id);

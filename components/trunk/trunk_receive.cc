@@ -45,7 +45,7 @@ Status Trunk::frame_begins(Lane& lane, std::span<const std::byte> header, std::s
 
 /// Who sends something of an operation has begun it.
 void Trunk::peer_at(const PieceHeader& piece) {
-  early_used_ -= ahead_.release(piece.team, piece.op);
+  if (!ahead_.empty()) early_used_ -= ahead_.release(piece.team, piece.op);
   owner_.operations.peer_at(*this, piece.team, piece.op, piece.ended());
 }
 
@@ -151,7 +151,7 @@ bool Trunk::settle_early(const PieceHeader& piece, std::byte* buffer) {
   return good;
 }
 
-void Trunk::op_begun(TeamId team, OpNumber op, OpNumber ended) {
+void Trunk::answer_begun(TeamId team, OpNumber op, OpNumber ended) {
   early_.take(team, op, [this](const PieceHeader& piece, const std::byte* data) {
     peer_at(piece);
     deliver(piece, owner_.pieces.place(*this, piece), data);
