@@ -78,7 +78,7 @@ def built(check, kind):
 
 def built_united(check, kind):
     """For a check that is not long: what the compiled tests of one kind need, of units of many sources. Returns the cases of
-    that, and what was built. What is undefined in the tests' own code is not looked for."""
+    that, and what was built. Of what is undefined in the tests' own code only calls of objects of other classes are looked for."""
     build_dir = os.path.join(check.build_dir, kind)
     cases = [build(check, kind, build_dir, f"--enable-sanitizer={kind}", "CFLAGS=-O1 -g1", "CXXFLAGS=-O1 -g1", target=CONFIGURED)]
     if cases[0].outcome != PASSED:
@@ -86,7 +86,7 @@ def built_united(check, kind):
     wanted = [name for folder in FOLDERS[kind] for name in make_list(build_dir, "tests", folder) if is_compiled(kind, name)]
     libraries = [name for name in programs_of(build_dir, FOLDERS[kind]) if name.endswith(".la")]
     united = United(check, build_dir, [*wanted, *libraries])
-    return cases + united.make(kind, "-O0 -g1 -fno-sanitize=undefined"), united
+    return cases + united.make(kind, "-O0 -g1 -fno-sanitize=undefined -fsanitize=vptr"), united
 
 
 def is_compiled(kind, name):
