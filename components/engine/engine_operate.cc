@@ -311,19 +311,19 @@ bool Engine::look_everywhere() {
 
 /// Nothing to do for the lanes: sleep for `longest` at most, or only yield.
 void Engine::rest(Lock& lock, Nanoseconds longest) {
-  if (NodeMemory* memory = longest == 0 ? nullptr : only_node()) return rest_on(lock, *memory, longest);
+  if (longest == 0) {
+    const Unlocked meanwhile(lock);
+    sched_yield();
+    return;
+  }
+  if (NodeMemory* memory = only_node()) return rest_on(lock, *memory, longest);
   std::array<pollfd, 8> fds;
   nfds_t count = 0;
   for (const auto& transport : core_.transports())
     if (count < fds.size()) fds[count++] = {transport->wait_fd(Watch::all), POLLIN, 0};
-  lock.unlock();
-  if (longest == 0) {
-    sched_yield();
-  } else {
-    const timespec time{0, longest};
-    ppoll(fds.data(), count, &time, nullptr);
-  }
-  lock.lock();
+  const Unlocked meanwhile(lock);
+  const timespec time{0, longest};
+  ppoll(fds.data(), count, &time, nullptr);
 }
 
 /// Until a rank of this node has done something.
