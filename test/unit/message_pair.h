@@ -24,6 +24,7 @@ struct FakeFabric {
   bool silent = false;       ///< nothing arrives
   unsigned refuse_every = 0;  ///< of so many posts one is put off; 0: none
   unsigned posts = 0;
+  std::size_t copied = 0;  ///< messages of so many bytes are copied when they are posted
   unsigned not_ready = 0;  ///< messages that found no receive posted
 };
 
@@ -47,9 +48,12 @@ class FakePair final : public QueuePair {
   }
   Posted post_send(std::uint32_t slot, std::size_t size) override {
     if (fabric_.refuse_every != 0 && ++fabric_.posts % fabric_.refuse_every == 0) return Posted::later;
-    under_way_.push_back({slot, size});
+    const bool copied = size <= fabric_.copied;
+    const std::span<const std::byte> message = slots_.at(slot).first(size);
+    under_way_.push_back({slot, size, copied ? std::vector(message.begin(), message.end()) : std::vector<std::byte>{}});
     ring_other();
-    return Posted::yes;
+    if (copied) std::fill_n(slots_.at(slot).begin(), size, std::byte{0xdd});
+    return copied ? Posted::copied : Posted::yes;
   }
   void close() override;
 
@@ -61,6 +65,12 @@ class FakePair final : public QueuePair {
   bool gone = false;  ///< the other one is
 
  private:
+  struct Message {
+    std::uint32_t slot;
+    std::size_t size;
+    std::vector<std::byte> copy;  ///< empty: it is still in the slot
+  };
+
   void ring_other() const;
   bool deliver();
 
@@ -70,7 +80,7 @@ class FakePair final : public QueuePair {
   QueuePairEvents* events_ = nullptr;
   bool started_ = false, up_ = false, closed_ = false;
   std::deque<std::uint32_t> posted_, read_;
-  std::deque<std::pair<std::uint32_t, std::size_t>> under_way_;
+  std::deque<Message> under_way_;
   std::deque<std::vector<std::byte>> forged_;
 };
 
@@ -172,11 +182,12 @@ inline bool FakePair::deliver() {
     std::copy(forged_.front().begin(), forged_.front().end(), slots_.at(slot).begin());
     forged_.pop_front();
   } else {
-    const auto [from, length] = other->under_way_.front();
-    size = length;
+    const Message message = std::move(other->under_way_.front());
+    size = message.size;
     other->under_way_.pop_front();
-    std::copy_n(other->slots_.at(from).begin(), length, slots_.at(slot).begin());
-    other->read_.push_back(from);
+    const std::byte* from = message.copy.empty() ? other->slots_.at(message.slot).data() : message.copy.data();
+    std::copy_n(from, size, slots_.at(slot).begin());
+    if (message.copy.empty()) other->read_.push_back(message.slot);
   }
   events_->received(slot, size);
   return true;

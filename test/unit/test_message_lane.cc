@@ -30,11 +30,12 @@ class MessageLanes : public MessagePair {
       ASSERT_TRUE(sent == Lane::Sent::whole || drive([&] { return told.freed > freed; }, a, b));
     }
   }
+  void exchange_frames_of_any_size();
 
   Random random{5};
 };
 
-TEST_F(MessageLanes, CarryFramesOfAnySizeInOrderBothWays) {
+void MessageLanes::exchange_frames_of_any_size() {
   fabric.refuse_every = 3;
   ASSERT_TRUE(join());
   std::vector<FrameLog::Frame> there, back;
@@ -50,6 +51,33 @@ TEST_F(MessageLanes, CarryFramesOfAnySizeInOrderBothWays) {
   EXPECT_EQ(at_b().frames, there);
   EXPECT_EQ(at_a().frames, back);
   EXPECT_EQ(fabric.not_ready, 0U);
+}
+
+TEST_F(MessageLanes, CarryFramesOfAnySizeInOrderBothWays) { exchange_frames_of_any_size(); }
+
+TEST_F(MessageLanes, ATransportMayCopySmallMessages) {
+  fabric.copied = 200;
+  exchange_frames_of_any_size();
+}
+
+TEST_F(MessageLanes, ATransportMayCopyAllMessages) {
+  fabric.copied = options.slot;
+  exchange_frames_of_any_size();
+}
+
+/// Nothing else tells the lane then that there is room again.
+TEST_F(MessageLanes, SlotsThatWaitedAndWereCopiedAreRoom) {
+  a.transport->bound_lanes(0);
+  ASSERT_TRUE(join());
+  settle(a, b);
+  fabric.refuse_every = 1;
+  const FrameLog::Frame frame = random_frame(40, kMaxFramePayload);
+  ASSERT_EQ(send(lane_a(), frame), Lane::Sent::partly);
+  fabric.silent = true;
+  fabric.refuse_every = 0;
+  fabric.copied = options.slot;
+  settle(a, b);
+  EXPECT_EQ(at_a().freed, 1);
 }
 
 /// Acknowledgements are messages too: without bounds on them the receives of a sender that hears nothing else would run out.

@@ -80,6 +80,9 @@ bool MessageChannel::hand_over(std::uint32_t slot, std::size_t size) {
   switch (pair_->post_send(slot, size)) {
     case QueuePair::Posted::yes:
       return true;
+    case QueuePair::Posted::copied:
+      free_.push_back(slot);
+      return true;
     case QueuePair::Posted::later:
       return false;
     case QueuePair::Posted::failed:
@@ -90,11 +93,13 @@ bool MessageChannel::hand_over(std::uint32_t slot, std::size_t size) {
 }
 
 void MessageChannel::post_again() {
+  const std::size_t free = free_.size();
   std::size_t posted = 0;
   while (state_ == State::open && posted < waiting_.size() && hand_over(waiting_[posted].slot, waiting_[posted].size)) ++posted;
   if (state_ != State::open) return;
   waiting_.erase(waiting_.begin(), waiting_.begin() + static_cast<std::ptrdiff_t>(posted));
   if (!waiting_.empty()) news_.stuck.push_back(this);
+  if (free_.size() > free) user_->room();
 }
 
 void MessageChannel::received(std::uint32_t slot, std::size_t size) {

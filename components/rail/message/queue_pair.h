@@ -49,7 +49,12 @@ class QueuePairEvents {
 /// One connection of a kind. Its owner calls enroll(), post_receive() for each receiving slot, start(), and in the end close().
 class QueuePair {
  public:
-  enum class Posted { yes, later, failed };
+  enum class Posted {
+    yes,
+    copied,  ///< yes, and the slot's memory is no longer read: sent() does not follow
+    later,
+    failed,
+  };
 
   virtual ~QueuePair() = default;
 
