@@ -60,8 +60,11 @@ Status OfiPair::post_receive(std::uint32_t slot) {
 }
 
 QueuePair::Posted OfiPair::post_send(std::uint32_t slot, std::size_t size) {
-  const long result = fi_send(endpoint_.get(), slots_.at(slot).data(), size, descriptor(), 0, &operations_[slot].own);
-  if (result == 0) return Posted::yes;
+  const bool copied = size <= info_->tx_attr->inject_size;
+  const void* from = slots_.at(slot).data();
+  const long result = copied ? fi_inject(endpoint_.get(), from, size, 0)
+                             : fi_send(endpoint_.get(), from, size, descriptor(), 0, &operations_[slot].own);
+  if (result == 0) return copied ? Posted::copied : Posted::yes;
   return result == -FI_EAGAIN ? Posted::later : Posted::failed;
 }
 

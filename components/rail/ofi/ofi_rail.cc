@@ -82,18 +82,21 @@ std::unique_ptr<QueuePair> OfiRail::connect(std::span<const std::byte> remote) {
 }
 
 bool OfiRail::poll(Watch watch, MessageArrivals& arrivals) {
-  bool any = poll_events(arrivals);
+  const bool look = watch == Watch::rare || ++unlooked_ >= kEventsEvery;
+  bool any = look && poll_events(arrivals);
   if (watch == Watch::all || !shut_down_.empty()) any |= poll_completions();
   tell_shut_down();
   return any;
 }
 
 bool OfiRail::may_sleep(Watch watch) {
+  unlooked_ = kEventsEvery;
   std::array<fid_t, 2> queues = {&events_->fid, &completions_->fid};
   return fi_trywait(fabric_.get(), queues.data(), watch == Watch::all ? 2 : 1) == 0;
 }
 
 bool OfiRail::poll_events(MessageArrivals& arrivals) {
+  unlooked_ = 0;
   bool any = false;
   for (int i = 0; i < kAtOnce; ++i) {
     std::uint32_t event = 0;

@@ -56,6 +56,8 @@ class OfiRail {
   static constexpr std::size_t kCompletions = 8192;  ///< of all lanes of the rail
   static constexpr int kAtOnce = 32;
   static constexpr int kMostBatches = 4;  ///< in one poll()
+  /// Of so many looks at completions one is at events, too, unless a sleep was between: that costs a system call of its own.
+  static constexpr int kEventsEvery = 16;
 
   Status listen();
   bool poll_events(MessageArrivals& arrivals);
@@ -75,6 +77,7 @@ class OfiRail {
   Fid<fid_cq> completions_;
   Fid<fid_pep> listener_;
   std::vector<std::byte> address_;
+  int unlooked_ = kEventsEvery;  ///< looks since the last one at events
   std::unordered_map<fid_t, OfiPair*> pairs_;  ///< those that are open: events may come for others
   std::vector<OfiOperations> retired_;         ///< of closed pairs: completions of theirs may still be in the queue
   std::vector<fid_t> shut_down_;               ///< by the other side; told after what came before
