@@ -107,9 +107,8 @@ Status open_ofi(RailSearch& search) {
     return {Code::no_rail, "coll_nezha_rail_include leaves none; there are: " + joined(search.available, "none")};
   std::unique_ptr<MessageKind> kind = make_ofi_kind(*library, std::move(found.chosen), core.log(), &why);
   if (!kind) return why;
-  MessageOptions options;
-  options.first_rail = core.rails();
-  search.transport = make_message_transport(std::move(kind), options, core.clock(), core.log(), core, core.self().id, &why);
+  search.transport = make_message_transport(std::move(kind), ofi_options(core.rails()), core.clock(), core.log(), core,
+                                            core.self().id, &why);
   return why;
 }
 #else

@@ -60,7 +60,7 @@ class OfiLanes : public OfiTest {
   }
 
   HandClock clock;
-  MessageOptions options;
+  MessageOptions options = ofi_options(0);
   Side a{11}, b{22};
   Random random{5};
 };
@@ -256,7 +256,7 @@ struct OfiWorld {
 
   bool there = false;
   HandClock clock;
-  MessageOptions options;
+  MessageOptions options = ofi_options(0);
   Side a{11}, b{22};
 };
 

@@ -36,7 +36,7 @@ class MessageTransport final : public Transport, private MessageArrivals, privat
   void doze() override;
   int wait_fd(Watch watch) const override;
   Nanoseconds next_deadline() const override;
-  void bound_lanes(std::size_t bytes) override { lane_memory_ = bytes; }
+  void bound_lanes(std::size_t bytes) override { lane_memory_ = options_.bound_times * bytes; }
   void employ_service(RailWorker& service) override { kind_->employ_service(service); }
   void forget(Lane& lane) override;
 

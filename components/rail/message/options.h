@@ -14,6 +14,7 @@ struct MessageOptions {
 
   std::size_t slot = 32 * 1024;  ///< bytes of a message
   std::size_t lane_memory = 1024 * 1024;  ///< of the receiving slots of a lane, and of the sending ones
+  std::size_t bound_times = 1;            ///< what Transport::bound_lanes() says counts so many times for these
   std::uint32_t least_slots = 8;          ///< each, whatever the memory
   /// An ack of its own goes out once so much has come since the last one and nothing was sent that took it along.
   std::size_t ack_bytes = 16 * 1024;

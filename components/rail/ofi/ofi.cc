@@ -110,6 +110,17 @@ bool OfiKind::may_sleep(Watch watch) {
 
 }  // namespace
 
+/// Each message costs the provider for TCP some ten system calls at both ends, so that a piece of 64 KiB with its header is to be
+/// one. Credits come from the other process: on busy nodes a lane goes idle where they do not suffice for as long as that gets no
+/// processor.
+MessageOptions ofi_options(std::size_t first_rail) {
+  MessageOptions options;
+  options.first_rail = first_rail;
+  options.slot = 65 * 1024;
+  options.bound_times = 2;
+  return options;
+}
+
 std::unique_ptr<MessageKind> make_ofi_kind(const OfiLibrary& library, std::vector<OfiChoice> chosen, Log log, Status* why) {
   auto kind = std::make_unique<OfiKind>();
   *why = {Code::no_rail, "no domain is left for ofi rails"};
