@@ -228,7 +228,7 @@ class Transport {
   /// When progress() must be called again even though no descriptor is ready (handshake deadlines); 0 = never.
   virtual Nanoseconds next_deadline() const = 0;
   /// At most so many bytes of the transport's memory for what a lane has received and nobody has read, from here on and for
-  /// lanes that are up too. For transports that have such memory.
+  /// lanes that are up too. For transports that have such memory; twice as much where the sender's kernel holds nothing.
   virtual void bound_lanes(std::size_t bytes) { static_cast<void>(bytes); }
   /// Its rail `rail` is back, or a peer's in the same network: whoever shares that may have given up to find it, and is told.
   /// `taken`: where peers' rails are, who need not be bothered otherwise. For transports whose networks forget.
