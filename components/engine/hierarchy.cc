@@ -185,8 +185,9 @@ bool Hierarchy::poll() {
 
 bool Hierarchy::awaits(int rank) const {
   if (!under_way() || rank == spec_.rank) return false;
-  // One that has left the team has done all its part, or look_for_gone() finds it missing; it gives no signs of life any more.
-  if (const auto member = mate(rank); life_ && member) return segment_->memory().gone(*member) != NodeEnd::left;
+  // One that is gone, having left or given up, shows no life any more: it has done all its part, or look_for_gone() finds it
+  // missing.
+  if (const auto member = mate(rank); life_ && member) return segment_->memory().gone(*member) == NodeEnd::none;
   const Trunk* trunk = spec_.peers[static_cast<std::size_t>(rank)]->trunk.get();
   const int number = trunk == nullptr ? -1 : links_.number_of(*trunk);
   return number >= 0 && std::any_of(under_way_.begin(), under_way_.end(), [&](const HierarchyTrack* track) {

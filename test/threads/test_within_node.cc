@@ -169,6 +169,31 @@ TEST(WithinNodeLife, AMemberThatGivesUpIsNamed) {
   });
 }
 
+/// Who has given up in a call, and left, shows no life any more. Where the others have its part they wait for those only who have
+/// not called yet.
+TEST(WithinNodeLife, AMemberThatHasDoneItsPartMayGiveUp) {
+  Ranks ranks(3, with(kNoRails, "timeout", "1"));
+  Team team(ranks, "everybody");
+  team.within_node = true;
+  ASSERT_TRUE(team.start());
+  const auto call = [&](int rank) {
+    std::vector<std::byte> recv = make_vector(kind("int32_sum"), 10, static_cast<std::size_t>(rank));
+    return team.allreduce(rank, make_call(kind("int32_sum"), 10, recv.data(), recv.data()));
+  };
+  std::thread other([&] {
+    std::this_thread::sleep_for(std::chrono::milliseconds(200));
+    nezha_team_give_up(team.handle(1), "a test");
+  });
+  EXPECT_EQ(call(1), NEZHA_ERR_FAILED);
+  other.join();
+  team.destroy(1);
+  ranks.run([&](int rank) {
+    if (rank == 1) return;
+    if (rank == 2) std::this_thread::sleep_for(std::chrono::milliseconds(2500));
+    EXPECT_EQ(call(rank), NEZHA_OK) << rank;
+  });
+}
+
 /// Two ranks of which one calls with another size: an error, and no wrong sum.
 TEST(WithinNodeLife, CountsThatDifferAreAnError) {
   Ranks ranks(2, kNoRails);
