@@ -96,7 +96,7 @@ class Guides(OnNodes):
     def test_users_guide(self):
         output = self.run_blocks("users-guide.md")
         self.assertRegex(output, r"tcp/eth0 +rank 0 [^#]*tcp/eth1 +rank 0 ")  # the report's table of rails
-        self.assertRegex(output, r"(?m)^1\.5$")  # the mean of the ranks 0 to 3
+        self.assertRegex(output, r"(?m)^(1\.5)+$")  # the mean of the ranks 0 to 3, whose lines may meet
         self.assertIn("MCA coll: nezha", output)
         for name in ("table.json", "report.html"):
             self.assertTrue(os.path.isfile(os.path.join(self.place, name)), f"there is no {name}")
