@@ -13,8 +13,6 @@ std::string name_in_story(Collective collective) {
   return collective == Collective::allreduce ? "" : std::string(name_of(collective)) + " ";
 }
 
-constexpr Trace::Bytes kNone{};
-
 /// What was sent over each rail meanwhile.
 Trace::Bytes since(const Trace::Bytes& before, Trace::Bytes now) {
   for (std::size_t rail = 0; rail < now.size(); ++rail) now[rail] -= before[rail];
@@ -50,8 +48,8 @@ int Engine::carry(Lock& lock, Team& team, const nezha_call_t& what) {
   if (way.algorithm == AlgorithmChoice::incumbent) return leave(lock, team, collective, bytes);
   const bool allreduce = collective == Collective::allreduce;  // only these are traced and saved
   const bool by_rail = allreduce && (trace_ || (table.measures() && core_.saves_tables()));
-  Trace::Bytes before;
-  if (by_rail) before = core_.sent();
+  Trace::Bytes carried{};
+  if (by_rail) carried = core_.sent();
   const Nanoseconds start = clock_.now();
   const Call call = call_of(team, what, way);
   std::size_t aggregated = 0;
@@ -69,7 +67,7 @@ int Engine::carry(Lock& lock, Team& team, const nezha_call_t& what) {
     const Nanoseconds took = clock_.now() - start;
     if (!team.within_node()) count(bytes, took, aggregated);
     if (shares) count_shared(bytes, took);
-    const Trace::Bytes& carried = by_rail ? (before = since(before, core_.sent())) : kNone;
+    if (by_rail) carried = since(carried, core_.sent());
     table.took(took, carried);
     if (small) team.small()->took(took);
     if (allreduce) core_.small_confirmed(team);
