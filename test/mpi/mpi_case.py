@@ -14,6 +14,9 @@ HERE = os.path.dirname(os.path.abspath(__file__))
 BUILD = os.environ.get("NEZHA_BUILD_DIR") or os.path.join(HERE, "..", "..", "build", "check")
 COMPONENT = os.environ.get("NEZHA_COMPONENT_DIR") or os.path.join(BUILD, "component")
 LONG = "NEZHA_LONG" in os.environ
+EVERY_ALGORITHM = ("ring", "mesh", "single_step", "doubling", "halving")
+# For what other tests have with each of them.
+SOME_ALGORITHMS = EVERY_ALGORITHM if LONG else ("mesh", "halving")
 TRIES = 30  # of runs that are to show a help text
 
 # Ranks of one host talk over two rails on the loopback interface. Most tests count what rails carry; calls that learning

@@ -5,9 +5,9 @@
 
 import unittest
 
-from mpi_case import LONG, RAILS, MpiCase, mpirun, program
+from mpi_case import EVERY_ALGORITHM, LONG, RAILS, MpiCase, mpirun, program
 
-ALGORITHMS = ("ring", "mesh", "single_step", "doubling", "halving") if LONG else ("ring", "doubling", "halving")
+ALGORITHMS = EVERY_ALGORITHM if LONG else ("ring", "doubling", "halving")
 # A communicator's first rank says what carries its calls: the program has one communicator beginning with each.
 TURNS = "[ \"$PMIX_RANK\" != 1 ] || export OMPI_MCA_coll_nezha_algorithm=incumbent"
 
