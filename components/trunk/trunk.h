@@ -141,8 +141,8 @@ class Trunk final : public LaneEvents {
   }
   /// Looks whether the far ends of lanes that have something under way still answer. Every few milliseconds.
   void listen(Nanoseconds now);
-  /// For how long the peer's process has given no sign of life although it was asked for one. It is asked by this call,
-  /// when nothing has come for `ask_after`, and ever more rarely again; the call has to come several times a second as
+  /// For how long, as far as it was looked at, the peer's process has given no sign of life although it was asked for one.
+  /// It is asked by this call, when nothing has come for `ask_after`, and ever more rarely again; the call has to come several times a second as
   /// long as anybody cares.
   Nanoseconds quiet(Nanoseconds now, Nanoseconds ask_after);
   /// The peer's process was given up for its silence, and is out of reach until it is heard.

@@ -13,6 +13,8 @@ namespace {
 
 /// A process that asks less often was stopped itself, or had nothing to ask: it counts anew.
 constexpr Nanoseconds kForgotten = kSecond;
+/// Between two questions no more than this counts: where the machine stood still, the answer may be there unread.
+constexpr Nanoseconds kMostBetween = 200 * kMillisecond;
 /// A question for a sign of life may have come to the other kernel and no further, before that end of the lane was
 /// closed unheard. It is put again, each time after twice as long: only what is under way finds out that the lane is
 /// dead.
@@ -116,6 +118,8 @@ Nanoseconds Trunk::quiet(Nanoseconds now, Nanoseconds ask_after) {
   if (heard_ || now - asked_ > kForgotten || !answers_without_calls()) {
     alive_ = now;
     sign_wanted_ = false;
+  } else if (now - asked_ > kMostBetween) {
+    alive_ += now - asked_ - kMostBetween;
   }
   if (heard_) missed_ = false;
   heard_ = false;

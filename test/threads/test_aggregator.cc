@@ -30,9 +30,7 @@ TEST_P(Shares, GiveTheSumsOfTheRails) {
   add_up_all(ranks, team);
   aggregator.finish();
   const bool tries_none = std::string(share) == "auto";
-  EXPECT_GE(aggregator.service().counts().operations, tries_none ? 9U : 18U);
-  EXPECT_EQ(aggregator.service().counts().given_up, 0U);
-  EXPECT_EQ(aggregator.service().memory(), 0U);
+  expect_served(aggregator, tries_none ? 9 : 18, !lost_patience(ranks, {}));
 }
 
 INSTANTIATE_TEST_SUITE_P(All, Shares,
@@ -52,7 +50,7 @@ TEST(Aggregators, MayEndAndComeBackInTheMiddle) {
       aggregator.reset();
       wait_ms(20);
     });
-    EXPECT_EQ(joined(ranks.at(0)), times);
+    if (!lost_patience(ranks, {})) EXPECT_EQ(joined(ranks.at(0)), times);
     aggregator = std::make_unique<Aggregator>(key.key(), port);
   }
 }
@@ -77,14 +75,14 @@ TEST(Aggregators, ShareAVector) {
       wait_ms(20);
     });
     EXPECT_TRUE(said(ranks.at(0), "goes on without aggregator " + place(port)));
-    EXPECT_EQ(joined(ranks.at(0)), joins_before);
+    if (!lost_patience(ranks, {})) EXPECT_EQ(joined(ranks.at(0)), joins_before);
     aggregators[1] = std::make_unique<Aggregator>(key.key(), port);
   }
+  const bool patient = !lost_patience(ranks, {});
   for (const std::size_t other : {0, 2}) {
-    EXPECT_FALSE(said(ranks.at(0), "goes on without aggregator " + place(aggregators[other]->port())));
+    EXPECT_TRUE(!patient || !said(ranks.at(0), "goes on without aggregator " + place(aggregators[other]->port())));
     aggregators[other]->finish();
-    EXPECT_GE(aggregators[other]->service().counts().operations, 4U);
-    EXPECT_EQ(aggregators[other]->service().counts().given_up, 0U);
+    expect_served(*aggregators[other], 4, patient);
   }
 }
 
@@ -114,10 +112,9 @@ TEST_P(SmallCalls, GiveTheSumsOfTheRails) {
     add_up(ranks, team, "float_sum", 3, in_place);
   }
   aggregator.finish();
-  EXPECT_GE(aggregator.service().counts().operations, 150U + 4U);
-  EXPECT_EQ(aggregator.service().counts().given_up, 0U);
-  EXPECT_EQ(aggregator.service().memory(), 0U);
-  EXPECT_EQ(joined(ranks.at(0)), 1U);
+  const bool patient = !lost_patience(ranks, {});
+  expect_served(aggregator, 150 + 4, patient);
+  if (patient) EXPECT_EQ(joined(ranks.at(0)), 1U);
 }
 
 INSTANTIATE_TEST_SUITE_P(All, SmallCalls, testing::Values(2, 3, 5, 8));
@@ -151,7 +148,7 @@ TEST(Aggregators, MayEndAndComeBackInSmallCalls) {
     for (std::size_t call = 0; !over; ++call) add_up(ranks, team, "float_sum", kSmallCounts[call % 5], call % 2 == 0);
     other.join();
     for (int call = 0; call < 10; ++call) add_up(ranks, team, "float_sum", 500, false);
-    EXPECT_EQ(joined(ranks.at(0)), times);
+    if (!lost_patience(ranks, {})) EXPECT_EQ(joined(ranks.at(0)), times);
     EXPECT_TRUE(said(ranks.at(0), "goes on without aggregator"));
     aggregator = std::make_unique<Aggregator>(key.key(), port);
   }
@@ -239,9 +236,10 @@ TEST(Aggregators, TakeANewKeyWhileTheyServe) {
   aggregator.reload(after.key());
   ASSERT_TRUE(joins(new_ranks, new_team));
   for (int call = 0; call < 4; ++call) add_up(old_ranks, old_team, "float_sum", 400001, call % 2 == 0);
-  EXPECT_EQ(joined(old_ranks.at(0)), 1U);
   aggregator.finish();
-  EXPECT_EQ(aggregator.service().counts().given_up, 0U);
+  const bool patient = !lost_patience(old_ranks, {}) && !lost_patience(new_ranks, {});
+  expect_served(aggregator, 4, patient);
+  if (patient) EXPECT_EQ(joined(old_ranks.at(0)), 1U);
 }
 
 TEST(Aggregators, WithoutMemoryLeaveItToTheRails) {
@@ -278,9 +276,8 @@ TEST(Aggregators, ServeSeveral) {
   use(one, two);
   use(other, three);
   for (std::thread& caller : callers) caller.join();
-  aggregator.stop();
-  // On a loaded machine a member may lose patience; its team then goes on over the rails for some calls.
-  EXPECT_GE(aggregator.service().counts().operations, 15U);
+  aggregator.finish();
+  expect_served(aggregator, 30, !lost_patience(one, {}) && !lost_patience(other, {}));
 }
 
 /// It was there when the members voted, and has gone when all had.

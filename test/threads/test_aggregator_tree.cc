@@ -53,21 +53,19 @@ class Tree {
     racks_[rack] = std::make_unique<Aggregator>(key_.key(), ports_[rack], std::uint64_t{1} << 30, upstream_port_);
     ports_[rack] = racks_[rack]->port();
   }
-  /// When all calls are over: the same number of operations everywhere, no memory in use.
-  void finish(std::size_t operations) {
+  /// When all calls are over: the same number of operations everywhere, no memory in use. True unless somebody lost patience.
+  bool finish(Ranks& ranks, std::size_t operations) {
+    std::vector<const Aggregator*> all;
+    for (auto& rack : racks_) all.push_back(rack.get());
+    all.push_back(upstream_.get());
     for (auto& rack : racks_) rack->finish();
     upstream_->finish();
-    for (const auto& rack : racks_) check(*rack, operations);
-    check(*upstream_, operations);
+    const bool patient = !lost_patience(ranks, all);
+    for (const Aggregator* one : all) expect_served(*one, operations, patient);
+    return patient;
   }
 
  private:
-  static void check(const Aggregator& aggregator, std::size_t operations) {
-    EXPECT_GE(aggregator.service().counts().operations, operations);
-    EXPECT_EQ(aggregator.service().counts().given_up, 0U);
-    EXPECT_EQ(aggregator.service().memory(), 0U);
-  }
-
   const KeyFile key_;
   const std::vector<int> rack_of_;
   const std::string share_;
@@ -89,7 +87,7 @@ TEST_P(Racks, GiveTheSumsOfTheRails) {
   ASSERT_TRUE(team.start());
   ASSERT_TRUE(joins(ranks, team));
   add_up_all(ranks, team);
-  tree.finish(share == "auto" ? 9 : 18);
+  tree.finish(ranks, share == "auto" ? 9 : 18);
 }
 
 const auto kRacks = testing::Values(std::vector<int>{0, 0, 1, 1}, std::vector<int>{0, 1, 0, 1}, std::vector<int>{0, 1, 1, 2, 0},
@@ -109,8 +107,7 @@ TEST_P(SmallCalls, GiveTheSumsOfTheRails) {
   for (int round = 0; round < 10; ++round)
     for (const char* name : {"float_sum", "double_sum", "int32_sum"})
       for (const std::size_t count : {1, 2, 7, 64, 500}) add_up(*all, team, name, count, round % 2 == 0);
-  tree.finish(150);
-  EXPECT_EQ(joined(all->at(0)), 1U);
+  if (tree.finish(*all, 150)) EXPECT_EQ(joined(all->at(0)), 1U);
 }
 
 INSTANTIATE_TEST_SUITE_P(All, SmallCalls, kRacks);
@@ -207,9 +204,7 @@ TEST(Tree, ServesSeveral) {
   std::thread other([&] { use(two); });
   use(all);
   other.join();
-  tree.upstream().stop();
-  // On a loaded machine a member may lose patience; its team then goes on over the rails for some calls.
-  EXPECT_GE(tree.upstream().service().counts().operations, 15U);
+  tree.finish(*ranks, 15);  // the first calls of each go over the rails
 }
 
 /// Who goes to the upstream aggregator itself does not mean the tree.
@@ -224,7 +219,7 @@ TEST(Tree, IsNoOneAggregator) {
   ASSERT_TRUE(rack.start());
   ASSERT_TRUE(joins(ranks, rack));
   for (int call = 0; call < 30; ++call) add_up(ranks, team, "float_sum", 400001, call % 2 == 0);
-  EXPECT_EQ(joined(ranks.at(0)), 1U);
+  if (!lost_patience(ranks, {})) EXPECT_EQ(joined(ranks.at(0)), 1U);
 }
 
 /// Waits for what it logs.

@@ -316,6 +316,15 @@ TEST_F(SignsOfLife, AreNotMissedBySomebodyWhoDidNotAsk) {
   EXPECT_EQ(a->trunk.quiet(clock.now(), kSecond), 0);
 }
 
+/// The machine stood still, and the peer's answer with it.
+TEST_F(SignsOfLife, AreNotMissedInATimeInWhichNobodyLooked) {
+  open(1);
+  ask(200 * kMillisecond);
+  clock.advance(900 * kMillisecond);
+  EXPECT_LE(a->trunk.quiet(clock.now(), kSecond), 400 * kMillisecond);
+  EXPECT_GE(ask(kSecond), kSecond) << "it is counted on from there";
+}
+
 /// Lanes by which a process answers in calls only: that it computes is no sign of its death. One other lane is enough.
 TEST_F(SignsOfLife, AreNotMissedWhereNobodyCanGiveThem) {
   open(2);
