@@ -5,6 +5,9 @@ tap_tests += %D%/layers_check.py %D%/unit/test_check_counts.py %D%/unit/test_che
 # Files of learned tables, for tests.
 EXTRA_DIST += %D%/tables/learned.json %D%/tables/bench.json %D%/tables/lab.json %D%/tables/lab-small.json %D%/tables/costs.txt
 
+# Linked into sanitized programs by contrib/check.
+EXTRA_DIST += %D%/sanitizers/memmove.cc
+
 # The developer's guide's, see test/unit/test_examples_apply.py and test/build/test_examples.py.
 EXTRA_DIST += %D%/examples/algorithm.patch %D%/examples/parameter.patch %D%/examples/rail.patch
 

@@ -22,8 +22,8 @@ engine_sources += \
 	%D%/small_operation.cc %D%/small_operation.h
 
 gtest_programs += test/unit/test_node_processes test/unit/test_node_segment test/unit/test_node_stage
-test_unit_test_node_processes_SOURCES = test/unit/test_node_processes.cc test/unit/node_members.h test/unit/node_team.h \
+test_unit_test_node_processes_SOURCES = test/unit/test_node_processes.cc test/unit/node_members.h test/unit/same_bytes.h test/unit/node_team.h \
 	test/unit/open_descriptors.h
 test_unit_test_node_segment_SOURCES = test/unit/test_node_segment.cc test/unit/node_team.h test/unit/open_descriptors.h
-test_unit_test_node_stage_SOURCES = test/unit/test_node_stage.cc test/unit/test_node_failures.cc test/unit/node_members.h \
+test_unit_test_node_stage_SOURCES = test/unit/test_node_stage.cc test/unit/test_node_failures.cc test/unit/node_members.h test/unit/same_bytes.h \
 	test/unit/node_ways.h

@@ -149,7 +149,7 @@ inline void add_up(Ranks& ranks, Team& team, const std::string& name, std::size_
     std::vector<std::byte> recv(in_place ? send : std::vector<std::byte>(send.size()));
     const std::byte* from = in_place ? recv.data() : send.data();
     ASSERT_EQ(team.allreduce(rank, make_call(sum, count, from, recv.data())), NEZHA_OK);
-    ASSERT_TRUE(recv == expected) << "on rank " << rank << ", " << count << " of " << name;
+    ASSERT_TRUE(same_bytes(recv, expected)) << "on rank " << rank << ", " << count << " of " << name;
   });
 }
 

@@ -14,6 +14,7 @@
 #include <utility>
 #include <vector>
 
+#include "../unit/same_bytes.h"
 #include "../unit/slowed_down.h"
 #include "nezha/nezha.h"
 

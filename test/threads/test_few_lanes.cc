@@ -38,7 +38,7 @@ void sum_up(Ranks& ranks, Team& team, int calls = 4) {
       for (int call = 0; call < calls; ++call) {
         std::vector<std::byte> vector = make_vector(sum, count, static_cast<std::size_t>(rank));
         ASSERT_EQ(team.allreduce(rank, make_call(sum, count, vector.data(), vector.data())), NEZHA_OK);
-        ASSERT_TRUE(vector == expected) << "on rank " << rank << ", call " << call << " of " << count;
+        ASSERT_TRUE(same_bytes(vector, expected)) << "on rank " << rank << ", call " << call << " of " << count;
       }
     });
   }

@@ -28,10 +28,10 @@ void sum_up(Ranks& ranks, Team& team, const Kind& kind, std::size_t count, int c
   call_late(ranks, team, kind, count, calls, [&](int rank, int call, const std::vector<std::byte>& recv) {
     std::vector<std::byte>& before = first[static_cast<std::size_t>(rank)];
     if (call == 0) before = recv;
-    return recv == before;
+    return same_bytes(recv, before);
   });
   for (const int rank : team.members())
-    EXPECT_TRUE(first[static_cast<std::size_t>(rank)] == first[static_cast<std::size_t>(team.members()[0])]);
+    EXPECT_TRUE(same_bytes(first[static_cast<std::size_t>(rank)], first[static_cast<std::size_t>(team.members()[0])]));
 }
 
 /// Sums of integers, which depend on no order.
@@ -45,7 +45,7 @@ void sums_are_right(Ranks& ranks, Team& team, std::size_t count, int calls) {
     for (int call = 0; call < calls; ++call) {
       std::vector<std::byte> recv = make_vector(sum, count, static_cast<std::size_t>(rank));
       ASSERT_EQ(team.allreduce(rank, make_call(sum, count, recv.data(), recv.data())), NEZHA_OK);
-      ASSERT_TRUE(recv == expected) << "on rank " << rank << ", call " << call << " of " << count;
+      ASSERT_TRUE(same_bytes(recv, expected)) << "on rank " << rank << ", call " << call << " of " << count;
     }
   });
 }

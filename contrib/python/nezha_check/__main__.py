@@ -100,8 +100,8 @@ def options():
         description="Builds Nezha in build/check (or NEZHA_BUILD_DIR) and runs its tests: what a landing needs; --long: all of them.\n"
                     "Without options most compiled tests run sanitized only; test/README.md says what is in which check.",
         epilog=f"parts:\n{lines}\n\nLogs are in the build directory's logs/. With CI set, "
-               "a skipped test of what uses the lab or other programs has failed. A test of mpi, programs or lab that "
-               "fails is run once more; what passes then is listed, since it may be a rare fault.")
+               "a skipped test of what uses the lab or other programs has failed. A test that fails and is "
+               "no simulation is run once more; what passes then is listed, since it may be a rare fault.")
     parser.add_argument("--only", metavar="PART", action="append", choices=PARTS,
                         help="run this part only, after the build if it needs one; may be repeated")
     parser.add_argument("--jobs", type=int, default=len(os.sched_getaffinity(0)), help="how much runs at once")

@@ -59,9 +59,9 @@ def _sources(check, build_dir, variables):
 
 class United:
     """What is to be built in a configured directory: the engine, and compiled tests and programs that others run, by their names
-    among `wanted`. What is no program there is made as usual."""
+    among `wanted`. What is no program there is made as usual. `beside`: a source that is linked into each program."""
 
-    def __init__(self, check, build_dir, wanted):
+    def __init__(self, check, build_dir, wanted, beside=None):
         self._check, self._dir = check, build_dir
         modules = [name for name in wanted if name.endswith(".la")]
         self._usual = [name for name in wanted if "." in name and name not in modules]
@@ -71,6 +71,7 @@ class United:
         self._engine = self._add("engine", units([[file] for file in engine]))
         self._modules = {name.replace(stem := os.path.basename(name), f".libs/{stem[:-3]}.so"): self._add("module", [[files]])
                          for name, files in zip(modules, _sources(check, build_dir, map(_variable, modules)))}
+        self._beside = self._add("beside", [[[source(os.path.join(check.top, beside), check.top)]]] if beside else [])
         self._programs = self._planned(dict(zip(programs, _sources(check, build_dir, map(_variable, programs)))))
 
     def _add(self, stem, made_units):
@@ -102,7 +103,7 @@ class United:
                 linked = [unit for folder in folders for unit in objects[folder]]
                 linked += self._add("help-allocating", [[[file]] for file in needed if file.allocates])
                 found.append(Program(program, {name: sorted(frozenset().union(*(file.suites for file in own[name])))
-                                               for name in names}, linked))
+                                               for name in names}, linked + self._beside))
         return found
 
     def _is_own(self, name, file):
