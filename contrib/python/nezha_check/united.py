@@ -16,10 +16,11 @@ MOST_LINES = 2500  # of a unit, so that each processor has some
 INCLUDES = ("", "components", "components/include")  # where the project's headers are, in the checkout
 
 _WORD = re.compile(r"[A-Za-z_]\w*")
+_MEMBER = re.compile(r"(?:(?<!\.)\.|->)[A-Za-z_]\w*|\bstd::(?:\w+::)*\w+")  # an object's or the library's: only a macro is meant by it
 _NO_CODE = re.compile(r"//[^\n]*|/\*.*?\*/|\"(?:\\.|[^\"\\\n])*\"|(?<!\w)'(?:\\.|[^'\\\n])*'", re.DOTALL)
 _HEADER = re.compile(r'^#include "([^"]+)"', re.MULTILINE)
 _UNNAMED = re.compile(r"^namespace \{$(.*?)^\}  // namespace$", re.MULTILINE | re.DOTALL)
-_TYPE = re.compile(r"^(?:template <.*> )?(?:struct|class|enum class|enum|union|using) ([A-Za-z_]\w*)", re.MULTILINE)
+_TYPE = re.compile(r"^(?:template <.*> )?(?:(?:struct|class|enum class|enum|union) ([A-Za-z_]\w*)|using (\w+) =)", re.MULTILINE)
 _ENUMERATORS = re.compile(r"^enum[^{;]*\{([^}]*)\}", re.MULTILINE)
 _DECLARED = re.compile(r"^(?!using |struct |class |enum |union |namespace |template |#)[A-Za-z_][^\n(={;]*?([A-Za-z_]\w*)"
                        r"(?:\[[^\n]*?\])?\s*[(={;]", re.MULTILINE)
@@ -36,7 +37,8 @@ _RIVALS = re.compile(r"<(?:linux|netinet)/tcp\.h>")
 class Source:
     path: str
     names: frozenset  # what nobody else may mention in its unit
-    words: frozenset  # all that it mentions
+    macros: frozenset  # what of that may not be anybody's word at all
+    words: frozenset  # by which it may mean something of its own or of its headers
     headers: frozenset  # of the project, all that come with it
     suites: frozenset  # of googletest
     lines: int
@@ -46,7 +48,8 @@ class Source:
     def spoils(self, other):
         """Whether a name of this one means something else in the other, or in a header that the other brings."""
         return not self.names.isdisjoint(other.words) or any(
-            not self.names.isdisjoint(_words_of(header)) for header in other.headers - self.headers)
+            not self.names.isdisjoint(_mentioned_in(header)) or not self.macros.isdisjoint(_words_of(header))
+            for header in {other.path, *other.headers} - self.headers)
 
 
 def _code(text):
@@ -62,6 +65,12 @@ def _text_of(path):
 @functools.cache
 def _words_of(path):
     return frozenset(_WORD.findall(_code(_text_of(path))))
+
+
+@functools.cache
+def _mentioned_in(path):
+    """The words by which something of the file's own, or of its headers, may be meant."""
+    return frozenset(_WORD.findall(_MEMBER.sub(" ", _code(_text_of(path)))))
 
 
 def _found(header, folder, top):
@@ -89,9 +98,9 @@ def _suites_of(text):
 
 def _own_names(text):
     code = _code(text)
-    names = set(_MACRO.findall(code)) | {f"{prefix}{suite}" for prefix, suite in _INSTANCE.findall(code)}
+    names = {f"{prefix}{suite}" for prefix, suite in _INSTANCE.findall(code)}
     for region in map(_code, _UNNAMED.findall(text)):
-        names |= set(_TYPE.findall(region)) | set(_DECLARED.findall(region))
+        names |= {first or second for first, second in _TYPE.findall(region)} | set(_DECLARED.findall(region))
         for enumerators in _ENUMERATORS.findall(region):
             names |= set(_WORD.findall(re.sub(r"=[^,]*", "", enumerators)))
     return names
@@ -101,9 +110,10 @@ def _own_names(text):
 def source(path, top):
     text = _text_of(path)
     suites = _suites_of(text)
-    names = _own_names(text) | suites
+    macros = frozenset(_MACRO.findall(_code(text)))
+    names = _own_names(text) | suites | macros
     rivals = {_RIVALS.pattern} if _RIVALS.search(text) else set()
-    return Source(path, frozenset(names | rivals), _words_of(path) | rivals, _headers_of(path, top), frozenset(suites),
+    return Source(path, frozenset(names | rivals), macros, _mentioned_in(path) | rivals, _headers_of(path, top), frozenset(suites),
                   text.count("\n"), bool(_MAIN.search(text)), bool(_ALLOCATOR.search(text)))
 
 
