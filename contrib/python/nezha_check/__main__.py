@@ -216,8 +216,10 @@ def main():
         names = wanted_parts(given)
         if not given.no_install:
             install(names, given.tree)
+        started = time.monotonic()
         with Background(check) as background:
             cases = run_parts(check, names, background)
+        print(f"{time.monotonic() - started:.0f} s, {processor_time():.0f} s of processor time\n")
         report(cases)
         if given.tap:
             print_tap(cases)

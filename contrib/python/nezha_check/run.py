@@ -31,7 +31,12 @@ ending = threading.Event()  # whether nothing may be begun any more
 
 
 def run_logged(command, log, timeout, env=None, cwd=None, append=False):
-    """Runs `command`, all it prints goes to `log`. Returns the exit status, None when `timeout` seconds were not enough.
+    """Runs `command`, all it prints goes to `log`. Returns the exit status, None when `timeout` seconds were not enough."""
+    return _run(command, log, timeout, env, cwd, append)[0]
+
+
+def _run(command, log, timeout, env, cwd, append=False):
+    """As run_logged(), and how many seconds of processor time it took.
 
     The command gets a process group of its own, so that whatever it started can be ended with it.
     """
@@ -43,12 +48,24 @@ def run_logged(command, log, timeout, env=None, cwd=None, append=False):
                                  env=env, cwd=cwd, start_new_session=True)
         running.add(child)
         try:
-            return child.wait(timeout)
-        except subprocess.TimeoutExpired:
-            return None
+            used = _processor_time(child, timeout)
+            return (None if used is None else child.wait()), used or 0
         finally:
             end_group(child)
             running.discard(child)
+
+
+def _processor_time(child, timeout):
+    """Waits until it ends, but does not take note of that: then its times, and those of all that it has waited for, are still to
+    be read. None when that took too long."""
+    until = time.monotonic() + timeout
+    while os.waitid(os.P_PID, child.pid, os.WEXITED | os.WNOHANG | os.WNOWAIT) is None:
+        if time.monotonic() > until:
+            return None
+        time.sleep(0.02)
+    with open(f"/proc/{child.pid}/stat", encoding="ascii", errors="replace") as file:
+        times = file.read().rpartition(")")[2].split()[11:15]
+    return sum(map(int, times)) / os.sysconf("SC_CLK_TCK")
 
 
 def end_group(child):
@@ -83,11 +100,11 @@ def read_log(log):
 def run_test(test):
     """Runs one test program and returns its cases; says on the terminal how it went."""
     started = time.monotonic()
-    status = run_logged(test.command, test.log, test.timeout, test.env, test.cwd)
+    status, used = _run(test.command, test.log, test.timeout, test.env, test.cwd)
     cases = read_cases(test.name, status, read_log(test.log))
     for case in cases:
         case.log = test.log
-    print(f"  {test.name}: {in_words(cases)} ({time.monotonic() - started:.1f} s)", flush=True)
+    print(f"  {test.name}: {in_words(cases)} ({time.monotonic() - started:.1f} s, {used:.1f} of the processor)", flush=True)
     return cases
 
 
