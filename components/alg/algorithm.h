@@ -61,12 +61,11 @@ std::unique_ptr<Algorithm> make_doubling(const TeamView& team);
 std::unique_ptr<Algorithm> make_halving(const TeamView& team);
 /// Of calls through an aggregator, `team` being one member and the aggregator.
 std::unique_ptr<Algorithm> make_star_leaf(const TeamView& team);
-/// The aggregator's: `team` is the members in ring order and, as the last, itself.
+/// The aggregator's, in a tree a rack's: `team` is its members, in ring order where it has all, and, as the last, itself.
 std::unique_ptr<Algorithm> make_star_center(const TeamView& team);
-/// In a tree of aggregators: a rack's towards the upstream one, `team` being these two; towards its members, as a center; and the
-/// upstream one's, whose members are racks.
+/// In a tree of aggregators: a rack's towards the upstream one, `team` being these two; and the upstream one's, whose members are
+/// racks.
 std::unique_ptr<Algorithm> make_star_climb(const TeamView& team);
-std::unique_ptr<Algorithm> make_star_rack(const TeamView& team);
 std::unique_ptr<Algorithm> make_star_upstream(const TeamView& team);
 /// The same of small vectors; a rack's climb and an upstream aggregator are as above.
 std::unique_ptr<Algorithm> make_whole_leaf(const TeamView& team);

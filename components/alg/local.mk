@@ -8,14 +8,15 @@ engine_sources += \
 	%D%/layout.h \
 	%D%/mesh.cc \
 	%D%/neighbours.cc %D%/neighbours.h \
-	%D%/rack_fold.cc %D%/rack_fold.h \
 	%D%/ring.cc \
 	%D%/single_step.cc \
 	%D%/star.cc %D%/star.h \
 	%D%/star_center.cc \
+	%D%/star_chunks.h \
+	%D%/star_climb.cc \
+	%D%/star_fold.cc %D%/star_fold.h \
 	%D%/star_layout.h \
 	%D%/star_leaf.cc \
-	%D%/star_rack.cc \
 	%D%/star_rooms.h \
 	%D%/star_upstream.cc \
 	%D%/star_whole.cc \

@@ -14,7 +14,7 @@
 /// Aggregators can be a tree of two levels: each member has lanes to the aggregator of its rack, and these have lanes to an upstream
 /// one. A member sees no difference. Between a rack's aggregator and the upstream one, by step: the descriptions of the members;
 /// one back, once all members of all racks have sent theirs; sums of the first n contributions in the order of a block, up from the
-/// rack that has the n-th one and down to the rack that has the next one; final sums, down (rack_fold.h, star_upstream.cc).
+/// rack that has the n-th one and down to the rack that has the next one; final sums, down (star_fold.h, star_upstream.cc).
 /// What goes whole is passed on, and added up by the upstream aggregator.
 #pragma once
 
@@ -50,7 +50,7 @@ constexpr std::uint32_t kMostStarWindow = 256;
 /// Bytes of a vector that goes whole.
 constexpr std::size_t kLargestWhole = 4096;
 
-class RackFold;
+class StarFold;
 
 /// Where an operation is: at a member, or at the aggregator of all members; or in a tree.
 enum class StarTier : std::uint8_t {
@@ -70,9 +70,9 @@ struct StarTerms {
   std::byte* packed = nullptr;  ///< a member's: where sums go, one after the other; null: to their places in the result
   bool whole = false;           ///< the vector is small; `window`, and the call's chunk, are 0
   StarTier tier = StarTier::single;
-  /// In a tree, by position: the neighbour that has the contribution, a member or a rack; -1: it is another rack's.
+  /// An aggregator's, by position: the neighbour that has the contribution, a member or a rack; -1: it is another rack's.
   std::span<const int> holders = {};
-  RackFold* fold = nullptr;  ///< a rack's
+  StarFold* fold = nullptr;  ///< of an aggregator that adds up
 
   /// Of the contribution that comes after `have` others in the block's order.
   int holder(int block, int have) const { return holders[static_cast<std::size_t>(block + have) % members]; }

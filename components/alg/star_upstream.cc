@@ -7,11 +7,11 @@
 /// comes, all racks have sent something of n + window and the old final sum is. The rack that completed chunk n may send a sum of
 /// n + window before the final sum of n is here.
 #include <algorithm>
-#include <array>
 #include <utility>
 #include <vector>
 
 #include "alg/algorithm.h"
+#include "alg/star_chunks.h"
 #include "alg/star_layout.h"
 #include "alg/star_rooms.h"
 
@@ -29,9 +29,7 @@ class StarUpstream final : public Algorithm {
     slots_.assign(std::min<std::size_t>(call.star.window, left_), {});
     for (std::size_t i = 0; i < slots_.size(); ++i) slots_[i].chunk = i;
     if (left_ != 0) rooms_.take(*team().buffers, slots_.size(), racks(), call.chunk);
-    description_ = write_description({call.star, call.count, static_cast<std::uint32_t>(call.chunk), call.part});
-    for (int to = 0; to < racks(); ++to)
-      team().send(to, {.data = description_.data(), .size = kStarDescriptionSize, .step = kStarAnswer, .hops = 3, .copied = true});
+    answer_.send(team(), call, 3);
   }
 
   std::size_t expected(int, const Call&) const override { return 0; }  // the answer says that it has begun
@@ -58,8 +56,7 @@ class StarUpstream final : public Algorithm {
     if (!due(from, number, piece.step - kStarPartial)) return false;
     Slot& slot = slot_of(number);
     std::uint32_t& got = slot.chunk == number ? slot.got : slot.next_got;
-    got += piece.length;
-    if (got > layout_.chunk(number).size) return false;
+    if (!count_bytes(got, piece.length, layout_.chunk(number))) return false;
     if (slot.chunk == number) pass_on(slot);
     return true;
   }
@@ -113,19 +110,11 @@ class StarUpstream final : public Algorithm {
     slot.have = run_end(chunk.block, slot.have);
     slot.got = 0;
     if (slot.have == contributions()) return hand_round(slot, chunk, from);
-    team().send(holder(chunk.block, slot.have), {.data = rooms_.of(slot.chunk, from),
-                                                 .offset = chunk.begin,
-                                                 .size = static_cast<std::uint32_t>(chunk.size),
-                                                 .step = static_cast<std::uint16_t>(kStarPartial + slot.have),
-                                                 .hops = 2});
+    team().send(holder(chunk.block, slot.have), partial_sum(chunk, rooms_.of(slot.chunk, from), slot.have));
   }
 
   void hand_round(Slot& slot, const StarLayout::Chunk& chunk, int from) {
-    const ReadyChunk sum{.data = rooms_.sum(slot.chunk),
-                         .offset = chunk.begin,
-                         .size = static_cast<std::uint32_t>(chunk.size),
-                         .step = kStarSum,
-                         .hops = 1};
+    const ReadyChunk sum = final_sum(chunk, rooms_.sum(slot.chunk));
     for (int to = 0; to < racks(); ++to)
       if (to != from) team().send(to, sum);
     --left_;
@@ -137,7 +126,7 @@ class StarUpstream final : public Algorithm {
 
   Call call_;
   StarLayout layout_;
-  std::array<std::byte, kStarDescriptionSize> description_{};
+  StarAnswer answer_;
   std::vector<Slot> slots_;
   StarRooms rooms_;
   std::size_t left_ = 0;  ///< chunks whose final sums are not here

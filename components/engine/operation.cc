@@ -33,7 +33,6 @@ std::size_t grain_of(const Call& call, const TeamView& team) {
 std::unique_ptr<Algorithm> make_star(const StarTerms& terms, const TeamView& team) {
   if (terms.tier == StarTier::climb) return make_star_climb(team);
   if (terms.whole) return team.position == 0 ? make_whole_leaf(team) : make_whole_center(team);
-  if (terms.tier == StarTier::rack) return make_star_rack(team);
   if (terms.tier == StarTier::upstream) return make_star_upstream(team);
   return team.position == 0 ? make_star_leaf(team) : make_star_center(team);
 }

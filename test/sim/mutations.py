@@ -94,22 +94,18 @@ MUTATIONS = [
 
 # The same with an aggregation service in the world.
 SERVICE_MUTATIONS = [
-    ("a slot's sum lies where the last contribution was", "components/alg/star_center.cc", [
-        ("last ? rooms_.sum(slot.chunk) : value, chunk.size", "value, chunk.size"),
-        (".data = rooms_.sum(slot.chunk),", ".data = rooms_.of(slot.chunk, (chunk.block + members() - 1) % members()),"),
-        ("const bool last = slot.folded == members() - 1;", "")]),
-    ("a slot is used again without a word to the lanes that read it", "components/alg/star_center.cc", [
-        ("      team().superseded(from, before.begin, before.size);\n", "      static_cast<void>(before);\n")]),
-    ("contributions are added as they come", "components/alg/star_center.cc", [
-        ("if (slot.got[static_cast<std::size_t>(position)] < chunk.size) return;", "")]),
+    ("a final sum lies where its last contribution was", "components/alg/star_fold.cc", [
+        ("      std::byte* const final = rooms_.sum(slot.chunk);\n", "      std::byte* const final = value;\n"),
+        ("rooms_.sum(slot.chunk));\n  slot.use_for", "slot.value != nullptr && slot.final == 0 ? slot.value : rooms_.sum(slot.chunk));\n  slot.use_for")]),
+    ("a slot is used again without a word to the lanes that read it", "components/alg/star_fold.cc", [
+        ("    here_->superseded(from, before.begin, before.size);\n", "    static_cast<void>(before);\n")]),
+    ("contributions are added as they come", "components/alg/star_fold.cc", [
+        ("    if (slot.got[static_cast<std::size_t>(member)] < chunk.size) return;\n", "")]),
     ("a member that lacks sums says that it has them", "components/engine/aggregation/stars.cc", [
         ("stars_[i]->complete() ? 0 : 1;", "0;")]),
     ("the service keeps the memory of communicators that it gives up", "components/engine/aggregation/aggregation_stars.cc", [
         ("  memory_ -= star.memory + star.next_memory;\n", "")]),
-    ("a rack's final sum lies where its last contribution was", "components/alg/rack_fold.cc", [
-        ("      std::byte* const final = rooms_.sum(slot.chunk);\n", "      std::byte* const final = value;\n"),
-        ("  const ReadyChunk sum{.data = rooms_.sum(slot.chunk),", "  const ReadyChunk sum{.data = slot.value != nullptr && slot.final == 0 ? slot.value : rooms_.sum(slot.chunk),")]),
-    ("a rack does not wait for what other racks add before", "components/alg/rack_fold.cc", [
+    ("a rack does not wait for what other racks add before", "components/alg/star_fold.cc", [
         ("      if (slot.have != before) send_up(slot, chunk);\n      return;", "      if (slot.have != before) send_up(slot, chunk);\n      if (slot.value == nullptr) return;\n      ++slot.have;\n      continue;")]),
     ("the upstream aggregator writes over a sum that is on its way to the next rack", "components/alg/star_upstream.cc", [
         ("    superseded(from, number);\n", "")]),

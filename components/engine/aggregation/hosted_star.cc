@@ -104,8 +104,7 @@ Call HostedStar::call_of(const StarDescription& description, StarTier tier) {
   call.star = description.terms;
   call.star.tier = tier;
   call.star.holders = holders_;
-  if (tier == StarTier::climb) call.star.fold = &fold(up_->next());
-  if (tier == StarTier::rack) call.star.fold = &fold(begun_ + 1);
+  call.star.fold = &fold(tier == StarTier::climb ? up_->next() : begun_ + 1);
   call.reducer = {find_kernel(description.terms.type, description.terms.op), nullptr, nullptr, nullptr, call.element};
   return call;
 }

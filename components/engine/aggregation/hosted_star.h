@@ -3,7 +3,7 @@
 /// aggregator of a tree they are aggregators of racks, each of which has the contributions of its members.
 ///
 /// A rack's star has two operations under way for each one of its members: the climb, which begins with the first description and
-/// passes all of them on, and the rack's own, which begins when the climb is answered (alg/rack_fold.h).
+/// passes all of them on, and the rack's own, which begins when the climb is answered (alg/star_fold.h).
 #pragma once
 
 #include <array>
@@ -13,8 +13,8 @@
 #include <span>
 #include <vector>
 
-#include "alg/rack_fold.h"
 #include "alg/star.h"
+#include "alg/star_fold.h"
 #include "engine/operations.h"
 
 namespace nezha {
@@ -84,8 +84,8 @@ class HostedStar {
 
   void fix_view();
   Call call_of(const StarDescription& description, StarTier tier);
-  RackFold& fold(OpNumber op) { return folds_[op % folds_.size()]; }
-  const RackFold& fold(OpNumber op) const { return folds_[op % folds_.size()]; }
+  StarFold& fold(OpNumber op) { return folds_[op % folds_.size()]; }
+  const StarFold& fold(OpNumber op) const { return folds_[op % folds_.size()]; }
   Operations* side(Trunk& trunk, int& number) const;
 
   const TeamId id_;
@@ -99,7 +99,7 @@ class HostedStar {
   Trunk* const upstream_;
   TeamView up_view_;
   std::unique_ptr<Operations> up_;
-  std::array<RackFold, 2> folds_;  ///< of the operation under way, and of the next one
+  std::array<StarFold, 2> folds_;  ///< of the operation under way, and of the next one
 
   StarDescription description_;
   std::vector<bool> described_;  ///< by position: the next operation

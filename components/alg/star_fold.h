@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: BSD-3-Clause
-/// What the aggregator of a rack adds up of one operation, between its members and the upstream aggregator, which joins the racks
-/// to a tree (star.h). Two operations share it: the climb, towards the upstream aggregator, and the rack's, towards the members.
+/// What an aggregator adds up of one operation. It has all members, or those of its rack; then it stands between them and the upstream
+/// aggregator, which joins the racks to a tree (star.h), and two operations share this: the climb, towards the upstream aggregator, and
+/// the one towards the members.
 ///
-/// A sum is a left fold in the ring order of its block, so the rack adds each run of its own contributions to the sum of all those
-/// before them. The upstream aggregator brings that sum, except for the first run, and gets the longer one. Chunk n lies in slot
-/// n % window: room for such a sum from above, for a contribution of each member, and for the final sum.
+/// A sum is a left fold in the ring order of its block, so an aggregator adds each run of its own contributions to the sum of all
+/// those before them. The upstream aggregator brings that sum, except for the first run, and gets the longer one; where all members are
+/// here, there is one run. Chunk n lies in slot n % window: room for a sum from above, for a contribution of each member, and for the
+/// final sum.
 ///
 ///   the final sum of n is here   all racks have contributed to n, so they have the final sum of n - window; what was sent up of n, and
 ///                                the final sum of n - window, has arrived
@@ -25,7 +27,7 @@
 
 namespace nezha {
 
-class RackFold {
+class StarFold {
  public:
   // ---- the climb
   /// `call.star.holders` is complete when the upstream aggregator has answered.
@@ -40,19 +42,25 @@ class RackFold {
   /// Of a vector that goes whole.
   std::byte* sum() { return sum_.data(); }
 
-  // ---- the rack's operation
-  void begin_rack(const TeamView& members);
+  // ---- towards the members
+  /// All of them are here: there is no climb.
+  void begin_alone(const Call& call);
+  /// Once the climb is answered, or there is none.
+  void begin_members(const TeamView& members);
   Placement place_from_member(int from, const PieceHeader& piece) const;
   bool arrived_from_member(int from, const PieceHeader& piece);
 
-  // ---- both
+  // ---- all
   /// All final sums have been handed to the members.
   bool complete() const { return answered_ && left_ == 0; }
-  /// One of the two is over; after the last one the memory is given back.
+  /// One of the operations is over; after the last one the memory is given back.
   void end();
 
  private:
   struct Slot {
+    /// The next one to be added up here. What has come of it from above stays.
+    void use_for(std::size_t number);
+
     std::size_t chunk = 0;             ///< the one that is added up here, or will be next
     int have = 0;                      ///< contributions in `value`, of all racks
     const std::byte* value = nullptr;  ///< null: none
@@ -64,26 +72,27 @@ class RackFold {
   };
 
   int contributions() const { return static_cast<int>(call_.star.members); }
-  /// Number of the member that comes after `have` others in the block's order; negative: it is another rack's.
+  /// The member that comes after `have` others in the block's order; negative: it is another rack's.
   int holder(int block, int have) const { return call_.star.holder(block, have); }
-  /// How many come before the next one of this rack; all: none is left.
+  /// How many come before the next one of a member here; all: none is left.
   int next_own(int block, int have) const;
+  void cut(const Call& call);
   Slot& slot_of(std::size_t number) { return slots_[number % slots_.size()]; }
   const Slot& slot_of(std::size_t number) const { return slots_[number % slots_.size()]; }
   std::byte* prefix_room(std::size_t number) const { return prefixes_.data() + number % slots_.size() * call_.chunk; }
   bool takes_prefix(const Slot& slot, std::size_t number, int have) const;
   void take_prefix(Slot& slot);
-  void go_on(Slot& slot);
+  void go_on(Slot& slot, const StarLayout::Chunk& chunk);
   void send_up(const Slot& slot, const StarLayout::Chunk& chunk);
   void superseded_above(std::size_t number);
-  void hand_round(Slot& slot);
+  void hand_round(Slot& slot, const StarLayout::Chunk& chunk);
 
   Call call_;
   StarLayout layout_;
   const TeamView* upstream_ = nullptr;
-  const TeamView* rack_ = nullptr;  ///< null: its operation has not begun
-  int members_ = 0;                 ///< of the rack
-  bool alone_ = false;              ///< all members are this rack's
+  const TeamView* here_ = nullptr;  ///< the members' operation; null: it has not begun
+  int members_ = 0;                 ///< here
+  bool alone_ = false;              ///< all members are here
   bool answered_ = false;
   int users_ = 0;
   std::deque<std::vector<std::byte>> said_;  ///< what is passed on

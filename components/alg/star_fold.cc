@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "alg/rack_fold.h"
+#include "alg/star_fold.h"
 
 #include <algorithm>
 #include <utility>
+
+#include "alg/star_chunks.h"
 
 namespace nezha {
 namespace {
@@ -12,24 +14,40 @@ constexpr int kUpstream = kStarCenter;
 
 }  // namespace
 
+void StarFold::Slot::use_for(std::size_t number) {
+  chunk = number;
+  have = 0;
+  value = nullptr;
+  final = 0;
+  std::fill(got.begin(), got.end(), 0);
+}
+
+void StarFold::cut(const Call& call) {
+  layout_.cut(call);
+  left_ = layout_.chunks();
+  slots_.resize(std::min<std::size_t>(call.star.window, left_));
+  for (std::size_t i = 0; i < slots_.size(); ++i) {
+    slots_[i].use_for(i);
+    slots_[i].prefix = 0;
+    slots_[i].prefix_got = 0;
+  }
+}
+
 // ---- the climb
 
-void RackFold::begin_climb(const Call& call, const TeamView& upstream) {
+void StarFold::begin_climb(const Call& call, const TeamView& upstream) {
   call_ = call;
   upstream_ = &upstream;
-  rack_ = nullptr;
+  here_ = nullptr;
   answered_ = alone_ = false;
   users_ = 1;
   left_ = 0;
   if (call.star.whole) return;
-  layout_.cut(call);
-  left_ = layout_.chunks();
-  slots_.assign(std::min<std::size_t>(call.star.window, left_), {});
-  for (std::size_t i = 0; i < slots_.size(); ++i) slots_[i].chunk = i;
+  cut(call);
   if (left_ != 0) prefixes_ = upstream.buffers->take(slots_.size() * call.chunk);
 }
 
-void RackFold::describe(std::span<const std::byte> words) {
+void StarFold::describe(std::span<const std::byte> words) {
   const std::vector<std::byte>& kept = said_.emplace_back(words.begin(), words.end());
   upstream_->send(kUpstream, {.data = kept.data(),
                               .size = static_cast<std::uint32_t>(kept.size()),
@@ -37,7 +55,7 @@ void RackFold::describe(std::span<const std::byte> words) {
                               .hops = 3});
 }
 
-Placement RackFold::place_from_above(const PieceHeader& piece) const {
+Placement StarFold::place_from_above(const PieceHeader& piece) const {
   const bool whole = call_.star.whole;
   if (whole || piece.step == kStarAnswer) {
     const bool right = piece.step == (whole ? kStarSum : kStarAnswer) && piece.offset == 0 &&
@@ -53,17 +71,17 @@ Placement RackFold::place_from_above(const PieceHeader& piece) const {
     return takes_prefix(slot, number, piece.step - kStarPartial)
                ? Placement{PlaceKind::direct, prefix_room(number) + within}
                : Placement{PlaceKind::bad};
-  const bool due = rack_ != nullptr && slot.chunk == number && next_own(chunk.block, slot.have) == contributions();
+  const bool due = here_ != nullptr && slot.chunk == number && next_own(chunk.block, slot.have) == contributions();
   return due ? Placement{PlaceKind::direct, rooms_.sum(number) + within, true} : Placement{PlaceKind::bad};
 }
 
 /// The final sum is about to be written where the one of the slot's chunk before was.
-void RackFold::arriving_from_above(const PieceHeader& piece) {
+void StarFold::arriving_from_above(const PieceHeader& piece) {
   const std::size_t number = layout_.number_of(piece.offset);
   if (number >= slots_.size()) superseded_above(number - slots_.size());
 }
 
-bool RackFold::arrived_from_above(const PieceHeader& piece, const std::byte* data) {
+bool StarFold::arrived_from_above(const PieceHeader& piece, const std::byte* data) {
   if (piece.step == kStarAnswer || call_.star.whole) {
     if (answered_) return false;
     if (call_.star.whole) sum_.assign(data, data + piece.length);
@@ -71,28 +89,25 @@ bool RackFold::arrived_from_above(const PieceHeader& piece, const std::byte* dat
   }
   const std::size_t number = layout_.number_of(piece.offset);
   Slot& slot = slot_of(number);
-  const std::size_t size = layout_.chunk(number).size;
+  const StarLayout::Chunk chunk = layout_.chunk(number);
   if (piece.step == kStarSum) {
-    if (slot.chunk != number) return false;
-    slot.final += piece.length;
-    if (slot.final > size) return false;
-    if (slot.final < size) return true;
+    if (slot.chunk != number || !count_bytes(slot.final, piece.length, chunk)) return false;
+    if (slot.final < chunk.size) return true;
     superseded_above(number);
-    hand_round(slot);
+    hand_round(slot, chunk);
     return true;
   }
   const int have = piece.step - kStarPartial;
   if (!takes_prefix(slot, number, have)) return false;
   slot.prefix_of = number;
   slot.prefix = have;
-  slot.prefix_got += piece.length;
-  if (slot.prefix_got > size) return false;
+  if (!count_bytes(slot.prefix_got, piece.length, chunk)) return false;
   take_prefix(slot);
   return true;
 }
 
-/// The sum of the first `have` contributions to that chunk, to which those of this rack are to be added next.
-bool RackFold::takes_prefix(const Slot& slot, std::size_t number, int have) const {
+/// The sum of the first `have` contributions to that chunk, to which those of the members here are to be added next.
+bool StarFold::takes_prefix(const Slot& slot, std::size_t number, int have) const {
   const bool next = number == slot.chunk + slots_.size();
   if (have < 1 || (number != slot.chunk && !next)) return false;
   if (next && next_own(layout_.chunk(slot.chunk).block, slot.have) != contributions()) return false;
@@ -101,20 +116,28 @@ bool RackFold::takes_prefix(const Slot& slot, std::size_t number, int have) cons
   return have < contributions() && holder(block, before) < 0 && next_own(block, before) == have;
 }
 
-void RackFold::take_prefix(Slot& slot) {
-  if (slot.prefix == 0 || slot.prefix_of != slot.chunk || rack_ == nullptr) return;
-  if (slot.prefix_got != layout_.chunk(slot.chunk).size) return;
+void StarFold::take_prefix(Slot& slot) {
+  if (slot.prefix == 0 || slot.prefix_of != slot.chunk || here_ == nullptr) return;
+  const StarLayout::Chunk chunk = layout_.chunk(slot.chunk);
+  if (slot.prefix_got != chunk.size) return;
   slot.have = std::exchange(slot.prefix, 0);
   slot.prefix_got = 0;
   slot.value = prefix_room(slot.chunk);
-  go_on(slot);
+  go_on(slot, chunk);
 }
 
-// ---- the rack's operation
+// ---- towards the members
 
-void RackFold::begin_rack(const TeamView& members) {
+void StarFold::begin_alone(const Call& call) {
+  call_ = call;
+  answered_ = true;
+  users_ = 0;
+  cut(call);
+}
+
+void StarFold::begin_members(const TeamView& members) {
   ++users_;
-  rack_ = &members;
+  here_ = &members;
   members_ = members.size - 1;
   alone_ = std::all_of(call_.star.holders.begin(), call_.star.holders.end(), [](int member) { return member >= 0; });
   if (left_ != 0) rooms_.take(*members.buffers, slots_.size(), members_, call_.chunk);
@@ -124,7 +147,7 @@ void RackFold::begin_rack(const TeamView& members) {
   }
 }
 
-Placement RackFold::place_from_member(int from, const PieceHeader& piece) const {
+Placement StarFold::place_from_member(int from, const PieceHeader& piece) const {
   if (piece.step != kStarContribution || !layout_.holds(piece.offset, piece.length, call_.bytes()))
     return {PlaceKind::bad};
   const std::size_t number = layout_.number_of(piece.offset);
@@ -132,34 +155,32 @@ Placement RackFold::place_from_member(int from, const PieceHeader& piece) const 
   return {PlaceKind::direct, rooms_.of(number, from) + (piece.offset - layout_.chunk(number).begin)};
 }
 
-bool RackFold::arrived_from_member(int from, const PieceHeader& piece) {
+bool StarFold::arrived_from_member(int from, const PieceHeader& piece) {
   const std::size_t number = layout_.number_of(piece.offset);
   Slot& slot = slot_of(number);
   if (slot.chunk != number) return false;
   const StarLayout::Chunk chunk = layout_.chunk(number);
   std::uint32_t& got = slot.got[static_cast<std::size_t>(from)];
-  got += piece.length;
-  if (got > chunk.size) return false;
+  if (!count_bytes(got, piece.length, chunk)) return false;
   if (got < chunk.size) return true;
   if (number >= slots_.size()) {
     const StarLayout::Chunk before = layout_.chunk(number - slots_.size());
-    rack_->superseded(from, before.begin, before.size);
+    here_->superseded(from, before.begin, before.size);
   }
-  go_on(slot);
+  go_on(slot, chunk);
   return true;
 }
 
 // ---- sums
 
-int RackFold::next_own(int block, int have) const {
+int StarFold::next_own(int block, int have) const {
   while (have < contributions() && holder(block, have) < 0) ++have;
   return have;
 }
 
 /// Adds what has come of the run that is next. Each partial sum goes where the contribution just added was; the final one to the
 /// slot's sum.
-void RackFold::go_on(Slot& slot) {
-  const StarLayout::Chunk chunk = layout_.chunk(slot.chunk);
+void StarFold::go_on(Slot& slot, const StarLayout::Chunk& chunk) {
   const int before = slot.have;
   while (slot.have < contributions()) {
     const int member = holder(chunk.block, slot.have);
@@ -181,42 +202,29 @@ void RackFold::go_on(Slot& slot) {
   }
   superseded_above(slot.chunk);
   send_up(slot, chunk);
-  hand_round(slot);
+  hand_round(slot, chunk);
 }
 
-void RackFold::send_up(const Slot& slot, const StarLayout::Chunk& chunk) {
+void StarFold::send_up(const Slot& slot, const StarLayout::Chunk& chunk) {
+  if (!alone_) upstream_->send(kUpstream, partial_sum(chunk, slot.value, slot.have));
+}
+
+void StarFold::superseded_above(std::size_t number) {
   if (alone_) return;
-  upstream_->send(kUpstream, {.data = slot.value,
-                              .offset = chunk.begin,
-                              .size = static_cast<std::uint32_t>(chunk.size),
-                              .step = static_cast<std::uint16_t>(kStarPartial + slot.have),
-                              .hops = 2});
-}
-
-void RackFold::superseded_above(std::size_t number) {
   const StarLayout::Chunk chunk = layout_.chunk(number);
   upstream_->superseded(kUpstream, chunk.begin, chunk.size);
 }
 
 /// The sum for the slot's next chunk may be here already.
-void RackFold::hand_round(Slot& slot) {
-  const StarLayout::Chunk chunk = layout_.chunk(slot.chunk);
-  const ReadyChunk sum{.data = rooms_.sum(slot.chunk),
-                       .offset = chunk.begin,
-                       .size = static_cast<std::uint32_t>(chunk.size),
-                       .step = kStarSum,
-                       .hops = 1};
-  slot.chunk += slots_.size();
-  slot.have = 0;
-  slot.value = nullptr;
-  slot.final = 0;
-  std::fill(slot.got.begin(), slot.got.end(), 0);
+void StarFold::hand_round(Slot& slot, const StarLayout::Chunk& chunk) {
+  const ReadyChunk sum = final_sum(chunk, rooms_.sum(slot.chunk));
+  slot.use_for(slot.chunk + slots_.size());
   --left_;
-  for (int to = 0; to < members_; ++to) rack_->send(to, sum);
+  for (int to = 0; to < members_; ++to) here_->send(to, sum);
   take_prefix(slot);
 }
 
-void RackFold::end() {
+void StarFold::end() {
   if (--users_ != 0) return;
   prefixes_.give_back();
   rooms_.give_back();
