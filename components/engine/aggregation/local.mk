@@ -16,6 +16,9 @@ engine_sources += \
 gtest_programs += test/unit/test_hosted_stars
 test_unit_test_hosted_stars_SOURCES = test/unit/test_hosted_stars.cc test/unit/raw_client.h
 test_unit_test_hosted_stars_LDADD = libnezha_sim.la $(LDADD)
+gtest_programs += test/unit/test_star_sources
+test_unit_test_star_sources_SOURCES = test/unit/test_star_sources.cc test/unit/raw_client.h
+test_unit_test_star_sources_LDADD = libnezha_sim.la $(LDADD)
 
 gtest_programs += test/unit/test_small_calls
 test_unit_test_small_calls_SOURCES = test/unit/test_small_calls.cc test/unit/star_cluster.h
