@@ -91,9 +91,11 @@ void Segment::admit() {
 }
 
 void Segment::agree(Nanoseconds now) {
+  // Read first: one that left after it had agreed had seen all verdicts, so that this trial finds them too.
+  const bool anybody_gone = memory_->anybody_gone();
   const bool agreed = trial_->poll();
   const std::string awaited = "local member " + std::to_string(trial_->awaited());
-  for (std::uint32_t member = 0; !agreed && memory_->anybody_gone() && member < spec_.members; ++member) {
+  for (std::uint32_t member = 0; !agreed && anybody_gone && member < spec_.members; ++member) {
     if (memory_->gone(member) == NodeEnd::none) continue;
     return give_up({Code::closed, "local member " + std::to_string(member) + " has no part in it, or has ended"});
   }

@@ -9,8 +9,11 @@
 #include <sys/socket.h>
 #include <sys/wait.h>
 
+#include <atomic>
+#include <chrono>
 #include <memory>
 #include <random>
+#include <thread>
 
 #include "node/copy.h"
 #include "node/node_socket.h"
@@ -198,6 +201,52 @@ TEST_F(SegmentTest, LeavingIsNotDying) {
   segments_.pop_back();
   progress_for_long();
   EXPECT_EQ(member(0).memory().gone(1), NodeEnd::left);
+}
+
+/// Where one may only copy after a rest: the other looks for what it has found in the meantime.
+struct RestingSystem : NodeSystem {
+  int read(pid_t process, std::uint64_t from, std::byte* to, std::size_t bytes) const override {
+    resting = true;
+    std::this_thread::sleep_for(std::chrono::microseconds(200));
+    return NodeSystem::read(process, from, to, bytes);
+  }
+  mutable std::atomic<bool> resting = false;
+};
+
+/// Runs on the one processor where it is until the end of its life.
+class OnOneProcessor {
+ public:
+  OnOneProcessor() {
+    cpu_set_t here;
+    CPU_ZERO(&here);
+    CPU_SET(sched_getcpu(), &here);
+    sched_getaffinity(0, sizeof(before_), &before_);
+    sched_setaffinity(0, sizeof(here), &here);
+  }
+  ~OnOneProcessor() { sched_setaffinity(0, sizeof(before_), &before_); }
+
+ private:
+  cpu_set_t before_;
+};
+
+/// Whoever leaves does so between any two steps of the other, since it wakes up on the other's processor.
+TEST_F(SegmentTest, MayBeLeftAsSoonAsAllAgree) {
+  const OnOneProcessor alone;
+  for (int round = 0; round < 300; ++round) {
+    segments_.clear();
+    RestingSystem system;
+    make(segment_spec(2, 0));
+    SegmentSpec leaver = segment_spec(2, 1);
+    leaver.system = &system;
+    std::thread leaves([&, segment = std::make_unique<Segment>(leaver, acceptor_.name(), node_secret(1))]() mutable {
+      while (segment->progress(0) == Segment::State::joining) continue;
+      segment.reset();
+    });
+    while (!system.resting) progress();
+    while (member(0).progress(0) == Segment::State::joining) continue;
+    leaves.join();
+    ASSERT_EQ(member(0).state(), Segment::State::ready) << "round " << round << ": " << member(0).why().text();
+  }
 }
 
 /// A child that ends by itself takes with it what it has inherited, and its parent is still there.
