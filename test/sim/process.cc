@@ -131,16 +131,22 @@ bool Process::quiet() const {
   });
 }
 
-/// Or the other end believes in it: as long as nothing has to go over a lane, which is so where all goes by way of the nodes'
-/// memory, nothing tells that end of what happened at this one.
+/// Or the other end believes in it: as long as nothing has to go over a lane, nothing tells that end of what happened at this
+/// one. That is so where all goes by way of the nodes' memory, and on a rail for RDMA, where no kernel answers for a connection
+/// that is gone.
 bool Process::has(const Wire& wire, const Peer& peer) const {
   if (wire.there()) return true;
-  if (!world_.sharing().any) return false;
+  if (!world_.sharing().any && !for_rdma(wire)) return false;
   const Process& there = world_.process(static_cast<int>(peer.address.job_rank));
   const Peer& other = *there.peers_[static_cast<std::size_t>(rank_)];
   return !other.trunk->outstanding() && std::any_of(other.wires.begin(), other.wires.end(), [&](const Wire& its) {
     return its.rails.local == wire.rails.remote && its.rails.remote == wire.rails.local && its.there();
   });
+}
+
+bool Process::for_rdma(const Wire& wire) const {
+  const std::vector<SimPort*> ports = world_.ports(rank_);
+  return wire.rails.local < ports.size() && ports[wire.rails.local]->options().queues;
 }
 
 std::string Process::missing() const {

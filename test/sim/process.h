@@ -85,6 +85,7 @@ class Process {
   bool wants(int rank) const;
   bool needed(const Peer* peer) const;
   bool has(const Wire& wire, const Peer& peer) const;
+  bool for_rdma(const Wire& wire) const;
 
   World& world_;
   const int rank_;

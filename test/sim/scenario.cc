@@ -21,6 +21,7 @@ Setting setting_of(const Scenario& scenario) {
   setting.rails = scenario.keeps_to;
   setting.longest_thought = scenario.thought;
   setting.loopbacks = scenario.per_node > 1;
+  setting.queues.patience = kSecond;
   for (int rank = 0; rank < scenario.ranks; ++rank) {
     setting.nodes.push_back("n" + std::to_string(rank / scenario.per_node));
     setting.windows.push_back(256 * 1024);
@@ -31,6 +32,7 @@ Setting setting_of(const Scenario& scenario) {
       SimPortOptions port;
       port.name = "sim" + std::to_string(i);
       port.network = static_cast<std::uint8_t>(i);
+      port.queues = scenario.rdma && i + 1 == scenario.rails;
       port.rate = i + 1 == scenario.rails && scenario.last_rate > 0 ? scenario.last_rate : scenario.rate;
       ports.push_back(port);
     }

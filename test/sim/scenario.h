@@ -16,6 +16,7 @@ struct Scenario {
   int ranks = 4;
   int per_node = 1;  ///< with more, nodes have a loopback
   std::size_t rails = 2;
+  bool rdma = false;  ///< is what each rank's last rail is for
   double rate = 0.125;  ///< bytes per nanosecond and rail
   double last_rate = 0;  ///< of each rank's last rail; 0 = as the others
   AlgorithmChoice algorithm = AlgorithmChoice::ring;

@@ -324,6 +324,35 @@ TEST(Wiring, FindsOutThatTheOtherEndOfALaneIsGone) {
   EXPECT_EQ(story.failure, "");
 }
 
+// ---- a rail for RDMA, whose other end nobody tells that it is gone
+
+Happening deletion_of_rdma(int rank, std::size_t rail) {
+  return {1, 0, [rank, rail](World& world) { world.faults().recreation(rank, rail, 10 * kMillisecond); }};
+}
+
+/// A ring does without the lanes to the ranks opposite, and no other lane is there that could tell of them.
+TEST(Rdma, LaneThatNobodyNeedsMayStayLost) {
+  Scenario scenario;
+  scenario.rdma = true;
+  scenario.rails = 1;
+  for (int rank = 0; rank < scenario.ranks; ++rank) EXPECT_EQ(play(scenario, {deletion_of_rdma(rank, 0)}).failure, "") << rank;
+}
+
+TEST(Rdma, LaneThatIsNeededComesBack) {
+  Scenario scenario;
+  scenario.rdma = true;
+  scenario.ranks = 2;
+  scenario.rate = 0.0125;
+  scenario.calls = 20;
+  const Story calm = play(scenario, {});
+  for (int rank = 0; rank < scenario.ranks; ++rank) {
+    const Story story = play(scenario, {deletion_of_rdma(rank, 1)});
+    EXPECT_EQ(story.failure, "") << rank;
+    EXPECT_GT(story.lanes_lost, 0U) << rank;
+    EXPECT_LT(story.took.back(), calm.took.back() * 11 / 10) << rank;
+  }
+}
+
 // ---- silence that ends
 
 /// The kernel sends again what was lost after 0.2 s and then after 0.6 s; a new connection is there sooner.
