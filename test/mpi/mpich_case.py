@@ -21,8 +21,9 @@ NOTHING_TO_CARRY = re.compile(r"(p_(?!allred)\w+|reduce_local|op_commutative|bca
 # - allred: products are not exact on more than 10 ranks; iallred: for 2 ranks;
 # - bcastzerotype: a byte holds 10 times the rank and more;
 # - coll2, coll6, coll7, nbcoll2: a table of 10 rows, which the number of ranks has to divide. Of more than 10 ranks the others
-#   leave out the gathers or allgathers of all but coll6, which then never end.
-OF_THEIR_OWN = ("allred", "iallred", "bcastzerotype", "coll2", "coll6", "coll7", "nbcoll2")
+#   leave out the gathers or allgathers of all but coll6, which then never end;
+# - coll4, coll5: rank 0 scatters to all ranks what is there for 10, and only 10 receive.
+OF_THEIR_OWN = ("allred", "iallred", "bcastzerotype", "coll2", "coll4", "coll5", "coll6", "coll7", "nbcoll2")
 # Of what shared memory alone carries: blocking allreduces and reductions to a root.
 IN_MEMORY = re.compile(r"(allred(many|\d)?|op(?!_)\w+|reduce)$")
 
