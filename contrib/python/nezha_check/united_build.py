@@ -13,6 +13,7 @@ from nezha_check.united import source, units
 FOLDER = "united"  # in the build directory
 CONFIGURED = "Makefile"  # what has to be made before: nothing but that
 ENGINE = ("engine_sources", "libnezha_sim_la_SOURCES", "libnezha_simulate_la_SOURCES")  # make's variables
+PRECOMPILED = "test/precompiled/googletest.h"  # for units of tests
 APART = "components/reduce/kernels.cc"  # is compiled once for each kind of processor
 # The tests' own code is compiled with other flags.
 RULES = """include Makefile
@@ -22,8 +23,10 @@ united_link = $(CXX) $(CXXFLAGS) $(AM_LDFLAGS) -o $@ $(filter %.o %.so,$^) -Wl,-
 united_libraries = $(CRYPTO_LIBS) $(HWLOC_LIBS) $(MNL_LIBS) $(LIBS)
 united/%.o: united/%.cc
 	$(AM_V_CXX)$(CXX) $(united_flags) $(CXXFLAGS) -MMD -MP -c -o $@ $<
-united/test-%.o: united/test-%.cc
-	$(AM_V_CXX)$(CXX) $(united_flags) $(TEST_CXXFLAGS) -MMD -MP -c -o $@ $<
+united/tests.h.gch: united/tests.h
+	$(AM_V_CXX)$(CXX) $(united_flags) $(TEST_CXXFLAGS) -x c++-header -MMD -MP -MF united/tests.d -o $@ $<
+united/test-%.o: united/test-%.cc united/tests.h.gch
+	$(AM_V_CXX)$(CXX) $(united_flags) $(TEST_CXXFLAGS) -include united/tests.h -MMD -MP -c -o $@ $<
 united/libengine.so: $(united_engine) $(engine_libadd)
 	$(AM_V_CXXLD)$(united_link) -shared $(engine_libadd:%.la=.libs/%.a) $(united_libraries)
 -include united/*.d
@@ -120,6 +123,7 @@ class United:
         os.makedirs(os.path.join(self._dir, FOLDER), exist_ok=True)
         for name, files in self._units.items():
             _write(os.path.join(self._dir, f"{name}.cc"), "".join(f'#include "{file.path}"\n' for file in files))
+        _write(os.path.join(self._dir, f"{FOLDER}/tests.h"), f'#include "{os.path.join(self._check.top, PRECOMPILED)}"\n')
         rules = "united_engine = " + " ".join(f"{name}.o" for name in self._engine) + "\n" + RULES
         for program in self._programs:
             needs = " ".join(f"{name}.o" for name in (program.name, *program.objects))
