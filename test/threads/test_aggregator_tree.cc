@@ -93,7 +93,15 @@ TEST_P(Racks, GiveTheSumsOfTheRails) {
 const auto kRacks = testing::Values(std::vector<int>{0, 0, 1, 1}, std::vector<int>{0, 1, 0, 1}, std::vector<int>{0, 1, 1, 2, 0},
                                     std::vector<int>{0, 0, 0});
 
-INSTANTIATE_TEST_SUITE_P(All, Racks, testing::Combine(kRacks, testing::Values("37", "100", "auto")));
+/// In a hurry: those whose ranks are mixed, which miss nothing but the simplest.
+std::vector<std::vector<int>> mixed_racks(std::vector<std::vector<int>> others) {
+  std::vector<std::vector<int>> racks = {{0, 1, 0, 1}};
+  if (!in_a_hurry()) racks.insert(racks.end(), others.begin(), others.end());
+  return racks;
+}
+
+INSTANTIATE_TEST_SUITE_P(All, Racks, testing::Combine(testing::ValuesIn(mixed_racks({{0, 0, 1, 1}, {0, 1, 1, 2, 0}, {0, 0, 0}})),
+                                                      testing::Values("37", "100", "auto")));
 
 class SmallCalls : public testing::TestWithParam<std::vector<int>> {};
 
@@ -176,7 +184,7 @@ TEST_P(Misfortunes, TheUpstreamAggregatorStandsStill) {
   EXPECT_TRUE(joins(*ranks_, team_, 2));
 }
 
-INSTANTIATE_TEST_SUITE_P(All, Misfortunes, testing::Values(std::vector<int>{0, 0, 1, 1}, std::vector<int>{0, 1, 0, 1}));
+INSTANTIATE_TEST_SUITE_P(All, Misfortunes, testing::ValuesIn(mixed_racks({{0, 0, 1, 1}})));
 
 TEST(Tree, WithoutMemoryUpstreamLeavesItToTheRails) {
   Tree tree("full", {0, 0, 1, 1}, "50", 1 << 20);

@@ -157,7 +157,7 @@ TEST(SignsOfLife, AreWantedOnlyOfThoseWhoseBytesAreDue) {
   EXPECT_EQ(asked(cluster, AlgorithmChoice::doubling), (Pairs{{1, 0}, {2, 1}, {3, 1}, {4, 2}})) << "0 and 1 pair up; 1 works for both";
 }
 
-INSTANTIATE_TEST_SUITE_P(Ranks, Algorithms, testing::Range(2, 10));
+INSTANTIATE_TEST_SUITE_P(Ranks, Algorithms, testing::ValuesIn(test::numbers_of_ranks()));
 
 /// What an algorithm needs beside the vectors does not add up over teams and algorithms, and goes away when nobody calls.
 TEST(Buffers, AreSharedByAllTeamsAndReleasedWhenIdle) {

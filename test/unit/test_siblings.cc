@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "cluster.h"
+#include "slowed_down.h"
 #include "table_ranks.h"
 #include "tuning/siblings.h"
 
@@ -247,7 +248,7 @@ TEST_P(Siblings, GoOnBesideOneAnother) {
     ASSERT_TRUE(jobs[i].right(algorithms[i])) << "job " << i << " collective " << static_cast<int>(jobs[i].collective);
 }
 
-INSTANTIATE_TEST_SUITE_P(Ranks, Siblings, testing::Range(2, 10));
+INSTANTIATE_TEST_SUITE_P(Ranks, Siblings, testing::ValuesIn(numbers_of_ranks()));
 
 /// A root that has ended many broadcasts before a leaf begins them stays within the leaf's window, and goes on without
 /// standing still once the leaf does.
