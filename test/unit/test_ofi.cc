@@ -225,7 +225,10 @@ TEST(OfiAddress, OnlyWhatIsLikeOnesOwnFits) {
   EXPECT_EQ(ofi_address_text(FI_ADDR_PSMX2, std::vector<std::byte>{std::byte{0x1f}, std::byte{0xa0}}), "1fa0");
 }
 
-/// The contract, kept by libfabric's own TCP.
+/// The contract, kept by libfabric's own TCP with connected endpoints, and by endpoints without connections over TCP and over UDP.
+constexpr char kConnected[] = "tcp:lo", kUnconnected[] = "tcp;ofi_rxm:lo", kOverUdp[] = "udp;ofi_rxd:lo";
+
+template <const char* kName>
 struct OfiWorld {
   static constexpr bool kAuthenticates = true, kWakes = true;
   static constexpr std::size_t kMostQueued = 8 * 1024 * 1024;
@@ -236,7 +239,7 @@ struct OfiWorld {
     if (library == nullptr) return;
     for (Side* side : {&a, &b}) {
       OfiDiscovery found;
-      if (!discover_ofi(*library, words("tcp:lo"), {}, found).ok()) return;
+      if (!discover_ofi(*library, words(kName), {}, found).ok() || found.chosen.empty()) return;
       const Log log(Side::write_line, side, 2);
       auto kind = make_ofi_kind(*library, std::move(found.chosen), log, &side->why);
       if (kind) side->transport = make_message_transport(std::move(kind), options, clock, log, *side, side->self, &side->why);
@@ -260,7 +263,9 @@ struct OfiWorld {
   Side a{11}, b{22};
 };
 
-INSTANTIATE_TYPED_TEST_SUITE_P(Ofi, RailContract, OfiWorld);
+INSTANTIATE_TYPED_TEST_SUITE_P(Ofi, RailContract, OfiWorld<kConnected>);
+INSTANTIATE_TYPED_TEST_SUITE_P(OfiWithoutConnections, RailContract, OfiWorld<kUnconnected>);
+INSTANTIATE_TYPED_TEST_SUITE_P(OfiOverUdp, RailContract, OfiWorld<kOverUdp>);
 
 }  // namespace
 }  // namespace nezha::test

@@ -20,8 +20,8 @@ MessageChannel::MessageChannel(std::unique_ptr<QueuePair> pair, const MessageOpt
       std::clamp<std::size_t>(memory / options.slot, options.least_slots, kMostReceives));
   slots_.size = options.slot;
   slots_.receives = slots_.sends = count;
-  memory_ = std::make_unique_for_overwrite<std::byte[]>(2 * count * options.slot);
-  slots_.memory = {memory_.get(), 2 * count * options.slot};
+  slots_.owner = std::make_shared_for_overwrite<std::byte[]>(2 * count * options.slot);
+  slots_.memory = {slots_.owner.get(), 2 * count * options.slot};
   for (std::uint32_t slot = 2 * count; slot-- > count;) free_.push_back(slot);
   waiting_.reserve(count);
 }

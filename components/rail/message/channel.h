@@ -63,7 +63,7 @@ class MessageChannel final : private QueuePairEvents {
   void send(MessageType type, std::size_t body);
   /// Has the other process answer at once, unless it has been asked already and not answered.
   void ask();
-  /// No more events; afterwards no memory is read or written.
+  /// No more events; afterwards no memory is read or written but the slots, which live as long as the transport needs them.
   void close();
   /// The same, and lost() follows.
   void fail(Status why);
@@ -108,7 +108,6 @@ class MessageChannel final : private QueuePairEvents {
   const Clock& clock_;
   ChannelNews& news_;
   Slots slots_;
-  std::unique_ptr<std::byte[]> memory_;
   State state_ = State::open;
   User* user_ = nullptr;
   Status why_;

@@ -26,6 +26,7 @@ struct Slots {
   std::size_t size = 0;
   std::uint32_t receives = 0, sends = 0;
   std::span<std::byte> memory;
+  std::shared_ptr<std::byte[]> owner;  ///< of the memory; a pair that cannot stop at once keeps it
 
   std::span<std::byte> at(std::uint32_t slot) const { return memory.subspan(slot * size, size); }
 };
@@ -66,8 +67,8 @@ class QueuePair {
   virtual Status post_receive(std::uint32_t slot) = 0;
   /// The first `size` bytes of the slot go out. later: no room now; it is tried again after the next poll().
   virtual Posted post_send(std::uint32_t slot, std::size_t size) = 0;
-  /// After this no memory is read or written and no event comes, whatever was under way. May be called from an event,
-  /// and again.
+  /// After this no event comes, whatever was under way, and no memory is read or written but what the pair has an owner of. May
+  /// be called from an event, and again.
   virtual void close() = 0;
 };
 
@@ -96,7 +97,7 @@ class MessageKind {
   /// was any.
   virtual bool poll(Watch watch, MessageArrivals& arrivals) = 0;
   /// A descriptor that polls readable when there is something to do for completions (all) or connections (rare), once
-  /// may_sleep(watch) has said so. Two different ones.
+  /// may_sleep(watch) has said so. Two different ones; a kind that tells of connections by completions has all in that for rare.
   virtual int fd(Watch watch) const = 0;
   /// Gets ready to wake a sleeper. False: poll(watch) has something to do already.
   virtual bool may_sleep(Watch watch) = 0;

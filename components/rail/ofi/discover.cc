@@ -2,10 +2,12 @@
 #include "rail/ofi/discover.h"
 
 #include <algorithm>
+#include <bit>
 #include <optional>
 #include <string_view>
 
 #include "rail/ofi/ofi_address.h"
+#include "rail/ofi/rdm_wire.h"
 
 namespace nezha {
 namespace {
@@ -18,9 +20,16 @@ std::string name_of(const fi_info& info) {
   return std::string(info.fabric_attr->prov_name) + ":" + info.domain_attr->name;
 }
 
-bool whole(const fi_info& info) {
-  return info.fabric_attr != nullptr && info.domain_attr != nullptr && info.ep_attr != nullptr && info.tx_attr != nullptr &&
+bool usable(const fi_info& info) {
+  const bool whole =
+      info.fabric_attr != nullptr && info.domain_attr != nullptr && info.ep_attr != nullptr && info.tx_attr != nullptr &&
          info.fabric_attr->prov_name != nullptr && info.domain_attr->name != nullptr && info.src_addr != nullptr;
+  return whole && (info.ep_attr->type != FI_EP_RDM || std::bit_width(info.ep_attr->mem_tag_format) >= kTagBits);
+}
+
+/// By another kind of endpoint.
+bool among(std::span<const fi_info* const> present, const fi_info& info) {
+  return std::any_of(present.begin(), present.end(), [&](const fi_info* other) { return name_of(*other) == name_of(info); });
 }
 
 struct Candidate {
@@ -41,9 +50,9 @@ std::optional<Candidate> named(const fi_info& info, const InterfaceList& include
 }
 
 /// It has a name or an address, which need not be that of `info`, in the list.
-bool excluded(const fi_info& info, const fi_info* present, const InterfaceList& list) {
-  for (const fi_info* other = present; other != nullptr; other = other->next)
-    if (whole(*other) && name_of(*other) == name_of(info) && (match(*other, list, true) || match(*other, list, false))) return true;
+bool excluded(const fi_info& info, std::span<const fi_info* const> present, const InterfaceList& list) {
+  for (const fi_info* other : present)
+    if (name_of(*other) == name_of(info) && (match(*other, list, true) || match(*other, list, false))) return true;
   return false;
 }
 
@@ -53,16 +62,34 @@ bool stands_for(const Candidate& chosen, const Candidate& other) {
   return !other.by_name && std::string_view(chosen.info->domain_attr->name) == other.info->domain_attr->name;
 }
 
+/// What Nezha asks for of either endpoint. Null: no memory.
+OfiLibrary::Info hints_for(const OfiLibrary& library, fi_ep_type endpoint, std::uint64_t capabilities) {
+  OfiLibrary::Info hints = library.copy(nullptr);
+  if (!hints) return hints;
+  hints->caps = capabilities;
+  hints->mode = FI_CONTEXT | FI_CONTEXT2;
+  hints->ep_attr->type = endpoint;
+  hints->domain_attr->mr_mode = kMemoryModes;
+  hints->domain_attr->threading = FI_THREAD_SAFE;
+  if (endpoint == FI_EP_RDM) hints->tx_attr->msg_order = hints->rx_attr->msg_order = FI_ORDER_SAS;
+  return hints;
+}
+
+/// In the order in which they are preferred: connected endpoints, then those that take messages of one sender alone, then others.
+constexpr struct {
+  fi_ep_type endpoint;
+  std::uint64_t capabilities;
+} kEndpoints[] = {{FI_EP_MSG, FI_MSG}, {FI_EP_RDM, FI_TAGGED | FI_DIRECTED_RECV}, {FI_EP_RDM, FI_TAGGED}};
+
 }  // namespace
 
-OfiDiscovery choose_ofi(const OfiLibrary& library, const fi_info* present, const InterfaceList& include,
+OfiDiscovery choose_ofi(const OfiLibrary& library, std::span<const fi_info* const> present, const InterfaceList& include,
                         const InterfaceList& exclude) {
   OfiDiscovery found;
   std::vector<bool> answered(include.patterns().size());
   std::vector<Candidate> candidates;
   for (const bool ipv6 : {false, true}) {
-    for (const fi_info* info = present; info != nullptr; info = info->next) {
-      if (!whole(*info)) continue;
+    for (const fi_info* info : present) {
       const OfiIp address = ip_of(info->addr_format, source_of(*info));
       if ((address.family == 6) != ipv6 || link_local(address)) continue;
       if (const std::string name = name_of(*info); std::find(found.available.begin(), found.available.end(), name) == found.available.end())
@@ -83,18 +110,23 @@ OfiDiscovery choose_ofi(const OfiLibrary& library, const fi_info* present, const
 }
 
 Status discover_ofi(const OfiLibrary& library, const InterfaceList& include, const InterfaceList& exclude, OfiDiscovery& found) {
-  const OfiLibrary::Info hints = library.copy(nullptr);
-  if (!hints) return {Code::no_memory, "libfabric has no memory"};
-  hints->caps = FI_MSG;
-  hints->mode = FI_CONTEXT | FI_CONTEXT2;
-  hints->ep_attr->type = FI_EP_MSG;
-  hints->domain_attr->mr_mode = kMemoryModes;
-  hints->domain_attr->threading = FI_THREAD_SAFE;
-  fi_info* list = nullptr;
-  const int result = library.getinfo(kOfiVersion, nullptr, nullptr, 0, hints.get(), &list);
-  if (result != 0) return library.error("libfabric has no connected endpoints here: fi_getinfo", result);
-  const OfiLibrary::Info present(list, OfiLibrary::FreeInfo{&library});
-  found = choose_ofi(library, list, include, exclude);
+  std::vector<OfiLibrary::Info> lists;
+  std::vector<const fi_info*> present;
+  Status none;
+  for (const auto& [endpoint, capabilities] : kEndpoints) {
+    const OfiLibrary::Info hints = hints_for(library, endpoint, capabilities);
+    if (!hints) return {Code::no_memory, "libfabric has no memory"};
+    fi_info* list = nullptr;
+    const int result = library.getinfo(kOfiVersion, nullptr, nullptr, 0, hints.get(), &list);
+    if (result != 0 && none.ok()) none = library.error("libfabric has no endpoints here: fi_getinfo", result);
+    if (result != 0) continue;
+    lists.emplace_back(list, OfiLibrary::FreeInfo{&library});
+    const std::vector<const fi_info*> before = present;
+    for (const fi_info* info = list; info != nullptr; info = info->next)
+      if (usable(*info) && !among(before, *info)) present.push_back(info);
+  }
+  if (lists.empty()) return none;
+  found = choose_ofi(library, present, include, exclude);
   return {};
 }
 

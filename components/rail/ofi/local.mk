@@ -3,10 +3,16 @@
 ofi_sources = \
 	%D%/discover.cc %D%/discover.h \
 	%D%/library.cc %D%/library.h \
+	%D%/msg_pair.cc %D%/msg_pair.h \
+	%D%/msg_rail.cc %D%/msg_rail.h \
 	%D%/ofi.cc %D%/ofi.h \
 	%D%/ofi_address.cc %D%/ofi_address.h \
-	%D%/ofi_pair.cc %D%/ofi_pair.h \
-	%D%/ofi_rail.cc %D%/ofi_rail.h
+	%D%/ofi_rail.cc %D%/ofi_rail.h \
+	%D%/poll_timer.cc %D%/poll_timer.h \
+	%D%/rdm_addresses.cc %D%/rdm_addresses.h \
+	%D%/rdm_rail.cc %D%/rdm_rail.h \
+	%D%/rdm_stream.cc %D%/rdm_stream.h \
+	%D%/rdm_wire.cc %D%/rdm_wire.h
 EXTRA_DIST += $(ofi_sources)
 if HAVE_OFI
 engine_sources += $(ofi_sources)

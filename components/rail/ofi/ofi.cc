@@ -3,12 +3,14 @@
 
 #include <sys/epoll.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstring>
 #include <utility>
 
+#include "rail/ofi/msg_rail.h"
 #include "rail/ofi/ofi_address.h"
-#include "rail/ofi/ofi_rail.h"
+#include "rail/ofi/rdm_rail.h"
 #include "util/bytes.h"
 #include "util/crc32c.h"
 #include "util/fd.h"
@@ -45,12 +47,14 @@ bool add_to(const Fd& set, int fd) {
 }
 
 Status OfiKind::watch(const OfiRail& rail) {
-  int completions = -1, events = -1;
-  Status status = rail.completions_fd(completions);
-  if (status.ok()) status = rail.events_fd(events);
-  if (!status.ok()) return status;
-  if (add_to(completions_, completions) && add_to(events_, events)) return {};
-  return {Code::io, std::string("epoll: ") + std::strerror(errno)};
+  for (const Watch watch : {Watch::all, Watch::rare}) {
+    std::vector<int> fds;
+    if (Status status = rail.descriptors(watch, fds); !status.ok()) return status;
+    const Fd& set = watch == Watch::all ? completions_ : events_;
+    if (!std::all_of(fds.begin(), fds.end(), [&](int fd) { return add_to(set, fd); }))
+      return {Code::io, std::string("epoll: ") + std::strerror(errno)};
+  }
+  return {};
 }
 
 std::uint32_t hash(const std::string& text) { return crc32c(0, reinterpret_cast<const std::byte*>(text.data()), text.size()); }
@@ -71,8 +75,13 @@ RailAddress published(const std::string& name, const OfiRail& rail) {
   return address;
 }
 
+std::unique_ptr<OfiRail> make_rail(const OfiLibrary& library, std::size_t number, OfiLibrary::Info info) {
+  if (info->ep_attr->type == FI_EP_RDM) return std::make_unique<RdmRail>(library, number, std::move(info));
+  return std::make_unique<MsgRail>(library, number, std::move(info));
+}
+
 Status OfiKind::add(const OfiLibrary& library, OfiChoice choice) {
-  auto rail = std::make_unique<OfiRail>(library, rails_.size(), std::move(choice.info));
+  std::unique_ptr<OfiRail> rail = make_rail(library, rails_.size(), std::move(choice.info));
   Status status = rail->open();
   if (status.ok()) status = watch(*rail);
   if (!status.ok()) return status;
@@ -85,8 +94,7 @@ Status OfiKind::connect(std::size_t rail, const RailAddress& remote, std::unique
   const OfiRail& own = *rails_[rail];
   if (!fits(own.info().addr_format, remote.place, own.address()))
     return {Code::bad_peer, "the other side's address is none of this provider"};
-  made = rails_[rail]->connect(remote.place);
-  return made ? Status{} : Status{Code::no_memory, "libfabric has no memory"};
+  return rails_[rail]->connect(remote.place, made);
 }
 
 /// Peers' rails have the format of one of this process's.

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-/// Rails of libfabric, over its connected endpoints: one rail per domain, one endpoint per lane.
+/// Rails of libfabric, one per domain: over connected endpoints, one per lane, or over one endpoint without connections.
 #pragma once
 
 #include <memory>

@@ -4,6 +4,7 @@
 #include <arpa/inet.h>
 #include <netinet/in.h>
 
+#include <algorithm>
 #include <cstring>
 
 namespace nezha {
@@ -29,7 +30,12 @@ OfiIp ip_of(std::uint32_t format, std::span<const std::byte> address) {
 }
 
 bool fits(std::uint32_t format, std::span<const std::byte> address, std::span<const std::byte> own) {
-  if (address.empty() || address.size() != own.size()) return false;
+  if (address.empty()) return false;
+  if (format == FI_ADDR_STR) {  // as long as it is, with its end
+    const auto end = std::find(address.begin(), address.end(), std::byte{0});
+    return end == address.end() - 1 && address.size() > 1;
+  }
+  if (address.size() != own.size()) return false;
   const bool ip = format == FI_SOCKADDR_IN || format == FI_SOCKADDR_IN6;
   return !ip || ip_of(format, address).family == ip_of(format, own).family;
 }

@@ -1,31 +1,20 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "rail/ofi/ofi_rail.h"
 
+#include <rdma/fi_cm.h>
+
 #include <array>
-#include <cstdlib>
-#include <cstring>
+#include <string>
 #include <utility>
 
-#include "rail/ofi/ofi_address.h"
-#include "rail/ofi/ofi_pair.h"
+#include "rail/rail_address.h"
 
 namespace nezha {
-namespace {
-
-template <typename Object>
-Status descriptor_of(const OfiLibrary& library, Object* object, int& fd) {
-  const long result = fi_control(&object->fid, FI_GETWAIT, &fd);
-  return result == 0 ? Status{} : library.error("FI_GETWAIT", result);
-}
-
-}  // namespace
 
 OfiRail::OfiRail(const OfiLibrary& library, std::size_t number, OfiLibrary::Info info)
     : library_(library), number_(number), info_(std::move(info)) {}
 
-OfiRail::~OfiRail() = default;
-
-Status OfiRail::open() {
+Status OfiRail::open_domain() {
   fid_fabric* fabric = nullptr;
   long result = library_.fabric(info_->fabric_attr, &fabric, nullptr);
   if (result != 0) return library_.error("fi_fabric", result);
@@ -34,145 +23,42 @@ Status OfiRail::open() {
   result = fi_domain(fabric, info_.get(), &domain, nullptr);
   if (result != 0) return library_.error("fi_domain", result);
   domain_.reset(domain);
-  fi_eq_attr events{};
-  events.wait_obj = FI_WAIT_FD;
-  fid_eq* event_queue = nullptr;
-  result = fi_eq_open(fabric, &events, &event_queue, nullptr);
-  if (result != 0) return library_.error("fi_eq_open", result);
-  events_.reset(event_queue);
-  fi_cq_attr completions{};
-  completions.size = kCompletions;
-  completions.format = FI_CQ_FORMAT_MSG;
-  completions.wait_obj = FI_WAIT_FD;
-  fid_cq* completion_queue = nullptr;
-  result = fi_cq_open(domain, &completions, &completion_queue, nullptr);
-  if (result != 0) return library_.error("fi_cq_open", result);
-  completions_.reset(completion_queue);
-  return listen();
+  return {};
 }
 
-Status OfiRail::listen() {
-  fid_pep* listener = nullptr;
-  long result = fi_passive_ep(fabric_.get(), info_.get(), &listener, nullptr);
-  if (result != 0) return library_.error("fi_passive_ep", result);
-  listener_.reset(listener);
-  result = fi_pep_bind(listener, &events_->fid, 0);
-  if (result != 0) return library_.error("fi_pep_bind", result);
-  result = fi_listen(listener);
-  if (result != 0) return library_.error("fi_listen", result);
-  std::array<std::byte, 256> name;
+Status OfiRail::open_completions(fi_wait_obj wait, Fid<fid_cq>& queue) const {
+  fi_cq_attr wanted{};
+  wanted.size = kCompletions;
+  wanted.format = FI_CQ_FORMAT_MSG;
+  wanted.wait_obj = wait;
+  fid_cq* made = nullptr;
+  const long result = fi_cq_open(domain_.get(), &wanted, &made, nullptr);
+  if (result != 0) return library_.error("fi_cq_open", result);
+  queue.reset(made);
+  return {};
+}
+
+Status OfiRail::take_address(fid_t of) {
+  std::array<std::byte, kMaxRailPlace> name;
   std::size_t size = name.size();
-  result = fi_getname(&listener->fid, name.data(), &size);
+  const long result = fi_getname(of, name.data(), &size);
+  if (result == -FI_ETOOSMALL) return {Code::io, "an address of " + std::to_string(size) + " bytes is too long to be published"};
   if (result != 0) return library_.error("fi_getname", result);
   address_.assign(name.begin(), name.begin() + static_cast<std::ptrdiff_t>(size));
   return {};
 }
 
-Status OfiRail::completions_fd(int& fd) const { return descriptor_of(library_, completions_.get(), fd); }
-Status OfiRail::events_fd(int& fd) const { return descriptor_of(library_, events_.get(), fd); }
-
-std::unique_ptr<QueuePair> OfiRail::connect(std::span<const std::byte> remote) {
-  OfiLibrary::Info info = library_.copy(info_.get());
-  if (!info) return nullptr;
-  std::free(std::exchange(info->dest_addr, std::malloc(remote.size())));
-  if (info->dest_addr == nullptr) return nullptr;
-  std::memcpy(info->dest_addr, remote.data(), remote.size());
-  info->dest_addrlen = remote.size();
-  return std::make_unique<OfiPair>(*this, std::move(info), false);
-}
-
-bool OfiRail::poll(Watch watch, MessageArrivals& arrivals) {
-  const bool look = watch == Watch::rare || ++unlooked_ >= kEventsEvery;
-  bool any = look && poll_events(arrivals);
-  if (watch == Watch::all || !shut_down_.empty()) any |= poll_completions();
-  tell_shut_down();
-  return any;
-}
-
-bool OfiRail::may_sleep(Watch watch) {
-  unlooked_ = kEventsEvery;
-  std::array<fid_t, 2> queues = {&events_->fid, &completions_->fid};
-  return fi_trywait(fabric_.get(), queues.data(), watch == Watch::all ? 2 : 1) == 0;
-}
-
-bool OfiRail::poll_events(MessageArrivals& arrivals) {
-  unlooked_ = 0;
-  bool any = false;
-  for (int i = 0; i < kAtOnce; ++i) {
-    std::uint32_t event = 0;
-    std::array<std::byte, sizeof(fi_eq_cm_entry) + 256> space;
-    const ssize_t size = fi_eq_read(events_.get(), &event, space.data(), space.size(), 0);
-    if (size == -FI_EAVAIL) {
-      take_event_error();
-    } else if (size < static_cast<ssize_t>(sizeof(fi_eq_cm_entry))) {
-      break;
-    } else {
-      fi_eq_cm_entry entry;
-      std::memcpy(&entry, space.data(), sizeof entry);
-      take_event(event, entry, arrivals);
-    }
-    any = true;
-  }
-  return any;
-}
-
-OfiPair* OfiRail::pair_of(fid_t endpoint) const {
-  const auto found = pairs_.find(endpoint);
-  return found == pairs_.end() ? nullptr : found->second;
-}
-
-void OfiRail::take_event(std::uint32_t event, fi_eq_cm_entry& entry, MessageArrivals& arrivals) {
-  if (event == FI_CONNREQ) {
-    OfiLibrary::Info info(entry.info, OfiLibrary::FreeInfo{&library_});
-    std::string from = ofi_address_text(info->addr_format, {static_cast<const std::byte*>(info->dest_addr), info->dest_addrlen});
-    arrivals.arrived(number_, std::make_unique<OfiPair>(*this, std::move(info), true), std::move(from));
-  } else if (event == FI_CONNECTED) {
-    if (OfiPair* pair = pair_of(entry.fid)) pair->connected();
-  } else if (event == FI_SHUTDOWN) {
-    shut_down_.push_back(entry.fid);
-  }
-}
-
-void OfiRail::take_event_error() {
-  fi_eq_err_entry error{};
-  if (fi_eq_readerr(events_.get(), &error, 0) < 0) return;
-  if (OfiPair* pair = pair_of(error.fid)) pair->broken(library_.error("connecting", -error.err));
-}
-
-bool OfiRail::poll_completions() {
-  std::array<fi_cq_msg_entry, kAtOnce> entries;
-  bool any = false;
-  for (int batch = 0; batch < kMostBatches; ++batch) {
-    const ssize_t count = fi_cq_read(completions_.get(), entries.data(), entries.size());
-    if (count == -FI_EAVAIL) {
-      take_error();
-    } else if (count <= 0) {
-      retired_.clear();  // nothing in the queue refers to them
-      break;
-    }
-    for (ssize_t i = 0; i < count; ++i) {
-      const fi_cq_msg_entry& entry = entries[static_cast<std::size_t>(i)];
-      const auto* done = static_cast<const OfiOperation*>(entry.op_context);
-      if (done != nullptr && done->pair != nullptr) done->pair->completed(done->slot, entry.flags, entry.len);
-    }
-    any = true;
-  }
-  return any;
-}
-
-void OfiRail::take_error() {
-  fi_cq_err_entry error{};
-  if (fi_cq_readerr(completions_.get(), &error, 0) < 0) return;
-  const auto* failed = static_cast<const OfiOperation*>(error.op_context);
-  if (failed == nullptr || failed->pair == nullptr) return;
-  // What was posted when the connection ended: the event that says so may come later.
-  if (error.err == FI_ECANCELED) return shut_down_.push_back(failed->pair->endpoint());
-  failed->pair->broken(library_.error((error.flags & FI_RECV) != 0 ? "receiving" : "sending", -error.err));
-}
-
-void OfiRail::tell_shut_down() {
-  for (const fid_t endpoint : std::exchange(shut_down_, {}))
-    if (OfiPair* pair = pair_of(endpoint)) pair->broken({Code::closed, "the other side closed the connection"});
+Status OfiRail::enroll(std::span<std::byte> memory, fid_ep* endpoint, Fid<fid_mr>& made) const {
+  const int mode = info_->domain_attr->mr_mode;
+  if ((mode & FI_MR_LOCAL) == 0) return {};
+  fid_mr* region = nullptr;
+  long result = fi_mr_reg(domain_.get(), memory.data(), memory.size(), FI_SEND | FI_RECV, 0, 0, 0, &region, nullptr);
+  if (result != 0) return library_.error("fi_mr_reg", result);
+  made.reset(region);
+  if ((mode & FI_MR_ENDPOINT) == 0) return {};
+  result = fi_mr_bind(region, &endpoint->fid, 0);
+  if (result == 0) result = fi_mr_enable(region);
+  return result == 0 ? Status{} : library_.error("fi_mr_bind", result);
 }
 
 }  // namespace nezha

@@ -1,24 +1,24 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "rail/ofi/ofi_pair.h"
+#include "rail/ofi/msg_pair.h"
 
 #include <utility>
 
 namespace nezha {
 
-Status OfiPair::enroll(const Slots& slots, QueuePairEvents& events) {
+Status MsgPair::enroll(const Slots& slots, QueuePairEvents& events) {
   slots_ = slots;
   events_ = &events;
   const std::uint32_t count = slots.receives + slots.sends;
-  operations_ = std::make_unique<OfiOperation[]>(count);
+  operations_ = std::make_unique<MsgOperation[]>(count);
   for (std::uint32_t slot = 0; slot < count; ++slot) {
     operations_[slot].pair = this;
     operations_[slot].slot = slot;
   }
   if (Status status = open(); !status.ok()) return status;
-  return enroll_memory();
+  return rail_.enroll(slots.memory, endpoint_.get(), memory_);
 }
 
-Status OfiPair::open() {
+Status MsgPair::open() {
   const OfiLibrary& library = rail_.library_;
   fid_ep* endpoint = nullptr;
   long result = fi_endpoint(rail_.domain_.get(), info_.get(), &endpoint, this);
@@ -33,42 +33,28 @@ Status OfiPair::open() {
   return result == 0 ? Status{} : library.error("fi_enable", result);
 }
 
-Status OfiPair::enroll_memory() {
-  const OfiLibrary& library = rail_.library_;
-  const int mode = rail_.info().domain_attr->mr_mode;
-  if ((mode & FI_MR_LOCAL) == 0) return {};
-  fid_mr* memory = nullptr;
-  long result = fi_mr_reg(rail_.domain_.get(), slots_.memory.data(), slots_.memory.size(), FI_SEND | FI_RECV, 0, 0, 0, &memory, nullptr);
-  if (result != 0) return library.error("fi_mr_reg", result);
-  memory_.reset(memory);
-  if ((mode & FI_MR_ENDPOINT) == 0) return {};
-  result = fi_mr_bind(memory, &endpoint_->fid, 0);
-  if (result == 0) result = fi_mr_enable(memory);
-  return result == 0 ? Status{} : library.error("fi_mr_bind", result);
-}
-
-Status OfiPair::start() {
+Status MsgPair::start() {
   const long result = accepts_ ? fi_accept(endpoint_.get(), nullptr, 0)
                                : fi_connect(endpoint_.get(), info_->dest_addr, nullptr, 0);
   return result == 0 ? Status{} : rail_.library_.error(accepts_ ? "fi_accept" : "fi_connect", result);
 }
 
-Status OfiPair::post_receive(std::uint32_t slot) {
+Status MsgPair::post_receive(std::uint32_t slot) {
   const std::span<std::byte> to = slots_.at(slot);
-  const long result = fi_recv(endpoint_.get(), to.data(), to.size(), descriptor(), 0, &operations_[slot].own);
+  const long result = fi_recv(endpoint_.get(), to.data(), to.size(), descriptor_of(memory_), 0, &operations_[slot].own);
   return result == 0 ? Status{} : rail_.library_.error("fi_recv", result);
 }
 
-QueuePair::Posted OfiPair::post_send(std::uint32_t slot, std::size_t size) {
+QueuePair::Posted MsgPair::post_send(std::uint32_t slot, std::size_t size) {
   const bool copied = size <= info_->tx_attr->inject_size;
   const void* from = slots_.at(slot).data();
   const long result = copied ? fi_inject(endpoint_.get(), from, size, 0)
-                             : fi_send(endpoint_.get(), from, size, descriptor(), 0, &operations_[slot].own);
+                             : fi_send(endpoint_.get(), from, size, descriptor_of(memory_), 0, &operations_[slot].own);
   if (result == 0) return copied ? Posted::copied : Posted::yes;
   return result == -FI_EAGAIN ? Posted::later : Posted::failed;
 }
 
-void OfiPair::completed(std::uint32_t slot, std::uint64_t flags, std::size_t size) {
+void MsgPair::completed(std::uint32_t slot, std::uint64_t flags, std::size_t size) {
   if ((flags & FI_RECV) != 0)
     events_->received(slot, size);
   else
@@ -76,7 +62,7 @@ void OfiPair::completed(std::uint32_t slot, std::uint64_t flags, std::size_t siz
 }
 
 /// A closed endpoint neither reads nor writes memory any more; it need not be waited for.
-void OfiPair::close() {
+void MsgPair::close() {
   if (std::exchange(refusable_, false)) fi_reject(rail_.listener_.get(), info_->handle, nullptr, 0);
   if (!operations_) return;
   if (endpoint_) {

@@ -2,15 +2,15 @@
 /// One connected endpoint of libfabric (FI_EP_MSG).
 #pragma once
 
-#include "rail/ofi/ofi_rail.h"
+#include "rail/ofi/msg_rail.h"
 
 namespace nezha {
 
-class OfiPair final : public QueuePair {
+class MsgPair final : public QueuePair {
  public:
   /// `info` says to whom: an address, or a request that came in, which is then accepted.
-  OfiPair(OfiRail& rail, OfiLibrary::Info info, bool accepts) : rail_(rail), info_(std::move(info)), accepts_(accepts), refusable_(accepts) {}
-  ~OfiPair() override { close(); }
+  MsgPair(MsgRail& rail, OfiLibrary::Info info, bool accepts) : rail_(rail), info_(std::move(info)), accepts_(accepts), refusable_(accepts) {}
+  ~MsgPair() override { close(); }
 
   Status enroll(const Slots& slots, QueuePairEvents& events) override;
   Status start() override;
@@ -25,16 +25,14 @@ class OfiPair final : public QueuePair {
 
  private:
   Status open();
-  Status enroll_memory();
-  void* descriptor() const { return memory_ ? fi_mr_desc(memory_.get()) : nullptr; }
 
-  OfiRail& rail_;
+  MsgRail& rail_;
   OfiLibrary::Info info_;
   const bool accepts_;
   bool refusable_;  ///< a request that no endpoint has been made for
   Slots slots_;
   QueuePairEvents* events_ = nullptr;
-  OfiOperations operations_;
+  MsgOperations operations_;
   Fid<fid_mr> memory_;  ///< null where the provider wants none
   Fid<fid_ep> endpoint_;
 };

@@ -1,0 +1,195 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "rail/ofi/rdm_rail.h"
+
+#include <rdma/fi_cm.h>
+#include <rdma/fi_tagged.h>
+
+#include <algorithm>
+#include <string>
+#include <utility>
+
+#include "rail/ofi/ofi_address.h"
+
+namespace nezha {
+
+/// A closed endpoint neither reads nor writes memory any more.
+RdmRail::~RdmRail() {
+  for (int i = 0; i < kLastLooks && !noted_.empty(); ++i) {
+    look_after_streams();
+    poll_completions(nullptr);
+  }
+  endpoint_.reset();
+  streams_.clear();
+}
+
+Status RdmRail::open() {
+  Status status = open_domain();
+  if (status.ok()) status = timer_.open();
+  if (!status.ok()) return status;
+  fds_ = {timer_.fd()};
+  if (status = open_completions(); status.ok()) status = open_endpoint();
+  if (status.ok()) status = take_address(&endpoint_->fid);
+  call_memory_.resize(kCalls * kMostRdmCall);
+  if (status.ok()) status = enroll(call_memory_, endpoint_.get(), call_region_);
+  for (std::uint32_t slot = 0; status.ok() && slot < kCalls; ++slot) {
+    call_operations_[slot].slot = slot;
+    status = post_call(slot);
+  }
+  return status;
+}
+
+/// With a descriptor where the provider has any: some refuse at once, some when they are asked for it.
+Status RdmRail::open_completions() {
+  wakes_ = OfiRail::open_completions(FI_WAIT_FD, completions_).ok() && add_descriptor(completions_.get(), fds_).ok();
+  if (wakes_) return {};
+  completions_.reset();
+  return OfiRail::open_completions(FI_WAIT_NONE, completions_);
+}
+
+Status RdmRail::open_endpoint() {
+  fi_av_attr wanted{};
+  wanted.type = info_->domain_attr->av_type;
+  fid_av* vector = nullptr;
+  long result = fi_av_open(domain_.get(), &wanted, &vector, nullptr);
+  if (result != 0) return library_.error("fi_av_open", result);
+  vector_.reset(vector);
+  addresses_ = std::make_unique<RdmAddresses>(library_, *vector);
+  fid_ep* endpoint = nullptr;
+  result = fi_endpoint(domain_.get(), info_.get(), &endpoint, nullptr);
+  if (result != 0) return library_.error("fi_endpoint", result);
+  endpoint_.reset(endpoint);
+  result = fi_ep_bind(endpoint, &vector->fid, 0);
+  if (result == 0) result = fi_ep_bind(endpoint, &completions_->fid, FI_TRANSMIT | FI_RECV);
+  if (result != 0) return library_.error("fi_ep_bind", result);
+  result = fi_enable(endpoint);
+  return result == 0 ? Status{} : library_.error("fi_enable", result);
+}
+
+Status RdmRail::descriptors(Watch watch, std::vector<int>& fds) const {
+  if (watch == Watch::rare) fds = fds_;
+  return {};
+}
+
+Status RdmRail::post_call(std::uint32_t slot) {
+  const std::span<std::byte> to = call(slot);
+  const long result = fi_trecv(endpoint_.get(), to.data(), to.size(), descriptor_of(call_region_), FI_ADDR_UNSPEC, kCallTag, 0,
+                               &call_operations_[slot].own);
+  return result == 0 ? Status{} : library_.error("fi_trecv", result);
+}
+
+Status RdmRail::add(std::span<const std::byte> remote, std::uint64_t other, RdmStream*& made) {
+  std::shared_ptr<RdmPeer> peer;
+  Status status = addresses_->find(remote, peer);
+  std::uint64_t number = 0;
+  while (status.ok() && (number == 0 || streams_.contains(number))) status = random_number(number);
+  if (!status.ok()) return status;
+  made = (streams_[number] = std::make_unique<RdmStream>(*this, number, std::move(peer), other)).get();
+  return {};
+}
+
+Status RdmRail::connect(std::span<const std::byte> remote, std::unique_ptr<QueuePair>& made) {
+  RdmStream* stream = nullptr;
+  Status status = add(remote, 0, stream);
+  if (status.ok()) made = std::make_unique<RdmPair>(*stream);
+  return status;
+}
+
+bool RdmRail::poll(Watch, MessageArrivals& arrivals) {
+  bool any = poll_completions(&arrivals);
+  any |= look_after_streams();
+  timer_.awake(any);
+  return any;
+}
+
+bool RdmRail::may_sleep(Watch) {
+  if (soon_) return false;
+  if (!wakes_ || !noted_.empty()) timer_.arm();
+  fid_t queue = &completions_->fid;
+  return !wakes_ || fi_trywait(fabric_.get(), &queue, 1) == 0;
+}
+
+bool RdmRail::poll_completions(MessageArrivals* arrivals) {
+  std::array<fi_cq_msg_entry, kAtOnce> entries;
+  bool any = false;
+  for (int batch = 0; batch < kMostBatches; ++batch) {
+    const ssize_t count = fi_cq_read(completions_.get(), entries.data(), entries.size());
+    if (count == -FI_EAVAIL)
+      take_error();
+    else if (count <= 0)
+      break;
+    for (ssize_t i = 0; i < count; ++i) take(entries[static_cast<std::size_t>(i)], arrivals);
+    any = true;
+  }
+  return any;
+}
+
+void RdmRail::take(const fi_cq_msg_entry& done, MessageArrivals* arrivals) {
+  const auto* operation = static_cast<const RdmOperation*>(done.op_context);
+  if (operation == nullptr) return;
+  const std::uint32_t slot = operation->slot;
+  if (operation->stream == nullptr) {
+    if (arrivals == nullptr) return;
+    take_call(call(slot).first(std::min(done.len, kMostRdmCall)), *arrivals);
+    static_cast<void>(post_call(slot));
+  } else if ((done.flags & FI_RECV) != 0) {
+    operation->stream->received(slot, done.len);
+  } else {
+    operation->stream->sent(slot);
+  }
+}
+
+void RdmRail::take_error() {
+  fi_cq_err_entry error{};
+  if (fi_cq_readerr(completions_.get(), &error, 0) < 0) return;
+  const auto* failed = static_cast<const RdmOperation*>(error.op_context);
+  if (failed == nullptr) return;
+  if (failed->stream == nullptr) return static_cast<void>(post_call(failed->slot));  // somebody called in too many words
+  failed->stream->failed(failed->slot, library_.error((error.flags & FI_RECV) != 0 ? "receiving" : "sending", -error.err));
+}
+
+/// From anybody: what cannot be is not answered.
+void RdmRail::take_call(std::span<const std::byte> message, MessageArrivals& arrivals) {
+  RdmCall call;
+  if (!read_rdm_call(message, call).ok() || !fits(info_->addr_format, call.address, address_)) return;
+  std::string from = ofi_address_text(info_->addr_format, call.address);
+  RdmStream* stream = nullptr;
+  if (!add(call.address, call.number, stream).ok()) return;
+  arrivals.arrived(number_, std::make_unique<RdmPair>(*stream), std::move(from));
+}
+
+void RdmRail::note(RdmStream& stream) {
+  soon_ = true;
+  if (std::exchange(stream.listed, true)) return;
+  noted_.push_back(&stream);
+}
+
+void RdmRail::leaves(RdmStream& stream) {
+  note(stream);
+  leaving_.push_back(&stream);
+  if (leaving_.size() <= kMostLeaving) return;
+  leaving_.front()->cancel();
+  leaving_.erase(leaving_.begin());
+}
+
+bool RdmRail::look_after_streams() {
+  soon_ = false;
+  bool any = false;
+  for (RdmStream* stream : std::exchange(noted_, {})) {
+    stream->listed = false;
+    any |= stream->look();
+    if (stream->over()) {
+      forget(*stream);
+    } else if (stream->restless() && !std::exchange(stream->listed, true)) {
+      noted_.push_back(stream);
+    }
+  }
+  return any;
+}
+
+void RdmRail::forget(RdmStream& stream) {
+  std::erase(noted_, &stream);
+  std::erase(leaving_, &stream);
+  streams_.erase(stream.number());
+}
+
+}  // namespace nezha
