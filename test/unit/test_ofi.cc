@@ -1,23 +1,16 @@
 // SPDX-License-Identifier: BSD-3-Clause
-/// Rails of libfabric: the transports of two processes in one, over its provider for TCP and the loopback interface. Skipped
-/// where the library is not installed.
+/// Rails of libfabric over connected endpoints: the transports of two processes in one, over its provider for TCP and the loopback
+/// interface. Skipped where the library is not installed.
 #include <netinet/in.h>
 
 #include <cstring>
 
-#include "rail/message/message_transport.h"
-#include "rail/ofi/ofi.h"
+#include "ofi_world.h"
 #include "rail/ofi/ofi_address.h"
 #include "rail_contract.h"
 
 namespace nezha::test {
 namespace {
-
-InterfaceList words(const char* text) {
-  InterfaceList list;
-  EXPECT_TRUE(parse(text, list).ok());
-  return list;
-}
 
 class OfiTest : public testing::Test {
  protected:
@@ -225,47 +218,9 @@ TEST(OfiAddress, OnlyWhatIsLikeOnesOwnFits) {
   EXPECT_EQ(ofi_address_text(FI_ADDR_PSMX2, std::vector<std::byte>{std::byte{0x1f}, std::byte{0xa0}}), "1fa0");
 }
 
-/// The contract, kept by libfabric's own TCP with connected endpoints, and by endpoints without connections over TCP and over UDP.
-constexpr char kConnected[] = "tcp:lo", kUnconnected[] = "tcp;ofi_rxm:lo", kOverUdp[] = "udp;ofi_rxd:lo";
-
-template <const char* kName>
-struct OfiWorld {
-  static constexpr bool kAuthenticates = true, kWakes = true;
-  static constexpr std::size_t kMostQueued = 8 * 1024 * 1024;
-
-  OfiWorld() {
-    Status why;
-    const OfiLibrary* library = OfiLibrary::load(why);
-    if (library == nullptr) return;
-    for (Side* side : {&a, &b}) {
-      OfiDiscovery found;
-      if (!discover_ofi(*library, words(kName), {}, found).ok() || found.chosen.empty()) return;
-      const Log log(Side::write_line, side, 2);
-      auto kind = make_ofi_kind(*library, std::move(found.chosen), log, &side->why);
-      if (kind) side->transport = make_message_transport(std::move(kind), options, clock, log, *side, side->self, &side->why);
-    }
-    a.known = b.self, b.known = a.self;
-    there = a.transport && b.transport;
-  }
-  Nanoseconds now() const { return clock.now(); }
-  bool step() { return static_cast<int>(progress(a)) + static_cast<int>(progress(b)) != 0; }
-  bool step_a() { return progress(a); }
-  static bool progress(Side& side) { return side.transport && side.transport->progress(Watch::all); }
-  bool rest() {
-    poll(nullptr, 0, 1);
-    clock.advance(kMillisecond);
-    return true;
-  }
-
-  bool there = false;
-  HandClock clock;
-  MessageOptions options = ofi_options(0);
-  Side a{11}, b{22};
-};
-
+/// The contract, kept by libfabric's own TCP.
+constexpr char kConnected[] = "tcp:lo";
 INSTANTIATE_TYPED_TEST_SUITE_P(Ofi, RailContract, OfiWorld<kConnected>);
-INSTANTIATE_TYPED_TEST_SUITE_P(OfiWithoutConnections, RailContract, OfiWorld<kUnconnected>);
-INSTANTIATE_TYPED_TEST_SUITE_P(OfiOverUdp, RailContract, OfiWorld<kOverUdp>);
 
 }  // namespace
 }  // namespace nezha::test

@@ -16,6 +16,8 @@ ofi_sources = \
 EXTRA_DIST += $(ofi_sources)
 if HAVE_OFI
 engine_sources += $(ofi_sources)
-gtest_programs += test/unit/test_ofi
+gtest_programs += test/unit/test_ofi test/unit/test_ofi_rdm
 endif
-test_unit_test_ofi_SOURCES = test/unit/test_ofi.cc test/unit/tcp_pair.h test/unit/random_bytes.h
+test_unit_test_ofi_SOURCES = test/unit/test_ofi.cc test/unit/ofi_world.h test/unit/tcp_pair.h test/unit/random_bytes.h
+test_unit_test_ofi_rdm_SOURCES = \
+	test/unit/test_ofi_rdm.cc test/unit/ofi_world.h test/unit/tcp_pair.h test/unit/random_bytes.h

@@ -8,6 +8,20 @@
 #include <cstring>
 
 namespace nezha {
+namespace {
+
+/// Up to its end.
+std::string printable(std::span<const std::byte> text) {
+  std::string shown;
+  for (const std::byte byte : text) {
+    const char letter = static_cast<char>(byte);
+    if (letter == 0) break;
+    shown += letter > ' ' && letter <= '~' ? letter : '?';
+  }
+  return shown.empty() ? "an unknown address" : shown;
+}
+
+}  // namespace
 
 OfiIp ip_of(std::uint32_t format, std::span<const std::byte> address) {
   OfiIp ip;
@@ -47,6 +61,7 @@ std::string ofi_address_text(std::uint32_t format, std::span<const std::byte> ad
     return std::string(text) + ":" + std::to_string(ip.port);
   if (ip.family == 6 && inet_ntop(AF_INET6, ip.bytes.data(), text, sizeof text) != nullptr)
     return "[" + std::string(text) + "]:" + std::to_string(ip.port);
+  if (format == FI_ADDR_STR) return printable(address);
   std::string hex;
   for (const std::byte byte : address) {
     hex += "0123456789abcdef"[std::to_integer<unsigned>(byte) >> 4];
