@@ -12,13 +12,14 @@ from fault_case import NODES, FaultCase, report_rows
 from mpi_case import LONG, program
 
 OFI = "ofi/eth0", "ofi/eth1"
+RDM = "ofi/tcp;ofi_rxm:eth0", "ofi/tcp;ofi_rxm:eth1"  # one endpoint for all peers, as EFA, Slingshot and Omni-Path have
 MIXED = "tcp/eth0", "ofi/eth1"
 SHARE, SUSPECT, FAILOVER, BACK = -4, -3, -2, -1  # columns of the report
 
 
 def label(rail):
     """What it is called once it is found: with the provider."""
-    return rail.replace("ofi/", "ofi/tcp:")
+    return rail if ":" in rail else rail.replace("ofi/", "ofi/tcp:")
 
 
 class OfiCase(FaultCase):
@@ -51,6 +52,13 @@ class Rails(OfiCase):
 
     def test_beside_tcp(self):
         self.over(MIXED, [], seconds=1)
+
+    def test_two_without_connections(self):
+        self.assertNotIn("is lost: no answer", self.over(RDM, [], seconds=1))
+
+    def test_without_connections_and_descriptors(self):
+        """A provider that wakes nobody."""
+        self.over(["tcp/eth0", "ofi/udp;ofi_rxd:eth1"], [], seconds=1)
 
 
 class Survives(OfiCase):
