@@ -20,11 +20,12 @@ std::string name_of(const fi_info& info) {
   return std::string(info.fabric_attr->prov_name) + ":" + info.domain_attr->name;
 }
 
+/// An endpoint without connections need not say beforehand where it will be.
 bool usable(const fi_info& info) {
-  const bool whole =
-      info.fabric_attr != nullptr && info.domain_attr != nullptr && info.ep_attr != nullptr && info.tx_attr != nullptr &&
-         info.fabric_attr->prov_name != nullptr && info.domain_attr->name != nullptr && info.src_addr != nullptr;
-  return whole && (info.ep_attr->type != FI_EP_RDM || std::bit_width(info.ep_attr->mem_tag_format) >= kTagBits);
+  const bool whole = info.fabric_attr != nullptr && info.domain_attr != nullptr && info.ep_attr != nullptr && info.tx_attr != nullptr &&
+                     info.fabric_attr->prov_name != nullptr && info.domain_attr->name != nullptr;
+  if (!whole) return false;
+  return info.ep_attr->type == FI_EP_RDM ? std::bit_width(info.ep_attr->mem_tag_format) >= kTagBits : info.src_addr != nullptr;
 }
 
 /// By another kind of endpoint.

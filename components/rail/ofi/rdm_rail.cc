@@ -31,11 +31,11 @@ Status RdmRail::open() {
   if (status.ok()) status = take_address(&endpoint_->fid);
   call_memory_.resize(kCalls * kMostRdmCall);
   if (status.ok()) status = enroll(call_memory_, endpoint_.get(), call_region_);
-  for (std::uint32_t slot = 0; status.ok() && slot < kCalls; ++slot) {
+  for (std::uint32_t slot = 0; slot < kCalls; ++slot) {
     call_operations_[slot].slot = slot;
-    status = post_call(slot);
+    calls_to_post_.push_back(slot);
   }
-  return status;
+  return status.ok() ? post_calls() : status;
 }
 
 /// With a descriptor where the provider has any: some refuse at once, some when they are asked for it.
@@ -70,11 +70,18 @@ Status RdmRail::descriptors(Watch watch, std::vector<int>& fds) const {
   return {};
 }
 
-Status RdmRail::post_call(std::uint32_t slot) {
-  const std::span<std::byte> to = call(slot);
-  const long result = fi_trecv(endpoint_.get(), to.data(), to.size(), descriptor_of(call_region_), FI_ADDR_UNSPEC, kCallTag, 0,
-                               &call_operations_[slot].own);
-  return result == 0 ? Status{} : library_.error("fi_trecv", result);
+/// Those that the provider has no room for are tried again.
+Status RdmRail::post_calls() {
+  while (!calls_to_post_.empty()) {
+    const std::uint32_t slot = calls_to_post_.back();
+    const std::span<std::byte> to = call(slot);
+    const long result = fi_trecv(endpoint_.get(), to.data(), to.size(), descriptor_of(call_region_), FI_ADDR_UNSPEC, kCallTag, 0,
+                                 &call_operations_[slot].own);
+    if (result == -FI_EAGAIN) return {};
+    if (result != 0) return library_.error("fi_trecv", result);
+    calls_to_post_.pop_back();
+  }
+  return {};
 }
 
 Status RdmRail::add(std::span<const std::byte> remote, std::uint64_t other, RdmStream*& made) {
@@ -97,13 +104,14 @@ Status RdmRail::connect(std::span<const std::byte> remote, std::unique_ptr<Queue
 bool RdmRail::poll(Watch, MessageArrivals& arrivals) {
   bool any = poll_completions(&arrivals);
   any |= look_after_streams();
+  if (!calls_to_post_.empty()) static_cast<void>(post_calls());
   timer_.awake(any);
   return any;
 }
 
 bool RdmRail::may_sleep(Watch) {
   if (soon_) return false;
-  if (!wakes_ || !noted_.empty()) timer_.arm();
+  if (!wakes_ || !noted_.empty() || !calls_to_post_.empty()) timer_.arm();
   fid_t queue = &completions_->fid;
   return !wakes_ || fi_trywait(fabric_.get(), &queue, 1) == 0;
 }
@@ -128,13 +136,10 @@ void RdmRail::take(const fi_cq_msg_entry& done, MessageArrivals* arrivals) {
   if (operation == nullptr) return;
   const std::uint32_t slot = operation->slot;
   if (operation->stream == nullptr) {
-    if (arrivals == nullptr) return;
-    take_call(call(slot).first(std::min(done.len, kMostRdmCall)), *arrivals);
-    static_cast<void>(post_call(slot));
-  } else if ((done.flags & FI_RECV) != 0) {
-    operation->stream->received(slot, done.len);
+    if (arrivals != nullptr) take_call(call(slot).first(std::min(done.len, kMostRdmCall)), *arrivals);
+    calls_to_post_.push_back(slot);
   } else {
-    operation->stream->sent(slot);
+    operation->stream->completed(slot, done.len);
   }
 }
 
@@ -143,7 +148,7 @@ void RdmRail::take_error() {
   if (fi_cq_readerr(completions_.get(), &error, 0) < 0) return;
   const auto* failed = static_cast<const RdmOperation*>(error.op_context);
   if (failed == nullptr) return;
-  if (failed->stream == nullptr) return static_cast<void>(post_call(failed->slot));  // somebody called in too many words
+  if (failed->stream == nullptr) return calls_to_post_.push_back(failed->slot);  // somebody called in too many words
   failed->stream->failed(failed->slot, library_.error((error.flags & FI_RECV) != 0 ? "receiving" : "sending", -error.err));
 }
 
@@ -159,8 +164,11 @@ void RdmRail::take_call(std::span<const std::byte> message, MessageArrivals& arr
 
 void RdmRail::note(RdmStream& stream) {
   soon_ = true;
-  if (std::exchange(stream.listed, true)) return;
-  noted_.push_back(&stream);
+  note_for_later(stream);
+}
+
+void RdmRail::note_for_later(RdmStream& stream) {
+  if (!std::exchange(stream.listed, true)) noted_.push_back(&stream);
 }
 
 void RdmRail::leaves(RdmStream& stream) {
@@ -177,11 +185,10 @@ bool RdmRail::look_after_streams() {
   for (RdmStream* stream : std::exchange(noted_, {})) {
     stream->listed = false;
     any |= stream->look();
-    if (stream->over()) {
+    if (stream->over())
       forget(*stream);
-    } else if (stream->restless() && !std::exchange(stream->listed, true)) {
-      noted_.push_back(stream);
-    }
+    else if (stream->restless())
+      note_for_later(*stream);
   }
   return any;
 }

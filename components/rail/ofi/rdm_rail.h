@@ -48,12 +48,14 @@ class RdmRail final : public OfiRail {
   void expect() { timer_.expect(); }
   /// It has something to do at the next poll, which comes soon.
   void note(RdmStream& stream);
+  /// It has to be looked at again when there may be room.
+  void note_for_later(RdmStream& stream);
   /// It is closed.
   void leaves(RdmStream& stream);
 
   Status open_completions();
   Status open_endpoint();
-  Status post_call(std::uint32_t slot);
+  Status post_calls();
   std::span<std::byte> call(std::uint32_t slot) { return std::span(call_memory_).subspan(slot * kMostRdmCall, kMostRdmCall); }
   Status add(std::span<const std::byte> remote, std::uint64_t other, RdmStream*& made);
   /// Null `arrivals`: calls are not taken any more.
@@ -74,6 +76,7 @@ class RdmRail final : public OfiRail {
   std::vector<std::byte> call_memory_;
   Fid<fid_mr> call_region_;
   std::array<RdmOperation, kCalls> call_operations_{};
+  std::vector<std::uint32_t> calls_to_post_;
   std::map<std::uint64_t, std::unique_ptr<RdmStream>> streams_;  ///< by number
   std::vector<RdmStream*> noted_, leaving_;
   bool soon_ = false;  ///< some were noted since the last look at them

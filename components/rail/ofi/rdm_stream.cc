@@ -61,7 +61,7 @@ Status RdmStream::post_waiting() {
     const long result = fi_trecv(rail_.endpoint_.get(), to.data(), to.size(), descriptor_of(memory_),
                                  rail_.directed() ? peer_->address : FI_ADDR_UNSPEC, number_, 0, &operations_[slot].own);
     short_of_room_ = result == -FI_EAGAIN;
-    if (short_of_room_) rail_.note(*this);
+    if (short_of_room_) rail_.note_for_later(*this);
     if (result != 0) return short_of_room_ ? Status{} : rail_.library_.error("fi_trecv", result);
     ++under_way_;
     waiting_.pop_front();
@@ -81,16 +81,25 @@ long RdmStream::send(std::uint32_t slot, std::span<const std::byte> message, std
                      bool& copied) {
   fid_ep* endpoint = rail_.endpoint_.get();
   copied = message.size() <= rail_.info().tx_attr->inject_size;
+  const long result = copied ? fi_tinject(endpoint, message.data(), message.size(), peer_->address, tag)
+                             : fi_tsend(endpoint, message.data(), message.size(), descriptor_of(memory), peer_->address, tag,
+                                        &operations_[slot].own);
+  if (result != 0) return result;
+  if (!copied) ++under_way_;
   rail_.expect();
-  if (copied) return fi_tinject(endpoint, message.data(), message.size(), peer_->address, tag);
-  const long result =
-      fi_tsend(endpoint, message.data(), message.size(), descriptor_of(memory), peer_->address, tag, &operations_[slot].own);
-  if (result == 0) ++under_way_;
-  return result;
+  return 0;
+}
+
+void RdmStream::completed(std::uint32_t slot, std::size_t size) {
+  --under_way_;
+  if (slot < slots_.receives)
+    received(slot, size);
+  else if (events_ != nullptr && slot != greeting_slot())
+    events_->sent(slot);
+  if (over()) rail_.note(*this);
 }
 
 void RdmStream::received(std::uint32_t slot, std::size_t size) {
-  --under_way_;
   const auto receive = std::find_if(posted_.begin(), posted_.end(), [&](const Receive& each) { return each.slot == slot; });
   if (receive != posted_.end()) receive->size = size;
   while (!posted_.empty() && posted_.front().size != kOpen) {
@@ -99,7 +108,6 @@ void RdmStream::received(std::uint32_t slot, std::size_t size) {
     deliver(first.slot, first.size);
   }
   if (const Status status = post_waiting(); !status.ok()) broken(status);
-  if (over()) rail_.note(*this);
 }
 
 void RdmStream::deliver(std::uint32_t slot, std::size_t size) {
@@ -125,12 +133,6 @@ void RdmStream::take_answer(std::uint32_t slot, std::size_t size) {
     events_->connected();
   else
     rail_.note(*this);
-}
-
-void RdmStream::sent(std::uint32_t slot) {
-  --under_way_;
-  if (events_ != nullptr && slot != greeting_slot()) events_->sent(slot);
-  if (over()) rail_.note(*this);
 }
 
 void RdmStream::failed(std::uint32_t slot, const Status& why) {

@@ -58,8 +58,8 @@ class RdmStream {
   bool restless() const { return greets() || says_close() || short_of_room_; }
   /// Nothing of it is under way, nor will be.
   bool over() const { return cancelled_ && under_way_ == 0; }
-  void received(std::uint32_t slot, std::size_t size);
-  void sent(std::uint32_t slot);
+  /// `size`: of what a receive has got.
+  void completed(std::uint32_t slot, std::size_t size);
   void failed(std::uint32_t slot, const Status& why);
   /// Takes back the receives.
   void cancel();
@@ -85,6 +85,7 @@ class RdmStream {
   void heard_close();
   Status post_waiting();
   long send(std::uint32_t slot, std::span<const std::byte> message, std::uint64_t tag, const Fid<fid_mr>& memory, bool& copied);
+  void received(std::uint32_t slot, std::size_t size);
   void deliver(std::uint32_t slot, std::size_t size);
   void take_answer(std::uint32_t slot, std::size_t size);
   void broken(const Status& why);
