@@ -63,10 +63,11 @@ struct RdmEnd final : QueuePairEvents {
 
 /// One rail and the pairs that called it.
 struct RdmSide final : MessageArrivals {
-  explicit RdmSide(const OfiLibrary& library) {
+  RdmSide(const OfiLibrary& library, bool copies) {
     OfiDiscovery found;
     EXPECT_TRUE(discover_ofi(library, words(kOverTcp), {}, found).ok());
     if (found.chosen.size() != 1) return;
+    if (!copies) found.chosen[0].info->tx_attr->inject_size = 0;
     rail = std::make_unique<RdmRail>(library, 0, std::move(found.chosen[0].info));
     EXPECT_TRUE(rail->open().ok());
   }
@@ -86,14 +87,15 @@ struct RdmSide final : MessageArrivals {
   std::vector<std::string> callers;
 };
 
-class OfiRdm : public testing::Test {
+/// Whether messages may be copied while they are posted: not all providers do (EFA).
+class OfiRdm : public testing::TestWithParam<bool> {
  protected:
   void SetUp() override {
     Status why;
     library = OfiLibrary::load(why);
     if (library == nullptr) GTEST_SKIP() << why.text();
-    a = std::make_unique<RdmSide>(*library);
-    b = std::make_unique<RdmSide>(*library);
+    a = std::make_unique<RdmSide>(*library, GetParam());
+    b = std::make_unique<RdmSide>(*library, GetParam());
     if (!a->rail || !b->rail) GTEST_SKIP() << "this libfabric has no " << kOverTcp;
   }
   template <typename Done>
@@ -125,8 +127,11 @@ class OfiRdm : public testing::Test {
   std::unique_ptr<RdmSide> a, b;
 };
 
+INSTANTIATE_TEST_SUITE_P(Copying, OfiRdm, testing::Values(true));
+INSTANTIATE_TEST_SUITE_P(NotCopying, OfiRdm, testing::Values(false));
+
 /// Long ones are fetched by their receiver and complete after short ones that were sent later.
-TEST_F(OfiRdm, MessagesOfAnySizeComeInTheirOrder) {
+TEST_P(OfiRdm, MessagesOfAnySizeComeInTheirOrder) {
   ASSERT_TRUE(join());
   EXPECT_EQ(b->callers[0].find("127.0.0.1:"), 0U) << b->callers[0];
   std::vector<std::size_t> sizes;
@@ -144,7 +149,7 @@ TEST_F(OfiRdm, MessagesOfAnySizeComeInTheirOrder) {
 }
 
 /// The other side reads it only after its pair is closed and its owner gone.
-TEST_F(OfiRdm, AClosedPairKeepsItsMemoryUntilNothingIsUnderWay) {
+TEST_P(OfiRdm, AClosedPairKeepsItsMemoryUntilNothingIsUnderWay) {
   ASSERT_TRUE(join());
   RdmEnd& from = *a->ends[0];
   ASSERT_TRUE(send(from, 0, 65 * 1024, 0x5a));
@@ -162,7 +167,7 @@ TEST_F(OfiRdm, AClosedPairKeepsItsMemoryUntilNothingIsUnderWay) {
 }
 
 /// Neither is left in the queues of the provider, nor is the memory that it comes from.
-TEST_F(OfiRdm, WhatComesForAClosedPairIsTakenAndForgotten) {
+TEST_P(OfiRdm, WhatComesForAClosedPairIsTakenAndForgotten) {
   ASSERT_TRUE(join());
   a->ends[0]->close();
   for (std::uint32_t slot = 0; slot < 10; ++slot) {
@@ -176,7 +181,7 @@ TEST_F(OfiRdm, WhatComesForAClosedPairIsTakenAndForgotten) {
   EXPECT_TRUE(b->ends[0]->memory.expired());
 }
 
-TEST_F(OfiRdm, AnAddressIsThereAsLongAsPairsHaveIt) {
+TEST_P(OfiRdm, AnAddressIsThereAsLongAsPairsHaveIt) {
   ASSERT_TRUE(join());
   ASSERT_TRUE(join());
   EXPECT_EQ(a->rail->addresses(), 1U);
@@ -191,7 +196,7 @@ TEST_F(OfiRdm, AnAddressIsThereAsLongAsPairsHaveIt) {
 }
 
 /// Of an end that says nothing no more than so many closed pairs are kept.
-TEST_F(OfiRdm, ClosedPairsOfASilentEndAreDroppedInTheEnd) {
+TEST_P(OfiRdm, ClosedPairsOfASilentEndAreDroppedInTheEnd) {
   constexpr std::size_t kPairs = 20;
   for (std::size_t i = 0; i < kPairs; ++i) ASSERT_TRUE(join());
   for (const auto& end : a->ends) end->close();
@@ -200,7 +205,7 @@ TEST_F(OfiRdm, ClosedPairsOfASilentEndAreDroppedInTheEnd) {
   EXPECT_GT(a->rail->streams(), 0U);
 }
 
-TEST_F(OfiRdm, ACallThatNobodyHasHeardIsForgotten) {
+TEST_P(OfiRdm, ACallThatNobodyHasHeardIsForgotten) {
   RdmEnd& end = a->call(*b);
   end.close();
   for (int i = 0; i < 100; ++i) a->poll();
@@ -209,7 +214,7 @@ TEST_F(OfiRdm, ACallThatNobodyHasHeardIsForgotten) {
 }
 
 /// The caller gives up before the answer comes.
-TEST_F(OfiRdm, AnAnswerThatComesTooLateIsAnsweredByAClose) {
+TEST_P(OfiRdm, AnAnswerThatComesTooLateIsAnsweredByAClose) {
   RdmEnd& end = a->call(*b);
   for (int i = 0; i < 5000 && b->ends.empty(); ++i) {
     a->poll();
@@ -224,7 +229,7 @@ TEST_F(OfiRdm, AnAnswerThatComesTooLateIsAnsweredByAClose) {
   ASSERT_TRUE(drive([&] { return a->rail->streams() + b->rail->streams() == 0; }));
 }
 
-TEST_F(OfiRdm, OnlyAProviderWithoutConnectedEndpointsIsUsedByOthers) {
+TEST_P(OfiRdm, OnlyAProviderWithoutConnectedEndpointsIsUsedByOthers) {
   const std::map<std::string, fi_ep_type> expected{
       {"tcp:lo", FI_EP_MSG}, {"lo", FI_EP_MSG}, {"127.0.0.0/8", FI_EP_MSG}, {kOverTcp, FI_EP_RDM}};
   for (const auto& [word, endpoint] : expected) {

@@ -16,13 +16,13 @@ RdmStream::RdmStream(RdmRail& rail, std::uint64_t number, std::shared_ptr<RdmPee
 Status RdmStream::enroll(const Slots& slots, QueuePairEvents& events) {
   slots_ = slots;
   events_ = &events;
-  if (slots.size > rail_.info().ep_attr->max_msg_size)
-    return {Code::io, "the provider has no messages of " + std::to_string(slots.size) + " bytes"};
-  operations_ = std::make_unique<RdmOperation[]>(greeting_slot() + 1);
-  for (std::uint32_t slot = 0; slot <= greeting_slot(); ++slot) {
+  operations_ = std::make_unique<RdmOperation[]>(close_slot() + 1);
+  for (std::uint32_t slot = 0; slot <= close_slot(); ++slot) {
     operations_[slot].stream = this;
     operations_[slot].slot = slot;
   }
+  if (slots.size > rail_.info().ep_attr->max_msg_size)
+    return {Code::io, "the provider has no messages of " + std::to_string(slots.size) + " bytes"};
   Status status = rail_.enroll(slots.memory, rail_.endpoint_.get(), memory_);
   if (status.ok()) status = rail_.enroll(greeting_, rail_.endpoint_.get(), greeting_memory_);
   return status;
@@ -80,7 +80,8 @@ QueuePair::Posted RdmStream::post_send(std::uint32_t slot, std::size_t size) {
 long RdmStream::send(std::uint32_t slot, std::span<const std::byte> message, std::uint64_t tag, const Fid<fid_mr>& memory,
                      bool& copied) {
   fid_ep* endpoint = rail_.endpoint_.get();
-  copied = message.size() <= rail_.info().tx_attr->inject_size;
+  const std::size_t most = rail_.info().tx_attr->inject_size;
+  copied = most != 0 && message.size() <= most;
   const long result = copied ? fi_tinject(endpoint, message.data(), message.size(), peer_->address, tag)
                              : fi_tsend(endpoint, message.data(), message.size(), descriptor_of(memory), peer_->address, tag,
                                         &operations_[slot].own);
@@ -94,7 +95,7 @@ void RdmStream::completed(std::uint32_t slot, std::size_t size) {
   --under_way_;
   if (slot < slots_.receives)
     received(slot, size);
-  else if (events_ != nullptr && slot != greeting_slot())
+  else if (events_ != nullptr && slot < greeting_slot())
     events_->sent(slot);
   if (over()) rail_.note(*this);
 }
@@ -160,7 +161,8 @@ bool RdmStream::look() {
 
 /// The other end waits for it, but may be gone.
 void RdmStream::say_close() {
-  const long result = fi_tinject(rail_.endpoint_.get(), greeting_.data(), 0, peer_->address, other_);
+  bool copied = false;
+  const long result = send(close_slot(), std::span(greeting_).first(0), other_, greeting_memory_, copied);
   said_close_ = result == 0;
   if (!said_close_ && (result != -FI_EAGAIN || ++tries_ == kMostTries)) cancel();
 }
@@ -168,7 +170,8 @@ void RdmStream::say_close() {
 void RdmStream::close() {
   closed_ = true;
   events_ = nullptr;
-  if (calls_ && !greeted_) cancel();  // nobody has heard of it
+  const bool unheard_of = calls_ && !greeted_;
+  if (unheard_of || !operations_) cancel();
   rail_.leaves(*this);
 }
 

@@ -76,8 +76,9 @@ class RdmStream {
     std::size_t size;  ///< kOpen: it is posted
   };
 
-  /// Of the greeting: behind those of the memory.
+  // Of operations without slots of the memory.
   std::uint32_t greeting_slot() const { return slots_.receives + slots_.sends; }
+  std::uint32_t close_slot() const { return greeting_slot() + 1; }
   bool greets() const { return started_ && !greeted_ && !closed_; }
   bool says_close() const { return closed_ && other_ != 0 && !said_close_ && !cancelled_; }
   bool greet();
@@ -98,7 +99,7 @@ class RdmStream {
   Slots slots_;
   QueuePairEvents* events_ = nullptr;
   RdmWords greeting_{};
-  std::unique_ptr<RdmOperation[]> operations_;  ///< of the slots and the greeting
+  std::unique_ptr<RdmOperation[]> operations_;  ///< of the slots, the greeting and the close
   Fid<fid_mr> memory_, greeting_memory_;        ///< null where the provider wants none
   std::deque<Receive> posted_;
   std::deque<std::uint32_t> waiting_;  ///< to be posted
