@@ -11,6 +11,7 @@
 #include "rail/ofi/poll_timer.h"
 #include "rail/ofi/rdm_rail.h"
 #include "rail_contract.h"
+#include "rdm_end.h"
 
 namespace nezha::test {
 namespace {
@@ -19,47 +20,6 @@ constexpr char kOverTcp[] = "tcp;ofi_rxm:lo", kOverUdp[] = "udp;ofi_rxd:lo";
 
 INSTANTIATE_TYPED_TEST_SUITE_P(OfiRdmTcp, RailContract, OfiWorld<kOverTcp>);
 INSTANTIATE_TYPED_TEST_SUITE_P(OfiRdmUdp, RailContract, OfiWorld<kOverUdp>);
-
-/// A pair's owner with its memory, as a channel is one.
-struct RdmEnd final : QueuePairEvents {
-  static constexpr std::uint32_t kSlots = 12;
-
-  explicit RdmEnd(std::unique_ptr<QueuePair> of) : pair(std::move(of)) {
-    slots.size = 65 * 1024;
-    slots.receives = slots.sends = kSlots;
-    slots.owner = std::make_shared<std::byte[]>(2 * kSlots * slots.size);
-    slots.memory = {slots.owner.get(), 2 * kSlots * slots.size};
-    memory = slots.owner;
-    EXPECT_TRUE(pair->enroll(slots, *this).ok());
-    for (std::uint32_t slot = 0; slot < kSlots; ++slot) EXPECT_TRUE(pair->post_receive(slot).ok());
-    EXPECT_TRUE(pair->start().ok());
-  }
-  void connected() override { up = true; }
-  void received(std::uint32_t slot, std::size_t size) override {
-    sizes.push_back(size);
-    firsts.push_back(slots.at(slot)[0]);
-    EXPECT_TRUE(pair->post_receive(slot).ok());
-  }
-  void sent(std::uint32_t) override { ++read; }
-  void broken(const Status& status) override {
-    why = status;
-    pair->close();
-  }
-  /// Nothing is left of it but what the pair keeps.
-  void close() {
-    pair->close();
-    slots = {};
-  }
-
-  Slots slots;
-  std::weak_ptr<std::byte[]> memory;
-  bool up = false;
-  int read = 0;
-  std::vector<std::size_t> sizes;
-  std::vector<std::byte> firsts;
-  Status why;
-  std::unique_ptr<QueuePair> pair;  ///< last: it goes first
-};
 
 /// One rail and the pairs that called it.
 struct RdmSide final : MessageArrivals {
