@@ -185,6 +185,7 @@ void World::collect_vote(std::size_t team, const std::array<std::uint64_t, NEZHA
 
 void World::decline(std::size_t team) {
   declined_.insert(team);
+  last_done_ = network_.now();
   if (!setting_.may_decline()) fail("a team declines although all rails are there");
 }
 
