@@ -12,6 +12,8 @@
 
 #include "util/status.h"
 
+#undef count_of  // of fabric.h, a macro of a name that others have too
+
 namespace nezha {
 
 /// The functions of the library. Structures are allocated by these alone, never by the headers' inline functions, so that a

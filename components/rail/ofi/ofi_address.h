@@ -2,13 +2,13 @@
 /// Addresses in the formats of libfabric's providers, as they are published and come from peers.
 #pragma once
 
-#include <rdma/fabric.h>
-
 #include <array>
 #include <cstddef>
 #include <cstdint>
 #include <span>
 #include <string>
+
+#include "rail/ofi/library.h"
 
 namespace nezha {
 
