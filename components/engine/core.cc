@@ -267,8 +267,18 @@ bool Core::wiring() const {
   });
 }
 
+/// Lanes are sampled or memory is joined, which goes on by steps. What else a team that is being wired waits for is told by a
+/// descriptor or a deadline: it may wait long for members that come late, or for ever.
+bool Core::setting_up() const {
+  return std::any_of(teams_.begin(), teams_.end(), [now = clock_.now()](const auto& team) {
+    if (team->state() != NEZHA_TEAM_WIRING || now >= team->wiring_until()) return false;
+    if (team->hierarchy() != nullptr && !team->hierarchy()->settled()) return true;
+    return !team->within_node() && team->next_peer().settled && team->next_peer().sample != Sample::done;
+  });
+}
+
 Nanoseconds Core::next_due() const {
-  if (wiring()) return clock_.now() + kSampleTick;
+  if (setting_up()) return clock_.now() + kSampleTick;
   Nanoseconds due = wiring_.next_due();
   if (listening() && (due == 0 || listened_ + kListenEvery < due)) due = listened_ + kListenEvery;
   const auto sooner = [&](Nanoseconds when) {

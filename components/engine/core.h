@@ -264,6 +264,7 @@ class Core final : public PieceReceiver, public OperationNews, public LaneNews, 
   Nanoseconds beat_every() const;
   void fail(Team& team, const Failure& failure, const std::string& why);
   bool listening() const;
+  bool setting_up() const;
   void refresh_loads(Nanoseconds now);
   void step_buffers(Nanoseconds now);
 

@@ -177,7 +177,7 @@ class Engine {
   Nanoseconds settled_ = 0;      ///< when it did, or acks were last sent on their own
   unsigned node_spins_ = 100;    ///< of look_at_node()
   unsigned spins_ = 0;           ///< looks at once after one another that brought nothing
-  unsigned beside_ = 0;          ///< naps of the service thread in a row beside a caller that looks
+  unsigned vain_naps_ = 0;       ///< of the service thread in a row, while there are requests, that it found nothing after
   Nanoseconds shown_ = 0;        ///< when peers were last given a sign of life
   Nanoseconds overlapped_ = 0;   ///< when the service thread last saw that there are requests
   bool asleep_ = false;          ///< the service thread, for longer than requests can wait

@@ -46,6 +46,7 @@ int Engine::start(Team& team, const nezha_call_t& what, Request*& request) {
   } catch (...) {
     break_off(team);
   }
+  vain_naps_ = 0;
   if (asleep_) wake_service();
   asleep_ = false;
   return NEZHA_OK;
@@ -114,7 +115,9 @@ void Engine::overlap() {
   ticking_ = true;  // what is left to be said when they are over
   if (!callers_look(now)) {
     // No descriptor tells of what comes through shared memory.
-    for (unsigned looks = 1; go_on(clock_.now()) && core_.climbs() && looks < kLooksInARow; ++looks) {
+    for (unsigned looks = 0; looks < kLooksInARow && go_on(clock_.now()); ++looks) {
+      vain_naps_ = 0;
+      if (!core_.climbs()) break;
     }
   } else if (now - polled_ >= kShowLife && now - shown_ >= kShowLife) {
     shown_ = now;

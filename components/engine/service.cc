@@ -20,9 +20,13 @@ constexpr Nanoseconds kTick = 10 * kMillisecond;
 constexpr Nanoseconds kShortest = 500 * kMicrosecond;
 /// While there are requests, and for a while after: how long it sleeps where a caller looks after them, and where it
 /// watches the lanes itself.
-constexpr Nanoseconds kBesideCaller = 200 * kMicrosecond;  ///< the first time
-constexpr unsigned kLongerAndLonger = 3;                   ///< times twice as long
+/// Each is twice as long as the one before, so many times, while nothing comes: short naps of many threads take a crowded
+/// node's processors from the ranks that are waited for, and kernels that let a yielding rank pay (Linux 6.18) then run
+/// some of them not for seconds.
+constexpr Nanoseconds kBesideCaller = 200 * kMicrosecond;
+constexpr unsigned kLongerBeside = 6;
 constexpr Nanoseconds kOverlapping = kMillisecond;
+constexpr unsigned kLongerOverlapping = 3;
 constexpr Nanoseconds kClimbing = 50 * kMicrosecond;  ///< where something came through shared memory lately
 constexpr Nanoseconds kClimbedLately = kMillisecond;
 constexpr Nanoseconds kOverlappedLately = 20 * kMillisecond;
@@ -107,10 +111,12 @@ bool Engine::nap(Lock& lock, bool ticking) {
   if (due != 0 && (span == 0 || due - now < span)) span = std::max<Nanoseconds>(due - now, kShortest);
   const bool climbs = core_.climbs() && now - moved_ < kClimbedLately;
   if (overlaps)
-    span = climbs && !beside ? kClimbing : beside ? kBesideCaller << std::min(beside_, kLongerAndLonger) : kOverlapping;
+    span = beside   ? kBesideCaller << std::min(vain_naps_, kLongerBeside)
+           : climbs ? kClimbing
+                    : kOverlapping << std::min(vain_naps_, kLongerOverlapping);
   if (const Nanoseconds beat = core_.next_beat(); beat != 0 && (span == 0 || beat - now < span))
     span = std::max(beat - now, kShortest);
-  beside_ = beside ? beside_ + 1 : 0;
+  vain_naps_ = requests ? vain_naps_ + 1 : 0;
   asleep_ = !overlaps;
   const timespec time{span / kSecond, span % kSecond};
   lock.unlock();

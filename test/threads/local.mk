@@ -31,7 +31,7 @@ test_threads_test_steady_state_SOURCES = %D%/test_steady_state.cc $(ranks_source
 	test/unit/count_allocations.cc test/unit/count_allocations.h
 
 gtest_programs += %D%/test_life %D%/test_answers
-test_threads_test_life_SOURCES = %D%/test_life.cc test/unit/open_descriptors.h $(ranks_sources)
+test_threads_test_life_SOURCES = %D%/test_life.cc %D%/naps.h test/unit/open_descriptors.h $(ranks_sources)
 test_threads_test_answers_SOURCES = %D%/test_answers.cc test/unit/small_files.h $(ranks_sources)
 
 # Its operator new refuses.

@@ -11,6 +11,7 @@
 
 #include "../unit/open_descriptors.h"
 #include "kinds.h"
+#include "naps.h"
 
 namespace nezha::test {
 namespace {
@@ -136,6 +137,19 @@ TEST(Engine, EndsWhenNothingIsDue) {
   }
   std::this_thread::sleep_for(milliseconds(300));
   for (int rank = 0; rank < ranks.size(); ++rank) ranks.at(rank).destroy();
+}
+
+/// A communicator may be made long before its first call, by some ranks longer than by others.
+TEST(Engine, RestsWhileATeamWaitsForItsMembers) {
+  Ranks ranks(4, {{"single_node", "1"}});
+  Team team(ranks, "everybody");
+  for (int rank = 0; rank < ranks.size(); ++rank) team.create(rank);
+  std::this_thread::sleep_for(milliseconds(200));
+  const long before = naps_of_service();
+  std::this_thread::sleep_for(milliseconds(500));
+  EXPECT_LT(naps_of_service() - before, ranks.size() * 100) << "of some hundreds that they get by looking in every millisecond";
+  ranks.run([&](int rank) { EXPECT_EQ(team.agree(rank), NEZHA_TEAM_READY); });
+  sum_up(ranks, team, 64);
 }
 
 /// No frame is left that could carry the acknowledgement of the last one.
