@@ -14,6 +14,7 @@ check_PROGRAMS += \
 	%D%/extremes \
 	%D%/forked \
 	%D%/goes_on \
+	%D%/idup \
 	%D%/locking_operation \
 	%D%/nonblocking \
 	%D%/own_types \
@@ -60,6 +61,9 @@ test_mpi_forked_LDADD = $(MPI_LIBS) -lm
 test_mpi_goes_on_SOURCES = %D%/goes_on.c $(mpi_test_common)
 test_mpi_goes_on_CPPFLAGS = $(MPI_CFLAGS)
 test_mpi_goes_on_LDADD = $(MPI_LIBS) -lm
+test_mpi_idup_SOURCES = %D%/idup.c $(mpi_test_common)
+test_mpi_idup_CPPFLAGS = $(MPI_CFLAGS)
+test_mpi_idup_LDADD = $(MPI_LIBS) -lm
 test_mpi_locking_operation_SOURCES = %D%/locking_operation.c $(mpi_test_common)
 test_mpi_locking_operation_CPPFLAGS = $(MPI_CFLAGS)
 test_mpi_locking_operation_LDADD = $(MPI_LIBS) -lm

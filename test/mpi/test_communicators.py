@@ -18,6 +18,10 @@ class Communicators(MpiCase):
             with self.subTest(np):
                 self.passes("communicators", np)
 
+    def test_idup(self):
+        self.passes("idup", 3, timeout=60)
+        self.passes("idup", 4, params={**RAILS, "coll_nezha_collectives": "all"}, timeout=60)
+
     def test_threads(self):
         for np in (2, 3):
             with self.subTest(np):

@@ -46,6 +46,22 @@ static inline int coll_nezha_call_count_of(const coll_nezha_call_t *call, int ra
 bool coll_nezha_call_translate(coll_nezha_call_t *call, const void *send, void *recv, int count,
                                struct ompi_datatype_t *type, struct ompi_op_t *op, struct ompi_communicator_t *comm);
 
+/**
+ * Whether a call that does not block may be Open MPI's own. MPI_Comm_idup agrees on the new communicator's number by
+ * MPI_Iallreduce, or MPI_Ireduce and MPI_Ibcast, of an int on the old one, from within any progress: in another order among
+ * the program's calls on each rank. The engine tells calls by their order, the incumbent keeps those that block apart. Told
+ * from what all ranks see alike, so the program's own of this kind go to the incumbent too.
+ */
+static inline bool coll_nezha_call_is_maybe_internal(const coll_nezha_call_t *call)
+{
+    const nezha_call_t *words = &call->words;
+    if (NEZHA_BROADCAST == words->collective) {
+        return words->count * words->element == sizeof(int);
+    }
+    return (NEZHA_ALLREDUCE == words->collective || NEZHA_REDUCE == words->collective) && 1 == words->count &&
+           NEZHA_INT32 == words->type && (NEZHA_MAX == words->op || NEZHA_MIN == words->op);
+}
+
 /** Before the engine gets the call. Other ranks' vectors may lie elsewhere, so that must not decide what carries it:
  * where it cannot be done, the team is given up, on all ranks. Returns a NEZHA code. */
 int coll_nezha_call_stage_in(coll_nezha_call_t *call, nezha_team_t *team);

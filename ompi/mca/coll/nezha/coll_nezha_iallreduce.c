@@ -17,10 +17,12 @@ int coll_nezha_iallreduce(const void *send, void *recv, int count, struct ompi_d
     coll_nezha_module_t *module = (coll_nezha_module_t *)base;
     const coll_nezha_incumbent_t *incumbent = &module->incumbent;
     coll_nezha_call_t call;
-    module->wants_team = true;
+    const bool takes = count > 0 && coll_nezha_types_carries(op) &&
+                       coll_nezha_call_translate(&call, send, recv, count, type, op, comm) &&
+                       !coll_nezha_call_is_maybe_internal(&call);
+    module->wants_team = module->wants_team || takes;
     int status = NEZHA_USE_INCUMBENT;
-    if (count > 0 && COLL_NEZHA_READY == module->state && coll_nezha_types_carries(op) &&
-        coll_nezha_call_translate(&call, send, recv, count, type, op, comm)) {
+    if (takes && COLL_NEZHA_READY == module->state) {
         status = coll_nezha_request_begin(module, &call, request);
     }
     if (NEZHA_OK == status) {

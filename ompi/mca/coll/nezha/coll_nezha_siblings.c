@@ -63,7 +63,7 @@ static int done(const coll_nezha_module_t *module, nezha_collective_t collective
 /** As carried(), of one that does not block: agreements are left to those that do. */
 static bool started(coll_nezha_module_t *module, const coll_nezha_call_t *call, ompi_request_t **request, int *rc)
 {
-    if (!wanted(module, call)) {
+    if (!wanted(module, call) || coll_nezha_call_is_maybe_internal(call)) {
         return false;
     }
     module->wants_team = true;
