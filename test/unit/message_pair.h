@@ -11,6 +11,7 @@
 #include <memory>
 #include <utility>
 
+#include "rail/message/message.h"
 #include "rail/message/message_transport.h"
 #include "tcp_pair.h"
 
@@ -24,6 +25,7 @@ struct FakeFabric {
   bool silent = false;       ///< nothing arrives
   unsigned refuse_every = 0;  ///< of so many posts one is put off; 0: none
   unsigned posts = 0;
+  unsigned lose_in = 0;  ///< of the messages with contents from now on the one of this number is lost; 0: none
   std::size_t copied = 0;  ///< messages of so many bytes are copied when they are posted
   unsigned not_ready = 0;  ///< messages that found no receive posted
 };
@@ -173,6 +175,11 @@ inline bool FakePair::deliver() {
   if (posted_.empty()) {
     ++fabric_.not_ready;
     return false;
+  }
+  if (forged_.empty() && fabric_.lose_in != 0 && other->under_way_.front().size > kMessageHeader && --fabric_.lose_in == 0) {
+    if (other->under_way_.front().copy.empty()) other->read_.push_back(other->under_way_.front().slot);
+    other->under_way_.pop_front();
+    return true;
   }
   const std::uint32_t slot = posted_.front();
   posted_.pop_front();

@@ -56,7 +56,7 @@ void MessageChannel::send(MessageType type, std::size_t body) {
 
 void MessageChannel::post(std::uint32_t slot, MessageType type, std::size_t body) {
   const MessageHeader header{type, wants_answer_, static_cast<std::uint16_t>(slots_.receives),
-                             static_cast<std::uint32_t>(received_)};
+                             static_cast<std::uint32_t>(received_), static_cast<std::uint32_t>(sent_)};
   write_message_header(slots_.at(slot).data(), header);
   told_ = received_;
   owed_bytes_ = 0;
@@ -99,7 +99,10 @@ void MessageChannel::post_again() {
   if (state_ != State::open) return;
   waiting_.erase(waiting_.begin(), waiting_.begin() + static_cast<std::ptrdiff_t>(posted));
   if (!waiting_.empty()) news_.stuck.push_back(this);
-  if (free_.size() > free) user_->room();
+  if (free_.size() > free) {
+    note_owing();
+    user_->room();
+  }
 }
 
 void MessageChannel::received(std::uint32_t slot, std::size_t size) {
@@ -110,6 +113,7 @@ void MessageChannel::received(std::uint32_t slot, std::size_t size) {
   MessageHeader header;
   const std::uint64_t before = acked_;
   Status status = read_message_header(message, header);
+  if (status.ok() && header.number != static_cast<std::uint32_t>(received_)) status = bad("not the message that comes next");
   if (status.ok()) status = take_credit(header);
   if (status.ok()) status = user_->message(header.type, message.subspan(kMessageHeader));
   if (state_ != State::open) return;
@@ -155,10 +159,10 @@ void MessageChannel::ask() {
   send_credit();
 }
 
-/// Something is to be said that nothing has taken along: an answer, or what has come. Half of the slots counts too, since the
+/// Something is to be said that nothing has taken along: an answer, a question, or what has come. Half of the slots counts too, since the
 /// other side's messages without contents use them up.
 bool MessageChannel::owes() const {
-  return answer_ || owed_bytes_ >= options_.ack_bytes || received_ - told_ >= slots_.receives / 2;
+  return answer_ || wants_answer_ || owed_bytes_ >= options_.ack_bytes || received_ - told_ >= slots_.receives / 2;
 }
 
 void MessageChannel::note_owing() {

@@ -15,6 +15,7 @@ void write_message_header(std::byte* to, const MessageHeader& header) {
   to[1] = static_cast<std::byte>(header.answer ? kAnswer : 0);
   store_le<std::uint16_t>(to + 2, header.receives);
   store_le<std::uint32_t>(to + 4, header.received);
+  store_le<std::uint32_t>(to + 8, header.number);
 }
 
 Status read_message_header(std::span<const std::byte> message, MessageHeader& header) {
@@ -26,6 +27,7 @@ Status read_message_header(std::span<const std::byte> message, MessageHeader& he
   header.answer = flags == kAnswer;
   header.receives = load_le<std::uint16_t>(&message[2]);
   header.received = load_le<std::uint32_t>(&message[4]);
+  header.number = load_le<std::uint32_t>(&message[8]);
   return {};
 }
 

@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
-/// The header of each message. 8 bytes, little endian:
+/// The header of each message. 12 bytes, little endian:
 ///   0  type (u8)
 ///   1  flags (u8): 1 = an answer is wanted at once
 ///   2  how many receives its sender keeps posted (u16)
 ///   4  how many messages its sender has received and posted the memory of again (u32, wraps)
+///   8  how many it has sent before this one (u32, wraps): what a transport lost, turned round or made up must not be taken for
+///      the next bytes of a frame
 #pragma once
 
 #include <cstddef>
@@ -28,9 +30,10 @@ struct MessageHeader {
   bool answer = false;
   std::uint16_t receives = 0;
   std::uint32_t received = 0;
+  std::uint32_t number = 0;
 };
 
-constexpr std::size_t kMessageHeader = 8;
+constexpr std::size_t kMessageHeader = 12;
 
 void write_message_header(std::byte* to, const MessageHeader& header);
 /// From untrusted bytes.
