@@ -181,6 +181,7 @@ Notices Engine::descriptors_lacking(const Team& team) {
 
 void Engine::destroy_team(Team& team) {
   Lock lock(mutex_);
+  await_awake(lock, team);
   requests_.forget(team);
   auto sharp = sharps_.extract(&team);
   core_.destroy_team(team);

@@ -133,6 +133,7 @@ class Engine {
   void let_others_in(Lock& lock);
   void rest(Lock& lock, Nanoseconds longest);
   void rest_on(Lock& lock, NodeMemory& memory, Nanoseconds longest);
+  void await_awake(Lock& lock, const Team& team);
   void count(std::size_t bytes, Nanoseconds took, std::size_t aggregated = 0);
   void count_shared(std::size_t bytes, Nanoseconds took);
   void open_trace(Notices& notices);
@@ -168,6 +169,7 @@ class Engine {
   unsigned operations_ = 0;  ///< that callers wait for
   unsigned shared_operations_ = 0;  ///< of these, by way of shared memory
   unsigned waiting_ = 0;     ///< callers that wait for the one that drives
+  unsigned leaving_ = 0;     ///< threads that wait until nobody sleeps on a team's memory
   bool driving_ = false;
   Nanoseconds host_looked_ = 0;   ///< when a caller last let the host progress
   Nanoseconds lanes_looked_ = 0;  ///< when a caller that waits last looked at lanes
@@ -192,7 +194,7 @@ class Engine {
   std::unique_ptr<Trace> trace_;  ///< null: nothing is written down
 
   std::mutex trace_writing_;      ///< held while lines are taken and written; before mutex_
-  std::condition_variable turn_;  ///< an operation ended, or the drive is free
+  std::condition_variable turn_;  ///< an operation ended, the drive is free, or nobody sleeps on some memory any more
   std::vector<std::byte> address_;
   int wake_fd_ = -1;
   bool without_descriptors_ = false;  ///< opened none, since there are too few for any team

@@ -316,7 +316,7 @@ void Engine::rest(Lock& lock, Nanoseconds longest) {
     sched_yield();
     return;
   }
-  if (NodeMemory* memory = only_node()) return rest_on(lock, *memory, longest);
+  if (NodeMemory* memory = leaving_ == 0 ? only_node() : nullptr) return rest_on(lock, *memory, longest);
   std::array<pollfd, 8> fds;
   nfds_t count = 0;
   for (const auto& transport : core_.transports())
@@ -335,6 +335,14 @@ void Engine::rest_on(Lock& lock, NodeMemory& memory, Nanoseconds longest) {
     lock.lock();
   }
   memory.awake();
+  if (leaving_ != 0) turn_.notify_all();
+}
+
+/// Another thread may sleep on the memory of a team whose calls are over, for it has not had the lock since.
+void Engine::await_awake(Lock& lock, const Team& team) {
+  ++leaving_;  // from here on nobody goes to sleep on any
+  turn_.wait(lock, [&] { return team.hierarchy() == nullptr || !team.hierarchy()->slept_on(); });
+  --leaving_;
 }
 
 }  // namespace nezha
