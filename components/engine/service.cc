@@ -71,7 +71,10 @@ void Engine::serve_until_stop() {
     if (stop_) return;
     core_.beat(clock_.now());
     write_trace(lock);
-    if (operations_ != 0) continue;  // whoever waits for one drives
+    if (operations_ != 0) {  // whoever waits for one drives
+      if (unattended(clock_.now())) stand_in();
+      continue;
+    }
     if (requests_.waiting() != 0) {
       overlap();
       continue;
@@ -88,7 +91,7 @@ void Engine::serve_until_stop() {
 }
 
 /// Sleeps until something is due: a tick, a deadline, a connection or loss, or a call that wakes it. While a caller
-/// waits for an operation only the tick and the wake-up count. True when a transport has something, if only the answer
+/// waits for an operation only the tick and the wake-up count, unless this thread goes on in the driver's stead. True when a transport has something, if only the answer
 /// to an errand.
 bool Engine::nap(Lock& lock, bool ticking) {
   std::array<pollfd, 8> fds;
@@ -98,10 +101,12 @@ bool Engine::nap(Lock& lock, bool ticking) {
   const bool requests = requests_.waiting() != 0;
   const bool overlaps = operations_ == 0 && (requests || now - overlapped_ < kOverlappedLately);
   const bool beside = requests && callers_look(now);
-  const Watch watch = core_.wiring() || requests ? Watch::all : Watch::rare;
+  const bool stands_in = operations_ != 0 && unattended(now) && !calls_host();
+  const bool looks = operations_ == 0 || stands_in;
+  const Watch watch = core_.wiring() || requests || stands_in ? Watch::all : Watch::rare;
   for (const auto& transport : core_.transports())
-    if (operations_ == 0 && !beside && count < fds.size()) fds[count++] = {transport->wait_fd(watch), POLLIN, 0};
-  const Nanoseconds due = operations_ == 0 && !callers_drive_ ? core_.next_due() : 0;
+    if (looks && !beside && count < fds.size()) fds[count++] = {transport->wait_fd(watch), POLLIN, 0};
+  const Nanoseconds due = looks && !callers_drive_ ? core_.next_due() : 0;
   if (operations_ == 0 && !ticking) core_.doze();  // what comes while the application computes is acknowledged too
   Nanoseconds span = ticking ? kTick : 0;
   if (due != 0 && (span == 0 || due - now < span)) span = std::max<Nanoseconds>(due - now, kShortest);

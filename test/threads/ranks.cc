@@ -82,6 +82,11 @@ std::uint64_t Rank::progress_calls() const {
   return progress_calls_;
 }
 
+void Rank::on_progress(std::function<void()> what) {
+  const std::lock_guard guard(mutex_);
+  on_progress_ = std::move(what);
+}
+
 void Rank::log(void* ctx, int, const char* line) {
   Rank& self = *static_cast<Rank*>(ctx);
   const std::lock_guard guard(self.mutex_);
@@ -96,8 +101,13 @@ void Rank::help(void* ctx, const char* topic, int count, const char* const* argu
 
 int Rank::progress(void* ctx) {
   Rank& self = *static_cast<Rank*>(ctx);
-  const std::lock_guard guard(self.mutex_);
-  ++self.progress_calls_;
+  std::function<void()> what;
+  {
+    const std::lock_guard guard(self.mutex_);
+    ++self.progress_calls_;
+    what = self.on_progress_;
+  }
+  if (what) what();
   return 0;
 }
 

@@ -58,6 +58,8 @@ class Rank {
   std::vector<HelpText> helps() const;
   std::vector<std::string> lines() const;
   std::uint64_t progress_calls() const;
+  /// What the host's progress does from here on, on the thread that calls it.
+  void on_progress(std::function<void()> what);
 
  private:
   static void log(void* ctx, int level, const char* line);
@@ -72,6 +74,7 @@ class Rank {
   std::vector<HelpText> helps_;
   std::vector<std::string> lines_;
   std::uint64_t progress_calls_ = 0;
+  std::function<void()> on_progress_;
 };
 
 /// Ranks that know one another's addresses.
