@@ -53,16 +53,20 @@ void Engine::let_others_in(Lock& lock) {
 template <typename Body>
 void Engine::operated(Team& team, const Call& call, const Body& body) {
   const unsigned within_node = team.within_node() ? 1 : 0, host = call.calls_host() ? 1 : 0;
+  const Nanoseconds looked = lanes_looked_;
   ++operations_;
   node_operations_ += within_node;
   calling_host_ += host;
-  const AtExit counted([this, &team, within_node, host] {
+  const AtExit counted([this, &team, within_node, host, looked] {
     --operations_;
     node_operations_ -= within_node;
     calling_host_ -= host;
-    if (team.within_node()) return;  // no peer needs a word of it any more
-    ++called_;
-    stay_awake();
+    if (!team.within_node()) {
+      ++called_;
+      stay_awake();
+    } else if (operations_ == 0 && lanes_looked_ != looked) {  // no peer needs a word of it any more
+      keep_watch(false);
+    }
   });
   try {
     body();
@@ -316,7 +320,15 @@ void Engine::look_with_host(Lock& lock) {
     const Unlocked meanwhile(lock);
     host_.progress(host_.ctx);
   }
-  core_.progress(Watch::all);
+  keep_watch(core_.progress(Watch::all));
+}
+
+/// After a caller's look at lanes that no operation is waited for from: the caller may not come again, and its look has ended the
+/// watch that the service thread sleeps on.
+void Engine::keep_watch(bool moved) {
+  if (!watching_) return;
+  if (moved) return stay_awake();
+  core_.doze();
 }
 
 /// While ranks of this node alone are waited for, lanes can wait a little: a look at the memory costs a tenth of one at

@@ -77,6 +77,7 @@ bool Engine::progress() {
   bool moved = false;
   try {
     moved = go_on(now);
+    keep_watch(moved);
   } catch (const std::bad_alloc&) {
     no_memory();
   }

@@ -107,7 +107,8 @@ bool Engine::nap(Lock& lock, bool ticking) {
   for (const auto& transport : core_.transports())
     if (looks && !beside && count < fds.size()) fds[count++] = {transport->wait_fd(watch), POLLIN, 0};
   const Nanoseconds due = looks && !callers_drive_ ? core_.next_due() : 0;
-  if (operations_ == 0 && !ticking) core_.doze();  // what comes while the application computes is acknowledged too
+  watching_ = operations_ == 0 && !ticking;
+  if (watching_) core_.doze();  // what comes while the application computes is acknowledged too
   Nanoseconds span = ticking ? kTick : 0;
   if (due != 0 && (span == 0 || due - now < span)) span = std::max<Nanoseconds>(due - now, kShortest);
   const bool climbs = core_.climbs() && now - moved_ < kClimbedLately;
@@ -124,6 +125,7 @@ bool Engine::nap(Lock& lock, bool ticking) {
   [[maybe_unused]] const ssize_t got = read(wake_fd_, &drained, sizeof drained);
   const bool answered = errands_.run();
   take_turn(lock);
+  watching_ = false;
   return answered || (ready > 0 && std::any_of(fds.begin() + 1, fds.begin() + count,
                                                [](const pollfd& fd) { return fd.revents != 0; }));
 }

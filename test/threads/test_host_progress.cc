@@ -157,5 +157,25 @@ TEST_P(HostProgress, ThatStaysAwayLeavesTheDriveToOthers) {
   });
 }
 
+/// Of a rail that moves only in the host's threads, in no call, while the service thread has nothing to do: afterwards the rank
+/// computes, and that thread still hears what comes by other rails, the only ones that the others have.
+TEST(HostProgressOfRails, LeavesTheRankListening) {
+  Post post;
+  Settings with_host = kSettings;
+  with_host.emplace_back("btl", "1");
+  Ranks ranks(kRanks, [&](int rank) { return rank == 0 ? with_host : kSettings; }, {}, &post);
+  ASSERT_NE(nezha_engine_host_carries(ranks.at(0).engine()), 0);
+  Team team(ranks, "everybody");
+  ASSERT_TRUE(team.start());
+  for (int i = 0; i < 50; ++i) {
+    ranks.at(0).poll();
+    std::this_thread::sleep_for(milliseconds(10));
+  }
+  ranks.run([&](int rank) {
+    if (rank == 0) std::this_thread::sleep_for(milliseconds(4500));
+    sum_up(team, rank);
+  });
+}
+
 }  // namespace
 }  // namespace nezha::test
