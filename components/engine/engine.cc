@@ -181,6 +181,7 @@ Notices Engine::descriptors_lacking(const Team& team) {
 
 void Engine::destroy_team(Team& team) {
   Lock lock(mutex_);
+  await_awake(lock, team);
   requests_.forget(team);
   auto sharp = sharps_.extract(&team);
   core_.destroy_team(team);
@@ -206,7 +207,7 @@ void Engine::vote(Team& team, std::array<std::uint64_t, NEZHA_VOTE_WORDS>& words
 /// the first call waits until the lanes are up. Everybody else's calls never wait for wiring.
 void Engine::await_wiring(Lock& lock, const Team& team) {
   while (!core_.wired(team) && clock_.now() < team.wiring_until()) {
-    if (host_carries_) core_.progress(Watch::all);
+    if (host_carries_) keep_watch(core_.progress(Watch::all));
     const Unlocked meanwhile(lock);
     host_.progress(host_.ctx);
     const timespec moment{0, kWiringLook};

@@ -3,7 +3,8 @@
 /// lanes and keeps acks flowing while nobody is in a call; and, where cores are spare, each rail has a worker.
 ///
 /// The service thread never calls the host: it looks at lanes only while no caller waits for an operation, and goes on
-/// with those that nobody waits for unless one of them may have to be reduced by the host.
+/// with those that nobody waits for unless one of them may have to be reduced by the host. The same where the caller that
+/// drives stays away in the host's progress, in which code of the host's and of the application runs.
 #pragma once
 
 #include <array>
@@ -75,6 +76,7 @@ class Engine {
 
  private:
   static constexpr Nanoseconds kPatience = 2 * kMillisecond;  ///< idle time after which acks are sent on their own
+  static constexpr Nanoseconds kAway = 10 * kMillisecond;     ///< of a driver in the host's progress, until others act for it
   using Lock = std::unique_lock<std::mutex>;
   /// The lock is free in its scope, and held again behind it, also when an exception leaves it.
   class Unlocked {
@@ -86,6 +88,12 @@ class Engine {
 
    private:
     Lock& lock_;
+  };
+
+  /// A caller that drives for all.
+  struct Driver {
+    const std::thread::id thread = std::this_thread::get_id();
+    Nanoseconds away_since = 0;  ///< in the host's progress; 0: it is not there
   };
 
   static bool serves(const Team& team, Collective collective);
@@ -113,26 +121,35 @@ class Engine {
   void operate_shared(Lock& lock, Team& team, const Call& call, AlgorithmChoice choice);
   void look_at_node(Lock& lock, Hierarchy& hierarchy, const Hierarchy::Ticket& ticket);
   template <typename Body>
-  void operated(Team& team, const Body& body);
+  void operated(Team& team, const Call& call, const Body& body);
   void agree(Lock& lock, Team& team, Collective collective);
   void await_room(Lock& lock, Team& team);
   /// `over` goes on with what is waited for, and says when that has come.
   template <typename Over>
   void wait(Lock& lock, const Over& over);
   template <typename Over>
-  void drive(Lock& lock, const Over& over);
+  bool drive(Lock& lock, const Over& over, Driver& driver);
+  bool may_take_over(const Driver& driver) const;
+  void let_host_progress(Lock& lock, Driver& driver, Nanoseconds now);
+  bool calls_host() const { return calling_host_ != 0 || requests_.call_host(); }
+  bool unattended(Nanoseconds now) const;
   bool look(Nanoseconds now);
   bool look_everywhere();
   NodeMemory* only_node() const;
   void look_with_host(Lock& lock);
+  void keep_watch(bool moved);
   bool go_on(Nanoseconds now);
   bool advance_requests();
   void overlap();
+  void stand_in();
+  void go_on_for_a_while();
+  void show_life_after(Nanoseconds since, Nanoseconds now);
   bool callers_look(Nanoseconds now) const;
   Lock enter();
   void let_others_in(Lock& lock);
   void rest(Lock& lock, Nanoseconds longest);
   void rest_on(Lock& lock, NodeMemory& memory, Nanoseconds longest);
+  void await_awake(Lock& lock, const Team& team);
   void count(std::size_t bytes, Nanoseconds took, std::size_t aggregated = 0);
   void count_shared(std::size_t bytes, Nanoseconds took);
   void open_trace(Notices& notices);
@@ -167,8 +184,11 @@ class Engine {
   unsigned polled_ways_ = 0;  ///< callers that wait for SHARP, which wakes nobody
   unsigned operations_ = 0;  ///< that callers wait for
   unsigned shared_operations_ = 0;  ///< of these, by way of shared memory
+  unsigned node_operations_ = 0;    ///< of these, of teams within a node
+  unsigned calling_host_ = 0;       ///< of these, to be reduced by the host
   unsigned waiting_ = 0;     ///< callers that wait for the one that drives
-  bool driving_ = false;
+  unsigned leaving_ = 0;     ///< threads that wait until nobody sleeps on a team's memory
+  Driver* driver_ = nullptr;
   Nanoseconds host_looked_ = 0;   ///< when a caller last let the host progress
   Nanoseconds lanes_looked_ = 0;  ///< when a caller that waits last looked at lanes
   Nanoseconds polled_ = 0;       ///< when a caller last looked after requests
@@ -182,6 +202,7 @@ class Engine {
   Nanoseconds overlapped_ = 0;   ///< when the service thread last saw that there are requests
   bool asleep_ = false;          ///< the service thread, for longer than requests can wait
   bool ticking_ = false;         ///< the service thread looks in every few milliseconds
+  bool watching_ = false;        ///< it sleeps until payload comes, for one: Transport::doze()
   unsigned called_ = 0;          ///< operations that ended since its last look
   bool callers_drive_ = false;   ///< so many that it had nothing to do
   bool stop_ = false;
@@ -192,7 +213,7 @@ class Engine {
   std::unique_ptr<Trace> trace_;  ///< null: nothing is written down
 
   std::mutex trace_writing_;      ///< held while lines are taken and written; before mutex_
-  std::condition_variable turn_;  ///< an operation ended, or the drive is free
+  std::condition_variable turn_;  ///< an operation ended, the drive is free, or nobody sleeps on some memory any more
   std::vector<std::byte> address_;
   int wake_fd_ = -1;
   bool without_descriptors_ = false;  ///< opened none, since there are too few for any team

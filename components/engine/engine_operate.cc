@@ -49,15 +49,24 @@ void Engine::let_others_in(Lock& lock) {
   core_.send_held();
 }
 
-/// `body` is one operation from its beginning to its end.
+/// `body` is one operation from its beginning to its end, of `call`.
 template <typename Body>
-void Engine::operated(Team& team, const Body& body) {
+void Engine::operated(Team& team, const Call& call, const Body& body) {
+  const unsigned within_node = team.within_node() ? 1 : 0, host = call.calls_host() ? 1 : 0;
+  const Nanoseconds looked = lanes_looked_;
   ++operations_;
-  const AtExit counted([this, &team] {
+  node_operations_ += within_node;
+  calling_host_ += host;
+  const AtExit counted([this, &team, within_node, host, looked] {
     --operations_;
-    if (team.within_node()) return;  // no peer needs a word of it any more
-    ++called_;
-    stay_awake();
+    node_operations_ -= within_node;
+    calling_host_ -= host;
+    if (!team.within_node()) {
+      ++called_;
+      stay_awake();
+    } else if (operations_ == 0 && lanes_looked_ != looked) {  // no peer needs a word of it any more
+      keep_watch(false);
+    }
   });
   try {
     body();
@@ -69,7 +78,7 @@ void Engine::operated(Team& team, const Body& body) {
 }
 
 void Engine::operate(Lock& lock, Team& team, const Call& call, AlgorithmChoice choice) {
-  operated(team, [&] {
+  operated(team, call, [&] {
     await_room(lock, team);
     if (!team.error().empty()) return;
     const bool more = call.bytes() <= kMostCopied && entering_.load(std::memory_order_relaxed) != 0;
@@ -85,7 +94,7 @@ void Engine::operate_beside(Lock& lock, Team& team, const Call& call, AlgorithmC
                             const std::function<bool(bool carried)>& settled) {
   ++polled_ways_;
   const AtExit over([this] { --polled_ways_; });
-  operated(team, [&] {
+  operated(team, call, [&] {
     await_room(lock, team);
     if (!team.error().empty()) return;
     const OpNumber number = core_.start(team, call, choice);
@@ -97,13 +106,13 @@ void Engine::operate_beside(Lock& lock, Team& team, const Call& call, AlgorithmC
 }
 
 void Engine::operate_shared(Lock& lock, Team& team, const Call& call, AlgorithmChoice choice) {
-  operated(team, [&] {
+  operated(team, call, [&] {
     ++shared_operations_;
     const AtExit counted([this] { --shared_operations_; });
     Hierarchy& hierarchy = *team.hierarchy();
     const Hierarchy::Ticket ticket = core_.start_shared(team, call, choice, true);
     // Now and then a call looks at lanes and at the host, also where all calls are short.
-    if (!driving_ && clock_.now() - host_looked_ < kHostRarely) look_at_node(lock, hierarchy, ticket);
+    if (driver_ == nullptr && clock_.now() - host_looked_ < kHostRarely) look_at_node(lock, hierarchy, ticket);
     wait(lock, [&] { return hierarchy.over(ticket); });
   });
 }
@@ -112,8 +121,9 @@ void Engine::operate_shared(Lock& lock, Team& team, const Call& call, AlgorithmC
 /// at the host, which cost more than that. Where looking again at once brings nothing, other processes get the core: the
 /// one that is waited for may have none.
 void Engine::look_at_node(Lock& lock, Hierarchy& hierarchy, const Hierarchy::Ticket& ticket) {
-  driving_ = true;
-  const AtExit free_the_drive([this] { driving_ = false; });
+  Driver own;
+  driver_ = &own;
+  const AtExit free_the_drive([this] { driver_ = nullptr; });
   const Nanoseconds until = clock_.now() + kHostOften;
   unsigned idle = 0;
   bool in_time = true, won = false, lost = false;  // by looking again at once
@@ -154,7 +164,7 @@ bool Engine::through_stars(Lock& lock, Team& team, const nezha_call_t& what, con
 /// rails. Returns how many bytes of the vector went through aggregators.
 std::size_t Engine::operate_stars(Lock& lock, Team& team, const nezha_call_t& what, const Call& call, AlgorithmChoice choice) {
   Stars& stars = *team.stars();
-  operated(team, [&] {
+  operated(team, call, [&] {
     await_room(lock, team);
     if (!team.error().empty()) return;
     stars.begin(call, what.type, what.op, clock_.now());
@@ -193,7 +203,7 @@ Star* Engine::through_small(Lock& lock, Team& team, const nezha_call_t& what) {
 int Engine::carry_small(Lock& lock, Team& team, const nezha_call_t& what, Star& star) {
   const Nanoseconds start = clock_.now();
   const Call call = call_of(team, what, {AlgorithmChoice::single_step});
-  operated(team, [&] {
+  operated(team, call, [&] {
     await_room(lock, team);
     if (!team.error().empty()) return;
     core_.begin_small(team, call, what.type, what.op, star);
@@ -230,35 +240,57 @@ void Engine::await_room(Lock& lock, Team& team) {
   });
 }
 
-/// One caller drives; the others sleep until what they wait for has come or the drive is handed on.
+/// One caller drives; the others sleep until what they wait for has come, or the drive is handed on or taken over.
 template <typename Over>
 void Engine::wait(Lock& lock, const Over& over) {
   const AtExit hand_on([this] {
     if (waiting_ != 0) turn_.notify_all();
   });
   while (!over()) {
-    if (driving_) {
+    if (driver_ != nullptr && !may_take_over(*driver_)) {
       ++waiting_;
       turn_.wait_for(lock, std::chrono::milliseconds(1));
       --waiting_;
       continue;
     }
-    driving_ = true;
-    const AtExit free_the_drive([this] { driving_ = false; });
-    return drive(lock, over);
+    Driver own;
+    driver_ = &own;
+    const AtExit free_the_drive([this, &own] {
+      if (driver_ == &own) driver_ = nullptr;
+    });
+    if (drive(lock, over, own)) return;
   }
 }
 
-/// Until it is over. Asks once a round, since that costs as much as an idle look.
+/// What the host's progress calls may be in a call of ours itself, and would wait for its own thread. What other threads
+/// wait for may have to be reduced by the host, which the service thread cannot do.
+bool Engine::may_take_over(const Driver& driver) const {
+  return driver.away_since != 0 &&
+         (driver.thread == std::this_thread::get_id() || clock_.now() - driver.away_since >= kAway);
+}
+
+/// The driver may come back late: then the service thread has to look in, unless ranks of this node alone are concerned, to
+/// whom it shows life in any case.
+void Engine::let_host_progress(Lock& lock, Driver& driver, Nanoseconds now) {
+  if (operations_ != node_operations_) stay_awake();
+  driver.away_since = now;
+  {
+    const Unlocked meanwhile(lock);
+    host_.progress(host_.ctx);
+  }
+  driver.away_since = 0;
+}
+
+/// Until it is over, or another has taken over the drive: false. Asks once a round, since that costs as much as an idle look.
 template <typename Over>
-void Engine::drive(Lock& lock, const Over& over) {
+bool Engine::drive(Lock& lock, const Over& over, Driver& driver) {
   const Nanoseconds began = clock_.now();
   Nanoseconds idle_since = began, now = began;
   unsigned idle_rounds = 0;
   while (true) {
     const bool moved = look(now);
     if (moved && waiting_ != 0) turn_.notify_all();
-    if (over()) return;
+    if (over()) return true;
     now = clock_.now();
     const Nanoseconds look_due = host_looked_ + std::clamp((now - began) / 8, kHostOften, kHostRarely);
     if (moved) {
@@ -274,8 +306,8 @@ void Engine::drive(Lock& lock, const Over& over) {
       if (trace_) trace_->tick(now);
     }
     if (now >= look_due || host_carries_) {
-      const Unlocked meanwhile(lock);
-      host_.progress(host_.ctx);
+      let_host_progress(lock, driver, now);
+      if (driver_ != &driver) return false;
     } else if (!moved) {
       rest(lock, polled_ways_ != 0 || idle_rounds++ < (now - began < kYoung ? kSpinsYoung : kSpins) ? 0 : look_due - now);
     }
@@ -288,7 +320,15 @@ void Engine::look_with_host(Lock& lock) {
     const Unlocked meanwhile(lock);
     host_.progress(host_.ctx);
   }
-  core_.progress(Watch::all);
+  keep_watch(core_.progress(Watch::all));
+}
+
+/// After a caller's look at lanes that no operation is waited for from: the caller may not come again, and its look has ended the
+/// watch that the service thread sleeps on.
+void Engine::keep_watch(bool moved) {
+  if (!watching_) return;
+  if (moved) return stay_awake();
+  core_.doze();
 }
 
 /// While ranks of this node alone are waited for, lanes can wait a little: a look at the memory costs a tenth of one at
@@ -316,7 +356,7 @@ void Engine::rest(Lock& lock, Nanoseconds longest) {
     sched_yield();
     return;
   }
-  if (NodeMemory* memory = only_node()) return rest_on(lock, *memory, longest);
+  if (NodeMemory* memory = leaving_ == 0 ? only_node() : nullptr) return rest_on(lock, *memory, longest);
   std::array<pollfd, 8> fds;
   nfds_t count = 0;
   for (const auto& transport : core_.transports())
@@ -335,6 +375,14 @@ void Engine::rest_on(Lock& lock, NodeMemory& memory, Nanoseconds longest) {
     lock.lock();
   }
   memory.awake();
+  if (leaving_ != 0) turn_.notify_all();
+}
+
+/// Another thread may sleep on the memory of a team whose calls are over, for it has not had the lock since.
+void Engine::await_awake(Lock& lock, const Team& team) {
+  ++leaving_;  // from here on nobody goes to sleep on any
+  turn_.wait(lock, [&] { return team.hierarchy() == nullptr || !team.hierarchy()->slept_on(); });
+  --leaving_;
 }
 
 }  // namespace nezha

@@ -78,6 +78,7 @@ bool Engine::progress() {
   bool moved = false;
   try {
     moved = go_on(now);
+    keep_watch(moved);
   } catch (const std::bad_alloc&) {
     no_memory();
   }
@@ -113,16 +114,40 @@ void Engine::overlap() {
   const Nanoseconds now = clock_.now();
   overlapped_ = now;
   ticking_ = true;  // what is left to be said when they are over
-  if (!callers_look(now)) {
-    // No descriptor tells of what comes through shared memory.
-    for (unsigned looks = 0; looks < kLooksInARow && go_on(clock_.now()); ++looks) {
-      vain_naps_ = 0;
-      if (!core_.climbs()) break;
-    }
-  } else if (now - polled_ >= kShowLife && now - shown_ >= kShowLife) {
-    shown_ = now;
-    core_.show_life();
+  if (!callers_look(now))
+    go_on_for_a_while();
+  else
+    show_life_after(polled_, now);
+}
+
+/// The driver is in the host's progress for so long that others have to act for it.
+bool Engine::unattended(Nanoseconds now) const {
+  return driver_ != nullptr && driver_->away_since != 0 && now - driver_->away_since >= kAway;
+}
+
+/// The same of a driver that stays away.
+void Engine::stand_in() {
+  const Nanoseconds now = clock_.now();
+  ticking_ = true;
+  if (!calls_host())
+    go_on_for_a_while();
+  else
+    show_life_after(driver_->away_since, now);
+  if (waiting_ != 0) turn_.notify_all();
+}
+
+void Engine::go_on_for_a_while() {
+  // No descriptor tells of what comes through shared memory.
+  for (unsigned looks = 0; looks < kLooksInARow && go_on(clock_.now()); ++looks) {
+    vain_naps_ = 0;
+    if (!core_.climbs()) break;
   }
+}
+
+void Engine::show_life_after(Nanoseconds since, Nanoseconds now) {
+  if (now - since < kShowLife || now - shown_ < kShowLife) return;
+  shown_ = now;
+  core_.show_life();
 }
 
 }  // namespace nezha

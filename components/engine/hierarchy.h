@@ -139,6 +139,8 @@ class Hierarchy {
 
   /// While all calls wait for members of the node alone: their memory, to sleep on; else null.
   NodeMemory* only_node();
+  /// Somebody sleeps on it, so that this has to stay.
+  bool slept_on() const { return life_ && segment_->memory().slept_on(); }
 
  private:
   std::optional<std::uint32_t> mate(int rank) const;

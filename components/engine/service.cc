@@ -21,8 +21,8 @@ constexpr Nanoseconds kShortest = 500 * kMicrosecond;
 /// While there are requests, and for a while after: how long it sleeps where a caller looks after them, and where it
 /// watches the lanes itself.
 /// Each is twice as long as the one before, so many times, while nothing comes: short naps of many threads take a crowded
-/// node's processors from the ranks that are waited for, and kernels that let a yielding rank pay (Linux 6.18) then run
-/// some of them not for seconds.
+/// node's processors from the ranks that are waited for, and kernels that make ranks pay for yielding (Linux 6.18)
+/// then leave some of them out for seconds.
 constexpr Nanoseconds kBesideCaller = 200 * kMicrosecond;
 constexpr unsigned kLongerBeside = 6;
 constexpr Nanoseconds kOverlapping = kMillisecond;
@@ -75,7 +75,10 @@ void Engine::serve_until_stop() {
     if (stop_) return;
     core_.beat(clock_.now());
     write_trace(lock);
-    if (operations_ != 0) continue;  // whoever waits for one drives
+    if (operations_ != 0) {  // whoever waits for one drives
+      if (unattended(clock_.now())) stand_in();
+      continue;
+    }
     if (requests_.waiting() != 0) {
       overlap();
       continue;
@@ -92,7 +95,7 @@ void Engine::serve_until_stop() {
 }
 
 /// Sleeps until something is due: a tick, a deadline, a connection or loss, or a call that wakes it. While a caller
-/// waits for an operation only the tick and the wake-up count. True when a transport has something, if only the answer
+/// waits for an operation only the tick and the wake-up count, unless this thread goes on in the driver's stead. True when a transport has something, if only the answer
 /// to an errand.
 bool Engine::nap(Lock& lock, bool ticking) {
   std::array<pollfd, 8> fds;
@@ -102,11 +105,14 @@ bool Engine::nap(Lock& lock, bool ticking) {
   const bool requests = requests_.waiting() != 0;
   const bool overlaps = operations_ == 0 && (requests || now - overlapped_ < kOverlappedLately);
   const bool beside = requests && callers_look(now);
-  const Watch watch = core_.wiring() || requests ? Watch::all : Watch::rare;
+  const bool stands_in = operations_ != 0 && unattended(now) && !calls_host();
+  const bool looks = operations_ == 0 || stands_in;
+  const Watch watch = core_.wiring() || requests || stands_in ? Watch::all : Watch::rare;
   for (const auto& transport : core_.transports())
-    if (operations_ == 0 && !beside && count < fds.size()) fds[count++] = {transport->wait_fd(watch), POLLIN, 0};
-  const Nanoseconds due = operations_ == 0 && !callers_drive_ ? core_.next_due() : 0;
-  if (operations_ == 0 && !ticking) core_.doze();  // what comes while the application computes is acknowledged too
+    if (looks && !beside && count < fds.size()) fds[count++] = {transport->wait_fd(watch), POLLIN, 0};
+  const Nanoseconds due = looks && !callers_drive_ ? core_.next_due() : 0;
+  watching_ = operations_ == 0 && !ticking;
+  if (watching_) core_.doze();  // what comes while the application computes is acknowledged too
   Nanoseconds span = ticking ? kTick : 0;
   if (due != 0 && (span == 0 || due - now < span)) span = std::max<Nanoseconds>(due - now, kShortest);
   const bool climbs = core_.climbs() && now - moved_ < kClimbedLately;
@@ -125,6 +131,7 @@ bool Engine::nap(Lock& lock, bool ticking) {
   [[maybe_unused]] const ssize_t got = read(wake_fd_, &drained, sizeof drained);
   const bool answered = errands_.run();
   take_turn(lock);
+  watching_ = false;
   return answered || (ready > 0 && std::any_of(fds.begin() + 1, fds.begin() + count,
                                                [](const pollfd& fd) { return fd.revents != 0; }));
 }

@@ -87,6 +87,7 @@ NodeEnd NodeMemory::gone(std::uint32_t index) const {
 }
 
 void NodeMemory::announce_sleep() {
+  ++sleeping_;
   std::atomic_ref(member(self_).asleep).store(1);
   std::atomic_ref(header().sleepers).fetch_add(1);
 }
@@ -97,6 +98,7 @@ void NodeMemory::sleep(Nanoseconds timeout) {
 }
 
 void NodeMemory::awake() {
+  --sleeping_;
   std::atomic_ref(header().sleepers).fetch_sub(1);
   std::atomic_ref(member(self_).asleep).store(0);
 }

@@ -87,6 +87,8 @@ class NodeMemory {
   /// Until a member advances a flag, or `timeout` has passed at the latest.
   void sleep(Nanoseconds timeout);
   void awake();
+  /// Some thread of this process is between announce_sleep() and awake(): the memory has to stay. Guarded by the caller's lock.
+  bool slept_on() const { return sleeping_ != 0; }
   bool anybody_sleeps() const { return std::atomic_ref(header().sleepers).load() != 0; }
   /// Wakes all other members that sleep. No system call if nobody does.
   void wake();
@@ -106,6 +108,7 @@ class NodeMemory {
   std::byte* base_;
   std::uint32_t self_;
   std::size_t track_;
+  unsigned sleeping_ = 0;  ///< threads of this process, by way of this object
 };
 
 inline void NodeMemory::wake() {

@@ -8,11 +8,16 @@ import unittest
 from mpi_case import RAILS, MpiCase, mpirun, program
 
 
+# For ranks alone, since 4.1's mpirun reads what it has freed.
+OVERWRITE_WHAT_IS_FREED = "export GLIBC_TUNABLES=glibc.malloc.tcache_count=0:glibc.malloc.perturb=85"
+
+
 class Mistakes(MpiCase):
     def test_counts_and_types_that_differ(self):
         for np in (2, 3):
             with self.subTest(np):
-                self.passes("differing_counts", np)
+                done = mpirun([self.wrapper(OVERWRITE_WHAT_IS_FREED), program("differing_counts")], np)
+                self.assertTrue(done.returncode == 0 and "passed" in done.stdout.splitlines(), done.stdout + done.stderr[-2000:])
 
     def test_each_algorithm(self):
         for algorithm in ("ring", "mesh", "halving"):

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <cstring>
 #include <numeric>
 #include <thread>
 
@@ -19,17 +20,30 @@ std::vector<int> all_ranks(int size) {
 
 }  // namespace
 
+// ---- Post -----------------------------------------------------------------------------------------------------------
+
+void Post::put(std::uint32_t rank, Message message) {
+  const std::lock_guard guard(mutex_);
+  messages_[rank].push_back(std::move(message));
+}
+
+std::vector<Post::Message> Post::take(std::uint32_t rank) {
+  const std::lock_guard guard(mutex_);
+  return std::exchange(messages_[rank], {});
+}
+
 // ---- Rank -----------------------------------------------------------------------------------------------------------
 
-Rank::Rank(int rank, const std::string& node, const Settings& settings) {
+Rank::Rank(int rank, const std::string& node, const Settings& settings, Post* post)
+    : rank_(static_cast<std::uint32_t>(rank)), post_(post) {
   nezha_config_t* config = nezha_config_create();
   char why[256] = "";
   // No host has an allreduce of its own here: what learns leaves calls to it.
   EXPECT_EQ(nezha_config_set(config, "learn", "0", why, sizeof why), NEZHA_OK) << why;
   for (const auto& [name, value] : settings)
     EXPECT_EQ(nezha_config_set(config, name.c_str(), value.c_str(), why, sizeof why), NEZHA_OK) << why;
-  const nezha_host_t host{this, log, help, progress, reduce, nullptr};
-  const nezha_self_t self{static_cast<std::uint32_t>(rank), node.c_str(), 0, 0};
+  const nezha_host_t host{this, log, help, progress, reduce, post_ == nullptr ? nullptr : send};
+  const nezha_self_t self{rank_, node.c_str(), 0, 0};
   result_ = nezha_engine_create(config, &host, &self, &engine_, why, sizeof why);
   why_ = why;
   nezha_config_destroy(config);
@@ -82,6 +96,11 @@ std::uint64_t Rank::progress_calls() const {
   return progress_calls_;
 }
 
+void Rank::on_progress(std::function<void()> what) {
+  const std::lock_guard guard(mutex_);
+  on_progress_ = std::move(what);
+}
+
 void Rank::log(void* ctx, int, const char* line) {
   Rank& self = *static_cast<Rank*>(ctx);
   const std::lock_guard guard(self.mutex_);
@@ -96,9 +115,33 @@ void Rank::help(void* ctx, const char* topic, int count, const char* const* argu
 
 int Rank::progress(void* ctx) {
   Rank& self = *static_cast<Rank*>(ctx);
-  const std::lock_guard guard(self.mutex_);
-  ++self.progress_calls_;
+  std::function<void()> what;
+  {
+    const std::lock_guard guard(self.mutex_);
+    ++self.progress_calls_;
+    what = self.on_progress_;
+  }
+  if (what) what();
+  if (self.post_ == nullptr) return 0;
+  for (const Post::Message& message : self.post_->take(self.rank_)) {
+    const nezha_bytes_t piece{message.data(), message.size()};
+    nezha_engine_message(self.engine_, &piece, 1);
+  }
   return 0;
+}
+
+void Rank::poll() {
+  progress(this);
+  nezha_engine_progress(engine_);
+}
+
+int Rank::send(void* ctx, unsigned, std::uint32_t job_rank, const void* head, std::size_t head_size, const void* body,
+               std::size_t body_size) {
+  Post::Message message(head_size + body_size);
+  std::memcpy(message.data(), head, head_size);
+  if (body_size != 0) std::memcpy(message.data() + head_size, body, body_size);
+  static_cast<Rank*>(ctx)->post_->put(job_rank, std::move(message));
+  return NEZHA_OK;
 }
 
 void Rank::reduce(void*, void* operation, const void* in, void* inout, std::size_t, std::size_t count) {
@@ -111,11 +154,11 @@ void Rank::reduce(void*, void* operation, const void* in, void* inout, std::size
 
 // ---- Ranks ----------------------------------------------------------------------------------------------------------
 
-Ranks::Ranks(int size, const std::function<Settings(int)>& settings_of, std::vector<std::string> nodes)
+Ranks::Ranks(int size, const std::function<Settings(int)>& settings_of, std::vector<std::string> nodes, Post* post)
     : nodes_(std::move(nodes)) {
   if (nodes_.empty()) nodes_.assign(static_cast<std::size_t>(size), "here");
   for (int rank = 0; rank < size; ++rank)
-    ranks_.push_back(std::make_unique<Rank>(rank, nodes_[static_cast<std::size_t>(rank)], settings_of(rank)));
+    ranks_.push_back(std::make_unique<Rank>(rank, nodes_[static_cast<std::size_t>(rank)], settings_of(rank), post));
   for (int rank = 0; rank < size; ++rank) {
     std::vector<nezha_peer_t*>& row = peers_.emplace_back();
     for (int other = 0; other < size; ++other) {

@@ -8,6 +8,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <functional>
+#include <map>
 #include <memory>
 #include <mutex>
 #include <string>
@@ -36,10 +37,23 @@ struct HelpText {
   std::vector<std::string> arguments;
 };
 
+/// The byte transfer layers of all hosts, in memory.
+class Post {
+ public:
+  using Message = std::vector<std::byte>;
+  void put(std::uint32_t rank, Message message);
+  std::vector<Message> take(std::uint32_t rank);
+
+ private:
+  std::mutex mutex_;
+  std::map<std::uint32_t, std::vector<Message>> messages_;
+};
+
 /// One engine and what its host was told. `ok()` is false when it found no rail; it then votes no.
 class Rank {
  public:
-  Rank(int rank, const std::string& node, const Settings& settings);
+  /// `post`: the host can send messages.
+  Rank(int rank, const std::string& node, const Settings& settings, Post* post = nullptr);
   ~Rank();
   Rank(const Rank&) = delete;
   Rank& operator=(const Rank&) = delete;
@@ -58,13 +72,21 @@ class Rank {
   std::vector<HelpText> helps() const;
   std::vector<std::string> lines() const;
   std::uint64_t progress_calls() const;
+  /// What the host's progress does from here on, on the thread that calls it.
+  void on_progress(std::function<void()> what);
+  /// The host progresses without the engine's asking for it; the engine does too if its rails need that.
+  void poll();
 
  private:
   static void log(void* ctx, int level, const char* line);
   static void help(void* ctx, const char* topic, int count, const char* const* arguments);
   static int progress(void* ctx);
+  static int send(void* ctx, unsigned module, std::uint32_t job_rank, const void* head, std::size_t head_size,
+                  const void* body, std::size_t body_size);
   static void reduce(void* ctx, void* operation, const void* in, void* inout, std::size_t first, std::size_t count);
 
+  const std::uint32_t rank_;
+  Post* const post_;
   int result_ = NEZHA_ERR_INTERNAL;
   std::string why_;
   nezha_engine_t* engine_ = nullptr;
@@ -72,16 +94,18 @@ class Rank {
   std::vector<HelpText> helps_;
   std::vector<std::string> lines_;
   std::uint64_t progress_calls_ = 0;
+  std::function<void()> on_progress_;
 };
 
 /// Ranks that know one another's addresses.
 class Ranks {
  public:
   /// `nodes` names each rank's node; empty: one node for all.
-  Ranks(int size, const std::function<Settings(int)>& settings_of, std::vector<std::string> nodes = {});
+  Ranks(int size, const std::function<Settings(int)>& settings_of, std::vector<std::string> nodes = {},
+        Post* post = nullptr);
   /// With the same settings for everybody.
-  Ranks(int size, const Settings& settings, std::vector<std::string> nodes = {})
-      : Ranks(size, [&](int) { return settings; }, std::move(nodes)) {}
+  Ranks(int size, const Settings& settings, std::vector<std::string> nodes = {}, Post* post = nullptr)
+      : Ranks(size, [&](int) { return settings; }, std::move(nodes), post) {}
 
   int size() const { return static_cast<int>(ranks_.size()); }
   Rank& at(int rank) { return *ranks_[static_cast<std::size_t>(rank)]; }

@@ -249,5 +249,25 @@ TEST_P(Requests, EndWithTheirTeam) {
   EXPECT_EQ(nezha_request_state(begun.request), NEZHA_ERR_FAILED);
 }
 
+/// A thread that looks after another team's call may sleep on the memory of this one.
+TEST_P(Requests, EndWithTheirTeamWhileAThreadSleepsOnItsMemory) {
+  Ranks ranks(kRanks, kSettings, GetParam().nodes);
+  std::atomic<bool> over = false;
+  std::thread looker([&] {
+    while (!over) nezha_engine_progress(ranks.at(0).engine());
+  });
+  for (int i = 0; i < 20; ++i) {
+    Team team(ranks, "everybody");
+    EXPECT_TRUE(start(team));
+    Begun begun = begin(team, 0, kind("int32_sum"), 10);
+    std::this_thread::sleep_for(milliseconds(3));
+    team.destroy(0);
+    EXPECT_EQ(nezha_request_state(begun.request), NEZHA_ERR_FAILED);
+    nezha_request_free(begun.request);
+  }
+  over = true;
+  looker.join();
+}
+
 }  // namespace
 }  // namespace nezha::test

@@ -5,19 +5,19 @@
 #include "ompi/constants.h"
 
 #include "coll_nezha_call.h"
+#include "coll_nezha_incumbent.h"
 #include "coll_nezha_types.h"
 
 int coll_nezha_allreduce(const void *send, void *recv, int count, struct ompi_datatype_t *type, struct ompi_op_t *op,
                          struct ompi_communicator_t *comm, mca_coll_base_module_t *base)
 {
     coll_nezha_module_t *module = (coll_nezha_module_t *)base;
-    const coll_nezha_incumbent_t *incumbent = &module->incumbent;
     coll_nezha_call_t call;
     if (count <= 0) {
         return OMPI_SUCCESS;
     }
     if (!coll_nezha_types_carries(op)) {
-        return incumbent->allreduce(send, recv, count, type, op, comm, incumbent->allreduce_module);
+        return COLL_NEZHA_CALL_INCUMBENT(module, comm, allreduce, send, recv, count, type, op, comm);
     }
     /* By the type's signature, which is the same on all ranks, as the answer must be. */
     int rc = coll_nezha_team_settle(module, comm, (size_t)count * type->super.size);
@@ -32,11 +32,11 @@ int coll_nezha_allreduce(const void *send, void *recv, int count, struct ompi_da
         if (NEZHA_USE_INCUMBENT != status) {
             return coll_nezha_team_failed(module, comm, status);
         }
-        rc = incumbent->allreduce(send, recv, count, type, op, comm, incumbent->allreduce_module);
+        rc = COLL_NEZHA_CALL_INCUMBENT(module, comm, allreduce, send, recv, count, type, op, comm);
         if (OMPI_SUCCESS == rc) {
             nezha_incumbent_done(module->team, NEZHA_ALLREDUCE);
         }
         return rc;
     }
-    return incumbent->allreduce(send, recv, count, type, op, comm, incumbent->allreduce_module);
+    return COLL_NEZHA_CALL_INCUMBENT(module, comm, allreduce, send, recv, count, type, op, comm);
 }

@@ -77,7 +77,11 @@ static void complete(coll_nezha_request_t *request)
     }
     request->super.super.req_status.MPI_ERROR = error;
     ompi_request_complete(&request->super.super, true);
-    OBJ_RELEASE(comm); /* which may have been freed meanwhile */
+    /* The communicator may have been freed meanwhile, and this may be the last reference to it. After an error there has to
+     * be one for good, because Open MPI asks the communicator for its error handler after it has freed the request. */
+    if (OMPI_SUCCESS == error) {
+        OBJ_RELEASE(comm);
+    }
 }
 
 static bool over(const coll_nezha_request_t *request)

@@ -7,6 +7,7 @@
 
 #include "ompi/constants.h"
 
+#include "coll_nezha_incumbent.h"
 #include "coll_nezha_request.h"
 #include "coll_nezha_sibling.h"
 
@@ -78,7 +79,6 @@ int coll_nezha_reduce_scatter_block(const void *send, void *recv, int count, str
                                     mca_coll_base_module_t *base)
 {
     coll_nezha_module_t *module = (coll_nezha_module_t *)base;
-    const coll_nezha_incumbent_t *theirs = &module->incumbent;
     coll_nezha_call_t call;
     int rc;
     if (coll_nezha_sibling_reduce_scatter(&call, send, recv, count, NULL, type, op, comm) &&
@@ -86,7 +86,7 @@ int coll_nezha_reduce_scatter_block(const void *send, void *recv, int count, str
         return rc;
     }
     return done(module, NEZHA_REDUCE_SCATTER,
-                theirs->reduce_scatter_block(send, recv, count, type, op, comm, theirs->reduce_scatter_block_module));
+                COLL_NEZHA_CALL_INCUMBENT(module, comm, reduce_scatter_block, send, recv, count, type, op, comm));
 }
 
 int coll_nezha_ireduce_scatter_block(const void *send, void *recv, int count, struct ompi_datatype_t *type,
@@ -109,7 +109,6 @@ int coll_nezha_reduce_scatter(const void *send, void *recv, const int *counts, s
                               struct ompi_op_t *op, struct ompi_communicator_t *comm, mca_coll_base_module_t *base)
 {
     coll_nezha_module_t *module = (coll_nezha_module_t *)base;
-    const coll_nezha_incumbent_t *theirs = &module->incumbent;
     coll_nezha_call_t call;
     int rc;
     if (coll_nezha_sibling_reduce_scatter(&call, send, recv, 0, counts, type, op, comm) &&
@@ -117,7 +116,7 @@ int coll_nezha_reduce_scatter(const void *send, void *recv, const int *counts, s
         return rc;
     }
     return done(module, NEZHA_REDUCE_SCATTER,
-                theirs->reduce_scatter(send, recv, counts, type, op, comm, theirs->reduce_scatter_module));
+                COLL_NEZHA_CALL_INCUMBENT(module, comm, reduce_scatter, send, recv, counts, type, op, comm));
 }
 
 int coll_nezha_ireduce_scatter(const void *send, void *recv, const int *counts, struct ompi_datatype_t *type,
@@ -140,7 +139,6 @@ int coll_nezha_allgather(const void *send, int send_count, struct ompi_datatype_
                          mca_coll_base_module_t *base)
 {
     coll_nezha_module_t *module = (coll_nezha_module_t *)base;
-    const coll_nezha_incumbent_t *theirs = &module->incumbent;
     coll_nezha_call_t call;
     int rc;
     if (coll_nezha_sibling_allgather(&call, send, send_count, send_type, recv, recv_count, NULL, NULL, recv_type,
@@ -149,8 +147,8 @@ int coll_nezha_allgather(const void *send, int send_count, struct ompi_datatype_
         return rc;
     }
     return done(module, NEZHA_ALLGATHER,
-                theirs->allgather(send, send_count, send_type, recv, recv_count, recv_type, comm,
-                                  theirs->allgather_module));
+                COLL_NEZHA_CALL_INCUMBENT(module, comm, allgather, send, send_count, send_type, recv, recv_count, recv_type,
+                                          comm));
 }
 
 int coll_nezha_iallgather(const void *send, int send_count, struct ompi_datatype_t *send_type, void *recv,
@@ -175,7 +173,6 @@ int coll_nezha_allgatherv(const void *send, int send_count, struct ompi_datatype
                           struct ompi_communicator_t *comm, mca_coll_base_module_t *base)
 {
     coll_nezha_module_t *module = (coll_nezha_module_t *)base;
-    const coll_nezha_incumbent_t *theirs = &module->incumbent;
     coll_nezha_call_t call;
     int rc;
     if (coll_nezha_sibling_allgather(&call, send, send_count, send_type, recv, 0, counts, displacements, recv_type,
@@ -184,8 +181,8 @@ int coll_nezha_allgatherv(const void *send, int send_count, struct ompi_datatype
         return rc;
     }
     return done(module, NEZHA_ALLGATHER,
-                theirs->allgatherv(send, send_count, send_type, recv, counts, displacements, recv_type, comm,
-                                   theirs->allgatherv_module));
+                COLL_NEZHA_CALL_INCUMBENT(module, comm, allgatherv, send, send_count, send_type, recv, counts, displacements,
+                                          recv_type, comm));
 }
 
 int coll_nezha_iallgatherv(const void *send, int send_count, struct ompi_datatype_t *send_type, void *recv,
@@ -215,7 +212,7 @@ int coll_nezha_bcast(void *buffer, int count, struct ompi_datatype_t *type, int 
         return rc;
     }
     return done(module, NEZHA_BROADCAST,
-                module->incumbent.bcast(buffer, count, type, root, comm, module->incumbent.bcast_module));
+                COLL_NEZHA_CALL_INCUMBENT(module, comm, bcast, buffer, count, type, root, comm));
 }
 
 int coll_nezha_ibcast(void *buffer, int count, struct ompi_datatype_t *type, int root, struct ompi_communicator_t *comm,
@@ -241,7 +238,7 @@ int coll_nezha_reduce_to_root(const void *send, void *recv, int count, struct om
         return rc;
     }
     return done(module, NEZHA_REDUCE,
-                module->incumbent.reduce(send, recv, count, type, op, root, comm, module->incumbent.reduce_module));
+                COLL_NEZHA_CALL_INCUMBENT(module, comm, reduce, send, recv, count, type, op, root, comm));
 }
 
 int coll_nezha_ireduce_to_root(const void *send, void *recv, int count, struct ompi_datatype_t *type,
@@ -273,7 +270,7 @@ int coll_nezha_barrier(struct ompi_communicator_t *comm, mca_coll_base_module_t 
     } else if (module->wants_team) {
         rc = coll_nezha_team_settle(module, comm, 0);
     }
-    return OMPI_SUCCESS == rc ? module->incumbent.barrier(comm, module->incumbent.barrier_module) : rc;
+    return OMPI_SUCCESS == rc ? COLL_NEZHA_CALL_INCUMBENT(module, comm, barrier, comm) : rc;
 }
 
 int coll_nezha_ibarrier(struct ompi_communicator_t *comm, ompi_request_t **request, mca_coll_base_module_t *base)

@@ -9,6 +9,7 @@
 #include "ompi/constants.h"
 
 #include "coll_nezha_engine.h"
+#include "coll_nezha_incumbent.h"
 #include "coll_nezha_peers.h"
 #include "opal/compat.h"
 #include "opal/nezha_help.h"
@@ -78,8 +79,8 @@ static int agree_once(coll_nezha_module_t *module, struct ompi_communicator_t *c
         nezha_vote_no(words);
     }
     module->agreeing = true;
-    int rc = module->incumbent.allreduce(MPI_IN_PLACE, words, NEZHA_VOTE_WORDS, MPI_UINT64_T, MPI_BOR, comm,
-                                         module->incumbent.allreduce_module);
+    int rc = COLL_NEZHA_CALL_INCUMBENT(module, comm, allreduce, MPI_IN_PLACE, words, NEZHA_VOTE_WORDS, MPI_UINT64_T, MPI_BOR,
+                                       comm);
     module->agreeing = false;
     if (OMPI_SUCCESS != rc) {
         return rc;

@@ -9,6 +9,7 @@ glue_sources += \
 	%D%/coll_nezha_finalize.c %D%/coll_nezha_finalize.h \
 	%D%/coll_nezha_gather.c %D%/coll_nezha_gather.h \
 	%D%/coll_nezha_iallreduce.c \
+	%D%/coll_nezha_incumbent.c %D%/coll_nezha_incumbent.h \
 	%D%/coll_nezha_lacking.c %D%/coll_nezha_lacking.h \
 	%D%/coll_nezha_module.c \
 	%D%/coll_nezha_params.c %D%/coll_nezha_params.h \
