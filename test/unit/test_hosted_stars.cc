@@ -185,6 +185,53 @@ class Rack : public testing::Test {
       const Nanoseconds next = network_.now() + 50 * kMicrosecond;
       network_.after(50 * kMicrosecond, [] {});
       while (network_.next() <= next) network_.step();
+/// What a client says, without its lanes.
+class Said : public Upstream {
+ protected:
+  void SetUp() override {
+    ASSERT_TRUE(aggregation_.admit(address(), {}, network_.now()));
+    ASSERT_EQ(aggregation_.clients(), 1U);
+  }
+  static Address address() {
+    Address client;
+    client.id = 3;
+    client.job_rank = 0;
+    client.node = "n3";
+    client.rails = {{}};
+    client.window = 256 * 1024;
+    return client;
+  }
+  void say(TeamId star, std::span<const std::byte> bytes) {
+    PieceHeader piece;
+    piece.team = star;
+    piece.op = 1;
+    piece.step = kStarDescription;
+    piece.length = static_cast<std::uint32_t>(bytes.size());
+    EXPECT_TRUE(aggregation_.arrived(trunk_, piece, bytes.data()));
+    aggregation_.progress(network_.now());
+  }
+
+  Log log_;
+  Trunk trunk_{3, {}, {service_.core(), service_.core(), service_.core()}, network_, log_};
+};
+
+TEST_F(Said, NothingThatMakesSense) {
+  const std::vector<std::byte> nonsense(kStarDescriptionSize, std::byte{0xff});
+  for (TeamId star = 1; star <= 100; ++star) say(star, nonsense);
+  EXPECT_EQ(aggregation_.clients(), 1U) << "it may not be its fault";
+  for (TeamId star = 1; star <= 1000; ++star) say(star, nonsense);
+  EXPECT_EQ(aggregation_.clients(), 0U);
+}
+
+/// It opens stars and breaks them, and does not acknowledge that it is told so.
+TEST_F(Said, TheSameTwice) {
+  const auto words = write_description(description(0));
+  for (TeamId star = 1; star <= 1000; ++star) say(star, words), say(star, words);
+  EXPECT_EQ(aggregation_.clients(), 1U);
+  for (TeamId star = 1000; star <= 5000; ++star) say(star, words), say(star, words);
+  EXPECT_EQ(aggregation_.clients(), 0U);
+}
+
       service_.turn();
       aggregation_.progress(network_.now());
       for (RawClient* client : {&upstream_, &member_}) client->process().turn();

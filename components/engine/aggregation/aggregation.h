@@ -88,6 +88,8 @@ class Aggregation final : public Guests {
   struct Client {
     Peer* peer = nullptr;
     Nanoseconds seen = 0;  ///< when it last had a lane
+    std::uint64_t failed = 0;  ///< descriptions
+    unsigned in_row = 0;       ///< of them, the latest, if it is a rank
   };
   /// Somebody has greeted with the id of a client that has lanes.
   struct Claim {
