@@ -27,6 +27,8 @@ std::vector<std::byte> chunk_of(float value) {
   return bytes;
 }
 
+std::vector<std::byte> half_a_chunk() { return std::vector<std::byte>(kChunkBytes / 2); }
+
 class Upstream : public testing::Test {
  protected:
   void SetUp() override {
@@ -125,6 +127,16 @@ TEST_F(Upstream, ASumOfTheNextChunkFromARackThatLacksTheOneBefore) {
   expect_given_up(kStar);
 }
 
+/// What is left of other vectors in the room for the other half is not passed on.
+TEST_F(Upstream, HalfOfASumTwice) {
+  begin(kStar);
+  begin(kOther);
+  for (int time = 0; time < 2; ++time) racks_[0].say(kStar, 1, kStarPartial + 1, 0, half_a_chunk(), kBytes);
+  pass(kMillisecond);
+  EXPECT_EQ(racks_[1].heard(kStar, kStarPartial + 1), 0U);
+  expect_given_up(kStar);
+}
+
 TEST_F(Upstream, MoreCommunicatorsThanThereIsMemoryFor) {
   begin(kOther);
   Aggregation::Limits limits;
@@ -162,29 +174,6 @@ TEST_F(Upstream, ARackThatComesBackGetsItsPlace) {
   EXPECT_EQ(aggregation_.clients(), 2U);
 }
 
-/// The aggregator of a rack with one member, between the two of which a test says what it likes.
-class Rack : public testing::Test {
- protected:
-  void SetUp() override {
-    Peer* const upstream = upstream_.be_upstream(service_.core());
-    ASSERT_NE(upstream, nullptr);
-    service_.core().find_aggregators_by([upstream] { return std::vector<Peer*>{upstream}; });
-    pass(20 * kMillisecond);
-    member_.greet(aggregation_, network_.now());
-    pass(20 * kMillisecond);
-    member_.say(kStar, 1, kStarDescription, 0, write_description(description(0)), kBytes);
-    pass(2 * kMillisecond);
-    ASSERT_EQ(upstream_.heard(kStar, kStarDescription), 1U);
-    upstream_.say(kStar, 1, kStarAnswer, 0, write_description(description(0)), kBytes);
-    pass(2 * kMillisecond);
-    ASSERT_EQ(member_.heard(kStar, kStarAnswer), 1U);
-  }
-
-  void pass(Nanoseconds time) {
-    for (const Nanoseconds until = network_.now() + time; network_.now() < until;) {
-      const Nanoseconds next = network_.now() + 50 * kMicrosecond;
-      network_.after(50 * kMicrosecond, [] {});
-      while (network_.next() <= next) network_.step();
 /// What a client says, without its lanes.
 class Said : public Upstream {
  protected:
@@ -232,6 +221,29 @@ TEST_F(Said, TheSameTwice) {
   EXPECT_EQ(aggregation_.clients(), 0U);
 }
 
+/// The aggregator of a rack with one member, between the two of which a test says what it likes.
+class Rack : public testing::Test {
+ protected:
+  void SetUp() override {
+    Peer* const upstream = upstream_.be_upstream(service_.core());
+    ASSERT_NE(upstream, nullptr);
+    service_.core().find_aggregators_by([upstream] { return std::vector<Peer*>{upstream}; });
+    pass(20 * kMillisecond);
+    member_.greet(aggregation_, network_.now());
+    pass(20 * kMillisecond);
+    member_.say(kStar, 1, kStarDescription, 0, write_description(description(0)), kBytes);
+    pass(2 * kMillisecond);
+    ASSERT_EQ(upstream_.heard(kStar, kStarDescription), 1U);
+    upstream_.say(kStar, 1, kStarAnswer, 0, write_description(description(0)), kBytes);
+    pass(2 * kMillisecond);
+    ASSERT_EQ(member_.heard(kStar, kStarAnswer), 1U);
+  }
+
+  void pass(Nanoseconds time) {
+    for (const Nanoseconds until = network_.now() + time; network_.now() < until;) {
+      const Nanoseconds next = network_.now() + 50 * kMicrosecond;
+      network_.after(50 * kMicrosecond, [] {});
+      while (network_.next() <= next) network_.step();
       service_.turn();
       aggregation_.progress(network_.now());
       for (RawClient* client : {&upstream_, &member_}) client->process().turn();
@@ -286,6 +298,29 @@ TEST_F(Rack, ASumOfContributionsThatAreItsOwn) {
   EXPECT_TRUE(member_.told_failed(kStar) && upstream_.told_failed(kStar));
   EXPECT_EQ(service_.reconnections(), 0U) << "a lane that other communicators use was closed";
   EXPECT_EQ(aggregation_.clients(), 1U);
+}
+
+TEST_F(Rack, HalfOfAContributionTwice) {
+  for (int time = 0; time < 2; ++time) member_.say(kStar, 1, kStarContribution, 0, half_a_chunk(), kBytes);
+  pass(kMillisecond);
+  EXPECT_EQ(upstream_.heard(kStar, kStarPartial + 1), 0U);
+}
+
+TEST_F(Rack, HalfOfASumTwice) {
+  send(member_, kStarContribution, 0, 1);
+  for (int time = 0; time < 2; ++time) upstream_.say(kStar, 1, kStarSum, 0, half_a_chunk(), kBytes);
+  pass(kMillisecond);
+  EXPECT_EQ(member_.heard(kStar, kStarSum), 0U);
+  EXPECT_EQ(aggregation_.counts().given_up, 1U);
+}
+
+TEST_F(Rack, HalfOfASumOfOthersTwice) {
+  for (std::size_t chunk = 0; chunk < kChunks; ++chunk) add_up(chunk);
+  for (int time = 0; time < 2; ++time)
+    upstream_.say(kStar, 1, kStarPartial + 1, kChunks * kChunkBytes, half_a_chunk(), kBytes);
+  send(member_, kStarContribution, kChunks, 1);
+  EXPECT_EQ(upstream_.heard(kStar, kStarPartial + 2), 0U);
+  EXPECT_EQ(aggregation_.counts().given_up, 1U);
 }
 
 TEST_F(Rack, AFinalSumBeforeTheMembersHaveContributed) {
