@@ -137,6 +137,17 @@ TEST_F(Upstream, HalfOfASumTwice) {
   expect_given_up(kStar);
 }
 
+/// The trunk remembers some of those that are gone, of which a rack may have more.
+TEST_F(Upstream, SumsOfManyCommunicatorsThatAreGone) {
+  begin(kOther);
+  for (TeamId star = 1000; star < 1100; ++star) {
+    racks_[0].say(star, 1, kStarPartial + 1, 0, std::vector<std::byte>(8 * 1024), 8 * 1024);
+    pass(kMillisecond);
+  }
+  EXPECT_EQ(service_.reconnections(), 0U) << "a lane that other communicators use was closed";
+  for (std::size_t chunk = 0; chunk < 2 * kChunks; ++chunk) add_up(kOther, chunk);
+}
+
 TEST_F(Upstream, MoreCommunicatorsThanThereIsMemoryFor) {
   begin(kOther);
   Aggregation::Limits limits;

@@ -38,7 +38,7 @@ Placement Aggregation::place(Trunk& trunk, const PieceHeader& piece) {
   const HostedStar* const star = find(piece.team);
   const bool next = star == nullptr || piece.op > star->begun();
   if (describes(piece) && next) return {well_formed(piece) ? PlaceKind::scratch : PlaceKind::bad};
-  if (star == nullptr) return {PlaceKind::early};
+  if (star == nullptr) return {PlaceKind::bin};  // it is gone: before its answer clients send nothing but descriptions
   const Placement placement = star->place(trunk, piece);
   if (placement.kind != PlaceKind::bad || !shared(trunk)) return placement;
   over_.emplace_back(piece.team, "an aggregator sends what it cannot have");
