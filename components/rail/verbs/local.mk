@@ -12,6 +12,7 @@ verbs_sources = \
 EXTRA_DIST += $(verbs_sources)
 if HAVE_VERBS
 engine_sources += $(verbs_sources)
-gtest_programs += test/unit/test_verbs
+gtest_programs += test/unit/test_verbs test/unit/test_verbs_pairs
 endif
 test_unit_test_verbs_SOURCES = test/unit/test_verbs.cc
+test_unit_test_verbs_pairs_SOURCES = test/unit/test_verbs_pairs.cc test/unit/trunk_pair.h
