@@ -36,14 +36,9 @@ public:
       return 0;
     std::unique_lock lock(mutex_);
     ++asked_;
-    changed_.notify_all();
     if (!changed_.wait_for(lock, 20s, [&] { return let_; }))
       waited_for_ = true;
     return 0;
-  }
-  bool asked() {
-    std::unique_lock lock(mutex_);
-    return changed_.wait_for(lock, 20s, [&] { return asked_ != 0; });
   }
   void let(bool on = true) {
     const std::lock_guard lock(mutex_);
@@ -215,6 +210,47 @@ protected:
   std::weak_ptr<std::byte[]> memory_;
   Status why_;
 };
+
+/// A neighbour that does not answer keeps the kernel busy for a second, which
+/// nobody waits for.
+TEST_F(VerbsPairs, EndWhileTheyAreMadeReady) {
+  const Fd fd = connect_to_it();
+  say(fd, Device::kHere);
+  ASSERT_TRUE(poll_until([&] { return pairs_.times() != 0; }));
+  arrived_.back()->close();
+  arrived_.clear();
+  kind_->poll(Watch::rare, *this);
+  EXPECT_EQ(pairs_.made(), 1) << "it is in use";
+  EXPECT_FALSE(memory_.expired());
+  EXPECT_FALSE(pairs_.waited_for());
+  pairs_.let();
+  EXPECT_TRUE(poll_until([&] { return pairs_.made() == 0; }));
+  EXPECT_TRUE(memory_.expired());
+}
+
+/// One that is closed before its turn is not made ready.
+TEST_F(VerbsPairs, EndBeforeTheyAreMadeReady) {
+  const Fd first = connect_to_it(), second = connect_to_it();
+  say(first, Device::kHere);
+  ASSERT_TRUE(poll_until([&] { return pairs_.times() != 0; }));
+  say(second, Device::kHere);
+  for (int i = 0; i < 100; ++i)
+    kind_->poll(Watch::rare, *this);
+  ASSERT_EQ(arrived_.size(), 2U);
+  arrived_.clear();
+  pairs_.let();
+  EXPECT_TRUE(poll_until([&] { return pairs_.made() == 0; }));
+  EXPECT_EQ(pairs_.times(), 1);
+}
+
+TEST_F(VerbsPairs, AreRefusedWhereTheyHaveAnotherAddressThanTheirConnection) {
+  pairs_.let();
+  const Fd fd = connect_to_it();
+  say(fd, {4, {10, 1, 2, 3}, 0});
+  ASSERT_TRUE(poll_until([&] { return !why_.ok(); }));
+  EXPECT_EQ(why_.code(), Code::refused);
+  EXPECT_EQ(pairs_.times(), 0);
+}
 
 TEST_F(VerbsPairs, AreAcceptedAgainOnceThereAreDescriptors) {
   const Fd fd = connect_to_it();

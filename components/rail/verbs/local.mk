@@ -8,6 +8,7 @@ verbs_sources = \
 	%D%/verbs_options.h \
 	%D%/verbs_pair.cc %D%/verbs_pair.h \
 	%D%/verbs_place.cc %D%/verbs_place.h \
+	%D%/verbs_queue.cc %D%/verbs_queue.h \
 	%D%/verbs_words.cc %D%/verbs_words.h
 EXTRA_DIST += $(verbs_sources)
 if HAVE_VERBS

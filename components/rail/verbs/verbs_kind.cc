@@ -25,6 +25,10 @@ Status failed(const char* what, int error) { return {Code::io, std::string(what)
 
 }  // namespace
 
+VerbsKind::~VerbsKind() {
+  for (const auto& queue : abandoned_) service_->recall(*queue);
+}
+
 Status VerbsKind::open(std::vector<std::unique_ptr<VerbsDevice>> devices) {
   all_ = Fd(epoll_create1(EPOLL_CLOEXEC));
   rare_ = Fd(epoll_create1(EPOLL_CLOEXEC));
@@ -125,11 +129,11 @@ std::string VerbsKind::where(const RailAddress& rail) const {
 
 bool VerbsKind::poll(Watch watch, MessageArrivals& arrivals) {
   bool any = false;
+  resume();
   if (watch == Watch::all)
     for (const Rail& rail : rails_) any |= poll_completions(*rail.device);
   any |= poll_inlined();
   any |= poll_sockets(arrivals);
-  resume();
   return any | poll_moves();
 }
 
@@ -207,6 +211,7 @@ bool VerbsKind::poll_moves() {
     if (pair != nullptr) pair->moved();
     any = true;
   }
+  std::erase_if(abandoned_, [](const auto& queue) { return queue->over(); });
   return any;
 }
 
@@ -269,17 +274,18 @@ Status VerbsKind::watch(VerbsPair& pair, bool writable) {
 
 void VerbsKind::leave(VerbsPair& pair) { pairs_.erase(pair.number()); }
 
-void VerbsKind::move(VerbsPair& pair, Errand& errand) {
+void VerbsKind::move(VerbsPair& pair, VerbsQueue& queue) {
   moving_.push_back(pair.number());
   if (service_ != nullptr) {
-    service_->post(errand);
+    service_->post(queue);
   } else {
-    errand.run();
+    queue.run();
   }
 }
 
-void VerbsKind::recall(Errand& errand) {
-  if (service_ != nullptr) service_->recall(errand);
+void VerbsKind::abandon(std::shared_ptr<VerbsQueue> queue) {
+  queue->abandon();
+  if (!queue->over()) abandoned_.push_back(std::move(queue));
 }
 
 }  // namespace nezha

@@ -20,6 +20,8 @@ namespace nezha {
 class VerbsKind final : public MessageKind, private VerbsPairHost {
  public:
   VerbsKind(const VerbsOptions& options, const Clock& clock, Log log) : options_(options), clock_(clock), log_(log) {}
+  /// Waits for errands of pairs that were closed, of which one may be under way.
+  ~VerbsKind() override;
 
   /// Takes the devices that can be rails, with listeners; logs why others cannot. Not ok: there is none.
   Status open(std::vector<std::unique_ptr<VerbsDevice>> devices);
@@ -58,8 +60,8 @@ class VerbsKind final : public MessageKind, private VerbsPairHost {
   Status watch(VerbsPair& pair, bool writable) override;
   void leave(VerbsPair& pair) override;
   void note_inlined(VerbsPair& pair) override { inlined_.push_back(pair.number()); }
-  void move(VerbsPair& pair, Errand& errand) override;
-  void recall(Errand& errand) override;
+  void move(VerbsPair& pair, VerbsQueue& queue) override;
+  void abandon(std::shared_ptr<VerbsQueue> queue) override;
 
   const VerbsOptions options_;
   const Clock& clock_;
@@ -72,6 +74,7 @@ class VerbsKind final : public MessageKind, private VerbsPairHost {
   std::uint32_t last_number_ = 0;
   std::uint64_t pauses_ = 0;
   std::vector<std::uint32_t> inlined_, moving_;  ///< numbers of pairs
+  std::vector<std::shared_ptr<VerbsQueue>> abandoned_;  ///< that have still to run
 };
 
 }  // namespace nezha
