@@ -12,7 +12,7 @@ engine_sources += \
 	%D%/single_step.cc \
 	%D%/star.cc %D%/star.h \
 	%D%/star_center.cc \
-	%D%/star_chunks.h \
+	%D%/star_chunks.h %D%/star_cover.h \
 	%D%/star_climb.cc \
 	%D%/star_fold.cc %D%/star_fold.h \
 	%D%/star_layout.h \

@@ -7,14 +7,17 @@
 #include <cstdint>
 
 #include "alg/call.h"
+#include "alg/star_cover.h"
 #include "alg/star_layout.h"
 
 namespace nezha {
 
-/// Counts bytes of a chunk that have come. False: there are more than it has.
-inline bool count_bytes(std::uint32_t& got, std::uint32_t more, const StarLayout::Chunk& chunk) {
-  got += more;
-  return got <= chunk.size;
+/// Counts a piece of a chunk that has come. False: something of it had come before.
+inline bool count_piece(StarCover& cover, std::size_t index, std::uint32_t& got, const PieceHeader& piece,
+                        const StarLayout::Chunk& chunk) {
+  if (!cover.add(index, piece.offset - chunk.begin, piece.length, chunk.size)) return false;
+  got += piece.length;
+  return true;
 }
 
 /// The final sum, down.

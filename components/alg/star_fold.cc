@@ -31,6 +31,8 @@ void StarFold::cut(const Call& call) {
     slots_[i].prefix = 0;
     slots_[i].prefix_got = 0;
   }
+  prefixes_got_.begin(slots_.size(), call.chunk);
+  finals_got_.begin(slots_.size(), call.chunk);
 }
 
 // ---- the climb
@@ -67,6 +69,8 @@ Placement StarFold::place_from_above(const PieceHeader& piece) const {
   const StarLayout::Chunk chunk = layout_.chunk(number);
   const Slot& slot = slot_of(number);
   const std::size_t within = piece.offset - chunk.begin;
+  const StarCover& cover = piece.step == kStarSum ? finals_got_ : prefixes_got_;
+  if (!cover.lacks(index_of(number), within, piece.length, chunk.size)) return {PlaceKind::bad};
   if (piece.step != kStarSum)
     return takes_prefix(slot, number, piece.step - kStarPartial)
                ? Placement{PlaceKind::direct, prefix_room(number) + within}
@@ -91,7 +95,7 @@ bool StarFold::arrived_from_above(const PieceHeader& piece, const std::byte* dat
   Slot& slot = slot_of(number);
   const StarLayout::Chunk chunk = layout_.chunk(number);
   if (piece.step == kStarSum) {
-    if (slot.chunk != number || !count_bytes(slot.final, piece.length, chunk)) return false;
+    if (slot.chunk != number || !count_piece(finals_got_, index_of(number), slot.final, piece, chunk)) return false;
     if (slot.final < chunk.size) return true;
     superseded_above(number);
     hand_round(slot, chunk);
@@ -101,7 +105,7 @@ bool StarFold::arrived_from_above(const PieceHeader& piece, const std::byte* dat
   if (!takes_prefix(slot, number, have)) return false;
   slot.prefix_of = number;
   slot.prefix = have;
-  if (!count_bytes(slot.prefix_got, piece.length, chunk)) return false;
+  if (!count_piece(prefixes_got_, index_of(number), slot.prefix_got, piece, chunk)) return false;
   take_prefix(slot);
   return true;
 }
@@ -122,6 +126,7 @@ void StarFold::take_prefix(Slot& slot) {
   if (slot.prefix_got != chunk.size) return;
   slot.have = std::exchange(slot.prefix, 0);
   slot.prefix_got = 0;
+  prefixes_got_.clear(index_of(slot.chunk));
   slot.value = prefix_room(slot.chunk);
   go_on(slot, chunk);
 }
@@ -141,6 +146,7 @@ void StarFold::begin_members(const TeamView& members) {
   members_ = members.size - 1;
   alone_ = std::all_of(call_.star.holders.begin(), call_.star.holders.end(), [](int member) { return member >= 0; });
   if (left_ != 0) rooms_.take(*members.buffers, slots_.size(), members_, call_.chunk);
+  contributions_got_.begin(slots_.size() * static_cast<std::size_t>(members_), call_.chunk);
   for (Slot& slot : slots_) {
     slot.got.assign(static_cast<std::size_t>(members_), 0);
     take_prefix(slot);
@@ -152,7 +158,10 @@ Placement StarFold::place_from_member(int from, const PieceHeader& piece) const 
     return {PlaceKind::bad};
   const std::size_t number = layout_.number_of(piece.offset);
   if (slot_of(number).chunk != number) return {PlaceKind::bad};  // it lacks the sums that allow it to send this one
-  return {PlaceKind::direct, rooms_.of(number, from) + (piece.offset - layout_.chunk(number).begin)};
+  const StarLayout::Chunk chunk = layout_.chunk(number);
+  const std::size_t within = piece.offset - chunk.begin;
+  if (!contributions_got_.lacks(index_of(number, from), within, piece.length, chunk.size)) return {PlaceKind::bad};
+  return {PlaceKind::direct, rooms_.of(number, from) + within};
 }
 
 bool StarFold::arrived_from_member(int from, const PieceHeader& piece) {
@@ -161,7 +170,7 @@ bool StarFold::arrived_from_member(int from, const PieceHeader& piece) {
   if (slot.chunk != number) return false;
   const StarLayout::Chunk chunk = layout_.chunk(number);
   std::uint32_t& got = slot.got[static_cast<std::size_t>(from)];
-  if (!count_bytes(got, piece.length, chunk)) return false;
+  if (!count_piece(contributions_got_, index_of(number, from), got, piece, chunk)) return false;
   if (got < chunk.size) return true;
   if (number >= slots_.size()) {
     const StarLayout::Chunk before = layout_.chunk(number - slots_.size());
@@ -218,6 +227,8 @@ void StarFold::superseded_above(std::size_t number) {
 /// The sum for the slot's next chunk may be here already.
 void StarFold::hand_round(Slot& slot, const StarLayout::Chunk& chunk) {
   const ReadyChunk sum = final_sum(chunk, rooms_.sum(slot.chunk));
+  finals_got_.clear(index_of(slot.chunk));
+  contributions_got_.clear(index_of(slot.chunk, 0), static_cast<std::size_t>(members_));
   slot.use_for(slot.chunk + slots_.size());
   --left_;
   for (int to = 0; to < members_; ++to) here_->send(to, sum);

@@ -22,6 +22,7 @@
 #include <vector>
 
 #include "alg/call.h"
+#include "alg/star_cover.h"
 #include "alg/star_layout.h"
 #include "alg/star_rooms.h"
 
@@ -77,6 +78,10 @@ class StarFold {
   /// How many come before the next one of a member here; all: none is left.
   int next_own(int block, int have) const;
   void cut(const Call& call);
+  std::size_t index_of(std::size_t number) const { return number % slots_.size(); }
+  std::size_t index_of(std::size_t number, int member) const {
+    return index_of(number) * static_cast<std::size_t>(members_) + static_cast<std::size_t>(member);
+  }
   Slot& slot_of(std::size_t number) { return slots_[number % slots_.size()]; }
   const Slot& slot_of(std::size_t number) const { return slots_[number % slots_.size()]; }
   std::byte* prefix_room(std::size_t number) const { return prefixes_.data() + number % slots_.size() * call_.chunk; }
@@ -100,6 +105,8 @@ class StarFold {
   std::vector<Slot> slots_;
   BufferPool::Buffer prefixes_;
   StarRooms rooms_;
+  StarCover prefixes_got_, finals_got_;  ///< by slot
+  StarCover contributions_got_;          ///< by slot and member
   std::size_t left_ = 0;  ///< chunks whose final sums are not here
 };
 

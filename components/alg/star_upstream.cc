@@ -28,6 +28,7 @@ class StarUpstream final : public Algorithm {
     left_ = racks() == 1 ? 0 : layout_.chunks();  // one that has all members adds them up itself
     slots_.assign(std::min<std::size_t>(call.star.window, left_), {});
     for (std::size_t i = 0; i < slots_.size(); ++i) slots_[i].chunk = i;
+    got_.begin(2 * slots_.size(), call.chunk);
     if (left_ != 0) rooms_.take(*team().buffers, slots_.size(), racks(), call.chunk);
     answer_.send(team(), call, 3);
   }
@@ -40,9 +41,12 @@ class StarUpstream final : public Algorithm {
       return {PlaceKind::bad};
     const std::size_t number = layout_.number_of(piece.offset);
     if (!due(from, number, piece.step - kStarPartial)) return {PlaceKind::bad};
+    const StarLayout::Chunk chunk = layout_.chunk(number);
+    const std::size_t within = piece.offset - chunk.begin;
+    if (!got_.lacks(index_of(number), within, piece.length, chunk.size)) return {PlaceKind::bad};
     const bool last = piece.step - kStarPartial == contributions();
     std::byte* const room = last ? rooms_.sum(number) : rooms_.of(number, from);
-    return {PlaceKind::direct, room + (piece.offset - layout_.chunk(number).begin), true};
+    return {PlaceKind::direct, room + within, true};
   }
 
   void arriving(int from, const PieceHeader& piece) override {
@@ -56,7 +60,7 @@ class StarUpstream final : public Algorithm {
     if (!due(from, number, piece.step - kStarPartial)) return false;
     Slot& slot = slot_of(number);
     std::uint32_t& got = slot.chunk == number ? slot.got : slot.next_got;
-    if (!count_bytes(got, piece.length, layout_.chunk(number))) return false;
+    if (!count_piece(got_, index_of(number), got, piece, layout_.chunk(number))) return false;
     if (slot.chunk == number) pass_on(slot);
     return true;
   }
@@ -82,6 +86,8 @@ class StarUpstream final : public Algorithm {
     return have;
   }
   Slot& slot_of(std::size_t number) { return slots_[number % slots_.size()]; }
+  /// Something of a slot's next chunk may be here while this one is not complete.
+  std::size_t index_of(std::size_t number) const { return number % (2 * slots_.size()); }
 
   /// That rack's sum of the first `have` contributions to the chunk is what comes next. In the slot's next chunk it may be so only
   /// where the final sum of this one is this rack's: another rack could have it from here alone, and its room is still read.
@@ -109,6 +115,7 @@ class StarUpstream final : public Algorithm {
     const int from = holder(chunk.block, slot.have);
     slot.have = run_end(chunk.block, slot.have);
     slot.got = 0;
+    got_.clear(index_of(slot.chunk));
     if (slot.have == contributions()) return hand_round(slot, chunk, from);
     team().send(holder(chunk.block, slot.have), partial_sum(chunk, rooms_.of(slot.chunk, from), slot.have));
   }
@@ -129,6 +136,7 @@ class StarUpstream final : public Algorithm {
   StarAnswer answer_;
   std::vector<Slot> slots_;
   StarRooms rooms_;
+  StarCover got_;         ///< by chunk: the sum that comes now
   std::size_t left_ = 0;  ///< chunks whose final sums are not here
 };
 

@@ -61,7 +61,6 @@ void Core::add_rail(Transport& transport, const RailAddress& rail) {
 void Core::employ(std::size_t rail, RailWorker& worker) { places_[rail].transport->employ(places_[rail].rail, worker); }
 
 void Core::employ_service(RailWorker& service) {
-  if (aggregators_) aggregators_->employ(service);
   for (const auto& transport : transports_) transport->employ_service(service);
 }
 

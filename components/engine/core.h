@@ -127,8 +127,7 @@ class Core final : public PieceReceiver, public OperationNews, public LaneNews, 
   /// See Aggregators.
   std::string aggregator_trouble(std::size_t place) const;
   /// For a process without teams: greets the aggregators that the configuration names, with that key; again for a new one.
-  /// `resolver` looks up their names.
-  void greet_aggregators(const Secret& key, RailWorker& resolver);
+  void greet_aggregators(const Secret& key);
   /// The job is about to end, everywhere: lanes that are lost are no news.
   void ending() { wiring_.ending(); }
   /// The team cannot go on for a reason of this process's own, an exception: every member gets an error.

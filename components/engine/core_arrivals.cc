@@ -111,11 +111,11 @@ void Core::lane_failed(const LaneSpec& spec, const Status& why) {
   if (found == peers_.end()) return;  // it was removed meanwhile
   Peer& peer = *found->second;
   load_of(spec.local_rail).lanes_failed += 1;
-  wiring_.lane_failed(peer, rails_of(spec), why, clock_.now());
+  wiring_.lane_failed(peer, rails_of(spec), spec.attempt, why, clock_.now());
 }
 
 void Core::connect(const Peer& peer, const Wire& wire, Nanoseconds deadline) {
-  const LaneSpec spec{peer.address.id, wire.rails.local, wire.rails.remote, peer.same_node};
+  const LaneSpec spec{peer.address.id, wire.rails.local, wire.rails.remote, peer.same_node, 0, wire.attempt};
   const Place place = place_of(wire.rails.local);
   place.transport->connect(spec, place.rail, peer.address.at(wire.rails.remote), deadline);
 }

@@ -46,10 +46,8 @@ std::vector<Peer*> Core::aggregators() const {
 
 std::string Core::aggregator_trouble(std::size_t place) const { return aggregators_ ? aggregators_->trouble(place) : ""; }
 
-void Core::greet_aggregators(const Secret& key, RailWorker& resolver) {
-  if (!aggregators_) return;
-  aggregators_->employ(resolver);
-  aggregators_->begin(key);
+void Core::greet_aggregators(const Secret& key) {
+  if (aggregators_) aggregators_->begin(key);
 }
 
 void Core::join_stars(Team& team, std::span<Peer* const> linked) {

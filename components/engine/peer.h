@@ -33,6 +33,7 @@ struct Wire {
   bool moved = false;      ///< this side's rail is not where it was at the start; the peer may not know where it is
   Nanoseconds up_since = 0;
   unsigned tries = 0;  ///< since it was last up for a while
+  std::uint64_t attempt = 0;  ///< the latest one, of all to all peers
   Nanoseconds next_try = 0;
   Status lost_for;    ///< why it was lost; ok: it is up, or never was
   Status last_error;  ///< why it has not come up since, or a suspect's successor has not

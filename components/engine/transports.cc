@@ -133,7 +133,7 @@ Status open_verbs(RailSearch& search) {
   VerbsOptions verbs;
   verbs.ports = core.config().port_range;
   verbs.share_devices = search.shares_devices;
-  std::unique_ptr<MessageKind> kind = make_verbs_kind(verbs, std::move(found.chosen), core.log(), status);
+  std::unique_ptr<MessageKind> kind = make_verbs_kind(verbs, std::move(found.chosen), core.clock(), core.log(), status);
   if (!kind) return status;
   MessageOptions messages;
   messages.first_rail = core.rails();

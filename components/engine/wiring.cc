@@ -91,6 +91,7 @@ void Wiring::step_wire(Peer& peer, Wire& wire, Nanoseconds now) {
     return;
   }
   wire.state = suspect ? Wire::State::knocking : Wire::State::connecting;
+  wire.attempt = ++attempts_;
   connect_(peer, wire, now + attempt_of(wire));
 }
 
@@ -173,8 +174,9 @@ void Wiring::try_others(std::uint8_t local_rail, Nanoseconds now) {
   due(now);
 }
 
-void Wiring::lane_failed(Peer& peer, RailPair rails, const Status& why, Nanoseconds now) {
+void Wiring::lane_failed(Peer& peer, RailPair rails, std::uint64_t attempt, const Status& why, Nanoseconds now) {
   Wire* wire = wire_of(peer, rails);
+  if (wire == nullptr || wire->attempt != attempt) return;
   const bool knocked = wire->state == Wire::State::knocking;
   if (!knocked && wire->state != Wire::State::connecting) return;  // meanwhile the peer has connected, or the lane answers
   wire->last_error = why;

@@ -51,7 +51,8 @@ class Wiring {
   /// A rail of the peer has another address.
   void peer_rail_back(Peer& peer, std::uint8_t remote_rail, Nanoseconds now);
   void lane_up(Peer& peer, RailPair rails, Nanoseconds now);
-  void lane_failed(Peer& peer, RailPair rails, const Status& why, Nanoseconds now);
+  /// `attempt`: which one has failed. The peer may have come back with other rails since, or the lane by another attempt.
+  void lane_failed(Peer& peer, RailPair rails, std::uint64_t attempt, const Status& why, Nanoseconds now);
   /// A lane does not answer, or does again.
   void lane_suspected(Peer& peer, RailPair rails, Nanoseconds silent, Nanoseconds now);
   void lane_forgiven(Peer& peer, RailPair rails);
@@ -74,6 +75,7 @@ class Wiring {
   Notices& notices_;
   LaneWatcher* watcher_ = nullptr;
   std::vector<Peer*> wanted_;
+  std::uint64_t attempts_ = 0;
   bool ending_ = false;
   Nanoseconds next_due_ = 0;
   Nanoseconds used_ = 0;  ///< when the latest operation began

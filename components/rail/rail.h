@@ -49,6 +49,7 @@ struct LaneSpec {
   std::uint8_t remote_rail = 0;  ///< index into the peer's list, or kLoopbackRail
   bool same_node = false;        ///< both ends on this node and in one network: the socket is not bound to a device
   std::uint64_t connection = 0;  ///< of a lane that is up: the same at both ends, and of no other connection
+  std::uint64_t attempt = 0;     ///< of a connect(): the engine's number of it, for lane_failed()
 };
 
 /// Bytes to send, not owned.

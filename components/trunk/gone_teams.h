@@ -13,7 +13,7 @@ namespace nezha {
 class GoneTeams {
  public:
   void add(TeamId team) { teams_[next_++ % teams_.size()] = team; }
-  bool contains(TeamId team) const { return std::find(teams_.begin(), teams_.end(), team) != teams_.end(); }
+  bool contains(TeamId team) const { return team != 0 && std::find(teams_.begin(), teams_.end(), team) != teams_.end(); }
 
  private:
   std::array<TeamId, 128> teams_{};

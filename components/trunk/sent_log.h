@@ -33,6 +33,9 @@ class SentLog {
   bool empty() const { return oldest_ == next_; }
   /// False when the peer's duplicate check could not tell a further id from an old one.
   bool room() const { return next_ - oldest_ < kCapacity; }
+  /// The same for an answer, which the peer may ask for while there is no room for anything else. False: it asks on without
+  /// acknowledging the answers that it has.
+  bool room_for_answer() const { return next_ - oldest_ < kCapacity + kAnswers; }
 
   /// A fresh piece with the next id. The reference is good until the next add.
   SentPiece& add();
@@ -43,6 +46,7 @@ class SentLog {
 
  private:
   static constexpr std::uint64_t kCapacity = 2048;  ///< half of the receiver's kIdWindow
+  static constexpr std::uint64_t kAnswers = 1024;
 
   std::vector<SentPiece> slots_;  ///< ring, a power of two
   std::uint64_t oldest_ = 1;

@@ -186,6 +186,8 @@ class Trunk final : public LaneEvents {
   /// Something is outstanding: pieces of ours unacknowledged, or acks of ours not sent that a lane could take. A peer that waits
   /// for acks finds out itself that its lane is dead; to one that does not, there may be no lane until it next has something to send.
   bool outstanding() const { return !log_.empty() || (owed_.pieces() != 0 && lanes_up() != 0); }
+  /// False: the peer has acknowledged nothing for so long that it is not to be told more.
+  bool may_tell() const { return log_.room_for_answer(); }
   /// False: something is under way. Else Busy does not have it from here on, until that is so again.
   bool rest(Nanoseconds now);
 

@@ -62,7 +62,12 @@ Status Trunk::place_all(LaneState& state) {
   for (std::size_t i = 0; i < state.records.count; ++i) {
     const PieceHeader& piece = state.records.pieces[i];
     if (!received_.acceptable(piece.id)) return bad("a piece id outside the window");
-    if (piece.control || received_.contains(piece.id)) continue;
+    if (received_.contains(piece.id)) continue;
+    if (piece.control) {  // refused before it counts as received
+      const bool asks = piece.step == static_cast<std::uint16_t>(Control::want);
+      if (asks && !log_.room_for_answer()) return bad("too many questions are unanswered");
+      continue;
+    }
     peer_at(piece);
     Placement& place = state.places[i] = place_of(piece);
     if (place.kind == PlaceKind::bad) return bad("a piece that its operation cannot have");

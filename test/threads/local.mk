@@ -19,6 +19,10 @@ gtest_programs += %D%/test_aggregator %D%/test_aggregator_tree
 test_threads_test_aggregator_SOURCES = %D%/test_aggregator.cc %D%/aggregators.h $(ranks_sources)
 test_threads_test_aggregator_tree_SOURCES = %D%/test_aggregator_tree.cc %D%/aggregators.h $(ranks_sources)
 
+# Its getaddrinfo takes its time.
+gtest_programs += %D%/test_lookups
+test_threads_test_lookups_SOURCES = %D%/test_lookups.cc %D%/aggregators.h $(ranks_sources)
+
 # It has Nezha open test/sharp/stub.la.
 if HAVE_SHARP
 gtest_programs += %D%/test_sharp

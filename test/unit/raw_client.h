@@ -21,10 +21,11 @@ namespace nezha::test {
 /// A core with one rail. The port outlives the processes that it has lanes to.
 class RawProcess {
  public:
-  RawProcess(SimNetwork& network, SimPort& port, std::uint32_t job_rank, ProcessId id) : network_(network) {
+  RawProcess(SimNetwork& network, SimPort& port, std::uint32_t job_rank, ProcessId id, const Log& log = Log())
+      : network_(network) {
     Config config;
     config.window = 256 * 1024;
-    core_ = std::make_unique<Core>(config, network, Log(), job_rank, "n" + std::to_string(id), id, Secret{});
+    core_ = std::make_unique<Core>(config, network, log, job_rank, "n" + std::to_string(id), id, Secret{});
     core_->add_transport(std::make_unique<SimTransport>(network, network, id, std::vector<SimPort*>{&port}, *core_, [] {}));
   }
 

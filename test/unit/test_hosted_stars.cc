@@ -27,6 +27,8 @@ std::vector<std::byte> chunk_of(float value) {
   return bytes;
 }
 
+std::vector<std::byte> half_a_chunk() { return std::vector<std::byte>(kChunkBytes / 2); }
+
 class Upstream : public testing::Test {
  protected:
   void SetUp() override {
@@ -125,6 +127,27 @@ TEST_F(Upstream, ASumOfTheNextChunkFromARackThatLacksTheOneBefore) {
   expect_given_up(kStar);
 }
 
+/// What is left of other vectors in the room for the other half is not passed on.
+TEST_F(Upstream, HalfOfASumTwice) {
+  begin(kStar);
+  begin(kOther);
+  for (int time = 0; time < 2; ++time) racks_[0].say(kStar, 1, kStarPartial + 1, 0, half_a_chunk(), kBytes);
+  pass(kMillisecond);
+  EXPECT_EQ(racks_[1].heard(kStar, kStarPartial + 1), 0U);
+  expect_given_up(kStar);
+}
+
+/// The trunk remembers some of those that are gone, of which a rack may have more.
+TEST_F(Upstream, SumsOfManyCommunicatorsThatAreGone) {
+  begin(kOther);
+  for (TeamId star = 1000; star < 1100; ++star) {
+    racks_[0].say(star, 1, kStarPartial + 1, 0, std::vector<std::byte>(8 * 1024), 8 * 1024);
+    pass(kMillisecond);
+  }
+  EXPECT_EQ(service_.reconnections(), 0U) << "a lane that other communicators use was closed";
+  for (std::size_t chunk = 0; chunk < 2 * kChunks; ++chunk) add_up(kOther, chunk);
+}
+
 TEST_F(Upstream, MoreCommunicatorsThanThereIsMemoryFor) {
   begin(kOther);
   Aggregation::Limits limits;
@@ -160,6 +183,53 @@ TEST_F(Upstream, ARackThatComesBackGetsItsPlace) {
   for (int step = 0; step < 30 && back.trunk().lanes_up() == 0; ++step) pass(100 * kMillisecond, &back);
   EXPECT_EQ(back.trunk().lanes_up(), 1U);
   EXPECT_EQ(aggregation_.clients(), 2U);
+}
+
+/// What a client says, without its lanes.
+class Said : public Upstream {
+ protected:
+  void SetUp() override {
+    ASSERT_TRUE(aggregation_.admit(address(), {}, network_.now()));
+    ASSERT_EQ(aggregation_.clients(), 1U);
+  }
+  static Address address() {
+    Address client;
+    client.id = 3;
+    client.job_rank = 0;
+    client.node = "n3";
+    client.rails = {{}};
+    client.window = 256 * 1024;
+    return client;
+  }
+  void say(TeamId star, std::span<const std::byte> bytes) {
+    PieceHeader piece;
+    piece.team = star;
+    piece.op = 1;
+    piece.step = kStarDescription;
+    piece.length = static_cast<std::uint32_t>(bytes.size());
+    EXPECT_TRUE(aggregation_.arrived(trunk_, piece, bytes.data()));
+    aggregation_.progress(network_.now());
+  }
+
+  Log log_;
+  Trunk trunk_{3, {}, {service_.core(), service_.core(), service_.core()}, network_, log_};
+};
+
+TEST_F(Said, NothingThatMakesSense) {
+  const std::vector<std::byte> nonsense(kStarDescriptionSize, std::byte{0xff});
+  for (TeamId star = 1; star <= 100; ++star) say(star, nonsense);
+  EXPECT_EQ(aggregation_.clients(), 1U) << "it may not be its fault";
+  for (TeamId star = 1; star <= 1000; ++star) say(star, nonsense);
+  EXPECT_EQ(aggregation_.clients(), 0U);
+}
+
+/// It opens stars and breaks them, and does not acknowledge that it is told so.
+TEST_F(Said, TheSameTwice) {
+  const auto words = write_description(description(0));
+  for (TeamId star = 1; star <= 1000; ++star) say(star, words), say(star, words);
+  EXPECT_EQ(aggregation_.clients(), 1U);
+  for (TeamId star = 1000; star <= 5000; ++star) say(star, words), say(star, words);
+  EXPECT_EQ(aggregation_.clients(), 0U);
 }
 
 /// The aggregator of a rack with one member, between the two of which a test says what it likes.
@@ -239,6 +309,29 @@ TEST_F(Rack, ASumOfContributionsThatAreItsOwn) {
   EXPECT_TRUE(member_.told_failed(kStar) && upstream_.told_failed(kStar));
   EXPECT_EQ(service_.reconnections(), 0U) << "a lane that other communicators use was closed";
   EXPECT_EQ(aggregation_.clients(), 1U);
+}
+
+TEST_F(Rack, HalfOfAContributionTwice) {
+  for (int time = 0; time < 2; ++time) member_.say(kStar, 1, kStarContribution, 0, half_a_chunk(), kBytes);
+  pass(kMillisecond);
+  EXPECT_EQ(upstream_.heard(kStar, kStarPartial + 1), 0U);
+}
+
+TEST_F(Rack, HalfOfASumTwice) {
+  send(member_, kStarContribution, 0, 1);
+  for (int time = 0; time < 2; ++time) upstream_.say(kStar, 1, kStarSum, 0, half_a_chunk(), kBytes);
+  pass(kMillisecond);
+  EXPECT_EQ(member_.heard(kStar, kStarSum), 0U);
+  EXPECT_EQ(aggregation_.counts().given_up, 1U);
+}
+
+TEST_F(Rack, HalfOfASumOfOthersTwice) {
+  for (std::size_t chunk = 0; chunk < kChunks; ++chunk) add_up(chunk);
+  for (int time = 0; time < 2; ++time)
+    upstream_.say(kStar, 1, kStarPartial + 1, kChunks * kChunkBytes, half_a_chunk(), kBytes);
+  send(member_, kStarContribution, kChunks, 1);
+  EXPECT_EQ(upstream_.heard(kStar, kStarPartial + 2), 0U);
+  EXPECT_EQ(aggregation_.counts().given_up, 1U);
 }
 
 TEST_F(Rack, AFinalSumBeforeTheMembersHaveContributed) {

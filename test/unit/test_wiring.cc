@@ -16,7 +16,7 @@ class WiringTest : public testing::Test {
       : wiring_(
             5 * kSecond,
             [this](const Peer& peer, const Wire& wire, Nanoseconds) {
-              tried_.push_back({&peer, wire.rails});
+              tried_.push_back({&peer, wire.rails, wire.attempt});
             },
             log_, notices_) {
     for (Peer& peer : peers_) {
@@ -40,7 +40,7 @@ class WiringTest : public testing::Test {
       wiring_.step(clock_.now());
       for (const Try& each : std::exchange(tried_, {})) {
         count += each.rails.local == rail ? 1 : 0;
-        wiring_.lane_failed(const_cast<Peer&>(*each.peer), each.rails, {Code::io, "no"}, clock_.now());
+        wiring_.lane_failed(const_cast<Peer&>(*each.peer), each.rails, each.attempt, {Code::io, "no"}, clock_.now());
       }
     }
     return count;
@@ -60,6 +60,7 @@ class WiringTest : public testing::Test {
   struct Try {
     const Peer* peer;
     RailPair rails;
+    std::uint64_t attempt;
   };
   TestClock clock_;
   static void write_line(void* ctx, int level, const char* line) {
@@ -193,7 +194,7 @@ TEST_F(WiringTest, WhatALaneWasLostForComesBeforeWhatTriesHaveFound) {
   EXPECT_EQ(wire.trouble(), "gone, then no");
   wiring_.rail_back(1, false, clock_.now());
   while (tried_.empty()) clock_.advance(kMillisecond), wiring_.step(clock_.now());
-  wiring_.lane_failed(peers_[0], {1, 1}, {Code::no_rail, "the rail is gone again"}, clock_.now());
+  wiring_.lane_failed(peers_[0], {1, 1}, wire.attempt, {Code::no_rail, "the rail is gone again"}, clock_.now());
   EXPECT_EQ(wire.trouble(), "the rail is gone again") << "which says it all";
   wiring_.lane_up(peers_[0], {1, 1}, clock_.now());
   EXPECT_EQ(wire.trouble(), "") << "that is over";
@@ -213,7 +214,7 @@ TEST_F(WiringTest, TriesOfDifferentLanesAreSpread) {
     for (Peer& peer : peers_) {
       for (Wire& wire : peer.wires) {
         wire.state = Wire::State::connecting;
-        wiring_.lane_failed(peer, wire.rails, {Code::io, "no"}, clock_.now());
+        wiring_.lane_failed(peer, wire.rails, wire.attempt, {Code::io, "no"}, clock_.now());
         waits.push_back(wire.next_try - clock_.now());
         EXPECT_GE(waits.back(), kLongest / 2);
         EXPECT_LE(waits.back(), kLongest);
@@ -261,8 +262,27 @@ TEST_F(WiringTest, AFailureAfterThePeerHasConnectedChangesNothing) {
   wiring_.step(clock_.now());
   tried_.clear();
   wiring_.lane_up(peers_[0], {1, 1}, clock_.now());
-  wiring_.lane_failed(peers_[0], {1, 1}, {Code::io, "too late"}, clock_.now());
+  wiring_.lane_failed(peers_[0], {1, 1}, peers_[0].wires[1].attempt, {Code::io, "too late"}, clock_.now());
   EXPECT_EQ(peers_[0].wires[1].state, Wire::State::up);
+}
+
+/// A process that was greeted anew meanwhile may have other rails, and lanes to it are tried again.
+TEST_F(WiringTest, AFailureOfAnEarlierAttemptChangesNothing) {
+  wiring_.step(clock_.now());
+  Peer& peer = peers_[0];
+  Wire& wire = peer.wires[1];
+  const std::uint64_t before = wire.attempt;
+  wire = {};
+  wire.rails = {1, 1};
+  wiring_.peer_rail_back(peer, 1, clock_.now());
+  clock_.advance(kSecond);
+  wiring_.step(clock_.now());
+  ASSERT_EQ(wire.state, Wire::State::connecting);
+  wiring_.lane_failed(peer, {1, 1}, before, {Code::io, "too late"}, clock_.now());
+  EXPECT_EQ(wire.state, Wire::State::connecting);
+  EXPECT_EQ(wire.trouble(), "");
+  peer.wires.pop_back();
+  wiring_.lane_failed(peer, {1, 1}, before, {Code::io, "too late"}, clock_.now());
 }
 
 TEST_F(WiringTest, BesideASuspectAnotherConnectionIsTried) {
@@ -311,7 +331,8 @@ class LoopbackTest : public WiringTest {
         std::count_if(peer.wires.begin(), peer.wires.end(), [](const Wire& wire) { return wire.there(); }));
   }
   void fail_loopback() {
-    for (Peer& peer : peers_) wiring_.lane_failed(peer, kLoopback, {Code::refused, "a stranger"}, clock_.now());
+    for (Peer& peer : peers_)
+      wiring_.lane_failed(peer, kLoopback, peer.wires[0].attempt, {Code::refused, "a stranger"}, clock_.now());
   }
 
   static constexpr RailPair kLoopback{kLoopbackRail, kLoopbackRail};

@@ -5,6 +5,7 @@
 #include <sys/socket.h>
 
 #include <algorithm>
+#include <bit>
 #include <cerrno>
 #include <cstring>
 #include <utility>
@@ -16,6 +17,7 @@ namespace {
 
 constexpr Nanoseconds kGreetingTime = 3 * kSecond;
 constexpr std::size_t kMostGreetings = 256;
+constexpr Nanoseconds kAcceptPause = 100 * kMillisecond;  ///< when descriptors or memory ran out
 constexpr Nanoseconds kLookEvery = 100 * kMillisecond;
 /// A client whose lanes are all gone for so long has ended, or greets anew.
 constexpr Nanoseconds kGoneAfter = 2 * kSecond;
@@ -86,13 +88,38 @@ std::string Aggregation::upstream_trouble() const {
 }
 
 void Aggregation::accept_greetings(Nanoseconds now) {
+  if (now < paused_until_) return;
+  paused_until_ = 0;
   for (;;) {
     Fd fd(accept4(listener_.get(), nullptr, nullptr, SOCK_NONBLOCK | SOCK_CLOEXEC));
+    if (!fd && (errno == EMFILE || errno == ENFILE || errno == ENOBUFS || errno == ENOMEM)) pause(errno, now);
     if (!fd) return;
-    if (greetings_.size() >= kMostGreetings) greetings_.erase(greetings_.begin());
+    if (greetings_.size() >= kMostGreetings) make_room();
     greetings_.push_back(std::make_unique<Greeting>(Greeting::Side::aggregator, std::move(fd), key_, address(),
                                                     now + kGreetingTime));
   }
+}
+
+/// The listener stays readable, and would keep the process awake.
+void Aggregation::pause(int error, Nanoseconds now) {
+  paused_until_ = now + kAcceptPause;
+  if (std::has_single_bit(++pauses_))
+    core_.log().line(1, "no greetings are accepted for a while: %s (%llu times so far)", std::strerror(error),
+                     static_cast<unsigned long long>(pauses_));
+}
+
+/// Anybody may connect: the oldest of those goes that have said nothing.
+void Aggregation::make_room() {
+  const auto silent =
+      std::find_if(greetings_.begin(), greetings_.end(), [](const auto& greeting) { return greeting->silent(); });
+  greetings_.erase(silent == greetings_.end() ? greetings_.begin() : silent);
+}
+
+/// A flood must not fill the log: only the first, the second, the fourth ... is told.
+void Aggregation::refused(int level, const std::string& why) {
+  if (std::has_single_bit(++counts_.refused))
+    core_.log().line(level, "a greeting is refused: %s (%llu refused so far)", why.c_str(),
+                     static_cast<unsigned long long>(counts_.refused));
 }
 
 void Aggregation::step_greetings(Nanoseconds now) {
@@ -101,8 +128,7 @@ void Aggregation::step_greetings(Nanoseconds now) {
       case Greeting::State::pending:
         return false;
       case Greeting::State::failed:
-        ++counts_.refused;
-        core_.log().line(greeting->why().code() == Code::busy ? 2 : 1, "a greeting is refused: %s", greeting->why().text().c_str());
+        refused(greeting->why().code() == Code::busy ? 2 : 1, greeting->why().text());
         return true;
       case Greeting::State::done:
         if (greeting->peer().rails.empty())
@@ -137,17 +163,15 @@ void Aggregation::judge(const Claim& claim, Nanoseconds now) {
   } else if (now < claim.until) {
     claims_.push_back(claim);
   } else {
-    ++counts_.refused;
-    core_.log().line(1, "a greeting is refused: somebody on %s has the id of %s, which has lanes here", claim.client.node.c_str(),
-                     known->second.peer->label().c_str());
+    refused(1, "somebody on " + claim.client.node + " has the id of " + known->second.peer->label() +
+                   ", which has lanes here");
   }
 }
 
 bool Aggregation::take_in(const Address& client, const Secret& secret, Nanoseconds now) {
   drop_client(client.id, "it has greeted anew");
   if (clients_.size() >= limits_.clients) {
-    ++counts_.refused;
-    core_.log().line(1, "a greeting is refused: there are %zu clients", clients_.size());
+    refused(1, "there are " + std::to_string(clients_.size()) + " clients");
     return false;
   }
   Peer* const peer = core_.add_outsider(client, secret);

@@ -65,7 +65,7 @@ class Aggregation final : public Guests {
   /// What is to be waited for beside the core's transports.
   template <typename Each>
   void each_fd(const Each& each) const {
-    each(listener_.get(), false);
+    if (paused_until_ == 0) each(listener_.get(), false);
     for (const auto& greeting : greetings_) each(greeting->fd(), greeting->wants_write());
   }
   bool busy() const { return under_way_ != 0; }
@@ -88,6 +88,8 @@ class Aggregation final : public Guests {
   struct Client {
     Peer* peer = nullptr;
     Nanoseconds seen = 0;  ///< when it last had a lane
+    std::uint64_t failed = 0;  ///< descriptions
+    unsigned in_row = 0;       ///< of them, the latest, if it is a rank
   };
   /// Somebody has greeted with the id of a client that has lanes.
   struct Claim {
@@ -103,6 +105,9 @@ class Aggregation final : public Guests {
   };
 
   void accept_greetings(Nanoseconds now);
+  void pause(int error, Nanoseconds now);
+  void make_room();
+  void refused(int level, const std::string& why);
   void step_greetings(Nanoseconds now);
   void look_after(Nanoseconds now);
   bool claimed(ProcessId id) const;
@@ -135,6 +140,8 @@ class Aggregation final : public Guests {
   Limits limits_;
   Fd listener_;
   std::uint16_t port_ = 0;
+  Nanoseconds paused_until_ = 0;  ///< 0: accepting
+  std::uint64_t pauses_ = 0;
   std::vector<std::unique_ptr<Greeting>> greetings_;
   std::map<ProcessId, Client> clients_;
   std::vector<Claim> claims_;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// The part of the service that is about stars: who joins, when operations begin and end, memory.
 #include <algorithm>
+#include <bit>
 #include <utility>
 
 #include "engine/aggregation/aggregation.h"
@@ -10,6 +11,8 @@ namespace {
 
 /// A rack's aggregator passes on what its members may be in.
 constexpr std::size_t kStarsOfRack = 4096;
+/// Descriptions in a row. A rank that is refused tries again after eight calls at the earliest.
+constexpr unsigned kMostFailed = 256;
 
 /// It says what its operation is: alone, or before the contribution to a small vector.
 bool describes(const PieceHeader& piece) {
@@ -35,7 +38,7 @@ Placement Aggregation::place(Trunk& trunk, const PieceHeader& piece) {
   const HostedStar* const star = find(piece.team);
   const bool next = star == nullptr || piece.op > star->begun();
   if (describes(piece) && next) return {well_formed(piece) ? PlaceKind::scratch : PlaceKind::bad};
-  if (star == nullptr) return {PlaceKind::early};
+  if (star == nullptr) return {PlaceKind::bin};  // it is gone: before its answer clients send nothing but descriptions
   const Placement placement = star->place(trunk, piece);
   if (placement.kind != PlaceKind::bad || !shared(trunk)) return placement;
   over_.emplace_back(piece.team, "an aggregator sends what it cannot have");
@@ -84,10 +87,16 @@ void Aggregation::failed(TeamId id) {
 void Aggregation::hear(const Said& said) {
   const auto client = clients_.find(said.by);
   if (client == clients_.end()) return;
-  const Peer& peer = *client->second.peer;
+  Client& from = client->second;
+  const Peer& peer = *from.peer;
+  if (!peer.trunk->may_tell()) return drop_client(said.by, "it does not acknowledge what it is told");
   const Status status = join(said, peer);
-  if (status.ok()) return;
-  core_.log().line(1, "%s: %s", peer.label().c_str(), status.text().c_str());
+  if (status.ok()) return from.in_row = 0, void();
+  if (std::has_single_bit(++from.failed))
+    core_.log().line(1, "%s: %s (%llu times so far)", peer.label().c_str(), status.text().c_str(),
+                     static_cast<unsigned long long>(from.failed));
+  if (!shared(*peer.trunk) && ++from.in_row >= kMostFailed)
+    return drop_client(said.by, "none of its latest descriptions was good");
   if (const HostedStar* star = find(said.team); star != nullptr && star->client(*peer.trunk) >= 0)
     return give_up(said.team, status.text());
   peer.trunk->tell_failed(said.team, 0, {});  // who is no member cannot end it

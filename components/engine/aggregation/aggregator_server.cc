@@ -48,10 +48,7 @@ Status AggregatorServer::open(Notices& notices) {
   if (core_.self().id == 0) return {Code::internal, "the kernel gives no random bytes"};
   if (!wake_) return {Code::io, "no descriptor to be woken by"};
   if (Status status = open_transports(core_, 1, nullptr, notices); !status.ok()) return status;
-  if (!options_.config.aggregators.empty()) {
-    if (!resolver_.start("nezha-resolve")) return {Code::io, "the system refuses a thread that looks up names"};
-    core_.greet_aggregators(options_.key, resolver_);
-  }
+  core_.greet_aggregators(options_.key);
   return service_.listen(options_.host, options_.port);
 }
 

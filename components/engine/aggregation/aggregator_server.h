@@ -10,7 +10,6 @@
 #include "engine/aggregation/aggregation.h"
 #include "engine/core.h"
 #include "engine/engine.h"
-#include "engine/worker_thread.h"
 
 namespace nezha {
 
@@ -44,7 +43,7 @@ class AggregatorServer {
   /// Between runs: for those who come from here on.
   void change(const Secret& key, const Aggregation::Limits& limits) {
     service_.change(key, limits);
-    core_.greet_aggregators(key, resolver_);
+    core_.greet_aggregators(key);
   }
 
   const Core& core() const { return core_; }
@@ -58,7 +57,6 @@ class AggregatorServer {
 
   const Options options_;
   const SystemClock clock_;
-  WorkerThread resolver_;  ///< looks up the upstream aggregator's name
   Core core_;
   Aggregation service_;
   Fd wake_;

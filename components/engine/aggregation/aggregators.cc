@@ -2,7 +2,6 @@
 #include "engine/aggregation/aggregators.h"
 
 #include <algorithm>
-#include <atomic>
 #include <optional>
 #include <string>
 #include <utility>
@@ -25,48 +24,24 @@ constexpr Nanoseconds kLostFor = kSecond;
 /// After the greeting the first lane may take as long.
 constexpr Nanoseconds kWiringTime = 5 * kSecond;
 
-/// On the service thread, because a look-up may block.
-class Lookup final : public Errand {
- public:
-  explicit Lookup(const AggregatorList::Entry& entry) : entry_(entry) {}
-
-  void run() override {
-    status_ = look_up(entry_, place_);
-    over_.store(true, std::memory_order_release);
-  }
-
-  bool over() const { return over_.load(std::memory_order_acquire); }
-  void again() { over_.store(false, std::memory_order_release); }
-  const Status& status() const { return status_; }
-  const SocketAddress& place() const { return place_; }
-
- private:
-  const AggregatorList::Entry entry_;
-  std::atomic<bool> over_ = false;
-  Status status_;
-  SocketAddress place_;
-};
-
 }  // namespace
 
 class Aggregators::Link {
  public:
-  Link(Core& core, const AggregatorList::Entry& entry) : core_(core), label_(entry.text()), lookup_(entry) {}
+  Link(Core& core, const AggregatorList::Entry& entry) : core_(core), entry_(entry), label_(entry.text()) {}
 
-  /// Before the service goes.
-  void end(RailWorker* service) {
-    if (state_ == State::looking_up && service != nullptr) service->recall(lookup_);
-  }
   Peer* peer() const { return peer_; }
   Nanoseconds due() const { return due_; }
   const std::string& trouble() const { return said_; }
 
-  void step(Nanoseconds now, const Secret& key, RailWorker* service) {
+  void step(Nanoseconds now, const Secret& key) {
     if (now < due_) return;
     due_ = now + kLookEvery;
     switch (state_) {
       case State::idle:
-        return look_up(service);
+        lookup_.begin(entry_);
+        state_ = State::looking_up;
+        return;
       case State::looking_up:
         return connect(now, key);
       case State::greeting:
@@ -78,15 +53,6 @@ class Aggregators::Link {
 
  private:
   enum class State { idle, looking_up, greeting, linked };
-
-  void look_up(RailWorker* service) {
-    lookup_.again();
-    state_ = State::looking_up;
-    if (service != nullptr)
-      service->post(lookup_);
-    else
-      lookup_.run();
-  }
 
   void connect(Nanoseconds now, const Secret& key) {
     if (!lookup_.over()) return;
@@ -130,6 +96,7 @@ class Aggregators::Link {
   }
 
   Core& core_;
+  const AggregatorList::Entry entry_;
   const std::string label_;
   Lookup lookup_;
   State state_ = State::idle;
@@ -143,11 +110,7 @@ class Aggregators::Link {
 
 Aggregators::Aggregators(Core& core) : core_(core) {}
 
-Aggregators::~Aggregators() {
-  for (const auto& link : links_) link->end(service_);
-}
-
-void Aggregators::employ(RailWorker& service) { service_ = &service; }
+Aggregators::~Aggregators() = default;
 
 void Aggregators::begin() {
   if (begun_) return;
@@ -167,7 +130,7 @@ void Aggregators::begin(const Secret& key) {
 }
 
 void Aggregators::step(Nanoseconds now) {
-  for (const auto& link : links_) link->step(now, key_, service_);
+  for (const auto& link : links_) link->step(now, key_);
 }
 
 Nanoseconds Aggregators::next_due() const {

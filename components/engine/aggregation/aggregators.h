@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// The aggregators that this process was told of: greets each in the background, has lanes to it made, and begins anew when
-/// they are all gone. Guarded by the engine's lock; names are looked up on the service thread.
+/// they are all gone. Guarded by the engine's lock; names are looked up by threads of their own (lookup.h).
 #pragma once
 
 #include <memory>
@@ -8,7 +8,6 @@
 #include <vector>
 
 #include "engine/peer.h"
-#include "rail/rail.h"
 #include "util/clock.h"
 #include "util/hmac.h"
 
@@ -22,8 +21,6 @@ class Aggregators {
   explicit Aggregators(Core& core);
   ~Aggregators();
 
-  /// Names are left to it to look up.
-  void employ(RailWorker& service);
   /// There is a team: from now on they are wanted. Reads the key, the first time.
   void begin();
   /// The same with that key; or for greetings from here on.
@@ -40,7 +37,6 @@ class Aggregators {
   class Link;
 
   Core& core_;
-  RailWorker* service_ = nullptr;
   bool begun_ = false;
   Secret key_{};
   std::vector<std::unique_ptr<Link>> links_;

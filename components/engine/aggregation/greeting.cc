@@ -54,6 +54,11 @@ Greeting::State Greeting::fail(Code code, const std::string& text) {
   return State::failed;
 }
 
+bool Greeting::silent() const {
+  char first = 0;
+  return next_ == Next::hello && in_.empty() && recv(fd_.get(), &first, 1, MSG_PEEK | MSG_DONTWAIT) <= 0;
+}
+
 Greeting::State Greeting::step(Nanoseconds now) {
   if (!why_.ok()) return State::failed;
   if (now >= deadline_) return fail(Code::timed_out, "no answer within the time");

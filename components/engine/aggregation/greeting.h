@@ -38,6 +38,8 @@ class Greeting {
 
   State step(Nanoseconds now);
   int fd() const { return fd_.get(); }
+  /// Nothing has come of the other side.
+  bool silent() const;
   bool wants_write() const { return connecting_ || !out_.empty(); }
   Nanoseconds deadline() const { return deadline_; }
   const Status& why() const { return why_; }

@@ -13,7 +13,9 @@ engine_sources += \
 	%D%/star.cc %D%/star.h \
 	%D%/stars.cc %D%/stars.h
 
-gtest_programs += test/unit/test_hosted_stars
+gtest_programs += test/unit/test_greetings test/unit/test_hosted_stars
+test_unit_test_greetings_SOURCES = test/unit/test_greetings.cc test/unit/raw_client.h
+test_unit_test_greetings_LDADD = libnezha_sim.la $(LDADD)
 test_unit_test_hosted_stars_SOURCES = test/unit/test_hosted_stars.cc test/unit/raw_client.h
 test_unit_test_hosted_stars_LDADD = libnezha_sim.la $(LDADD)
 gtest_programs += test/unit/test_star_sources

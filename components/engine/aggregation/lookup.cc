@@ -2,11 +2,17 @@
 #include "engine/aggregation/lookup.h"
 
 #include <netdb.h>
+#include <pthread.h>
 
 #include <algorithm>
+#include <atomic>
 #include <cerrno>
 #include <cstring>
 #include <string>
+#include <system_error>
+#include <thread>
+
+#include "engine/signals_blocked.h"
 
 namespace nezha {
 
@@ -22,6 +28,36 @@ Status look_up(const AggregatorList::Entry& entry, SocketAddress& place) {
   freeaddrinfo(found);
   return {};
 }
+
+struct Lookup::State {
+  AggregatorList::Entry entry;
+  std::atomic<bool> over = false;
+  Status status;
+  SocketAddress place;
+
+  void run() {
+    status = look_up(entry, place);
+    over.store(true, std::memory_order_release);
+  }
+};
+
+void Lookup::begin(const AggregatorList::Entry& entry) {
+  state_ = std::make_shared<State>();
+  state_->entry = entry;
+  const SignalsBlocked meanwhile;
+  try {
+    std::thread thread([state = state_] { state->run(); });
+    pthread_setname_np(thread.native_handle(), "nezha-resolve");
+    thread.detach();
+  } catch (const std::system_error&) {
+    state_->status = {Code::io, "the system refuses a thread that looks up its name"};
+    state_->over.store(true, std::memory_order_relaxed);
+  }
+}
+
+bool Lookup::over() const { return state_->over.load(std::memory_order_acquire); }
+const Status& Lookup::status() const { return state_->status; }
+const SocketAddress& Lookup::place() const { return state_->place; }
 
 Status begin_connection(const SocketAddress& place, Fd& fd) {
   fd = Fd(socket(place.storage.ss_family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0));

@@ -206,7 +206,7 @@ int MessageTransport::wait_fd(Watch watch) const {
 
 Nanoseconds MessageTransport::next_deadline() const {
   if (!failures_.empty() || !news_.stuck.empty()) return 1;
-  Nanoseconds next = 0;
+  Nanoseconds next = kind_->next_deadline();
   for (const auto& pending : pending_)
     if (next == 0 || pending->deadline < next) next = pending->deadline;
   return next;

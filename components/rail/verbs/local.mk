@@ -8,10 +8,12 @@ verbs_sources = \
 	%D%/verbs_options.h \
 	%D%/verbs_pair.cc %D%/verbs_pair.h \
 	%D%/verbs_place.cc %D%/verbs_place.h \
+	%D%/verbs_queue.cc %D%/verbs_queue.h \
 	%D%/verbs_words.cc %D%/verbs_words.h
 EXTRA_DIST += $(verbs_sources)
 if HAVE_VERBS
 engine_sources += $(verbs_sources)
-gtest_programs += test/unit/test_verbs
+gtest_programs += test/unit/test_verbs test/unit/test_verbs_pairs
 endif
 test_unit_test_verbs_SOURCES = test/unit/test_verbs.cc
+test_unit_test_verbs_pairs_SOURCES = test/unit/test_verbs_pairs.cc test/unit/trunk_pair.h

@@ -56,9 +56,10 @@ Status discover_verbs(const InterfaceList& include, VerbsDiscovery& found) {
   return {};
 }
 
-std::unique_ptr<MessageKind> make_verbs_kind(const VerbsOptions& options, std::vector<std::unique_ptr<VerbsDevice>> chosen, Log log,
-                                             Status& why) {
-  auto kind = std::make_unique<VerbsKind>(options, log);
+std::unique_ptr<MessageKind> make_verbs_kind(const VerbsOptions& options,
+                                             std::vector<std::unique_ptr<VerbsDevice>> chosen, const Clock& clock,
+                                             Log log, Status& why) {
+  auto kind = std::make_unique<VerbsKind>(options, clock, log);
   why = kind->open(std::move(chosen));
   if (!why.ok()) return nullptr;
   return kind;

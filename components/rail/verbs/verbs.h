@@ -36,7 +36,8 @@ bool may_name_verbs(const InterfaceList& include);
 Status discover_verbs(const InterfaceList& include, VerbsDiscovery& found);
 
 /// nullptr when none of `chosen` can be a rail, with the reason in `why`.
-std::unique_ptr<MessageKind> make_verbs_kind(const VerbsOptions& options, std::vector<std::unique_ptr<VerbsDevice>> chosen, Log log,
-                                             Status& why);
+std::unique_ptr<MessageKind> make_verbs_kind(const VerbsOptions& options,
+                                             std::vector<std::unique_ptr<VerbsDevice>> chosen, const Clock& clock,
+                                             Log log, Status& why);
 
 }  // namespace nezha

@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <array>
+#include <bit>
 #include <cerrno>
 #include <cstring>
 #include <utility>
@@ -24,13 +25,17 @@ Status failed(const char* what, int error) { return {Code::io, std::string(what)
 
 }  // namespace
 
+VerbsKind::~VerbsKind() {
+  for (const auto& queue : abandoned_) service_->recall(*queue);
+}
+
 Status VerbsKind::open(std::vector<std::unique_ptr<VerbsDevice>> devices) {
   all_ = Fd(epoll_create1(EPOLL_CLOEXEC));
   rare_ = Fd(epoll_create1(EPOLL_CLOEXEC));
   if (!all_ || !rare_) return failed("a descriptor for waiting", errno);
   Status last{Code::no_rail, "there is no RDMA device that can be a rail"};
   for (auto& device : devices) {
-    Rail rail{std::move(device), {}, false};
+    Rail rail{std::move(device), {}, 0};
     RailAddress address;
     if (Status status = open_rail(rail, address); !status.ok()) {
       last = {status.code(), rail.device->name() + ": " + status.text()};
@@ -124,6 +129,7 @@ std::string VerbsKind::where(const RailAddress& rail) const {
 
 bool VerbsKind::poll(Watch watch, MessageArrivals& arrivals) {
   bool any = false;
+  resume();
   if (watch == Watch::all)
     for (const Rail& rail : rails_) any |= poll_completions(*rail.device);
   any |= poll_inlined();
@@ -205,6 +211,7 @@ bool VerbsKind::poll_moves() {
     if (pair != nullptr) pair->moved();
     any = true;
   }
+  std::erase_if(abandoned_, [](const auto& queue) { return queue->over(); });
   return any;
 }
 
@@ -217,8 +224,35 @@ void VerbsKind::accept_from(std::size_t rail, MessageArrivals& arrivals) {
     return;
   }
   if (errno == EAGAIN || errno == EINTR || errno == ECONNABORTED) return;
-  log_.line(1, "%s accepts no connections for now: %s", addresses_[rail].label().c_str(), std::strerror(errno));
-  rails_[rail].paused = watch_fd(rails_[rail].listener.get(), 0, kListener | rail, EPOLL_CTL_MOD);
+  pause(rail, errno);
+}
+
+/// The listener stays readable, and would keep the process awake.
+void VerbsKind::pause(std::size_t rail, int error) {
+  if (!watch_fd(rails_[rail].listener.get(), 0, kListener | rail, EPOLL_CTL_MOD)) return;
+  rails_[rail].paused_until = clock_.now() + options_.accept_pause;
+  if (std::has_single_bit(++pauses_))
+    log_.line(1, "rail %s accepts no connections for a while: %s (%llu times so far)", addresses_[rail].label().c_str(),
+              std::strerror(error), static_cast<unsigned long long>(pauses_));
+}
+
+void VerbsKind::resume() {
+  if (next_deadline() == 0) return;
+  const Nanoseconds now = clock_.now();
+  for (std::size_t rail = 0; rail < rails_.size(); ++rail) {
+    Nanoseconds& until = rails_[rail].paused_until;
+    if (until == 0 || until > now) continue;
+    until = watch_fd(rails_[rail].listener.get(), EPOLLIN, kListener | rail, EPOLL_CTL_MOD)
+                ? 0
+                : now + options_.accept_pause;
+  }
+}
+
+Nanoseconds VerbsKind::next_deadline() const {
+  Nanoseconds next = 0;
+  for (const Rail& rail : rails_)
+    if (rail.paused_until != 0 && (next == 0 || rail.paused_until < next)) next = rail.paused_until;
+  return next;
 }
 
 bool VerbsKind::may_sleep(Watch watch) {
@@ -238,23 +272,20 @@ Status VerbsKind::watch(VerbsPair& pair, bool writable) {
   return done ? Status{} : failed("watching a connection", errno);
 }
 
-void VerbsKind::leave(VerbsPair& pair) {
-  pairs_.erase(pair.number());
-  for (std::size_t rail = 0; rail < rails_.size(); ++rail)
-    if (rails_[rail].paused) rails_[rail].paused = !watch_fd(rails_[rail].listener.get(), EPOLLIN, kListener | rail, EPOLL_CTL_MOD);
-}
+void VerbsKind::leave(VerbsPair& pair) { pairs_.erase(pair.number()); }
 
-void VerbsKind::move(VerbsPair& pair, Errand& errand) {
+void VerbsKind::move(VerbsPair& pair, VerbsQueue& queue) {
   moving_.push_back(pair.number());
   if (service_ != nullptr) {
-    service_->post(errand);
+    service_->post(queue);
   } else {
-    errand.run();
+    queue.run();
   }
 }
 
-void VerbsKind::recall(Errand& errand) {
-  if (service_ != nullptr) service_->recall(errand);
+void VerbsKind::abandon(std::shared_ptr<VerbsQueue> queue) {
+  queue->abandon();
+  if (!queue->over()) abandoned_.push_back(std::move(queue));
 }
 
 }  // namespace nezha

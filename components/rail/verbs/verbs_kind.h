@@ -12,13 +12,16 @@
 
 #include "rail/message/queue_pair.h"
 #include "rail/verbs/verbs_pair.h"
+#include "util/clock.h"
 #include "util/log.h"
 
 namespace nezha {
 
 class VerbsKind final : public MessageKind, private VerbsPairHost {
  public:
-  VerbsKind(const VerbsOptions& options, Log log) : options_(options), log_(log) {}
+  VerbsKind(const VerbsOptions& options, const Clock& clock, Log log) : options_(options), clock_(clock), log_(log) {}
+  /// Waits for errands of pairs that were closed, of which one may be under way.
+  ~VerbsKind() override;
 
   /// Takes the devices that can be rails, with listeners; logs why others cannot. Not ok: there is none.
   Status open(std::vector<std::unique_ptr<VerbsDevice>> devices);
@@ -29,13 +32,14 @@ class VerbsKind final : public MessageKind, private VerbsPairHost {
   bool poll(Watch watch, MessageArrivals& arrivals) override;
   int fd(Watch watch) const override { return (watch == Watch::all ? all_ : rare_).get(); }
   bool may_sleep(Watch watch) override;
+  Nanoseconds next_deadline() const override;
   void employ_service(RailWorker& service) override { service_ = &service; }
 
  private:
   struct Rail {
     std::unique_ptr<VerbsDevice> device;
     Fd listener;
-    bool paused = false;  ///< accepting has failed: until a pair goes
+    Nanoseconds paused_until = 0;  ///< 0: accepting
   };
 
   Status open_rail(Rail& rail, RailAddress& address);
@@ -48,16 +52,19 @@ class VerbsKind final : public MessageKind, private VerbsPairHost {
   bool poll_sockets(MessageArrivals& arrivals);
   bool poll_moves();
   void accept_from(std::size_t rail, MessageArrivals& arrivals);
+  void pause(std::size_t rail, int error);
+  void resume();
   void hear_of_device(VerbsDevice& device);
   void look_at(std::uint32_t number);
 
   Status watch(VerbsPair& pair, bool writable) override;
   void leave(VerbsPair& pair) override;
   void note_inlined(VerbsPair& pair) override { inlined_.push_back(pair.number()); }
-  void move(VerbsPair& pair, Errand& errand) override;
-  void recall(Errand& errand) override;
+  void move(VerbsPair& pair, VerbsQueue& queue) override;
+  void abandon(std::shared_ptr<VerbsQueue> queue) override;
 
   const VerbsOptions options_;
+  const Clock& clock_;
   const Log log_;
   RailWorker* service_ = nullptr;
   Fd all_, rare_;
@@ -65,7 +72,9 @@ class VerbsKind final : public MessageKind, private VerbsPairHost {
   std::vector<RailAddress> addresses_;
   std::unordered_map<std::uint32_t, VerbsPair*> pairs_;  ///< by number; those that were closed are not in it
   std::uint32_t last_number_ = 0;
+  std::uint64_t pauses_ = 0;
   std::vector<std::uint32_t> inlined_, moving_;  ///< numbers of pairs
+  std::vector<std::shared_ptr<VerbsQueue>> abandoned_;  ///< that have still to run
 };
 
 }  // namespace nezha

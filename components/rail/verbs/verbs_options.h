@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "util/clock.h"
 #include "util/port_range.h"
 
 namespace nezha {
@@ -17,6 +18,7 @@ struct VerbsOptions {
   std::uint32_t signal_every = 16;    ///< of messages sent inline, one in so many is completed
   int completions_per_poll = 64;      ///< of a rail
   int backlog = 64;                   ///< of a listener
+  Nanoseconds accept_pause = 100 * kMillisecond;  ///< before accepting again when descriptors or memory ran out
   PortRange ports;                    ///< where listeners may sit
   bool share_devices = true;          ///< rails publish their NICs
 };

@@ -9,6 +9,7 @@
 #include <string>
 #include <utility>
 
+#include "rail/verbs/verbs_place.h"
 #include "util/random.h"
 
 namespace nezha {
@@ -33,8 +34,11 @@ VerbsPair::VerbsPair(VerbsPairHost& host, VerbsDevice& device, const VerbsOption
 Status VerbsPair::enroll(const Slots& slots, QueuePairEvents& events) {
   slots_ = slots;
   events_ = &events;
-  memory_ = device_.verbs().reg_mr(device_.domain(), slots.memory.data(), slots.memory.size(), IBV_ACCESS_LOCAL_WRITE);
-  if (memory_ == nullptr) return failed("memory cannot be registered (ulimit -l)", errno);
+  queue_ = std::make_shared<VerbsQueue>(device_);
+  queue_->owner = slots.owner;
+  queue_->memory =
+      device_.verbs().reg_mr(device_.domain(), slots.memory.data(), slots.memory.size(), IBV_ACCESS_LOCAL_WRITE);
+  if (queue_->memory == nullptr) return failed("memory cannot be registered (ulimit -l)", errno);
   inlined_.reserve(slots.sends);
   return make_pair();
 }
@@ -45,20 +49,21 @@ Status VerbsPair::make_pair() {
   wanted.send_cq = wanted.recv_cq = device_.completions();
   wanted.qp_type = IBV_QPT_RC;
   wanted.cap = {slots_.sends + options_.signal_every, slots_.receives, 1, 1, options_.inline_bytes};
-  pair_ = verbs.create_qp(device_.domain(), &wanted);
-  if (pair_ == nullptr) {  // some devices copy less, or nothing
+  ibv_qp*& pair = queue_->pair;
+  pair = verbs.create_qp(device_.domain(), &wanted);
+  if (pair == nullptr) {  // some devices copy less, or nothing
     wanted.cap.max_inline_data = 0;
-    pair_ = verbs.create_qp(device_.domain(), &wanted);
+    pair = verbs.create_qp(device_.domain(), &wanted);
   }
-  if (pair_ == nullptr) return failed("a queue pair", errno);
+  if (pair == nullptr) return failed("a queue pair", errno);
   inline_bytes_ = std::min(wanted.cap.max_inline_data, options_.inline_bytes);
   depth_ = slots_.sends + options_.signal_every;
   if (Status status = device_.reserve(depth_ + slots_.receives); !status.ok()) return status;
-  reserved_ = depth_ + slots_.receives;
+  queue_->reserved = depth_ + slots_.receives;
   ibv_qp_attr first{};
   first.qp_state = IBV_QPS_INIT;
   first.port_num = device_.port();
-  const int error = verbs.modify_qp(pair_, &first, IBV_QP_STATE | IBV_QP_PKEY_INDEX | IBV_QP_PORT | IBV_QP_ACCESS_FLAGS);
+  const int error = verbs.modify_qp(pair, &first, IBV_QP_STATE | IBV_QP_PKEY_INDEX | IBV_QP_PORT | IBV_QP_ACCESS_FLAGS);
   if (error != 0) return failed("a queue pair's first state", error);
 
   ibv_port_attr port;
@@ -71,7 +76,7 @@ Status VerbsPair::make_pair() {
   own_.first_packet &= kMost24;
   own_.mtu = static_cast<std::uint8_t>(port.active_mtu);
   own_.infiniband = device_.infiniband();
-  own_.number = pair_->qp_num;
+  own_.number = pair->qp_num;
   own_.lid = port.lid;
   std::memcpy(own_.gid.data(), gid.raw, own_.gid.size());
   return {};
@@ -124,12 +129,21 @@ Status VerbsPair::hear() {
   PairWords other;
   if (Status status = read_pair_words(heard_, other); !status.ok()) return status;
   if (other.infiniband != own_.infiniband) return {Code::refused, "one side is InfiniBand and the other Ethernet"};
+  if (!is_from(other)) return {Code::refused, "its pair has another address than its connection"};
   begin_to_move(other);
   return {};
 }
 
+bool VerbsPair::is_from(const PairWords& other) const {
+  if (other.infiniband) return true;
+  sockaddr_storage address{};
+  socklen_t size = sizeof address;
+  if (getpeername(fd_.get(), reinterpret_cast<sockaddr*>(&address), &size) != 0) return false;
+  return gid_of(place_of(address)) == other.gid;
+}
+
 void VerbsPair::begin_to_move(const PairWords& other) {
-  ibv_qp_attr& receive = move_.receive;
+  ibv_qp_attr& receive = queue_->receive;
   receive.qp_state = IBV_QPS_RTR;
   receive.path_mtu = static_cast<ibv_mtu>(std::min(own_.mtu, other.mtu));
   receive.dest_qp_num = other.number;
@@ -141,33 +155,19 @@ void VerbsPair::begin_to_move(const PairWords& other) {
   receive.ah_attr.grh.sgid_index = gid_index_;
   receive.ah_attr.grh.hop_limit = 64;
   std::memcpy(receive.ah_attr.grh.dgid.raw, other.gid.data(), other.gid.size());
-  ibv_qp_attr& sending = move_.send;
+  ibv_qp_attr& sending = queue_->send;
   sending.qp_state = IBV_QPS_RTS;
   sending.timeout = options_.timeout;
   sending.retry_cnt = options_.retries;
   sending.rnr_retry = kRnrForever;
   sending.sq_psn = own_.first_packet;
-  move_.verbs = &device_.verbs();
-  move_.pair = pair_;
   step_ = Step::moving;
-  host_.move(*this, move_);
-}
-
-void VerbsPair::Move::run() {
-  step = "a pair cannot be made ready to receive";
-  error = verbs->modify_qp(pair, &receive, IBV_QP_STATE | IBV_QP_AV | IBV_QP_PATH_MTU | IBV_QP_DEST_QPN | IBV_QP_RQ_PSN |
-                                               IBV_QP_MAX_DEST_RD_ATOMIC | IBV_QP_MIN_RNR_TIMER);
-  if (error == 0) {
-    step = "a pair cannot be made ready to send";
-    error = verbs->modify_qp(pair, &send, IBV_QP_STATE | IBV_QP_TIMEOUT | IBV_QP_RETRY_CNT | IBV_QP_RNR_RETRY | IBV_QP_SQ_PSN |
-                                              IBV_QP_MAX_QP_RD_ATOMIC);
-  }
-  over.store(true, std::memory_order_release);
+  host_.move(*this, *queue_);
 }
 
 void VerbsPair::moved() {
   if (step_ != Step::moving) return;
-  Status status = move_.error == 0 ? Status{} : failed(move_.step, move_.error);
+  Status status = queue_->error == 0 ? Status{} : failed(queue_->step, queue_->error);
   step_ = Step::up;
   if (status.ok() && !connecting_) status = tell();
   if (!status.ok()) return lose(status);
@@ -175,10 +175,11 @@ void VerbsPair::moved() {
 }
 
 Status VerbsPair::post_receive(std::uint32_t slot) {
-  ibv_sge place{reinterpret_cast<std::uintptr_t>(slots_.at(slot).data()), static_cast<std::uint32_t>(slots_.size), memory_->lkey};
+  ibv_sge place{reinterpret_cast<std::uintptr_t>(slots_.at(slot).data()), static_cast<std::uint32_t>(slots_.size),
+                queue_->memory->lkey};
   ibv_recv_wr wanted{request(number_, slot), nullptr, &place, 1};
   ibv_recv_wr* bad = nullptr;
-  const int error = ibv_post_recv(pair_, &wanted, &bad);
+  const int error = ibv_post_recv(queue_->pair, &wanted, &bad);
   return error == 0 ? Status{} : failed("a receive", error);
 }
 
@@ -186,7 +187,8 @@ QueuePair::Posted VerbsPair::post_send(std::uint32_t slot, std::size_t size) {
   if (step_ != Step::up || posted_ >= depth_) return Posted::later;
   const bool copied = size <= inline_bytes_;
   const bool completes = !copied || unsignalled_ + 1 >= options_.signal_every;
-  ibv_sge part{reinterpret_cast<std::uintptr_t>(slots_.at(slot).data()), static_cast<std::uint32_t>(size), memory_->lkey};
+  ibv_sge part{reinterpret_cast<std::uintptr_t>(slots_.at(slot).data()), static_cast<std::uint32_t>(size),
+               queue_->memory->lkey};
   ibv_send_wr wanted{};
   wanted.wr_id = request(number_, copied ? slot | kCopied : slot);
   wanted.sg_list = &part;
@@ -194,7 +196,7 @@ QueuePair::Posted VerbsPair::post_send(std::uint32_t slot, std::size_t size) {
   wanted.opcode = IBV_WR_SEND;
   wanted.send_flags = (copied ? unsigned{IBV_SEND_INLINE} : 0U) | (completes ? unsigned{IBV_SEND_SIGNALED} : 0U);
   ibv_send_wr* bad = nullptr;
-  const int error = ibv_post_send(pair_, &wanted, &bad);
+  const int error = ibv_post_send(queue_->pair, &wanted, &bad);
   if (error == ENOMEM && posted_ != 0) return Posted::later;
   if (error != 0) return Posted::failed;
   ++posted_;
@@ -231,15 +233,11 @@ void VerbsPair::lose(const Status& why) {
 
 void VerbsPair::close() {
   if (step_ == Step::over) return;
-  if (step_ == Step::moving)
-    host_.recall(move_);
-  step_ = Step::over;
+  const bool moving = std::exchange(step_, Step::over) == Step::moving;
   host_.leave(*this);
-  const VerbsLibrary& verbs = device_.verbs();
-  if (pair_ != nullptr) verbs.destroy_qp(pair_);
-  if (memory_ != nullptr) verbs.dereg_mr(memory_);
-  device_.release(reserved_);
   fd_.reset();
+  if (moving) host_.abandon(std::move(queue_));
+  queue_.reset();
 }
 
 }  // namespace nezha

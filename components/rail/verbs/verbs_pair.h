@@ -10,7 +10,6 @@
 #include <infiniband/verbs.h>
 
 #include <array>
-#include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <deque>
@@ -21,6 +20,7 @@
 #include "rail/rail.h"
 #include "rail/verbs/verbs_device.h"
 #include "rail/verbs/verbs_options.h"
+#include "rail/verbs/verbs_queue.h"
 #include "rail/verbs/verbs_words.h"
 #include "util/fd.h"
 
@@ -37,10 +37,10 @@ class VerbsPairHost {
   virtual void leave(VerbsPair& pair) = 0;
   /// VerbsPair::release_inlined() is to be called in the next poll().
   virtual void note_inlined(VerbsPair& pair) = 0;
-  /// Has the errand run, which may block; VerbsPair::moved() follows in a poll() once it is over.
-  virtual void move(VerbsPair& pair, Errand& errand) = 0;
-  /// From here on the errand does not run.
-  virtual void recall(Errand& errand) = 0;
+  /// Has the queue run, which may block; VerbsPair::moved() follows in a poll() once it is over.
+  virtual void move(VerbsPair& pair, VerbsQueue& queue) = 0;
+  /// Keeps the queue of a pair that has been closed until it has run, without waiting for that.
+  virtual void abandon(std::shared_ptr<VerbsQueue> queue) = 0;
 
  protected:
   ~VerbsPairHost() = default;
@@ -71,30 +71,19 @@ class VerbsPair final : public QueuePair {
   void moved();
   void lose(const Status& why);
   /// The errand is over.
-  bool has_moved() const { return move_.over.load(std::memory_order_acquire); }
+  bool has_moved() const { return queue_->over(); }
   std::size_t inlined() const { return inlined_.size(); }
 
  private:
   enum class Step { idle, dialing, asking, moving, up, over };
-
-  /// Brings the pair from INIT to ready to send.
-  class Move final : public Errand {
-   public:
-    void run() override;
-
-    const VerbsLibrary* verbs = nullptr;
-    ibv_qp* pair = nullptr;
-    ibv_qp_attr receive{}, send{};
-    int error = 0;
-    const char* step = "";
-    std::atomic<bool> over = false;
-  };
 
   Status make_pair();
   Status dialed();
   Status tell();
   /// The other side's words, as far as they are there.
   Status hear();
+  /// Words that name another address would have this process ask for a neighbour that may not be there.
+  bool is_from(const PairWords& other) const;
   void begin_to_move(const PairWords& other);
 
   VerbsPairHost& host_;
@@ -107,14 +96,11 @@ class VerbsPair final : public QueuePair {
   QueuePairEvents* events_ = nullptr;
   Slots slots_;
 
-  ibv_qp* pair_ = nullptr;
-  ibv_mr* memory_ = nullptr;
-  std::uint32_t reserved_ = 0;  ///< completions
+  std::shared_ptr<VerbsQueue> queue_;  ///< null: before enroll(), and once it is closed
   std::uint8_t gid_index_ = 0;
   PairWords own_;
   PairWordsBytes heard_{};
   std::size_t heard_bytes_ = 0;
-  Move move_;
 
   std::uint32_t depth_ = 0;         ///< sends that the pair holds
   std::uint32_t inline_bytes_ = 0;

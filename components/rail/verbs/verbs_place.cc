@@ -73,6 +73,17 @@ VerbsPlace place_of(const sockaddr_storage& address) {
   return place;
 }
 
+std::array<std::byte, 16> gid_of(const VerbsPlace& place) {
+  std::array<std::byte, 16> gid{};
+  std::size_t at = 0;
+  if (place.family == 4) {
+    gid[10] = gid[11] = std::byte{0xff};
+    at = 12;
+  }
+  std::memcpy(gid.data() + at, place.address.data(), place.address_size());
+  return gid;
+}
+
 std::string text_of(const VerbsPlace& place) {
   char text[INET6_ADDRSTRLEN] = "";
   inet_ntop(place.family == 6 ? AF_INET6 : AF_INET, place.address.data(), text, sizeof text);

@@ -6,6 +6,7 @@
 #include <sys/socket.h>
 
 #include <array>
+#include <cstddef>
 #include <cstdint>
 #include <string>
 #include <vector>
@@ -29,6 +30,8 @@ std::vector<std::byte> network_of(const VerbsPlace& place, std::uint8_t prefix);
 socklen_t socket_address(const VerbsPlace& place, sockaddr_storage& to);
 /// The other way round; family 0: it is no IP address.
 VerbsPlace place_of(const sockaddr_storage& address);
+/// What RoCE v2 makes of the address.
+std::array<std::byte, 16> gid_of(const VerbsPlace& place);
 /// "10.1.0.7"
 std::string text_of(const VerbsPlace& place);
 

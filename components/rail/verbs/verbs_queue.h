@@ -1,0 +1,47 @@
+// SPDX-License-Identifier: BSD-3-Clause
+/// A queue pair of a device with its memory, and the errand that brings it from INIT to ready to send. That may wait for a
+/// neighbour's address, so a queue outlives a VerbsPair that is closed meanwhile.
+#pragma once
+
+#include <infiniband/verbs.h>
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+
+#include "rail/rail.h"
+#include "rail/verbs/verbs_device.h"
+
+namespace nezha {
+
+/// But for run(), with the engine's lock held. The device outlives it.
+class VerbsQueue final : public Errand {
+ public:
+  explicit VerbsQueue(VerbsDevice& of) : device(of) {}
+  /// Gives everything back to the device. Not while run() may be under way.
+  ~VerbsQueue();
+  VerbsQueue(const VerbsQueue&) = delete;
+  VerbsQueue& operator=(const VerbsQueue&) = delete;
+
+  void run() override;
+  bool over() const { return over_.load(std::memory_order_acquire); }
+  /// Nobody needs it any more: if it has not begun to run it does nothing.
+  void abandon() { abandoned_.store(true, std::memory_order_relaxed); }
+
+  VerbsDevice& device;
+  std::shared_ptr<std::byte[]> owner;  ///< of the memory
+  ibv_qp* pair = nullptr;
+  ibv_mr* memory = nullptr;
+  std::uint32_t reserved = 0;  ///< completions
+  ibv_qp_attr receive{}, send{};
+
+  // ---- once it is over
+  int error = 0;
+  const char* step = "";
+
+ private:
+  std::atomic<bool> over_ = false, abandoned_ = false;
+};
+
+}  // namespace nezha

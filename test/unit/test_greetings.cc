@@ -1,0 +1,85 @@
+// SPDX-License-Identifier: BSD-3-Clause
+/// Who connects to an aggregator's port without being a rank or an aggregator.
+#include <netinet/in.h>
+#include <sys/resource.h>
+#include <sys/socket.h>
+
+#include <cstring>
+
+#include "raw_client.h"
+
+namespace nezha::test {
+namespace {
+
+class Greetings : public testing::Test {
+ protected:
+  void SetUp() override { ASSERT_TRUE(aggregation_.listen("127.0.0.1", 0).ok()); }
+
+  Fd connect_to_it() {
+    sockaddr_in to{};
+    to.sin_family = AF_INET;
+    to.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+    to.sin_port = htons(aggregation_.port());
+    Fd fd(socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
+    EXPECT_EQ(connect(fd.get(), reinterpret_cast<const sockaddr*>(&to), sizeof to), 0);
+    return fd;
+  }
+  std::size_t waits_on() const {
+    std::size_t count = 0;
+    aggregation_.each_fd([&](int, bool) { ++count; });
+    return count;
+  }
+  static bool open(const Fd& fd) {
+    char byte = 0;
+    return recv(fd.get(), &byte, 1, MSG_DONTWAIT) < 0 && errno == EAGAIN;
+  }
+  static void write_line(void* ctx, int, const char* line) {
+    static_cast<std::vector<std::string>*>(ctx)->emplace_back(line);
+  }
+
+  std::vector<std::string> lines_;
+  SimNetwork network_{{.segment = 4096}, 1};
+  SimPort port_{network_, {}};
+  RawProcess service_{network_, port_, kNoRank, 1000, Log(write_line, &lines_, 2)};
+  Aggregation aggregation_{service_.core(), Secret{}, Aggregation::Limits{}};
+};
+
+TEST_F(Greetings, AFloodFillsNoLog) {
+  for (int i = 0; i < 100; ++i) {
+    connect_to_it();
+    aggregation_.progress(network_.now());
+  }
+  while (waits_on() > 1) aggregation_.progress(network_.now());
+  EXPECT_EQ(aggregation_.counts().refused, 100U);
+  EXPECT_EQ(lines_.size(), 7U) << "1, 2, 4 ... 64";
+}
+
+TEST_F(Greetings, WhoSaysNothingGoesFirst) {
+  const Fd one = connect_to_it();
+  ASSERT_EQ(send(one.get(), "NEZAAGG1", 8, 0), 8);
+  std::vector<Fd> silent;
+  for (int i = 0; i < 300; ++i) {
+    silent.push_back(connect_to_it());
+    aggregation_.progress(network_.now());
+  }
+  EXPECT_TRUE(open(one));
+  EXPECT_FALSE(open(silent.front()));
+  EXPECT_TRUE(open(silent.back()));
+}
+
+TEST_F(Greetings, WithoutDescriptorsItIsNotKeptAwake) {
+  const Fd one = connect_to_it();
+  rlimit before{};
+  getrlimit(RLIMIT_NOFILE, &before);
+  const rlimit none{0, before.rlim_max};
+  setrlimit(RLIMIT_NOFILE, &none);
+  for (int i = 0; i < 3; ++i) aggregation_.progress(network_.now());
+  setrlimit(RLIMIT_NOFILE, &before);
+  EXPECT_EQ(waits_on(), 0U);
+  EXPECT_EQ(lines_.size(), 1U);
+  aggregation_.progress(network_.now() + kSecond);
+  EXPECT_EQ(waits_on(), 2U) << "the listener, and who had come";
+}
+
+}  // namespace
+}  // namespace nezha::test
