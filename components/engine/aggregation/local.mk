@@ -9,6 +9,7 @@ engine_sources += \
 	%D%/hosted_star.cc %D%/hosted_star.h \
 	%D%/inquiry.cc %D%/inquiry.h \
 	%D%/lookup.cc %D%/lookup.h \
+	%D%/service_rest.h \
 	%D%/small_calls.cc %D%/small_calls.h \
 	%D%/star.cc %D%/star.h \
 	%D%/stars.cc %D%/stars.h
@@ -16,6 +17,8 @@ engine_sources += \
 gtest_programs += test/unit/test_hosted_stars
 test_unit_test_hosted_stars_SOURCES = test/unit/test_hosted_stars.cc test/unit/raw_client.h
 test_unit_test_hosted_stars_LDADD = libnezha_sim.la $(LDADD)
+gtest_programs += test/unit/test_service_rest
+test_unit_test_service_rest_SOURCES = test/unit/test_service_rest.cc
 gtest_programs += test/unit/test_star_sources
 test_unit_test_star_sources_SOURCES = test/unit/test_star_sources.cc test/unit/raw_client.h
 test_unit_test_star_sources_LDADD = libnezha_sim.la $(LDADD)
