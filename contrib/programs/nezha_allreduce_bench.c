@@ -30,11 +30,12 @@ static struct bench_reduction reduction_of(const struct bench_options* o) {
 /// rank 0. Calls that leave the node and go through its memory count once.
 static struct nezha_counts carried_since(struct nezha_counts before) {
   const struct nezha_counts now = nezha_counters_read();
-  unsigned long own[3] = {now.calls - before.calls, now.bytes - before.bytes, now.memory_calls - before.memory_calls};
-  unsigned long least[3] = {0, 0, 0};
-  if (own[2] > own[0]) own[0] = own[2];
-  MPI_Reduce(own, least, 3, MPI_UNSIGNED_LONG, MPI_MIN, 0, MPI_COMM_WORLD);
-  return (struct nezha_counts){least[0], least[1], least[2]};
+  const unsigned long memory_calls = now.memory_calls - before.memory_calls;
+  unsigned long own[4] = {now.calls - before.calls, now.bytes - before.bytes, now.aggregated - before.aggregated, memory_calls};
+  unsigned long least[4] = {0, 0, 0, 0};
+  if (memory_calls > own[0]) own[0] = memory_calls;
+  MPI_Reduce(own, least, 4, MPI_UNSIGNED_LONG, MPI_MIN, 0, MPI_COMM_WORLD);
+  return (struct nezha_counts){least[0], least[1], least[2], least[3]};
 }
 
 /// A size for calls that are not measured, of no size class that is: those are to begin with what is measured.
@@ -71,7 +72,8 @@ static void measure_all(const struct bench_options* o, const struct bench_driver
     const struct nezha_counts before = nezha_counters_read();
     bench_measure(o, driver, buffers, o->sizes[i], &result);
     const struct nezha_counts carried = carried_since(before);
-    snprintf(detail, sizeof detail, "\"nezha_calls\":%lu,\"nezha_bytes\":%lu", carried.calls, carried.bytes);
+    snprintf(detail, sizeof detail, "\"nezha_calls\":%lu,\"nezha_bytes\":%lu,\"nezha_aggregated\":%lu", carried.calls,
+             carried.bytes, carried.aggregated);
     if (rank == 0) bench_print_result(o, &result, nezha ? detail : NULL);
     free(result.each);
   }

@@ -13,7 +13,7 @@ struct counter {
 
 static MPI_T_pvar_session session;
 static bool opened;
-static struct counter calls, bytes, memory_calls;
+static struct counter calls, bytes, aggregated, memory_calls;
 
 static bool bind(const char* name, struct counter* counter) {
   int index;
@@ -31,6 +31,7 @@ bool nezha_counters_open(void) {
   if (MPI_T_pvar_session_create(&session) == MPI_SUCCESS)
     opened = bind("coll_nezha_calls", &calls) && bind("coll_nezha_bytes", &bytes) &&
              bind("coll_nezha_memory_calls", &memory_calls);
+  if (opened) (void)bind("coll_nezha_aggregated_bytes", &aggregated);  // older components have none
   return opened;
 }
 
@@ -38,6 +39,7 @@ void nezha_counters_close(void) {
   if (session != MPI_T_PVAR_SESSION_NULL) MPI_T_pvar_session_free(&session);
   free(calls.values);
   free(bytes.values);
+  free(aggregated.values);
   free(memory_calls.values);
   MPI_T_finalize();
 }
@@ -50,10 +52,11 @@ static unsigned long total(const struct counter* counter) {
 }
 
 struct nezha_counts nezha_counters_read(void) {
-  struct nezha_counts counts = {0, 0, 0};
+  struct nezha_counts counts = {0, 0, 0, 0};
   if (opened) {
     counts.calls = total(&calls);
     counts.bytes = total(&bytes);
+    counts.aggregated = aggregated.values == NULL ? 0 : total(&aggregated);
     counts.memory_calls = total(&memory_calls);
   }
   return counts;

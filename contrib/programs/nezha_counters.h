@@ -9,6 +9,7 @@
 struct nezha_counts {
   unsigned long calls;  ///< that left the node
   unsigned long bytes;  ///< of those
+  unsigned long aggregated;    ///< of these bytes, those that went through aggregators
   unsigned long memory_calls;  ///< that went through shared memory, whether or not they left the node
 };
 

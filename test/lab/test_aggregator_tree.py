@@ -7,12 +7,10 @@ import unittest
 
 import test_aggregator
 from lab_case import eventually
-from nezha_lab.aggregator import Aggregator
+from nezha_lab.aggregator import Aggregator, common_parameters, named_by_rank
 from test_aggregator import NODE, RANKS, SERVICE, Calls, key_file
 
 RACK_OF = [0, 0, 1]
-# Each rank names the aggregator of its rack.
-BY_RACK = 'case $OMPI_COMM_WORLD_RANK in {cases} esac; export OMPI_MCA_coll_nezha_aggregators; exec "$@"'
 
 
 class InTree(test_aggregator.WithService):
@@ -31,9 +29,7 @@ class InTree(test_aggregator.WithService):
         return self.enterContext(Aggregator(self.lab, node, SERVICE, self.key, ["--verbose", "2", *options]))
 
     def calls(self, key=None, share=None, others=()):
-        cases = " ".join(f"{rank}) OMPI_MCA_coll_nezha_aggregators={self.racks[rack].place};;" for rank, rack in enumerate(RACK_OF))
-        options = ["--mca", "coll_nezha_aggregator_key", self.key, "--mca", "coll_nezha_aggregator_share", str(self.share),
-                   "sh", "-c", BY_RACK.format(cases=cases), "sh"]
+        options = [*common_parameters(self.key, self.share), *named_by_rank([self.racks[rack] for rack in RACK_OF])]
         job = Calls(self.lab, options, self.size)
         self.addCleanup(job.end)
         return job

@@ -29,17 +29,24 @@ class Limit(unittest.TestCase):
     def test_slowest_node_counts(self):
         self.near(140248 - 1398, 16 * MIB, [["1gbit", "1gbit"], ["1gbit", "500mbit"], ["1gbit", "1gbit"], ["2gbit"]])
 
-    def aggregated(self, microseconds, rates, aggregator):
-        self.assertAlmostEqual(limit.aggregated_seconds(16 * MIB, rates, aggregator) * 1e6, microseconds, delta=1)
+    def aggregated(self, microseconds, rates, *aggregators):
+        self.assertAlmostEqual(limit.aggregated_seconds(16 * MIB, rates, aggregators) * 1e6, microseconds, delta=1)
 
     def test_an_aggregator(self):
         # Nodes (105187 - 35062 s) us for a part s of 16 MiB, less 1049 us; an aggregator of 8 Gbit/s 70125 s us, less 262 us.
-        self.aggregated(69338, [["1gbit", "1gbit"]] * 4, ["4gbit", "4gbit"])
+        self.aggregated(69338, [["1gbit", "1gbit"]] * 4, (["4gbit", "4gbit"], 4))
         # One of 2 Gbit/s 280500 s us, less 1049 us: s is 1/3.
-        self.aggregated(92451, [["1gbit", "1gbit"]] * 4, ["1gbit", "1gbit"])
+        self.aggregated(92451, [["1gbit", "1gbit"]] * 4, (["1gbit", "1gbit"], 4))
+
+    def test_a_tree_of_aggregators(self):
+        # The slowest counts: a rack's of 2 Gbit/s with three links 210375 s us, less 1049 us. Nodes as above: s is 3/7.
+        racks = [(["1gbit", "1gbit"], 3)] * 2
+        self.aggregated(89111, [["1gbit", "1gbit"]] * 4, (["4gbit", "4gbit"], 2), *racks)
+        # The upstream one with two links to racks 140250 s us: s is 3/5.
+        self.aggregated(83101, [["1gbit", "1gbit"]] * 4, (["1gbit", "1gbit"], 2), *[(["4gbit", "4gbit"], 3)] * 2)
 
     def test_an_aggregator_without_limit(self):
-        self.aggregated(70125 - 1049, [["1gbit", "1gbit"]] * 4, ["none", "none"])
+        self.aggregated(70125 - 1049, [["1gbit", "1gbit"]] * 4, (["none", "none"], 4))
 
     def in_a_row(self, microseconds, calls, pause, rates=(("1gbit", "1gbit"),) * 2):
         """Of a vector of 1 MiB by two nodes, which move 1 MiB: 4383 us at 2 * 957 Mbit/s."""

@@ -29,6 +29,7 @@ static void print_variable(MPI_T_pvar_session session, const char* name) {
 static void print_variables(void) {
   static const char* const names[] = {"calls",
                                       "bytes",
+                                      "aggregated_bytes",
                                       "memory_calls",
                                       "memory_bytes",
                                       "memory_time",

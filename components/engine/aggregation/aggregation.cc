@@ -238,14 +238,17 @@ void Aggregation::give_up_all(const std::string& why) {
 
 // ---- what is due
 
-void Aggregation::progress(Nanoseconds now) {
+void Aggregation::progress(Nanoseconds now, bool greetings) {
   if (in_rack_) follow_upstream();
-  accept_greetings(now);
-  step_greetings(now);
+  if (greetings) {
+    accept_greetings(now);
+    step_greetings(now);
+  }
   for (const Said& said : std::exchange(said_, {})) hear(said);
   for (const auto& [id, star] : stars_) {
     if (star->under_way() && star->finished()) end(*star);
     if (star->ready()) begin(*star);
+    if (star->under_way() && star->finished()) end(*star);  // a small vector's sum leaves at once
   }
   for (const auto& [id, why] : std::exchange(over_, {})) give_up(id, why);
   if (now - looked_ >= kLookEvery) look_after(now);

@@ -60,8 +60,9 @@ class Aggregation final : public Guests {
   /// A client who has proved to have the key, by a greeting or, in tests, otherwise. False: there is no room for it. If a client with
   /// the same id has lanes, it comes in its place once that one is silent, or is refused.
   bool admit(const Address& client, const Secret& secret, Nanoseconds now);
-  /// What is due: after each Core::progress().
-  void progress(Nanoseconds now);
+  /// What is due: after each Core::progress(). Greetings are looked at if `greetings`: when their descriptors have something, and
+  /// now and then.
+  void progress(Nanoseconds now, bool greetings = true);
   /// What is to be waited for beside the core's transports.
   template <typename Each>
   void each_fd(const Each& each) const {

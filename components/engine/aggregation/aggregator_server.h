@@ -8,6 +8,7 @@
 #include <string>
 
 #include "engine/aggregation/aggregation.h"
+#include "engine/aggregation/service_rest.h"
 #include "engine/core.h"
 #include "engine/engine.h"
 
@@ -62,6 +63,7 @@ class AggregatorServer {
   Fd wake_;
   std::atomic<bool> stop_ = false, reload_ = false;
   bool outstanding_ = false;
+  bool greeted_ = true;  ///< the descriptors of greetings have something
   Nanoseconds moved_ = 0, settled_ = 0, stepped_ = 0, written_ = 0;
   bool told_ = false;  ///< that statistics cannot be written
 };

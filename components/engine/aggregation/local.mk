@@ -9,6 +9,7 @@ engine_sources += \
 	%D%/hosted_star.cc %D%/hosted_star.h \
 	%D%/inquiry.cc %D%/inquiry.h \
 	%D%/lookup.cc %D%/lookup.h \
+	%D%/service_rest.h \
 	%D%/small_calls.cc %D%/small_calls.h \
 	%D%/star.cc %D%/star.h \
 	%D%/stars.cc %D%/stars.h
@@ -18,6 +19,8 @@ test_unit_test_greetings_SOURCES = test/unit/test_greetings.cc test/unit/raw_cli
 test_unit_test_greetings_LDADD = libnezha_sim.la $(LDADD)
 test_unit_test_hosted_stars_SOURCES = test/unit/test_hosted_stars.cc test/unit/raw_client.h
 test_unit_test_hosted_stars_LDADD = libnezha_sim.la $(LDADD)
+gtest_programs += test/unit/test_service_rest
+test_unit_test_service_rest_SOURCES = test/unit/test_service_rest.cc
 gtest_programs += test/unit/test_star_sources
 test_unit_test_star_sources_SOURCES = test/unit/test_star_sources.cc test/unit/raw_client.h
 test_unit_test_star_sources_LDADD = libnezha_sim.la $(LDADD)

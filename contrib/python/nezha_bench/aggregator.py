@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The aggregator of a case that has one, and whether it was used."""
+"""The aggregator of a case that has one, or the tree of them, and whether it was used."""
 
 import contextlib
 import os
 import tempfile
 
-from nezha_lab.aggregator import Aggregator
+from nezha_lab.aggregator import Aggregator, common_parameters, named_by_rank
 
 from .competitors import uses_aggregator
 from .errors import BenchError
@@ -25,15 +25,21 @@ def key_file():
 
 @contextlib.contextmanager
 def beside(lab, launcher):
-    """Runs it, with a key of its own, for what the launcher starts meanwhile."""
+    """Runs what the case has of them, with a key of their own, for what the launcher starts meanwhile."""
     case, program = launcher.case, launcher.programs.aggregate
     if not case.aggregator:
         yield
         return
     if not program or not os.access(program, os.X_OK):
         raise BenchError(f"there is no program {program}: build first (contrib/build), or name the build by --build")
-    with key_file() as key, Aggregator(lab, case.nodes, program, key) as service:
-        launcher.aggregator = [*service.parameters(key), "--mca", "coll_nezha_report", "1"]
+    with contextlib.ExitStack() as stack:
+        key = stack.enter_context(key_file())
+        first, *others = case.services
+        root = stack.enter_context(Aggregator(lab, first, program, key))
+        racks = [stack.enter_context(Aggregator(lab, node, program, key, ["--upstream", root.place])) for node in others]
+        launcher.aggregator = [*(common_parameters(key) if racks else root.parameters(key)), "--mca", "coll_nezha_report", "1"]
+        launcher.named_by_rank = named_by_rank([racks[case.rack_of(node)] for node in range(case.nodes)]) if racks else []
+        launcher.services = [service.pid for service in (root, *racks)]
         yield
 
 

@@ -14,7 +14,8 @@ from .errors import BenchUsage
 @dataclasses.dataclass(frozen=True)
 class Case:
     """rails and node_rates as the lab takes them ("1gbit", "none"; "NODE:RAIL:RATE"); ranks: on each node, or a tuple of each one's. aggregator: the
-    rates of the links of one more node, on which no rank runs but nezha-aggregate; empty: there is none."""
+    rates of the links of one more node, on which no rank runs but nezha-aggregate; empty: there is none. racks: into so many the nodes
+    fall, each with such a node of its own beside that one, which joins them."""
 
     name: str
     nodes: int
@@ -22,17 +23,26 @@ class Case:
     node_rates: tuple = ()
     ranks: object = 1
     aggregator: tuple = ()
+    racks: int = 0
 
     @property
     def processes(self):
         return self.nodes * self.ranks if isinstance(self.ranks, int) else sum(self.ranks)
 
+    @property
+    def services(self):
+        """Nodes that run nezha-aggregate alone: of a tree the upstream one, then those of the racks."""
+        return range(self.nodes, self.nodes + (1 + self.racks if self.aggregator else 0))
+
+    def rack_of(self, node):
+        return node * self.racks // self.nodes
+
     @contextlib.contextmanager
     def lab(self):
         """To measure on: the machine's processors stay awake while it is up."""
-        own = [f"{self.nodes}:{rail}:{rate}" for rail, rate in enumerate(self.aggregator)]
+        own = [f"{node}:{rail}:{rate}" for node in self.services for rail, rate in enumerate(self.aggregator)]
         with (awake.processors(),
-              Lab(self.nodes + bool(self.aggregator), list(self.rails), node_rates=[*self.node_rates, *own]) as lab):
+              Lab(self.nodes + len(self.services), list(self.rails), node_rates=[*self.node_rates, *own]) as lab):
             yield lab
 
     def limit_seconds(self, lab, size, collective=ALLREDUCE, rhythm=None):
@@ -41,8 +51,13 @@ class Case:
         if collective != ALLREDUCE:
             beside["traffic"] = COLLECTIVES[collective].traffic(self.nodes)
         elif self.aggregator:
-            beside["aggregator"] = self.nodes
+            beside["aggregators"] = list(zip(self.services, self._links()))
         return lab.limit_seconds(size, self.nodes, **beside)
+
+    def _links(self):
+        """Of each service, as limit.aggregated_seconds() has them."""
+        racks = [self.rack_of(node) for node in range(self.nodes)]
+        return [self.racks, *(racks.count(rack) + 1 for rack in range(self.racks))] if self.racks else [self.nodes]
 
     def rates(self):
         """rates[node][rail] in bits per second, None where unshaped. Raises LabError for a rate that is none."""
@@ -72,6 +87,8 @@ PRESETS = {case.name: case for case in (
     Case("aggregator", 4, ("1gbit", "1gbit"), aggregator=("4gbit", "4gbit")),
     Case("aggregator-0.2", 4, ("200mbit", "200mbit"), aggregator=("800mbit", "800mbit")),
     Case("slow-aggregator", 4, ("200mbit", "200mbit"), aggregator=("200mbit", "200mbit")),
+    Case("aggregator-tree", 4, ("200mbit", "200mbit"), aggregator=("800mbit", "800mbit"), racks=2),
+    Case("aggregator-tree-8", 8, ("1gbit", "1gbit"), aggregator=("4gbit", "4gbit"), racks=2),
     Case("aggregator-8", 8, ("1gbit", "1gbit"), aggregator=("4gbit", "4gbit")),
     Case("aggregator-16", 16, ("1gbit", "1gbit"), aggregator=("4gbit", "4gbit")),
     Case("slow-node", 4, ("1gbit", "1gbit"), ("1:1:500mbit",)),

@@ -128,6 +128,8 @@ class Launcher:
         self.case, self.programs, self.effort, self.nezha_mca, self.cores = case, programs, effort, nezha_mca, cores
         self.gloo_plan = {}
         self.aggregator = []  # what makes a job use it, as options of mpirun
+        self.named_by_rank = []  # and as words before its program
+        self.services = []  # the processes whose cost is measured: pids
 
     def of(self, competitor):
         """(arguments, keywords for Lab.popen)"""
@@ -151,8 +153,8 @@ class Launcher:
 
     def _nezha(self, competitor):
         pairs = [*self._carries(), *self._own(competitor), *self.nezha_mca]
-        aggregator = self.aggregator if uses_aggregator(competitor) else []
-        return [*aggregator, *(word for key, value in pairs for word in ("--mca", key, value)), *self._mpi()]
+        aggregator, by_rank = (self.aggregator, self.named_by_rank) if uses_aggregator(competitor) else ([], [])
+        return [*aggregator, *(word for key, value in pairs for word in ("--mca", key, value)), *by_rank, *self._mpi()]
 
     def _carries(self):
         word = COLLECTIVES[self.effort.collective].parameter

@@ -7,8 +7,8 @@ import tempfile
 import threading
 import time
 
-from . import stolen
-from .competitors import OWN_PROGRAM
+from . import service_cost, stolen
+from .competitors import OWN_PROGRAM, uses_aggregator
 from .errors import BenchError
 from .excerpt import excerpt
 from .output import OsuReader, read_json_line
@@ -16,8 +16,8 @@ from .output import OsuReader, read_json_line
 
 @dataclasses.dataclass
 class Launch:
-    """What one launch printed; sizes maps bytes to the program's members for that size and
-    stolen.MEMBER, words are those on standard error."""
+    """What one launch printed; sizes maps bytes to the program's members for that size, stolen.MEMBER, and service_cost.MEMBER where
+    it used an aggregator; words are those on standard error."""
 
     competitor: str
     header: dict = dataclasses.field(default_factory=dict)
@@ -35,8 +35,9 @@ def run(lab, launcher, competitor, deadline_seconds, on_size=lambda size: None, 
     launch = Launch(competitor)
     read = OsuReader().read if launcher.programs.osu and competitor not in OWN_PROGRAM else read_json_line
     wanted = launcher.effort.sizes
-    host = stolen.Watch()
-    done = follow(lab, arguments, keywords, deadline_seconds, lambda line: _take(read(line), launch, wanted, host, on_size), watch)
+    host, services = stolen.Watch(), service_cost.Watch(launcher.services if uses_aggregator(competitor) else [])
+    done = follow(lab, arguments, keywords, deadline_seconds,
+                  lambda line: _take(read(line), launch, wanted, host, services, on_size), watch)
     launch.seconds, launch.words = done.seconds, done.words
     _check(launch, wanted, done, arguments)
     return launch
@@ -81,18 +82,19 @@ def follow(lab, arguments, keywords, deadline_seconds, take, watch=None):
         return Followed(job.returncode, expired.is_set(), seconds, errors.read())
 
 
-def _take(found, launch, wanted, host, on_size):
+def _take(found, launch, wanted, host, services, on_size):
     """OSU's program also measures every power of two that lies between those that are wanted."""
     if found is None:
         return
     kind, members = found
     if kind == "start":
         launch.header = {**members, **launch.header}  # OSU's comes in several lines, its name first
+        services.members()  # what they have done before the first size counts for none
     else:
         size = members.pop("size")
-        part = host.part()
+        members |= {stolen.MEMBER: host.part(), **services.members()}
         if size in wanted:
-            launch.sizes[size] = {**members, stolen.MEMBER: part}
+            launch.sizes[size] = members
             on_size(size)
 
 

@@ -4,9 +4,9 @@
 import dataclasses
 import statistics
 
-from . import aggregator, carried, stats, stolen
+from . import aggregator, carried, service_cost, stats, stolen
 from .collectives import ALLREDUCE
-from .competitors import AGAIN, WITH_COMPONENT
+from .competitors import AGAIN, WITH_COMPONENT, uses_aggregator
 from .errors import BenchError
 
 AVERAGE, MEDIAN, SLOWEST = "average", "median", "slowest"
@@ -63,6 +63,9 @@ def _row(measured, size, member):
             cell["of_limit"] = dataclasses.asdict(stats.estimate([limit / time for time in times]))
         if who in WITH_COMPONENT:
             cell["carried_by"] = carried.by_size(_launches(measured, who))[size]
+        if measured.case.aggregator and uses_aggregator(who):
+            cell["service"] = service_cost.estimate(*(samples.times(who, name) for name in (service_cost.MEMBER, service_cost.AGGREGATED)),
+                                                    measured.case.processes, service_cost.clock_hz())
         if who != measured.subject:
             ratio = stats.estimate(samples.ratios(who, measured.subject, member))
             cell["over_subject"] = dataclasses.asdict(ratio)

@@ -160,6 +160,14 @@ def _notes(summary):
     yield "CPU s/GiB: processor seconds of one process per GiB of vector."
     yield from _memory_notes(summary)
     yield from _instruction_notes(summary.get("instructions", {}))
+    yield from _service_notes(summary)
+
+
+def _service_notes(summary):
+    costs = [(size_text(row["size"]), row["competitors"][summary["subject"]].get("service")) for row in summary["sizes"]]
+    known = [f"{size} {_cpu(cost['cpu_s_per_gib'])}" for size, cost in costs if cost]
+    if known:
+        yield f"The aggregation service's CPU s/GiB, of what {SHORT[summary['subject']]} sent through it: {', '.join(known)}"
 
 
 def _memory_notes(summary):

@@ -6,7 +6,9 @@
         lab.mpirun([*service.parameters(key), "./program"], np=3)
 
 Its node is one like others, with a rate of its own (node_rates), on which no rank runs: the ranks are on the first nodes.
-The verbs for rails break its links; send() and end() stop, continue and kill it.
+The verbs for rails break its links; send() and end() stop, continue and kill it. For a tree, options name the upstream one:
+
+    with Aggregator(lab, 4, program, key) as root, Aggregator(lab, 5, program, key, ["--upstream", root.place]) as rack:
 """
 
 import os
@@ -18,6 +20,19 @@ from .errors import LabError
 from .spec import mgmt_address
 
 PORT = 4757
+_OF_RANK = 'case $OMPI_COMM_WORLD_RANK in {cases} esac; export OMPI_MCA_coll_nezha_aggregators; exec "$@"'
+
+
+def named_by_rank(services):
+    """What has rank n of a job name services[n], as words before its program; the rest of parameters() is the same for all."""
+    cases = " ".join(f"{rank}) OMPI_MCA_coll_nezha_aggregators={service.place};;" for rank, service in enumerate(services))
+    return ["sh", "-c", _OF_RANK.format(cases=cases), "sh"]
+
+
+def common_parameters(key, share=None):
+    """Of a job that uses aggregators, whichever these are, as options of mpirun."""
+    shares = [] if share is None else ["--mca", "coll_nezha_aggregator_share", str(share)]
+    return ["--mca", "coll_nezha_aggregator_key", key, *shares]
 
 
 class Aggregator:
@@ -35,11 +50,15 @@ class Aggregator:
         """On the management network, so that it can be greeted while its rails are cut."""
         return f"{mgmt_address(self._node)}:{PORT}"
 
-    def parameters(self, key, share="auto", others=()):
+    def parameters(self, key, share=None, others=()):
         """What makes a job use it, and others beside it, as options of mpirun."""
         places = ",".join(service.place for service in (self, *others))
-        return ["--mca", "coll_nezha_aggregators", places, "--mca", "coll_nezha_aggregator_key", key,
-                "--mca", "coll_nezha_aggregator_share", str(share)]
+        return ["--mca", "coll_nezha_aggregators", places, *common_parameters(key, share)]
+
+    @property
+    def pid(self):
+        """While it runs."""
+        return self._process.pid
 
     def start(self):
         """Returns when it serves. After an end it may be started again; the log goes on."""

@@ -168,19 +168,19 @@ class Lab(Faults, Mpi):
                  _port_state(links.get(network.port(node, rail))))
                 for node in range(self.spec.nodes) for rail in range(self.spec.rails)]
 
-    def limit_seconds(self, message_bytes, np=None, rails=None, aggregator=None, traffic=None, rhythm=limit.ONCE):
-        """The computed limit of an allreduce (limit.py) by np ranks over all rails, or those given; with an aggregator on that node;
-        or of what moves so many times the vector; as one of calls in that rhythm."""
+    def limit_seconds(self, message_bytes, np=None, rails=None, aggregators=(), traffic=None, rhythm=limit.ONCE):
+        """The computed limit of an allreduce (limit.py) by np ranks over all rails, or those given; with aggregators, each (its
+        node, links as limit.aggregated_seconds has them); or of what moves so many times the vector; as one of calls in that rhythm."""
         self.refresh()
         count = sum(1 for slots in hosts(self.spec.nodes, np, None) if slots)
         chosen = range(self.spec.rails) if rails is None else [self.spec.rail(rail) for rail in rails]
         rates = [[self.spec.rates[n][r] for r in chosen] for n in range(count)]
         if traffic is not None:
             return limit.moved_seconds(message_bytes * traffic, rates, rhythm)
-        if aggregator is None:
+        if not aggregators:
             return limit.allreduce_seconds(message_bytes, rates, rhythm)
-        center = [self.spec.rates[self.spec.node(aggregator)][r] for r in chosen]
-        return limit.aggregated_seconds(message_bytes, rates, center, rhythm)
+        centers = [([self.spec.rates[self.spec.node(node)][r] for r in chosen], links) for node, links in aggregators]
+        return limit.aggregated_seconds(message_bytes, rates, centers, rhythm)
 
 
 def take_down(record):

@@ -46,18 +46,21 @@ def moved_seconds(moved, rates, rhythm=ONCE):
     return max(_node_seconds(moved, [bits_per_second(rate) for rate in own], rhythm) for own in rates)
 
 
-def aggregated_seconds(message_bytes, rates, aggregator, rhythm=ONCE):
-    """The same with an aggregator, whose rails have these rates: of a part s of the vector every node sends and receives s times the
-    bytes, and the aggregator as much for each of them. The best s is where the nodes take as long as the aggregator, or 1."""
+def aggregated_seconds(message_bytes, rates, aggregators, rhythm=ONCE):
+    """The same with aggregators, each (the rates of its rails, links): of a part s of the vector every node sends and receives s times
+    the bytes, and an aggregator as much over each of its links. The best s is where the nodes take as long as the aggregators, or 1.
+    In a tree an aggregator of a rack has a link to each of its nodes and one up, the upstream one has a link to each rack: over
+    each of these goes one vector at least in each direction."""
     nodes = len(rates)
     if nodes < 2:
         return 0.0
     slowest = min(rates, key=lambda own: sum(bits_per_second(rate) or math.inf for rate in own))
-    own, center = ([bits_per_second(rate) for rate in rails] for rails in (slowest, aggregator))
+    own = [bits_per_second(rate) for rate in slowest]
+    centers = [([bits_per_second(rate) for rate in rails], links) for rails, links in aggregators]
 
     def seconds(part):
         return (_node_seconds(message_bytes * ((1 - part) * 2 * (nodes - 1) / nodes + part), own, rhythm),
-                _node_seconds(message_bytes * part * nodes, center, rhythm))
+                max(_node_seconds(message_bytes * part * links, center, rhythm) for center, links in centers))
 
     low, high = 0.0, 1.0
     for _ in range(50):

@@ -94,6 +94,22 @@ static int get_bytes(const mca_base_pvar_t *pvar, void *value, void *object)
     return OMPI_SUCCESS;
 }
 
+static int get_aggregated(const mca_base_pvar_t *pvar, void *value, void *object)
+{
+    (void)pvar;
+    (void)object;
+    nezha_class_stats_t stats[NEZHA_SIZE_CLASSES] = {{0, 0, 0, 0}};
+    if (NULL != coll_nezha_engine()) {
+        nezha_engine_class_stats(coll_nezha_engine(), stats);
+    }
+    unsigned long long bytes = 0;
+    for (int i = 0; i < NEZHA_SIZE_CLASSES; i++) {
+        bytes += stats[i].aggregated;
+    }
+    *(unsigned long long *)value = bytes;
+    return OMPI_SUCCESS;
+}
+
 typedef struct memory_value {
     const char *name, *help;
     size_t at; /* in nezha_memory_stats_t */
@@ -172,6 +188,9 @@ int coll_nezha_pvars_register(const mca_base_component_t *component)
     int rc = add(component, "calls", "Allreduces that the rails carried", get_calls, NULL, NULL);
     if (OMPI_SUCCESS == rc) {
         rc = add(component, "bytes", "Bytes of the vectors that the rails carried", get_bytes, NULL, NULL);
+    }
+    if (OMPI_SUCCESS == rc) {
+        rc = add(component, "aggregated_bytes", "Bytes of these that went through aggregators or SHARP", get_aggregated, NULL, NULL);
     }
     for (size_t i = 0; OMPI_SUCCESS == rc && i < sizeof memory_values / sizeof memory_values[0]; i++) {
         char name[64];
