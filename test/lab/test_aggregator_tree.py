@@ -34,7 +34,7 @@ class InTree(test_aggregator.WithService):
         cases = " ".join(f"{rank}) OMPI_MCA_coll_nezha_aggregators={self.racks[rack].place};;" for rank, rack in enumerate(RACK_OF))
         options = ["--mca", "coll_nezha_aggregator_key", self.key, "--mca", "coll_nezha_aggregator_share", str(self.share),
                    "sh", "-c", BY_RACK.format(cases=cases), "sh"]
-        job = Calls(self.lab, options, self.size)
+        job = Calls(self.lab, options, (self.size,))
         self.addCleanup(job.end)
         return job
 
