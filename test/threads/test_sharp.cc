@@ -269,6 +269,19 @@ INSTANTIATE_TEST_SUITE_P(All, Unused,
                          testing::Values(std::pair("reproducible", "1"), std::pair("algorithm", "ring"), std::pair("sharp", "0"),
                                          std::pair("aggregator_share", "0")));
 
+TEST_F(Sharp, IsLeftWhenTheAggregatorLacksMemory) {
+  const std::uint16_t port = aggregator_->port();
+  aggregator_.reset();
+  aggregator_ = std::make_unique<Aggregator>(key_.key(), port, 1 << 20);
+  begin(3, sharp_settings("60"));
+  add_up_often(2);
+  EXPECT_EQ(reduced(rank(0)), 0U);
+  EXPECT_TRUE(said(rank(0), "without SHARP"));
+  aggregator_->finish();
+  EXPECT_EQ(aggregator_->service().counts().operations, 0U);
+  EXPECT_EQ(aggregator_->service().counts().given_up, 1U);
+}
+
 TEST_F(Sharp, IsNotUsedWithoutAnAggregator) {
   aggregator_.reset();
   begin(2, sharp_settings("60"));
