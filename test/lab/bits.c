@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* bits BYTES: allreduces of floats, whose sums depend on their order, again and again until somebody ends it. Rank 0 prints a
-   hash of each result with the number of its input, of which there are few. A rank whose result differs from rank 0's ends
-   the job. */
+/* bits BYTES [whole [CALLS]]: allreduces of floats, again and again: so many, or until somebody ends it. Their sums depend on
+   their order; "whole": they are whole numbers, whose sums do not. Rank 0 prints a hash of each result with the number of its
+   input, of which there are few. A rank whose result differs from rank 0's ends the job. */
+#include <limits.h>
 #include <mpi.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -21,12 +22,12 @@ static uint64_t hash(const float *vector, int count)
     return value;
 }
 
-static void fill(float *vector, int count, unsigned input, int rank)
+static void fill(float *vector, int count, unsigned input, int rank, int whole)
 {
     uint32_t state = 2654435761u * (input * 1000u + (unsigned)rank + 1);
     for (int i = 0; i < count; i++) {
         state = state * 1664525u + 1013904223u;
-        vector[i] = 1.0f / (float)(1 + (state >> 12));
+        vector[i] = whole ? (float)(state >> 12) : 1.0f / (float)(1 + (state >> 12));
     }
 }
 
@@ -34,12 +35,14 @@ int main(int argc, char **argv)
 {
     MPI_Init(&argc, &argv);
     int rank, count = argc > 1 ? atoi(argv[1]) / (int)sizeof(float) : 1;
+    const int whole = argc > 2 && strcmp(argv[2], "whole") == 0;
+    const unsigned calls = argc > 3 ? (unsigned)atoi(argv[3]) : UINT_MAX;
     MPI_Comm_rank(MPI_COMM_WORLD, &rank);
     const size_t bytes = (size_t)count * sizeof(float);
     float *in = malloc(INPUTS * bytes), *out = malloc(bytes);
     for (unsigned input = 0; input < INPUTS; input++)
-        fill(in + (size_t)input * (size_t)count, count, input, rank);
-    for (unsigned call = 0;; call++) {
+        fill(in + (size_t)input * (size_t)count, count, input, rank, whole);
+    for (unsigned call = 0; call < calls; call++) {
         const unsigned input = call % INPUTS;
         const float *from = in + (size_t)input * (size_t)count;
         const int in_place = call % 2 == 1;
@@ -60,4 +63,7 @@ int main(int argc, char **argv)
             fflush(stdout);
         }
     }
+    free(in);
+    free(out);
+    return MPI_Finalize();
 }

@@ -41,11 +41,12 @@ STRANGER = textwrap.dedent("""
 
 
 class Calls:
-    """A job that calls again and again, until it is ended. `bits`: {input: {hashes of its results}}"""
+    """A job that calls again and again, until it is ended. `bits`: {input: {hashes of its results}}; `arguments`: of bits.c"""
 
-    def __init__(self, lab, options, size=BYTES):
-        self._job = lab.popen([*options, WithService.program, size], np=RANKS, component_dir=os.path.join(BUILD, "component"),
-                              env=SETTINGS, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    def __init__(self, lab, options, arguments=(BYTES,), settings=None):
+        self._job = lab.popen([*options, WithService.program, *arguments], np=RANKS,
+                              component_dir=os.path.join(BUILD, "component"), env=SETTINGS if settings is None else settings,
+                              stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
         self.made = 0
         self.bits = {}
         self._errors = []
@@ -80,6 +81,9 @@ class Calls:
         wanted = self.made + calls
         return eventually(lambda: self.made >= wanted or self._job.poll() is not None, 60) and self._job.poll() is None
 
+    def over(self):
+        return self._job.poll() is not None
+
     def kill(self):
         for pid in self._job.pids(program="bits"):
             os.kill(pid, signal.SIGKILL)
@@ -102,6 +106,7 @@ def key_file(case, text):
 class WithService(unittest.TestCase):
     size, share = BYTES, 50
     services = 2  # nodes for them
+    more_arguments = ()  # of bits.c
 
     @classmethod
     def setUpClass(cls):
@@ -114,7 +119,7 @@ class WithService(unittest.TestCase):
         subprocess.run(["mpicc", "-O2", os.path.join(HERE, "bits.c"), "-o", cls.program], check=True)
         cls.lab = make_lab(cls, nodes=RANKS + cls.services, rails=["200mbit", "200mbit"],
                            node_rates={(RANKS + node, rail): "600mbit" for node in range(cls.services) for rail in range(2)})
-        rails_alone = Calls(cls.lab, [], cls.size)
+        rails_alone = Calls(cls.lab, [], (cls.size, *cls.more_arguments))
         cls.expected = rails_alone.bits if rails_alone.go_on(6) else None
         rails_alone.end()
 
@@ -125,7 +130,7 @@ class WithService(unittest.TestCase):
         self.enterContext(self.service)
 
     def calls(self, key=None, share=None, others=()):
-        job = Calls(self.lab, self.service.parameters(key or self.key, share or self.share, others), self.size)
+        job = Calls(self.lab, self.service.parameters(key or self.key, share or self.share, others), (self.size,))
         self.addCleanup(job.end)
         return job
 

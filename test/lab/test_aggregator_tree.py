@@ -30,7 +30,7 @@ class InTree(test_aggregator.WithService):
 
     def calls(self, key=None, share=None, others=()):
         options = [*common_parameters(self.key, self.share), *named_by_rank([self.racks[rack] for rack in RACK_OF])]
-        job = Calls(self.lab, options, self.size)
+        job = Calls(self.lab, options, (self.size,))
         self.addCleanup(job.end)
         return job
 

@@ -1,26 +1,43 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""A part of large vectors goes through the SHARP library, of which test/sharp/stub.cc has the place: sums, what the report says
-of it, and calls in which it fails."""
+"""A part of large vectors goes through the SHARP library, of which test/sharp/stub.cc has the place, to an aggregation service of
+this host: sums, what the report says of it, and calls in which it fails."""
 
 import itertools
 import os
+import re
+import subprocess
+import tempfile
 import unittest
 
 from mpi_case import BUILD, RAILS, MpiCase
 
 STUB = os.path.join(BUILD, "test", "sharp", ".libs", "stub.so")
+SERVICE = os.path.join(BUILD, "nezha-aggregate")
 CALLS = "10"
 
 
 class Sharp(MpiCase):
+    def setUp(self):
+        self.assertTrue(os.path.exists(STUB), f"{STUB} was not built: configure it by --with-sharp")
+        key = self.enterContext(tempfile.NamedTemporaryFile("w"))  # mode 0600
+        key.write("k" * 32)
+        key.flush()
+        service = subprocess.Popen([SERVICE, "--key", key.name, "--listen", "0", "--set", "single_node=2"],
+                                   stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, text=True)
+        self.addCleanup(service.wait, 30)
+        self.addCleanup(service.terminate)
+        with service.stdout as output:
+            port = re.search(r"ready at port (\d+)", output.readline())[1]
+        self.place = f"127.0.0.1:{port} {key.name} single_node=2"
+
     def run_with(self, faults="", share="50", **params):
         """Its job has right sums; returns what it wrote to standard error."""
-        self.assertTrue(os.path.exists(STUB), f"{STUB} was not built: configure it by --with-sharp")
         params = {**RAILS, "coll_nezha_sharp": "1", "coll_nezha_sharp_library": STUB, "coll_nezha_aggregator_share": share,
                   "coll_nezha_report": "1", "coll_nezha_verbose": "1", "coll_nezha_connect_timeout": "2",
                   **{f"coll_nezha_{name}": value for name, value in params.items()}}
-        return self.passes("sharp", 3, CALLS, params=params, env={"NEZHA_SHARP_STUB": faults}, timeout=120).stderr
+        env = {"NEZHA_SHARP_STUB": faults, "NEZHA_SHARP_STUB_SERVICE": self.place}
+        return self.passes("sharp", 3, CALLS, params=params, env=env, timeout=120).stderr
 
     def shares(self, text):
         """Per cent of each size that the report says went through it; of none: no column."""

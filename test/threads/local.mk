@@ -27,7 +27,7 @@ test_threads_test_lookups_SOURCES = %D%/test_lookups.cc %D%/aggregators.h $(rank
 if HAVE_SHARP
 gtest_programs += %D%/test_sharp
 endif
-test_threads_test_sharp_SOURCES = %D%/test_sharp.cc $(ranks_sources)
+test_threads_test_sharp_SOURCES = %D%/test_sharp.cc %D%/aggregators.h $(ranks_sources)
 
 # Its operator new counts.
 gtest_programs += %D%/test_steady_state

@@ -1,42 +1,49 @@
 // SPDX-License-Identifier: BSD-3-Clause
-/// Allreduces of which a part goes through the SHARP library, of which test/sharp/stub.cc has the place: sums, faults of one
-/// rank's library, and when it is not used.
+/// Allreduces of which a part goes through the SHARP library, of which test/sharp/stub.cc has the place, to an aggregator: sums,
+/// faults of one rank's library and of the aggregator, and when it is not used.
 #include <gtest/gtest.h>
 
-#include <algorithm>
 #include <array>
+#include <atomic>
 #include <cstdlib>
 #include <memory>
 #include <string>
+#include <thread>
 #include <tuple>
 #include <utility>
 #include <vector>
 
-#include "kinds.h"
+#include "aggregators.h"
 
 namespace nezha::test {
 namespace {
 
 constexpr std::size_t kCount = 300001;
 
-/// The faults of the stub, as long as it lives.
-class Stub {
+/// A word of the environment, as long as it lives.
+class Variable {
  public:
-  explicit Stub(const char* faults) { setenv("NEZHA_SHARP_STUB", faults, 1); }
-  ~Stub() { unsetenv("NEZHA_SHARP_STUB"); }
+  Variable(const char* name, const std::string& value) : name_(name) { setenv(name, value.c_str(), 1); }
+  ~Variable() { unsetenv(name_); }
+  Variable(const Variable&) = delete;
+  Variable& operator=(const Variable&) = delete;
+
+ private:
+  const char* const name_;
 };
 
-Settings settings(const std::string& share, Settings more = {}) {
-  Settings all = {{"single_node", "2"}, {"verbose", "1"}, {"sharp", "1"}, {"aggregator_share", share}, {"connect_timeout", "1"}};
+/// The faults of the stub.
+class Stub : public Variable {
+ public:
+  explicit Stub(const char* faults) : Variable("NEZHA_SHARP_STUB", faults) {}
+};
+
+Settings sharp_settings(const std::string& share, const Settings& more = {}) {
+  Settings all = {{"single_node", "2"}, {"verbose", "1"}, {"sharp", "1"}, {"aggregator_share", share}};
   const char* const build = std::getenv("NEZHA_BUILD_DIR");
   all.emplace_back("sharp_library", std::string(build == nullptr ? "." : build) + "/test/sharp/.libs/stub.so");
   all.insert(all.end(), more.begin(), more.end());
   return all;
-}
-
-bool said(const Rank& rank, const std::string& words) {
-  const std::vector<std::string> lines = rank.lines();
-  return std::any_of(lines.begin(), lines.end(), [&](const std::string& line) { return line.find(words) != std::string::npos; });
 }
 
 /// The reasons that help texts give.
@@ -59,9 +66,7 @@ std::uint64_t reduced(const Rank& rank) {
 class Sharp : public testing::Test {
  protected:
   void begin(int size, const Settings& of) {
-    std::vector<std::string> nodes;
-    for (int rank = 0; rank < size; ++rank) nodes.push_back("n" + std::to_string(rank));
-    ranks_ = std::make_unique<Ranks>(size, of, nodes);
+    ranks_ = std::make_unique<Ranks>(size, of, nodes(size));
     team_ = std::make_unique<Team>(*ranks_, "everybody");
     ASSERT_TRUE(team_->start());
   }
@@ -91,6 +96,9 @@ class Sharp : public testing::Test {
 
   const Rank& rank(int number) { return ranks_->at(number); }
 
+  const KeyFile key_{"sharp"};
+  std::unique_ptr<Aggregator> aggregator_ = std::make_unique<Aggregator>(key_.key());
+  const Variable service_{"NEZHA_SHARP_STUB_SERVICE", place(aggregator_->port()) + " " + key_.path() + " single_node=2"};
   std::unique_ptr<Ranks> ranks_;
   std::unique_ptr<Team> team_;
 };
@@ -98,19 +106,25 @@ class Sharp : public testing::Test {
 class Shares : public Sharp, public testing::WithParamInterface<std::tuple<int, std::string>> {};
 
 TEST_P(Shares, GiveTheSums) {
-  begin(std::get<0>(GetParam()), settings(std::get<1>(GetParam())));
+  begin(std::get<0>(GetParam()), sharp_settings(std::get<1>(GetParam())));
   for (const char* name : {"int32_sum", "uint64_max", "int64_bxor"})
     for (const std::size_t count : {std::size_t{262144}, kCount, std::size_t{1000003}})
       for (const bool in_place : {false, true}) add_up(name, count, in_place);
   EXPECT_TRUE(said(rank(0), "reduces through SHARP too"));
   EXPECT_GT(reduced(rank(0)), 0U);
   for (int number = 1; number < ranks_->size(); ++number) EXPECT_EQ(reduced(rank(number)), reduced(rank(0)));
+  if (said(rank(0), "on over the rails alone")) return;  // a busy machine: some rank has lost patience with the aggregator
+  const std::uint64_t through = reduced(rank(0));
+  aggregator_->finish();
+  const Aggregation::Counts& counts = aggregator_->service().counts();  // of each operation in multiples of 64 KiB
+  EXPECT_LE(counts.bytes, through);
+  EXPECT_LE(through - counts.bytes, counts.operations * BlockPart::kWhole) << "all of it came from the aggregator";
 }
 
 INSTANTIATE_TEST_SUITE_P(All, Shares, testing::Values(std::tuple(2, "37"), std::tuple(3, "auto"), std::tuple(5, "100")));
 
 TEST_F(Sharp, GivesAllRanksTheSameBits) {
-  begin(3, settings("60"));
+  begin(3, sharp_settings("60"));
   const Kind& sum = kind("float_sum");
   std::vector<std::vector<std::byte>> results(3);
   ranks_->run([&](int number) {
@@ -124,7 +138,7 @@ TEST_F(Sharp, GivesAllRanksTheSameBits) {
 
 /// Several communicators have groups of their own.
 TEST_F(Sharp, ServesSeveralTeams) {
-  begin(3, settings("50"));
+  begin(3, sharp_settings("50"));
   Team other(*ranks_, "two", {0, 2});
   ASSERT_TRUE(other.start());
   add_up_often(3);
@@ -146,7 +160,7 @@ class Faults : public Sharp, public testing::WithParamInterface<std::pair<const 
 
 TEST_P(Faults, InACallLeaveItToTheRails) {
   const Stub stub(GetParam().first);
-  begin(3, settings("60"));
+  begin(3, sharp_settings("60"));
   add_up_often();
   EXPECT_NE(told(rank(1)).find(GetParam().second), std::string::npos) << told(rank(1));
   EXPECT_EQ(told(rank(0)), "");
@@ -159,12 +173,45 @@ INSTANTIATE_TEST_SUITE_P(All, Faults,
                          testing::Values(std::pair("rank=1,error=2", "an error of the stub"),
                                          std::pair("rank=1,hang=2", "since all ranks had begun the call")));
 
+/// The aggregator ends in a call: SHARP is left, and the sums are the same.
+TEST_F(Sharp, IsLeftWhenTheAggregatorEnds) {
+  begin(3, sharp_settings("60"));
+  add_up_often(2);
+  EXPECT_GT(reduced(rank(0)), 0U);
+  std::atomic<bool> over = false;
+  std::thread other([&] {
+    wait_ms(10);
+    aggregator_.reset();
+    over = true;
+  });
+  while (!over) add_up("int64_sum", 1000003, true);
+  other.join();
+  add_up_often(2);
+  const std::uint64_t before = reduced(rank(0));
+  add_up_often(2);
+  EXPECT_EQ(reduced(rank(0)), before);
+  EXPECT_TRUE(said(rank(0), "without SHARP"));
+}
+
+/// One that stands still is waited for, and no longer.
+TEST_F(Sharp, IsLeftWhenTheAggregatorStandsStill) {
+  begin(3, sharp_settings("60"));
+  add_up_often(2);
+  const std::uint64_t before = reduced(rank(0));
+  EXPECT_GT(before, 0U);
+  aggregator_->halt();
+  while (!said(rank(0), "without SHARP")) add_up("int64_sum", kCount, true);
+  EXPECT_NE(told(rank(0)).find("since all ranks had begun the call"), std::string::npos) << told(rank(0));
+  aggregator_->go_on();
+  add_up_often(2);
+}
+
 /// One rank gets no group: nobody has one, whatever the others' libraries wait for.
 class Openings : public Sharp, public testing::WithParamInterface<std::pair<const char*, const char*>> {};
 
 TEST_P(Openings, ThatFailLeaveItToTheRails) {
   const Stub stub(GetParam().first);
-  begin(3, settings("60"));
+  begin(3, sharp_settings("60", {{"connect_timeout", "1"}}));
   add_up_often(3);
   EXPECT_NE(told(rank(1)).find(GetParam().second), std::string::npos) << told(rank(1));
   for (int number = 0; number < 3; ++number) {
@@ -181,7 +228,7 @@ INSTANTIATE_TEST_SUITE_P(All, Openings,
 
 TEST_F(Sharp, CarriesOnlyWhatAllLibrariesHave) {
   const Stub stub("rank=1,float=no");
-  begin(2, settings("60"));
+  begin(2, sharp_settings("60"));
   add_up("int32_sum", kCount, false);
   const std::uint64_t before = reduced(rank(0));
   EXPECT_GT(before, 0U);
@@ -193,7 +240,7 @@ TEST_F(Sharp, CarriesOnlyWhatAllLibrariesHave) {
 }
 
 TEST_F(Sharp, IsNotUsedWhereARankLacksTheType) {
-  begin(3, settings("60"));
+  begin(3, sharp_settings("60"));
   for (int call = 0; call < 3; ++call) add_up("int32_sum", kCount, false, 1);
   for (int number = 0; number < 3; ++number) EXPECT_EQ(reduced(rank(number)), 0U);
   add_up("int64_sum", kCount, false);
@@ -201,7 +248,7 @@ TEST_F(Sharp, IsNotUsedWhereARankLacksTheType) {
 }
 
 TEST_F(Sharp, IsLeftWhereARankLacksTheTypeFromThenOn) {
-  begin(3, settings("60"));
+  begin(3, sharp_settings("60"));
   add_up("int32_sum", kCount, false);
   const std::uint64_t before = reduced(rank(0));
   EXPECT_GT(before, 0U);
@@ -213,7 +260,7 @@ TEST_F(Sharp, IsLeftWhereARankLacksTheTypeFromThenOn) {
 class Unused : public Sharp, public testing::WithParamInterface<std::pair<const char*, const char*>> {};
 
 TEST_P(Unused, WhereBitsArePinnedOrItIsOff) {
-  begin(2, settings("60", {GetParam()}));
+  begin(2, sharp_settings("60", {GetParam()}));
   add_up_often(2);
   EXPECT_EQ(reduced(rank(0)), 0U);
   EXPECT_EQ(told(rank(0)), "");
@@ -223,8 +270,29 @@ INSTANTIATE_TEST_SUITE_P(All, Unused,
                          testing::Values(std::pair("reproducible", "1"), std::pair("algorithm", "ring"), std::pair("sharp", "0"),
                                          std::pair("aggregator_share", "0")));
 
+TEST_F(Sharp, IsLeftWhenTheAggregatorLacksMemory) {
+  const std::uint16_t port = aggregator_->port();
+  aggregator_.reset();
+  aggregator_ = std::make_unique<Aggregator>(key_.key(), port, 1 << 20);
+  begin(3, sharp_settings("60"));
+  add_up_often(2);
+  EXPECT_EQ(reduced(rank(0)), 0U);
+  EXPECT_TRUE(said(rank(0), "without SHARP"));
+  aggregator_->finish();
+  EXPECT_EQ(aggregator_->service().counts().operations, 0U);
+  EXPECT_EQ(aggregator_->service().counts().given_up, 1U);
+}
+
+TEST_F(Sharp, IsNotUsedWithoutAnAggregator) {
+  aggregator_.reset();
+  begin(2, sharp_settings("60"));
+  add_up_often(2);
+  EXPECT_EQ(reduced(rank(0)), 0U);
+  EXPECT_NE(told(rank(0)).find("not all ranks reach the same aggregation service"), std::string::npos) << told(rank(0));
+}
+
 TEST_F(Sharp, ALibraryThatIsNotThereIsTold) {
-  begin(2, settings("60", {{"sharp_library", "/nowhere/libsharp_coll.so.5"}}));
+  begin(2, sharp_settings("60", {{"sharp_library", "/nowhere/libsharp_coll.so.5"}}));
   add_up_often(2);
   EXPECT_NE(told(rank(0)).find("cannot be opened: /nowhere/libsharp_coll.so.5"), std::string::npos) << told(rank(0));
 }

@@ -118,7 +118,7 @@ FOLDERS = ("unit", "threads", "sim", "mpi", "programs")  # of compiled tests
 ALSO_NEEDED = {"lab": ("sim",)}
 # What a part's tests run or read beside the programs of its folder.
 ALSO_RUN = {"unit": ("contrib/programs/parameters_page", "nezha-parameters.7"), "threads": ("test/sharp/stub.la",),
-            "mpi": ("test/sharp/stub.la",)}
+            "mpi": ("test/sharp/stub.la", "nezha-aggregate"), "lab": ("test/sharp/stub.la",)}
 # Parts that need neither the component nor Open MPI.
 ENGINE_PARTS = {"layers", "unit", "threads", "sim"}
 # Compiled tests that a usual check runs without a sanitizer too: scripts start the simulator; the other goes over all
