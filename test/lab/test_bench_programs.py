@@ -145,7 +145,7 @@ class Comparison(OnTheLab):
         done, found = self.bench(*options("contrib/bench --competitors nezha,nezha-one,nezha-ofi"), "--component-dir", self.component_dir(),
                                  "--nodes", "2", "--rounds", "1", "--sizes", "64K", "--time", "0.02")
         self.assertIn(done.returncode, (0, 3), done.stderr)
-        self.assertLessEqual({"nezha", "nezha-one", "nezha-ofi", "nezha-btl", "ompi-one"}, set(found["cases"][0]["rounds"][0]))
+        self.assertLessEqual({"nezha", "nezha-one", "nezha-ofi", "nezha-rdm", "nezha-btl", "ompi-one"}, set(found["cases"][0]["rounds"][0]))
 
     def test_the_table_of_the_readme(self):
         done, found = self.bench(*options("contrib/bench --rounds 7"), "--component-dir", self.component_dir(), "--nodes", "2", "--rounds", "1",

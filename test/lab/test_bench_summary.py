@@ -176,6 +176,7 @@ class Kinds(unittest.TestCase):
 
     def test_parameters(self):
         self.assertIn("--mca coll_nezha_rail_include ofi/eth0,ofi/eth1 m ", self.of("nezha-ofi")[0])
+        self.assertIn("--mca coll_nezha_rail_include ofi/tcp;ofi_rxm:eth0,ofi/tcp;ofi_rxm:eth1 m ", self.of("nezha-rdm")[0])
         words, keywords = self.of("nezha-btl")
         self.assertIn("--mca pml ob1 --mca coll_nezha_btl 1 --mca coll_nezha_rail_include btl/0 m ", words)
         self.assertEqual(keywords["incumbent_rails"], 0)

@@ -24,7 +24,7 @@ struct FakeFabric {
   std::vector<FakeKind*> sides;
   bool silent = false;       ///< nothing arrives
   unsigned refuse_every = 0;  ///< of so many posts one is put off; 0: none
-  unsigned posts = 0;
+  unsigned posts = 0;  ///< of sends
   unsigned lose_in = 0;  ///< of the messages with contents from now on the one of this number is lost; 0: none
   std::size_t copied = 0;  ///< messages of so many bytes are copied when they are posted
   unsigned not_ready = 0;  ///< messages that found no receive posted
@@ -49,7 +49,8 @@ class FakePair final : public QueuePair {
     return {};
   }
   Posted post_send(std::uint32_t slot, std::size_t size) override {
-    if (fabric_.refuse_every != 0 && ++fabric_.posts % fabric_.refuse_every == 0) return Posted::later;
+    ++fabric_.posts;
+    if (fabric_.refuse_every != 0 && fabric_.posts % fabric_.refuse_every == 0) return Posted::later;
     const bool copied = size <= fabric_.copied;
     const std::span<const std::byte> message = slots_.at(slot).first(size);
     under_way_.push_back({slot, size, copied ? std::vector(message.begin(), message.end()) : std::vector<std::byte>{}});

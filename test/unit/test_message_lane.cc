@@ -31,6 +31,16 @@ class MessageLanes : public MessagePair {
     }
   }
   void exchange_frames_of_any_size();
+  /// How many messages side b posts in the poll in which a frame comes to it and is answered by `answer`.
+  unsigned posts_of_a_poll(const std::function<void(Lane&)>& answer) {
+    settle(a, b);
+    at_b().on_end = [&](Lane& lane) { return answer(lane), Status{}; };
+    EXPECT_EQ(send(lane_a(), random_frame(40, 8)), Lane::Sent::whole);
+    const unsigned before = fabric.posts;
+    b.transport->progress(Watch::all);
+    at_b().on_end = nullptr;
+    return fabric.posts - before;
+  }
 
   Random random{5};
 };
@@ -63,6 +73,38 @@ TEST_F(MessageLanes, ATransportMayCopySmallMessages) {
 TEST_F(MessageLanes, ATransportMayCopyAllMessages) {
   fabric.copied = options.slot;
   exchange_frames_of_any_size();
+}
+
+TEST_F(MessageLanes, FramesThatAreSentDuringAPollShareMessages) {
+  ASSERT_TRUE(join());
+  const FrameLog::Frame small = random_frame(40, 1000), large = random_frame(40, options.slot * 5 / 4);
+  for (const FrameLog::Frame& frame : {small, large}) {
+    const std::size_t before = at_a().frames.size();
+    EXPECT_EQ(posts_of_a_poll([&](Lane& lane) {
+      for (int i = 0; i < 3; ++i) EXPECT_EQ(send(lane, frame), Lane::Sent::whole);
+      EXPECT_GE(lane.fill(), 3 * frame.payload.size()) << "what is held counts";
+    }), frame == small ? 1U : 4U);
+    ASSERT_TRUE(drive([&] { return at_a().frames.size() == before + 3; }, a, b));
+    for (std::size_t i = before; i < before + 3; ++i) EXPECT_EQ(at_a().frames[i], frame);
+  }
+}
+
+TEST_F(MessageLanes, WhatIsHeldTakesAQuestionAlong) {
+  ASSERT_TRUE(join());
+  EXPECT_EQ(posts_of_a_poll([&](Lane& lane) {
+    EXPECT_EQ(send(lane, random_frame(40, 1000)), Lane::Sent::whole);
+    EXPECT_GT(lane.pulse().in_flight, 0U);
+  }), 1U);
+  EXPECT_TRUE(drive([&] { return lane_b().fill() == 0 && lane_b().min_rtt() != 0; }, a, b)) << "it is answered";
+  EXPECT_EQ(at_a().frames.size(), 1U);
+}
+
+TEST_F(MessageLanes, WhatIsHeldIsSentBeforeALaneIsClosed) {
+  ASSERT_TRUE(join());
+  EXPECT_EQ(posts_of_a_poll([&](Lane& lane) {
+    EXPECT_EQ(send(lane, random_frame(40, 1000)), Lane::Sent::whole);
+    lane.close();
+  }), 1U);
 }
 
 /// Nothing else tells the lane then that there is room again.

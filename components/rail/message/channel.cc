@@ -43,15 +43,30 @@ void MessageChannel::connected() {
   if (state_ == State::open) user_->opened();
 }
 
+/// What is held has had room and credit when it was begun, and nothing is sent before it.
 std::span<std::byte> MessageChannel::space() const {
+  if (held_ != 0) return slots_.at(held_slot_).subspan(kMessageHeader + held_);
   if (state_ != State::open || free_.size() <= kReserved / 2 || under_way() + kReserved >= peer_receives_) return {};
   return slots_.at(free_.back()).subspan(kMessageHeader);
 }
 
 void MessageChannel::send(MessageType type, std::size_t body) {
-  const std::uint32_t slot = free_.back();
-  free_.pop_back();
-  post(slot, type, body);
+  if (held_ == 0) {
+    held_slot_ = free_.back();
+    free_.pop_back();
+  }
+  const std::size_t size = held_ + body;
+  if (type == MessageType::frames && news_.polling && kMessageHeader + size < slots_.size) {
+    if (held_ == 0) news_.holding.push_back(this);
+    held_ = size;
+    return;
+  }
+  held_ = 0;
+  post(held_slot_, type, size);
+}
+
+void MessageChannel::flush() {
+  if (held_ != 0) post(held_slot_, MessageType::frames, std::exchange(held_, 0));
 }
 
 void MessageChannel::post(std::uint32_t slot, MessageType type, std::size_t body) {
@@ -178,20 +193,23 @@ void MessageChannel::settle() {
 
 /// Without a slot or a credit it waits for the next event, which brings one.
 void MessageChannel::send_credit() {
+  if (held_ != 0) return flush();
   if (free_.empty() || under_way() >= peer_receives_) return;
   send(MessageType::credit, 0);
 }
 
 void MessageChannel::close() {
+  if (state_ == State::open) flush();
   if (state_ == State::closed) return;
   state_ = State::closed;
-  for (auto* list : {&news_.owing, &news_.stuck, &news_.broken}) std::erase(*list, this);
+  for (auto* list : {&news_.holding, &news_.owing, &news_.stuck, &news_.broken}) std::erase(*list, this);
   pair_->close();
 }
 
 void MessageChannel::fail(Status why) {
   if (state_ != State::open) return;
   state_ = State::broken;
+  held_ = 0;
   why_ = std::move(why);
   pair_->close();
   news_.broken.push_back(this);

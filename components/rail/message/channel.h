@@ -2,6 +2,9 @@
 /// One connection of messages with its memory: slots, credits, and acknowledgements by the other process. Each message tells
 /// how many of the other side's were received and their slots posted again; no more are under way than it has posted. The last
 /// credits are kept for messages without contents, so that an acknowledgement can always follow.
+///
+/// Frames that are sent during a poll share messages: one that is not full is held until the poll is over, because each message
+/// costs a credit and the transport's system calls at both ends, however short it is.
 #pragma once
 
 #include <array>
@@ -23,6 +26,8 @@ class MessageChannel;
 
 /// Channels that want to be looked at once the poll is over. Outlives them.
 struct ChannelNews {
+  bool polling = false;                  ///< now; messages that are not full may be held
+  std::vector<MessageChannel*> holding;  ///< flush()
   std::vector<MessageChannel*> owing;   ///< settle()
   std::vector<MessageChannel*> stuck;   ///< post_again()
   std::vector<MessageChannel*> broken;  ///< tell_broken()
@@ -57,9 +62,9 @@ class MessageChannel final : private QueuePairEvents {
   void set_user(User& user) { user_ = &user; }
   bool open() const { return state_ == State::open; }
 
-  /// Where the body of the next message may be written; empty: there is no memory or no credit for it now.
+  /// Where the next bytes of a body may be written; empty: there is no memory or no credit for them now.
   std::span<std::byte> space() const;
-  /// Sends what was written to space().
+  /// Sends what was written to space(), with what comes next if that is soon.
   void send(MessageType type, std::size_t body);
   /// Has the other process answer at once, unless it has been asked already and not answered.
   void ask();
@@ -70,7 +75,7 @@ class MessageChannel final : private QueuePairEvents {
 
   /// Messages that the other process is known to have received, and bytes of bodies that it is not.
   std::uint64_t acked() const { return acked_; }
-  std::size_t unacked_bytes() const { return unacked_bytes_; }
+  std::size_t unacked_bytes() const { return unacked_bytes_ + held_; }
   /// When something last came.
   Nanoseconds heard_at() const { return heard_at_; }
   /// Between a question and its answer, the least so far; 0 = none yet.
@@ -80,6 +85,7 @@ class MessageChannel final : private QueuePairEvents {
   /// Local sends whose memory the transport still reads.
   std::size_t sending() const { return slots_.sends - free_.size(); }
 
+  void flush();
   void settle();
   void post_again();
   void tell_broken();
@@ -113,6 +119,8 @@ class MessageChannel final : private QueuePairEvents {
   Status why_;
 
   std::vector<std::uint32_t> free_;  ///< sending slots
+  std::uint32_t held_slot_ = 0;
+  std::size_t held_ = 0;  ///< bytes of the body of a message that is not sent yet; 0 = there is none
   struct Waiting {
     std::uint32_t slot;
     std::size_t size;

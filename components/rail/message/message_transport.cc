@@ -131,6 +131,12 @@ bool MessageTransport::report_failures() {
 bool MessageTransport::look_after_channels() {
   bool any = false;
   for (MessageChannel* channel : std::exchange(news_.stuck, {})) channel->post_again();
+  news_.polling = false;
+  while (!news_.holding.empty()) {
+    MessageChannel* channel = news_.holding.back();
+    news_.holding.pop_back();
+    channel->flush();
+  }
   while (!news_.owing.empty()) {
     MessageChannel* channel = news_.owing.back();
     news_.owing.pop_back();
@@ -158,6 +164,7 @@ bool MessageTransport::progress(Watch watch) {
   }
   bool any = report_failures();
   const bool data = watch == Watch::all || woken_by_data() || !pending_.empty();
+  news_.polling = true;
   any |= kind_->poll(data ? Watch::all : Watch::rare, *this);
   any |= look_after_channels();
   if (!pending_.empty()) expire();

@@ -120,11 +120,12 @@ bool OfiKind::may_sleep(Watch watch) {
 
 /// Each message costs the provider for TCP some ten system calls at both ends, so that a piece of 64 KiB with its header is to be
 /// one. Credits come from the other process: on busy nodes a lane goes idle where they do not suffice for as long as that gets no
-/// processor.
+/// processor. They are acknowledged a slot at a time, since an acknowledgement costs as many system calls.
 MessageOptions ofi_options(std::size_t first_rail) {
   MessageOptions options;
   options.first_rail = first_rail;
   options.slot = 65 * 1024;
+  options.ack_bytes = 64 * 1024;
   options.bound_times = 2;
   return options;
 }

@@ -12,7 +12,7 @@ from .sizes import size_text
 
 NEZHA, NEZHA_ONE, NEZHA_THREADS, NEZHA_OTHER = "nezha", "nezha-one", "nezha-threads", "nezha-other"
 NEZHA_RAILS = "nezha-rails"  # where there is an aggregator, without it
-NEZHA_OFI, NEZHA_BTL = "nezha-ofi", "nezha-btl"  # with rails of another kind than TCP
+NEZHA_OFI, NEZHA_RDM, NEZHA_BTL = "nezha-ofi", "nezha-rdm", "nezha-btl"  # with rails of another kind than TCP
 ONE, ALL, GLOO = "ompi-one", "ompi-all", "gloo"
 # Open MPI's collectives for nodes of several ranks, over all rails unless they say otherwise.
 HAN_ONE, HAN, XHC, ACOLL = "han-one", "han", "xhc", "acoll"
@@ -23,18 +23,22 @@ AGAIN = "again"
 
 LABELS = {NEZHA: "Nezha, all rails", NEZHA_ONE: "Nezha, one rail", NEZHA_THREADS: "Nezha, a thread per rail",
           NEZHA_OTHER: "Nezha, other build", NEZHA_RAILS: "Nezha, rails alone",
-          NEZHA_OFI: "Nezha, libfabric rails", NEZHA_BTL: "Nezha, one BTL rail", ONE: "Open MPI, one rail", ALL: "Open MPI, all rails",
+          NEZHA_OFI: "Nezha, libfabric rails", NEZHA_RDM: "Nezha, libfabric rails without connections",
+          NEZHA_BTL: "Nezha, one BTL rail", ONE: "Open MPI, one rail", ALL: "Open MPI, all rails",
           GLOO: "Gloo, all rails", INCUMBENT: "Open MPI without Nezha", HAN_ONE: "Open MPI's han, one rail",
           HAN: "Open MPI's han, all rails", XHC: "Open MPI's xhc", ACOLL: "Open MPI's acoll",
           MPICH_ONE: "MPICH, one rail", MPICH: "MPICH, all rails"}
 SHORT = {NEZHA: "Nezha", NEZHA_ONE: "Nezha one", NEZHA_THREADS: "Nezha threads", NEZHA_OTHER: "Nezha other",
-         NEZHA_RAILS: "Nezha rails", NEZHA_OFI: "Nezha ofi", NEZHA_BTL: "Nezha btl", ONE: "OMPI one", ALL: "OMPI all", GLOO: "Gloo", INCUMBENT: "OMPI", HAN_ONE: "han one", HAN: "han all",
+         NEZHA_RAILS: "Nezha rails", NEZHA_OFI: "Nezha ofi", NEZHA_RDM: "Nezha rdm", NEZHA_BTL: "Nezha btl",
+         ONE: "OMPI one", ALL: "OMPI all", GLOO: "Gloo", INCUMBENT: "OMPI", HAN_ONE: "han one", HAN: "han all",
          XHC: "xhc", ACOLL: "acoll", MPICH_ONE: "MPICH one", MPICH: "MPICH all"}
 # The component that Open MPI is made to prefer for these.
 PREFERRED = {HAN_ONE: "han", HAN: "han", XHC: "xhc", ACOLL: "acoll"}
 _HIGHEST_PRIORITY = "100"
 # Who carries the calls by the component, and is asked for proof.
-WITH_COMPONENT = (NEZHA, NEZHA_ONE, NEZHA_THREADS, NEZHA_OTHER, NEZHA_RAILS, NEZHA_OFI, NEZHA_BTL)
+WITH_COMPONENT = (NEZHA, NEZHA_ONE, NEZHA_THREADS, NEZHA_OTHER, NEZHA_RAILS, NEZHA_OFI, NEZHA_RDM, NEZHA_BTL)
+# Of rails of libfabric, what comes in front of the name of the interface.
+_PROVIDER = {NEZHA_OFI: "ofi/", NEZHA_RDM: "ofi/tcp;ofi_rxm:"}
 BY_MPICH = (MPICH_ONE, MPICH)
 # Who runs programs of the bench alone, in which its own library is.
 OWN_PROGRAM = (GLOO, *BY_MPICH)
@@ -163,8 +167,8 @@ class Launcher:
     def _own(self, competitor):
         if competitor == NEZHA_ONE:
             return [("coll_nezha_rail_include", f"eth{self.case.best_rail()}")]
-        if competitor == NEZHA_OFI:
-            return [("coll_nezha_rail_include", ",".join(f"ofi/eth{rail}" for rail in range(len(self.case.rails))))]
+        if provider := _PROVIDER.get(competitor):
+            return [("coll_nezha_rail_include", ",".join(f"{provider}eth{rail}" for rail in range(len(self.case.rails))))]
         if competitor == NEZHA_BTL:
             return [("pml", "ob1"), ("coll_nezha_btl", "1"), ("coll_nezha_rail_include", "btl/0")]
         if competitor == NEZHA_THREADS:

@@ -12,15 +12,16 @@ from matplotlib import pyplot, ticker
 
 from . import files
 from .competitors import (ACOLL, ALL, GLOO, HAN, HAN_ONE, INCUMBENT, LABELS, MPICH, MPICH_ONE, NEZHA, NEZHA_BTL, NEZHA_OFI, NEZHA_ONE, NEZHA_OTHER,
-                          NEZHA_RAILS, NEZHA_THREADS, ONE, XHC)
+                          NEZHA_RAILS, NEZHA_RDM, NEZHA_THREADS, ONE, XHC)
 from .sizes import size_text
 from .table import case_text
 
 LOOKS = {NEZHA: ("#d62728", "o"), NEZHA_ONE: ("#ff9896", "v"), NEZHA_THREADS: ("#9467bd", "P"),
           NEZHA_OTHER: ("#ff7f0e", "X"), ALL: ("#1f77b4", "s"), ONE: ("#7fb3d9", "^"),
-          GLOO: ("#7f7f7f", "D"), INCUMBENT: ("#1f77b4", "s"), NEZHA_RAILS: ("#e377c2", "<"), NEZHA_OFI: ("#8c564b", ">"),
-          NEZHA_BTL: ("#bcbd22", "*"), HAN: ("#2ca02c", "h"), HAN_ONE: ("#98df8a", "H"), XHC: ("#17becf", "p"),
-          ACOLL: ("#9edae5", "d"), MPICH: ("#bcbd22", "8"), MPICH_ONE: ("#dbdb8d", "1")}
+          GLOO: ("#7f7f7f", "D"), INCUMBENT: ("#1f77b4", "s"), NEZHA_RAILS: ("#e377c2", "<"),
+          NEZHA_OFI: ("#8c564b", ">"), NEZHA_RDM: ("#c49c94", "+"), NEZHA_BTL: ("#bcbd22", "*"),
+          HAN: ("#2ca02c", "h"), HAN_ONE: ("#98df8a", "H"), XHC: ("#17becf", "p"), ACOLL: ("#9edae5", "d"),
+          MPICH: ("#bcbd22", "8"), MPICH_ONE: ("#dbdb8d", "1")}
 # Below this the limit is soft: what a token bucket lets through at once is most of the message.
 _FIRM_LIMIT = 512 << 10
 
