@@ -73,8 +73,7 @@ Status ServiceClient::open() {
   Notices notices;
   if (Status status = open_transports(core_, 1, nullptr, notices); !status.ok()) return status;
   const SignalsBlocked meanwhile;
-  if (!resolver_.start("sharp-resolve")) return {Code::io, "no thread that looks up names"};
-  core_.greet_aggregators(key_, resolver_);
+  core_.greet_aggregators(key_);
   thread_ = std::thread([this] { run(); });
   return {};
 }

@@ -17,7 +17,6 @@
 #include "engine/aggregation/star.h"
 #include "engine/core.h"
 #include "engine/engine.h"
-#include "engine/worker_thread.h"
 #include "util/fd.h"
 
 namespace nezha::test {
@@ -83,7 +82,6 @@ class ServiceClient final : public Guests {
   const SystemClock clock_;
   std::mutex mutex_;  ///< guards what follows
   std::condition_variable ended_;
-  WorkerThread resolver_;  ///< looks up the service's name
   Core core_;
   std::optional<Star> star_;
   Work* work_ = nullptr;  ///< under way
