@@ -11,7 +11,7 @@ ENGINE = "components/engine/"
 MUTATIONS = [
     # Exactly once.
     ("duplicates are placed and completed as if they were new", TRUNK + "trunk_receive.cc", [
-        ("if (piece.control || received_.contains(piece.id)) continue;", "if (piece.control) continue;"),
+        ("    if (received_.contains(piece.id)) continue;\n", ""),
         ("if (received_.contains(piece.id)) {", "if (false) {")]),
     ("duplicates are found when they begin only", TRUNK + "trunk_receive.cc", [
         ("if (received_.contains(piece.id)) {", "if (false) {")]),
@@ -96,7 +96,7 @@ MUTATIONS = [
 SERVICE_MUTATIONS = [
     ("a final sum lies where its last contribution was", "components/alg/star_fold.cc", [
         ("      std::byte* const final = rooms_.sum(slot.chunk);\n", "      std::byte* const final = value;\n"),
-        ("rooms_.sum(slot.chunk));\n  slot.use_for", "slot.value != nullptr && slot.final == 0 ? slot.value : rooms_.sum(slot.chunk));\n  slot.use_for")]),
+        ("rooms_.sum(slot.chunk));\n  finals_got_", "slot.value != nullptr && slot.final == 0 ? slot.value : rooms_.sum(slot.chunk));\n  finals_got_")]),
     ("a slot is used again without a word to the lanes that read it", "components/alg/star_fold.cc", [
         ("    here_->superseded(from, before.begin, before.size);\n", "    static_cast<void>(before);\n")]),
     ("contributions are added as they come", "components/alg/star_fold.cc", [
@@ -114,7 +114,7 @@ SERVICE_MUTATIONS = [
     ("a member that was woken sends nothing", "components/alg/single_step.cc", [
         ("    wake();\n    if (bytes", "    if (!call_.asleep) wake();\n    if (bytes")]),
     ("duplicates come to the service as if they were new", TRUNK + "trunk_receive.cc", [
-        ("if (piece.control || received_.contains(piece.id)) continue;", "if (piece.control) continue;"),
+        ("    if (received_.contains(piece.id)) continue;\n", ""),
         ("if (received_.contains(piece.id)) {", "if (false) {")]),
 ]
 
