@@ -100,7 +100,7 @@ class Told(CommandCase):
         self.assertEqual(done.returncode, 0, done.stderr)
         self.assertRegex(done.stderr, r"MiB/s  aggregator %\n")
         self.assertRegex(done.stderr, r"from +4 MiB .* +[34]\d\.\d\n")
-        self.assertRegex(done.stderr, r"from +4 B .* +0\.0\n")
+        self.assertRegex(done.stderr, r"from +16 B .* +0\.0\n")
         page = os.path.join(self.directory, "page.html")
         self.nezha("report", trace, "--output", page)
         with open(page, encoding="utf-8") as file:

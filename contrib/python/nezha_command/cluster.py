@@ -58,6 +58,7 @@ class Launcher:
         self.case = Case("cluster", 0, ())
         self.programs = Programs(program, "", installed.COMPONENT)
         self.effort, self.nezha_mca = effort, tuple(nezha_mca)
+        self.services = []  # whose cost is measured: a cluster's aggregators run elsewhere
 
     def of(self, competitor):
         """(arguments, keywords)"""
