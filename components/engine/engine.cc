@@ -221,7 +221,7 @@ nezha_team_state_t Engine::decide(Team& team, const std::array<std::uint64_t, NE
   Lock lock(mutex_);
   try {
     core_.decide(team, words);
-    if (team.state() == NEZHA_TEAM_WIRING) wake_service();
+    if (team.state() != NEZHA_TEAM_DECLINED) wake_service();  // there are lanes to make, or the node to show life to
     show_notices(lock);
   } catch (...) {
     if (team.state() == NEZHA_TEAM_READY) break_off(team);
