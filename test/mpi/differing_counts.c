@@ -6,16 +6,7 @@
 #include <stdlib.h>
 
 #include "common.h"
-
-#ifdef OPEN_MPI
-#include <mpi-ext.h>
-#endif
-
-#if MPI_VERSION >= 4 || (defined OMPI_MAJOR_VERSION && OMPI_MAJOR_VERSION >= 5)
-#define ALLREDUCE_INIT MPI_Allreduce_init
-#elif defined OMPI_HAVE_MPI_EXT_PCOLLREQ && OMPI_HAVE_MPI_EXT_PCOLLREQ
-#define ALLREDUCE_INIT MPIX_Allreduce_init
-#endif
+#include "persistent.h"
 
 enum { MOST = 2000000 };
 static const double kPatience = 30.0; /* seconds: a busy machine, and help texts; without an error there would be no end */

@@ -8,16 +8,7 @@
 #include <unistd.h>
 
 #include "common.h"
-
-#ifdef OPEN_MPI
-#include <mpi-ext.h>
-#endif
-
-#if MPI_VERSION >= 4 || (defined OMPI_MAJOR_VERSION && OMPI_MAJOR_VERSION >= 5)
-#define ALLREDUCE_INIT MPI_Allreduce_init
-#elif defined OMPI_HAVE_MPI_EXT_PCOLLREQ && OMPI_HAVE_MPI_EXT_PCOLLREQ
-#define ALLREDUCE_INIT MPIX_Allreduce_init
-#endif
+#include "persistent.h"
 
 enum { MOST = 300, LARGEST = 300000 };
 
