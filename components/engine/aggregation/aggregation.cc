@@ -92,7 +92,7 @@ void Aggregation::accept_greetings(Nanoseconds now) {
   paused_until_ = 0;
   for (;;) {
     Fd fd(accept4(listener_.get(), nullptr, nullptr, SOCK_NONBLOCK | SOCK_CLOEXEC));
-    if (!fd && (errno == EMFILE || errno == ENFILE || errno == ENOBUFS || errno == ENOMEM)) pause(errno, now);
+    if (!fd && exhausted(errno)) pause(errno, now);
     if (!fd) return;
     if (greetings_.size() >= kMostGreetings) make_room();
     greetings_.push_back(std::make_unique<Greeting>(Greeting::Side::aggregator, std::move(fd), key_, address(),

@@ -203,7 +203,7 @@ bool Door::accept_one(std::size_t rail, int listener) {
   SocketAddress from;
   Fd fd(accept4(listener, from.get(), &from.size, SOCK_NONBLOCK | SOCK_CLOEXEC));
   if (!fd) {
-    if (errno == EMFILE || errno == ENFILE || errno == ENOBUFS || errno == ENOMEM) pause(rail, errno);
+    if (exhausted(errno)) pause(rail, errno);
     return errno == ECONNABORTED;
   }
   make_room(rails_[rail]);

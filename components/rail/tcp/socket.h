@@ -39,6 +39,9 @@ Status io_error(const char* what, int error);
 /// The socket has no room now, or the kernel no memory: worth another try, the connection stands.
 inline bool temporary(int error) { return error == EAGAIN || error == ENOBUFS || error == ENOMEM; }
 
+/// No connection can be accepted for lack of descriptors or memory. It stays in the queue, and the listener readable.
+inline bool exhausted(int error) { return error == EMFILE || error == ENFILE || error == ENOBUFS || error == ENOMEM; }
+
 /// What binding a socket to a device came to.
 enum class DeviceBinding { bound, not_permitted, failed };
 DeviceBinding bind_to_device(int fd, const std::string& device);
