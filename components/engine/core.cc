@@ -15,6 +15,11 @@ constexpr Nanoseconds kListenEvery = 4 * kMillisecond;
 constexpr Nanoseconds kBuffersIdle = kSecond;  ///< unused for so long, at most twice that, buffers are released
 constexpr double kMbps = 1e6 / 8 / 1e9;        ///< in bytes per nanosecond
 
+/// It is being wired, and its patience is not at an end.
+bool is_in_wiring(const Team& team, Nanoseconds now) {
+  return team.state() == NEZHA_TEAM_WIRING && now < team.wiring_until();
+}
+
 }  // namespace
 
 Core::Core(const Config& config, const Clock& clock, const Log& log, std::uint32_t job_rank, std::string node,
@@ -261,16 +266,14 @@ void Core::doze() {
 }
 
 bool Core::wiring() const {
-  return std::any_of(teams_.begin(), teams_.end(), [now = clock_.now()](const auto& team) {
-    return team->state() == NEZHA_TEAM_WIRING && now < team->wiring_until();
-  });
+  return std::any_of(teams_.begin(), teams_.end(), [now = clock_.now()](const auto& team) { return is_in_wiring(*team, now); });
 }
 
 /// Lanes are sampled or memory is joined, which goes on by steps. What else a team that is being wired waits for is told by a
 /// descriptor or a deadline: it may wait long for members that come late, or for ever.
 bool Core::setting_up() const {
   return std::any_of(teams_.begin(), teams_.end(), [now = clock_.now()](const auto& team) {
-    if (team->state() != NEZHA_TEAM_WIRING || now >= team->wiring_until()) return false;
+    if (!is_in_wiring(*team, now)) return false;
     if (team->hierarchy() != nullptr && !team->hierarchy()->settled()) return true;
     return !team->within_node() && team->next_peer().settled && team->next_peer().sample != Sample::done;
   });

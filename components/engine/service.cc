@@ -95,8 +95,8 @@ void Engine::serve_until_stop() {
 }
 
 /// Sleeps until something is due: a tick, a deadline, a connection or loss, or a call that wakes it. While a caller
-/// waits for an operation only the tick and the wake-up count, unless this thread goes on in the driver's stead. True when a transport has something, if only the answer
-/// to an errand.
+/// waits for an operation only the tick and the wake-up count, unless this thread goes on in the driver's stead. True when
+/// a transport has something, if only the answer to an errand.
 bool Engine::nap(Lock& lock, bool ticking) {
   std::array<pollfd, 8> fds;
   nfds_t count = 0;
