@@ -82,9 +82,9 @@ class StarFold {
   std::size_t index_of(std::size_t number, int member) const {
     return index_of(number) * static_cast<std::size_t>(members_) + static_cast<std::size_t>(member);
   }
-  Slot& slot_of(std::size_t number) { return slots_[number % slots_.size()]; }
-  const Slot& slot_of(std::size_t number) const { return slots_[number % slots_.size()]; }
-  std::byte* prefix_room(std::size_t number) const { return prefixes_.data() + number % slots_.size() * call_.chunk; }
+  Slot& slot_of(std::size_t number) { return slots_[index_of(number)]; }
+  const Slot& slot_of(std::size_t number) const { return slots_[index_of(number)]; }
+  std::byte* prefix_room(std::size_t number) const { return prefixes_.data() + index_of(number) * call_.chunk; }
   bool takes_prefix(const Slot& slot, std::size_t number, int have) const;
   void take_prefix(Slot& slot);
   void go_on(Slot& slot, const StarLayout::Chunk& chunk);
