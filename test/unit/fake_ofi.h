@@ -6,6 +6,7 @@
 #include <rdma/fi_cm.h>
 #include <rdma/fi_domain.h>
 #include <rdma/fi_endpoint.h>
+#include <rdma/fi_eq.h>
 #include <rdma/fi_tagged.h>
 
 #include <algorithm>
@@ -93,7 +94,9 @@ struct FakeOfi {
   std::deque<fi_cq_msg_entry> done;
   std::deque<fi_cq_err_entry> errors;
   long receive_answer = 0, send_answer = 0;  ///< what posting them answers
-  bool cancels = true;  ///< receives that are taken back complete at once
+  std::deque<int> mishaps;  ///< of the endpoint as a whole
+  bool has_events = true;   ///< a queue that says so can be bound to it
+  bool cancels = true;      ///< receives that are taken back complete at once
   int regions = 0, addresses = 0;
 
  private:
@@ -102,7 +105,7 @@ struct FakeOfi {
   static FakeOfi& of(fid* object) { return *static_cast<FakeOfi*>(object->context); }
 
   void make_objects() {
-    for (fid* each : {&fabric_.fid, &domain_.fid, &queue_.fid, &vector_.fid, &endpoint_.fid}) {
+    for (fid* each : {&fabric_.fid, &domain_.fid, &queue_.fid, &events_.fid, &vector_.fid, &endpoint_.fid}) {
       each->context = this;
       each->ops = &every_;
     }
@@ -110,6 +113,7 @@ struct FakeOfi {
     domain_.ops = &of_domain_;
     domain_.mr = &of_memory_;
     queue_.ops = &of_queue_;
+    events_.ops = &of_events_;
     vector_.ops = &of_vector_;
     endpoint_.ops = &of_endpoint_;
     endpoint_.cm = &of_name_;
@@ -122,6 +126,7 @@ struct FakeOfi {
   fid_fabric fabric_{};
   fid_domain domain_{};
   fid_cq queue_{};
+  fid_eq events_{};
   fid_av vector_{};
   fid_ep endpoint_{};
   fi_ops every_{}, region_{};
@@ -129,6 +134,7 @@ struct FakeOfi {
   fi_ops_domain of_domain_{};
   fi_ops_mr of_memory_{};
   fi_ops_cq of_queue_{};
+  fi_ops_eq of_events_{};
   fi_ops_av of_vector_{};
   fi_ops_ep of_endpoint_{};
   fi_ops_cm of_name_{};
@@ -137,9 +143,20 @@ struct FakeOfi {
 
 inline void FakeOfi::make_operations() {
   every_.close = [](fid*) { return 0; };
-  every_.bind = [](fid*, fid*, std::uint64_t) { return 0; };
+  every_.bind = [](fid* object, fid* to, std::uint64_t) {
+    return to == &of(object).events_.fid && !of(object).has_events ? -FI_ENOSYS : 0;
+  };
   every_.control = [](fid*, int command, void*) { return command == FI_ENABLE ? 0 : -FI_ENOSYS; };
   of_fabric_.domain = [](fid_fabric* fabric, fi_info*, fid_domain** made, void*) { return *made = &of(fabric).domain_, 0; };
+  of_fabric_.eq_open = [](fid_fabric* fabric, fi_eq_attr*, fid_eq** made, void*) { return *made = &of(fabric).events_, 0; };
+  of_events_.read = [](fid_eq* events, std::uint32_t*, void*, std::size_t, std::uint64_t) -> ssize_t {
+    return of(events).mishaps.empty() ? -FI_EAGAIN : -FI_EAVAIL;
+  };
+  of_events_.readerr = [](fid_eq* events, fi_eq_err_entry* to, std::uint64_t) -> ssize_t {
+    to->err = of(events).mishaps.front();
+    of(events).mishaps.pop_front();
+    return 1;
+  };
   of_domain_.cq_open = [](fid_domain* domain, fi_cq_attr* wanted, fid_cq** made, void*) {
     *made = &of(domain).queue_;
     return wanted->wait_obj == FI_WAIT_NONE ? 0 : -FI_ENOSYS;

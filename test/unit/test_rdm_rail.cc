@@ -2,6 +2,7 @@
 /// A rail of libfabric over an endpoint without connections, whose other end and provider are the test: what comes too late, is
 /// refused, fails, or is forged.
 #include <poll.h>
+#include <sys/timerfd.h>
 
 #include "fake_ofi.h"
 #include "rail/ofi/rdm_rail.h"
@@ -121,6 +122,33 @@ TEST_F(RdmRailTest, ACallIsRepeatedUntilThereIsRoom) {
   EXPECT_NE(refused.why.text().find("a reason"), std::string::npos);
 }
 
+TEST_F(RdmRailTest, MessagesLongerThanTheProvidersAreRefusedWithAText) {
+  RdmEnd& end = call();
+  std::unique_ptr<QueuePair> pair;
+  ASSERT_TRUE(rail->connect(FakeOfi::address(3), pair).ok());
+  ofi.endpoint_attributes.max_msg_size = end.slots.size - 1;
+  EXPECT_EQ(pair->enroll(end.slots, end).text(), "the provider has no messages of 66560 bytes");
+}
+
+TEST_F(RdmRailTest, AProviderThatCannotListenToOneSenderListensToAll) {
+  ofi.info()->caps = FI_TAGGED;
+  joined();
+  EXPECT_GT(posted(number), 0U);
+  for (const FakeOfi::Receive& each : ofi.receives) EXPECT_EQ(each.from, FI_ADDR_UNSPEC);
+}
+
+TEST_F(RdmRailTest, MessagesAreCopiedUpToTheProvidersSize) {
+  RdmEnd& end = joined();
+  const std::size_t most = ofi.send_attributes.inject_size;
+  EXPECT_EQ(end.pair->post_send(RdmEnd::kSlots, most), QueuePair::Posted::copied);
+  EXPECT_EQ(end.pair->post_send(RdmEnd::kSlots, most + 1), QueuePair::Posted::yes);
+  ofi.send_attributes.inject_size = 0;
+  end.close();
+  poll();
+  EXPECT_TRUE(ofi.sent.back().bytes.empty());
+  EXPECT_NE(ofi.sent.back().context, nullptr) << "nothing is copied where nothing may be, not even no bytes";
+}
+
 TEST_F(RdmRailTest, WhatIsToBeToldKeepsASleeperAwake) {
   call();
   EXPECT_FALSE(rail->may_sleep(Watch::all));
@@ -140,6 +168,28 @@ TEST_F(RdmRailTest, ASleeperIsWokenThoughTheProviderWakesNobody) {
     poll(1);
     EXPECT_EQ(::poll(&wait, 1, 0), 0);
   }
+}
+
+TEST_F(RdmRailTest, ASleeperLooksSoonAfterAMessage) {
+  std::vector<int> fds;
+  ASSERT_TRUE(rail->descriptors(Watch::rare, fds).ok());
+  RdmEnd& end = joined();
+  const auto armed = [&] {
+    EXPECT_TRUE(rail->may_sleep(Watch::all));
+    itimerspec left{};
+    EXPECT_EQ(timerfd_gettime(fds[0], &left), 0);
+    return left.it_value;
+  };
+  for (int i = 0; i < 8; ++i) {
+    armed();
+    pollfd wait{fds[0], POLLIN, 0};
+    ASSERT_EQ(::poll(&wait, 1, 5000), 1);
+    poll(1);
+  }
+  ASSERT_EQ(end.pair->post_send(RdmEnd::kSlots, 1000), QueuePair::Posted::yes);
+  const timespec span = armed();
+  EXPECT_EQ(span.tv_sec, 0);
+  EXPECT_LE(span.tv_nsec, 50000);
 }
 
 /// Long ones are overtaken by short ones, but they are matched to receives in their order.
@@ -188,6 +238,21 @@ TEST_F(RdmRailTest, AFailedOperationBreaksThePair) {
 }
 
 /// Both ends have said close; a send has not completed, nor was a receive taken back.
+TEST_F(RdmRailTest, WhatBefallsTheEndpointBreaksItsPairs) {
+  RdmEnd& end = joined();
+  ofi.mishaps.push_back(FI_EIO);
+  poll();
+  EXPECT_EQ(end.why.text(), "the endpoint: a reason");
+}
+
+TEST_F(RdmRailTest, AProviderWithoutEventsServesToo) {
+  ofi.has_events = false;
+  rail = std::make_unique<RdmRail>(ofi.library, 0, ofi.info());
+  ASSERT_TRUE(rail->open().ok());
+  ofi.mishaps.push_back(FI_EIO);
+  EXPECT_TRUE(joined().why.ok()) << "nobody reads a queue that is not bound";
+}
+
 TEST_F(RdmRailTest, MemoryStaysRegisteredUntilTheLastCompletionHasCome) {
   ofi.cancels = false;
   const int regions = ofi.regions;

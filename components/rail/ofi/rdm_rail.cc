@@ -2,6 +2,7 @@
 #include "rail/ofi/rdm_rail.h"
 
 #include <rdma/fi_cm.h>
+#include <rdma/fi_eq.h>
 #include <rdma/fi_tagged.h>
 
 #include <algorithm>
@@ -61,8 +62,19 @@ Status RdmRail::open_endpoint() {
   result = fi_ep_bind(endpoint, &vector->fid, 0);
   if (result == 0) result = fi_ep_bind(endpoint, &completions_->fid, FI_TRANSMIT | FI_RECV);
   if (result != 0) return library_.error("fi_ep_bind", result);
+  bind_events();
   result = fi_enable(endpoint);
   return result == 0 ? Status{} : library_.error("fi_enable", result);
+}
+
+/// EFA's provider ends the process when something befalls an endpoint that has no queue to say so in.
+void RdmRail::bind_events() {
+  fi_eq_attr wanted{};
+  wanted.wait_obj = FI_WAIT_NONE;
+  fid_eq* made = nullptr;
+  if (fi_eq_open(fabric_.get(), &wanted, &made, nullptr) != 0) return;
+  events_.reset(made);
+  if (fi_ep_bind(endpoint_.get(), &made->fid, 0) != 0) events_.reset();
 }
 
 Status RdmRail::descriptors(Watch watch, std::vector<int>& fds) const {
@@ -103,6 +115,7 @@ Status RdmRail::connect(std::span<const std::byte> remote, std::unique_ptr<Queue
 
 bool RdmRail::poll(Watch, MessageArrivals& arrivals) {
   bool any = poll_completions(&arrivals);
+  if (!any) poll_events();
   any |= look_after_streams();
   if (!calls_to_post_.empty()) static_cast<void>(post_calls());
   timer_.awake(any);
@@ -150,6 +163,17 @@ void RdmRail::take_error() {
   if (failed == nullptr) return;
   if (failed->stream == nullptr) return calls_to_post_.push_back(failed->slot);  // somebody called in too many words
   failed->stream->failed(failed->slot, library_.error((error.flags & FI_RECV) != 0 ? "receiving" : "sending", -error.err));
+}
+
+/// The endpoint is of no use after an error that is none of a single operation.
+void RdmRail::poll_events() {
+  std::uint32_t event = 0;
+  std::array<std::byte, 256> entry;
+  if (!events_ || fi_eq_read(events_.get(), &event, entry.data(), entry.size(), 0) != -FI_EAVAIL) return;
+  fi_eq_err_entry error{};
+  if (fi_eq_readerr(events_.get(), &error, 0) < 0) return;
+  const Status why = library_.error("the endpoint", -error.err);
+  for (const auto& [number, stream] : streams_) stream->broken(why);
 }
 
 /// From anybody: what cannot be is not answered.

@@ -55,6 +55,7 @@ class RdmRail final : public OfiRail {
 
   Status open_completions();
   Status open_endpoint();
+  void bind_events();
   Status post_calls();
   std::span<std::byte> call(std::uint32_t slot) { return std::span(call_memory_).subspan(slot * kMostRdmCall, kMostRdmCall); }
   Status add(std::span<const std::byte> remote, std::uint64_t other, RdmStream*& made);
@@ -62,6 +63,7 @@ class RdmRail final : public OfiRail {
   bool poll_completions(MessageArrivals* arrivals);
   void take(const fi_cq_msg_entry& done, MessageArrivals* arrivals);
   void take_error();
+  void poll_events();
   void take_call(std::span<const std::byte> message, MessageArrivals& arrivals);
   bool look_after_streams();
   void forget(RdmStream& stream);
@@ -72,6 +74,7 @@ class RdmRail final : public OfiRail {
   std::vector<int> fds_;
   Fid<fid_av> vector_;
   std::unique_ptr<RdmAddresses> addresses_;
+  Fid<fid_eq> events_;  ///< what befalls the endpoint as a whole; null: the provider takes none
   Fid<fid_ep> endpoint_;
   std::vector<std::byte> call_memory_;
   Fid<fid_mr> call_region_;

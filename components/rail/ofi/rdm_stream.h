@@ -61,6 +61,8 @@ class RdmStream {
   /// `size`: of what a receive has got.
   void completed(std::uint32_t slot, std::size_t size);
   void failed(std::uint32_t slot, const Status& why);
+  /// Nothing more can be sent or received.
+  void broken(const Status& why);
   /// Takes back the receives.
   void cancel();
 
@@ -89,7 +91,6 @@ class RdmStream {
   void received(std::uint32_t slot, std::size_t size);
   void deliver(std::uint32_t slot, std::size_t size);
   void take_answer(std::uint32_t slot, std::size_t size);
-  void broken(const Status& why);
 
   RdmRail& rail_;
   const std::uint64_t number_;
