@@ -7,7 +7,7 @@ engine_sources += \
 	%D%/core_shared.cc %D%/core_star.cc %D%/core_tables.cc %D%/core_vote.cc \
 	%D%/descriptors.cc %D%/descriptors.h \
 	%D%/engine.cc %D%/engine.h %D%/engine_carry.cc %D%/engine_operate.cc \
-	%D%/engine_requests.cc %D%/engine_sharp.cc %D%/engine_stats.cc \
+	%D%/engine_requests.cc %D%/engine_rest.cc %D%/engine_sharp.cc %D%/engine_stats.cc \
 	%D%/errand_queue.cc %D%/errand_queue.h \
 	%D%/handles.h \
 	%D%/host_btl.h \
