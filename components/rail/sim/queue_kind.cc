@@ -71,10 +71,22 @@ void SimQueueKind::ask(const SimQueueRequest& request) {
   });
 }
 
+/// Something has changed.
 void SimQueueKind::ring() {
-  eventfd_write(completions_.get(), 1);
-  if (ready(false)) eventfd_write(connections_.get(), 1);
+  ring(Watch::all);
+  if (ready(false)) ring(Watch::rare);
   on_work_();
+}
+
+void SimQueueKind::ring(Watch watch) {
+  if (!std::exchange(rung(watch), true)) eventfd_write(fd(watch), 1);
+}
+
+void SimQueueKind::calm(Watch watch) {
+  if (!rung(watch) || ready(watch == Watch::all)) return;
+  rung(watch) = false;
+  eventfd_t drained = 0;
+  eventfd_read(fd(watch), &drained);
 }
 
 bool SimQueueKind::ready(bool all) const {
@@ -82,6 +94,7 @@ bool SimQueueKind::ready(bool all) const {
 }
 
 bool SimQueueKind::poll(Watch watch, MessageArrivals& arrivals) {
+  if (!rung(Watch::all)) return false;
   bool any = !requests_.empty();
   for (SimQueueRequest& request : std::exchange(requests_, {})) {
     const std::string from = "process " + std::to_string(request.from);
@@ -92,9 +105,8 @@ bool SimQueueKind::poll(Watch watch, MessageArrivals& arrivals) {
     SimQueuePair* pair = pairs_[i];
     for (int n = 0; n < kAtOnce && i < pairs_.size() && pairs_[i] == pair && pair->poll(watch == Watch::all); ++n) any = true;
   }
-  eventfd_t rung = 0;
-  if (!ready(true)) eventfd_read(completions_.get(), &rung);
-  if (!ready(false)) eventfd_read(connections_.get(), &rung);
+  calm(Watch::all);
+  calm(Watch::rare);
   return any;
 }
 

@@ -2,6 +2,7 @@
 /// The RDMA rails of one simulated process, under rail/message's transport.
 #pragma once
 
+#include <array>
 #include <deque>
 #include <functional>
 #include <map>
@@ -52,6 +53,9 @@ class SimQueueKind final : public MessageKind {
   Nanoseconds delay(const SimQueueRequest& request) const;
   void ask(const SimQueueRequest& request);
   void ring();
+  void ring(Watch watch);
+  void calm(Watch watch);
+  bool& rung(Watch watch) { return rung_[watch == Watch::all ? 0 : 1]; }
   bool ready(bool all) const;
 
   SimQueueFabric& fabric_;
@@ -62,6 +66,7 @@ class SimQueueKind final : public MessageKind {
   std::vector<SimQueuePair*> pairs_;  ///< that are not closed
   std::deque<SimQueueRequest> requests_;
   Fd completions_, connections_;  ///< readable while there is something to do
+  std::array<bool, 2> rung_{};    ///< fd(Watch::all), fd(Watch::rare) are readable
 };
 
 }  // namespace nezha
