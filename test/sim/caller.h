@@ -4,6 +4,7 @@
 #pragma once
 
 #include <cstddef>
+#include <deque>
 #include <set>
 #include <string>
 #include <vector>
@@ -107,6 +108,7 @@ class Caller {
   void fail_call();
   void leave_memory(Vectors& vectors);
   void check(const Bytes& got, const Bytes& wanted, const char* what);
+  void check(const Returned& old);
   void keep_watch(Bytes memory);
 
   World& world_;
@@ -126,7 +128,7 @@ class Caller {
   std::vector<BlockPart> lost_;  ///< what the rails have to carry of that instead
   Carried how_;                      ///< the call is carried
   std::vector<Pending> pending_;
-  std::vector<Returned> watched_;
+  std::deque<Returned> watched_;
   std::set<std::size_t> failed_;  ///< teams that failed here
 };
 

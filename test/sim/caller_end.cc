@@ -123,7 +123,6 @@ void Caller::end_call(std::size_t at, const Carried& way, Vectors& vectors) {
   check(Bytes(result.begin(), result.begin() + static_cast<std::ptrdiff_t>(range.bytes)),
         Bytes(wanted, wanted + static_cast<std::ptrdiff_t>(range.bytes)), "the result");
   if (!in_place) check(vectors.send, vectors.given, "the source after the call");
-  check_watched();
   leave_memory(vectors);
   world_.call_done(at, way);
 }
@@ -154,15 +153,20 @@ void Caller::leave_memory(Vectors& vectors) {
 }
 
 void Caller::check_watched() {
-  for (const Returned& old : watched_) check(old.memory, old.then, "memory of an earlier call");
+  for (const Returned& old : watched_) check(old);
 }
 
 void Caller::keep_watch(Bytes memory) {
   if (memory.empty()) return;
-  if (watched_.size() >= kWatched) watched_.erase(watched_.begin());
+  if (watched_.size() >= kWatched) {
+    check(watched_.front());
+    watched_.pop_front();
+  }
   Bytes then = memory;
   watched_.push_back({std::move(memory), std::move(then)});
 }
+
+void Caller::check(const Returned& old) { check(old.memory, old.then, "memory of an earlier call"); }
 
 void Caller::check(const Bytes& got, const Bytes& wanted, const char* what) {
   const auto same = [&] { return got.empty() || std::memcmp(got.data(), wanted.data(), got.size()) == 0; };
