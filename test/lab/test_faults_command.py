@@ -73,6 +73,10 @@ class Command(unittest.TestCase):
             with open(os.path.join(place, "faults.json"), encoding="utf-8") as written:
                 return json.load(written)["cases"]
 
+    def test_a_loss_under_several_ranks_of_each_node(self):
+        cases = self.run_cases("--cases", "silent", "--rounds", "1", "--ranks", "2")
+        self.assertEqual(len(cases["silent"]["rounds"]), 1)
+
     def test_losses(self):
         cases = self.run_cases(*options("contrib/faults --json"), "--cases", "silent,carrier,three-of-four", "--rounds", "1")
         for case in ("silent", "carrier", "three-of-four"):

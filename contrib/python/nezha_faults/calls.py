@@ -22,14 +22,14 @@ NEARLY = 0.95  # of a speed is as good as reaching it
 class CallJob:
     """As a context manager: the job has ended when the block has."""
 
-    def __init__(self, lab, program, size, options=(), spread=_SPREAD, np=None, **keywords):
-        """np: ranks, else one on each node. spread: calls in a row that differ by less than this factor take about as long."""
+    def __init__(self, lab, program, size, options=(), spread=_SPREAD, nodes=None, ppn=1, **keywords):
+        """nodes: on how many of the lab's, else on all. ppn: ranks on each. spread: calls in a row that differ by less than this factor take about as long."""
         self._spread = spread
         self._errors = tempfile.TemporaryFile("w+")
         self._changed = threading.Condition()
         self._ended = None
         self.calls = []
-        self._job = lab.popen([*options, program, size], np=np or lab.spec.nodes, stdin=subprocess.DEVNULL,
+        self._job = lab.popen([*options, program, size], np=ppn * (nodes or lab.spec.nodes), ppn=ppn, stdin=subprocess.DEVNULL,
                               stdout=subprocess.PIPE, stderr=self._errors, text=True, **keywords)
         self._reader = threading.Thread(target=self._read)
         self._reader.start()

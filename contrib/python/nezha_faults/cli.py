@@ -40,7 +40,7 @@ Breaks rails of an emulated cluster under a running job that checks every elemen
                    reach the others over it
   flood            strangers who connect and say the wrong thing: throughput beside that without them
 
-4 nodes, 1 + 1 Gbit/s (4 x 0.25 for three-of-four), vectors of 16 MiB. Exit status: 1 when something
+4 nodes, 1 + 1 Gbit/s (4 x 0.25 for three-of-four), one rank on each if not told otherwise, vectors of 16 MiB. Exit status: 1 when something
 failed; 2 for wrong arguments; 77 when this machine cannot run a lab."""
 
 
@@ -68,6 +68,7 @@ def build_parser():
     parser = argparse.ArgumentParser(prog="faults", description=_ABOUT, formatter_class=argparse.RawDescriptionHelpFormatter)
     add = parser.add_argument
     add("--cases", metavar="LIST", default=",".join(_CASES), help=f"of {', '.join(_CASES)}; default all")
+    add("--ranks", type=positive, default=1, metavar="N", help="of Nezha's and Open MPI's jobs on each node; default 1")
     add("--rounds", type=positive, default=12, metavar="N", help="faults of each kind; default 12")
     add("--soak-seconds", type=more_than_0, default=60, metavar="S", help="default 60")
     add("--seed", type=int, default=1, metavar="N", help="of the soak's faults")
@@ -94,7 +95,7 @@ class Session:
         # Open MPI's own traffic has a network of its own here, fast and never broken, which would win.
         mca = [word for key, value in [("coll_nezha_learn", "0"), *self.options.nezha_mca] for word in ("--mca", key, value)]
         return CallJob(lab, self.programs.calls, _SIZE, [*mca, *options], incumbent_rails="mgmt",
-                       component_dir=self.programs.component_dir, **keywords)
+                       component_dir=self.programs.component_dir, ppn=self.options.ranks, **keywords)
 
     def keep(self, job):
         self.log += job.log()
@@ -108,7 +109,7 @@ class Session:
                 found = {"rounds": rounds.many(lab, job, trigger, verb, rails, self.options.rounds, self.say)}
                 self.keep(job)
             if not self.options.alone and len(rails) == 1:
-                found["Open MPI"] = others.open_mpi(lab, self.programs, _SIZE, trigger, verb)
+                found["Open MPI"] = others.open_mpi(lab, self.programs, _SIZE, trigger, verb, self.options.ranks)
                 if os.access(self.programs.gloo, os.X_OK):
                     found["Gloo"] = others.gloo(lab, self.programs, _SIZE, trigger, verb)
         return found
@@ -116,7 +117,7 @@ class Session:
     def killed(self):
         case = PRESETS["aggregator"]
         with case.lab() as lab, key_file() as key, Aggregator(lab, case.nodes, self.programs.aggregate, key) as place, \
-                self.nezha(lab, place.parameters(key, share=100), np=case.nodes) as job:
+                self.nezha(lab, place.parameters(key, share=100), nodes=case.nodes) as job:
             found = {"rounds": service.many(lab, case.nodes, job, place, self.options.rounds, self.say)}
             self.keep(job)
         return found

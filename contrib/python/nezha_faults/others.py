@@ -9,9 +9,9 @@ from .calls import CallJob
 PATIENCE = 20.0
 
 
-def open_mpi(lab, programs, size, trigger, verb):
+def open_mpi(lab, programs, size, trigger, verb, ppn):
     """Over all rails."""
-    with CallJob(lab, programs.calls, size, incumbent_rails="all", nezha=False) as job:
+    with CallJob(lab, programs.calls, size, incumbent_rails="all", nezha=False, ppn=ppn) as job:
         job.settle(nezha=False)
         fault = trigger.pull_inside(job, verb, [1])
         done = lambda: any(call.end > fault + 0.001 for call in job.calls)
