@@ -50,7 +50,7 @@ class FakePair final : public QueuePair {
   }
   Posted post_send(std::uint32_t slot, std::size_t size) override {
     ++fabric_.posts;
-    if (fabric_.refuse_every != 0 && fabric_.posts % fabric_.refuse_every == 0) return Posted::later;
+    if (refuses || (fabric_.refuse_every != 0 && fabric_.posts % fabric_.refuse_every == 0)) return Posted::later;
     const bool copied = size <= fabric_.copied;
     const std::span<const std::byte> message = slots_.at(slot).first(size);
     under_way_.push_back({slot, size, copied ? std::vector(message.begin(), message.end()) : std::vector<std::byte>{}});
@@ -65,7 +65,8 @@ class FakePair final : public QueuePair {
   void forge(const std::vector<std::byte>& message) { forged_.push_back(message); }
 
   FakePair* other = nullptr;
-  bool gone = false;  ///< the other one is
+  bool gone = false;     ///< the other one is
+  bool refuses = false;  ///< all posts are put off
 
  private:
   struct Message {

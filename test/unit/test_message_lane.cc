@@ -194,6 +194,30 @@ TEST_F(MessageLanes, APulseAsksForAnswersAndSilenceShows) {
 }
 
 /// What silence has to exceed follows what answers have taken: processes answer, which may wait for a processor.
+TEST_F(MessageLanes, AQuestionThatFoundNoSlotIsAskedLater) {
+  for (Side* side : {&a, &b}) side->transport->bound_lanes(0);
+  ASSERT_TRUE(join());
+  const FrameLog::Frame frame = random_frame(40, options.ack_bytes);  // is acknowledged at once
+  for (Lane* lane : {&lane_b(), &lane_a()}) {  // afterwards all that a has sent is acknowledged, by one message of b
+    ASSERT_EQ(send(*lane, frame), Lane::Sent::whole);
+    settle(a, b);
+  }
+  ASSERT_EQ(lane_a().min_rtt(), 0) << "nothing was asked yet";
+  pairs(0)[0]->refuses = true;
+  const std::uint32_t half = options.least_slots / 2;  // the others are for acks, answers and questions
+  for (std::uint32_t i = 0; i < half; ++i) ASSERT_EQ(send(lane_a(), random_frame(40, 8)), Lane::Sent::whole);
+  for (std::uint32_t i = 1; i < half; ++i) {
+    ASSERT_EQ(send(lane_b(), frame), Lane::Sent::whole);
+    settle(a, b);
+  }
+  EXPECT_GT(lane_b().pulse().in_flight, 0U);
+  settle(a, b);
+  EXPECT_GT(lane_a().pulse().in_flight, 0U);
+  pairs(0)[0]->refuses = false;
+  settle(a, b);
+  EXPECT_NE(lane_a().min_rtt(), 0);
+}
+
 TEST_F(MessageLanes, AnAnswerIsExpectedWithinTheTimeOfTheLastOnes) {
   ASSERT_TRUE(join());
   const auto answered = [&] { return lane_a().pulse().in_flight == 0; };
