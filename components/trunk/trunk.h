@@ -199,6 +199,8 @@ class Trunk final : public LaneEvents {
   }
   /// The team is gone or has failed: nothing of it will be wanted any more.
   void forget_team(TeamId team);
+  /// Of the latest of those.
+  bool is_gone(TeamId team) const { return gone_.contains(team); }
   Status frame_begins(Lane& lane, std::span<const std::byte> header, std::size_t payload, ScatterList& into) override;
   Status frame_ends(Lane& lane) override;
   void lane_free(Lane& lane) override;

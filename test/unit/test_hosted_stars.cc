@@ -137,6 +137,18 @@ TEST_F(Upstream, HalfOfASumTwice) {
   expect_given_up(kStar);
 }
 
+/// By another lane, on which it goes again.
+TEST_F(Upstream, ADescriptionThatComesAfterTheWordOfItsEnd) {
+  racks_[0].trunk().tell_failed(kStar, 0, {});
+  pass(kMillisecond);
+  describe(kStar, 0);
+  pass(kMillisecond);
+  EXPECT_EQ(aggregation_.stars(), 0U);
+  describe(kOther, 0);
+  pass(kMillisecond);
+  EXPECT_EQ(aggregation_.stars(), 1U);
+}
+
 /// The trunk remembers some of those that are gone, of which a rack may have more.
 TEST_F(Upstream, SumsOfManyCommunicatorsThatAreGone) {
   begin(kOther);

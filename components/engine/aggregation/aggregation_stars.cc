@@ -60,6 +60,7 @@ bool Aggregation::arrived(Trunk& trunk, const PieceHeader& piece, const std::byt
   HostedStar* const star = find(piece.team);
   const bool next = star == nullptr || piece.op > star->begun();
   if (describes(piece) && next) {
+    if (trunk.is_gone(piece.team)) return true;  // word that it has left came first, by another lane
     said_.push_back({trunk.peer(), piece.team, piece.op, {data, data + piece.length}});
     return true;
   }
