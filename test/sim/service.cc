@@ -55,6 +55,7 @@ void Service::kill() {
   operations_before_ = operations();
   aggregation_.reset();
   core_.reset();
+  greeted_.clear();
 }
 
 std::uint64_t Service::operations() const {
@@ -75,9 +76,20 @@ Peer* Service::greet(Core& client) {
   Secret secret{};
   for (std::uint8_t& byte : secret) byte = static_cast<std::uint8_t>(random_.next());
   if (!aggregation_->admit(client.self(), secret, clock_.now())) return nullptr;
-  world_.observer().forget(client.self().id, core_->self().id);
+  greeted_[client.self().id] = secret;
+  note_who_has_come();
   wake();
   return client.add_outsider(aggregation_->address(), secret);
+}
+
+/// From then on both count anew. Who has lanes here may have to wait for it.
+void Service::note_who_has_come() {
+  std::erase_if(greeted_, [&](const auto& client) {
+    const Secret* const known = core_->secret(client.first);
+    if (known == nullptr || *known != client.second) return false;
+    world_.observer().forget(client.first, core_->self().id);
+    return true;
+  });
 }
 
 void Service::wake() { waker_.wake(random_); }
@@ -91,6 +103,7 @@ void Service::look() {
   const bool moved = core_->progress(Watch::all);
   const Nanoseconds now = clock_.now();
   aggregation_->progress(now);
+  note_who_has_come();
   core_->step(now);
   if (moved) {
     moved_at_ = now;

@@ -3,6 +3,7 @@
 /// It is killed and started again, stands still, and its ports go down or fall silent. It may be that of a rack, in a tree.
 #pragma once
 
+#include <map>
 #include <memory>
 #include <vector>
 
@@ -32,6 +33,7 @@ class Service {
  private:
   bool in_rack() const;
   Peer* greet(Core& client);
+  void note_who_has_come();
   void start();
   void wake();
   void look();
@@ -47,6 +49,7 @@ class Service {
   std::unique_ptr<Core> core_;  ///< null: it is dead
   std::unique_ptr<Aggregation> aggregation_;
   SimTransport* transport_ = nullptr;
+  std::map<ProcessId, Secret> greeted_;  ///< clients that have not come yet
   Peer* upstream_ = nullptr;  ///< null: none, or it does not answer
   Nanoseconds greet_at_ = 0;
   std::uint64_t lives_ = 0;
