@@ -74,7 +74,7 @@ class Command(unittest.TestCase):
                 return json.load(written)["cases"]
 
     def test_a_loss_under_several_ranks_of_each_node(self):
-        cases = self.run_cases("--cases", "silent", "--rounds", "1", "--ranks", "2")
+        cases = self.run_cases(*options("contrib/faults --cases silent --ranks"), "--rounds", "1")
         self.assertEqual(len(cases["silent"]["rounds"]), 1)
 
     def test_losses(self):
