@@ -11,14 +11,9 @@
 
 namespace nezha {
 Status MsgRail::open() {
-  if (Status status = open_domain(); !status.ok()) return status;
-  fi_eq_attr events{};
-  events.wait_obj = FI_WAIT_FD;
-  fid_eq* event_queue = nullptr;
-  const long result = fi_eq_open(fabric_.get(), &events, &event_queue, nullptr);
-  if (result != 0) return library_.error("fi_eq_open", result);
-  events_.reset(event_queue);
-  Status status = open_completions(FI_WAIT_FD, completions_);
+  Status status = open_domain();
+  if (status.ok()) status = open_events(FI_WAIT_FD, events_);
+  if (status.ok()) status = open_completions(FI_WAIT_FD, completions_);
   if (status.ok()) status = listen();
   return status;
 }

@@ -26,6 +26,16 @@ Status OfiRail::open_domain() {
   return {};
 }
 
+Status OfiRail::open_events(fi_wait_obj wait, Fid<fid_eq>& queue) const {
+  fi_eq_attr wanted{};
+  wanted.wait_obj = wait;
+  fid_eq* made = nullptr;
+  const long result = fi_eq_open(fabric_.get(), &wanted, &made, nullptr);
+  if (result != 0) return library_.error("fi_eq_open", result);
+  queue.reset(made);
+  return {};
+}
+
 Status OfiRail::open_completions(fi_wait_obj wait, Fid<fid_cq>& queue) const {
   fi_cq_attr wanted{};
   wanted.size = kCompletions;

@@ -43,6 +43,7 @@ class OfiRail {
   static constexpr std::size_t kCompletions = 8192;  ///< of all lanes of the rail
 
   Status open_domain();
+  Status open_events(fi_wait_obj wait, Fid<fid_eq>& queue) const;
   Status open_completions(fi_wait_obj wait, Fid<fid_cq>& queue) const;
   /// The address of an object that has one becomes the rail's.
   Status take_address(fid_t of);

@@ -2,7 +2,6 @@
 #include "rail/ofi/rdm_rail.h"
 
 #include <rdma/fi_cm.h>
-#include <rdma/fi_eq.h>
 #include <rdma/fi_tagged.h>
 
 #include <algorithm>
@@ -69,12 +68,7 @@ Status RdmRail::open_endpoint() {
 
 /// EFA's provider ends the process when something befalls an endpoint that has no queue to say so in.
 void RdmRail::bind_events() {
-  fi_eq_attr wanted{};
-  wanted.wait_obj = FI_WAIT_NONE;
-  fid_eq* made = nullptr;
-  if (fi_eq_open(fabric_.get(), &wanted, &made, nullptr) != 0) return;
-  events_.reset(made);
-  if (fi_ep_bind(endpoint_.get(), &made->fid, 0) != 0) events_.reset();
+  if (open_events(FI_WAIT_NONE, events_).ok() && fi_ep_bind(endpoint_.get(), &events_->fid, 0) != 0) events_.reset();
 }
 
 Status RdmRail::descriptors(Watch watch, std::vector<int>& fds) const {
