@@ -13,13 +13,6 @@ from nezha_check.formats import read_cases
 from nezha_check.results import FAILED, count, in_words, with_second_chance
 
 
-# Tests that take more than a minute: begun last, one of them would leave processors idle.
-LONGEST = ("threads/test_aggregator", "threads/test_aggregator_tree", "threads/test_allreduce", "lab/test_aggregator.py",
-           "lab/test_aggregator_tree.py", "lab/test_command_report.py", "lab/test_doctor.py", "lab/test_figures.py", "lab/test_guides.py",
-           "mpi/test_faults.py", "mpi/test_moving_rails.py", "mpi/test_nonblocking.py", "mpi/test_ofi_rails.py", "mpi/test_one_node.py",
-           "mpi/test_operations.py", "mpi/test_parameters.py", "mpi/test_siblings.py")
-
-
 @dataclasses.dataclass
 class Test:
     """A test program and how to run it: `timeout` in seconds, `log` the file that gets all it prints."""
@@ -31,6 +24,7 @@ class Test:
     env: dict = None
     cwd: str = None
     second_chance: bool = False  # whether it is run again where it fails
+    begins_first: bool = False  # since it takes long
 
 
 running = set()  # children that have not ended, for end_all()
@@ -123,9 +117,10 @@ def run_again(test, first):
 
 
 def run_tests(tests, jobs):
-    """Runs tests, `jobs` at once, the longest ones first, and returns all cases in the order given."""
+    """Runs tests, `jobs` at once, and returns all cases in the order given."""
     with concurrent.futures.ThreadPoolExecutor(jobs) as pool:
-        futures = {test.name: pool.submit(run_test, test) for test in sorted(tests, key=lambda test: not test.name.endswith(LONGEST))}
+        in_turn = sorted(tests, key=lambda test: not test.begins_first)
+        futures = {test.name: pool.submit(run_test, test) for test in in_turn}
         try:
             found = [futures[test.name].result() for test in tests]
         except KeyboardInterrupt:

@@ -21,6 +21,13 @@ LONG_SCRIPT_TIMEOUT = 4 * 3600
 # texts, a virtual machine stands still for a second), a test that fails runs once more; what passes then is listed as unsteady.
 # Elsewhere each failure is final.
 SECOND_CHANCE = {"unit", "threads", "mpi", "programs", "lab"}
+# What takes more than a minute: begun last, it would leave processors idle.
+BEGIN_FIRST = {"test/threads/test_aggregator", "test/threads/test_aggregator_tree", "test/threads/test_allreduce",
+               "test/lab/test_aggregator.py", "test/lab/test_aggregator_tree.py", "test/lab/test_command_report.py",
+               "test/lab/test_doctor.py", "test/lab/test_figures.py", "test/lab/test_guides.py", "test/mpi/test_faults.py",
+               "test/mpi/test_moving_rails.py", "test/mpi/test_nonblocking.py", "test/mpi/test_ofi_rails.py",
+               "test/mpi/test_one_node.py", "test/mpi/test_operations.py", "test/mpi/test_parameters.py",
+               "test/mpi/test_siblings.py"}
 # Lines of scripts: the subject depends on Open MPI's series, so that a check that is not long runs it on both; or it takes
 # long for what it finds, so that only a long check runs it.
 BOTH_SERIES, TAKES_LONG = "# both series", "# long"
@@ -196,7 +203,7 @@ def programs_to_run(check, build_dir, folder, env=None, prefix=(), label="", uni
 
     return [Test(f"{label}{name}", [*prefix, *command(name)],
                  check.test_log(label, name), PROGRAM_TIMEOUT,
-                 check.script_env(build_dir, **KEEPS_MEMORY, **(env or {})), build_dir, folder in SECOND_CHANCE)
+                 check.script_env(build_dir, **KEEPS_MEMORY, **(env or {})), build_dir, folder in SECOND_CHANCE, name in BEGIN_FIRST)
             for name in make_list(build_dir, "tests", folder) if wanted(name)]
 
 
@@ -217,5 +224,5 @@ def scripts_to_run(check, build_dir, folder, env=None, prefix=(), label="", want
             command = [*prefix, sys.executable, *([unittest_runner] if "unittest.main()" in text else []), path]
             timeout = LONG_SCRIPT_TIMEOUT if check.long else SCRIPT_TIMEOUT
             tests.append(Test(f"{label}{name}", command, check.test_log(label, name), timeout,
-                              check.script_env(build_dir, **(env or {})), check.top, folder in SECOND_CHANCE))
+                              check.script_env(build_dir, **(env or {})), check.top, folder in SECOND_CHANCE, name in BEGIN_FIRST))
     return tests

@@ -23,7 +23,8 @@ class CallJob:
     """As a context manager: the job has ended when the block has."""
 
     def __init__(self, lab, program, size, options=(), spread=_SPREAD, nodes=None, ppn=1, **keywords):
-        """nodes: on how many of the lab's, else on all. ppn: ranks on each. spread: calls in a row that differ by less than this factor take about as long."""
+        """nodes: on how many of the lab's, else on all. ppn: ranks on each. spread: calls in a row that differ by less than
+        this factor take about as long."""
         self._spread = spread
         self._errors = tempfile.TemporaryFile("w+")
         self._changed = threading.Condition()

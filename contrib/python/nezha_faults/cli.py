@@ -40,8 +40,8 @@ Breaks rails of an emulated cluster under a running job that checks every elemen
                    reach the others over it
   flood            strangers who connect and say the wrong thing: throughput beside that without them
 
-4 nodes, 1 + 1 Gbit/s (4 x 0.25 for three-of-four), one rank on each if not told otherwise, vectors of 16 MiB. Exit status: 1 when something
-failed; 2 for wrong arguments; 77 when this machine cannot run a lab."""
+4 nodes, 1 + 1 Gbit/s (4 x 0.25 for three-of-four), one rank on each if not told otherwise, vectors of 16 MiB. Exit status:
+1 when something failed; 2 for wrong arguments; 77 when this machine cannot run a lab."""
 
 
 @dataclasses.dataclass(frozen=True)
