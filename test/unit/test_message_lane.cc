@@ -193,7 +193,6 @@ TEST_F(MessageLanes, APulseAsksForAnswersAndSilenceShows) {
   EXPECT_GE(after.heard, kSecond);
 }
 
-/// What silence has to exceed follows what answers have taken: processes answer, which may wait for a processor.
 TEST_F(MessageLanes, AQuestionThatFoundNoSlotIsAskedLater) {
   for (Side* side : {&a, &b}) side->transport->bound_lanes(0);
   ASSERT_TRUE(join());
@@ -218,6 +217,7 @@ TEST_F(MessageLanes, AQuestionThatFoundNoSlotIsAskedLater) {
   EXPECT_NE(lane_a().min_rtt(), 0);
 }
 
+/// What silence has to exceed follows what answers have taken: processes answer, which may wait for a processor.
 TEST_F(MessageLanes, AnAnswerIsExpectedWithinTheTimeOfTheLastOnes) {
   ASSERT_TRUE(join());
   const auto answered = [&] { return lane_a().pulse().in_flight == 0; };

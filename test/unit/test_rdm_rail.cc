@@ -237,7 +237,6 @@ TEST_F(RdmRailTest, AFailedOperationBreaksThePair) {
   }
 }
 
-/// Both ends have said close; a send has not completed, nor was a receive taken back.
 TEST_F(RdmRailTest, WhatBefallsTheEndpointBreaksItsPairs) {
   RdmEnd& end = joined();
   ofi.mishaps.push_back(FI_EIO);
@@ -253,6 +252,7 @@ TEST_F(RdmRailTest, AProviderWithoutEventsServesToo) {
   EXPECT_TRUE(joined().why.ok()) << "nobody reads a queue that is not bound";
 }
 
+/// Both ends have said close; a send has not completed, nor was a receive taken back.
 TEST_F(RdmRailTest, MemoryStaysRegisteredUntilTheLastCompletionHasCome) {
   ofi.cancels = false;
   const int regions = ofi.regions;
