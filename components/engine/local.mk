@@ -38,7 +38,7 @@ engine_sources += \
 
 gtest_programs += test/unit/test_carriers test/unit/test_core test/unit/test_operations test/unit/test_plan test/unit/test_secret test/unit/test_trace test/unit/test_wiring \
 	test/unit/test_workers
-test_unit_test_carriers_SOURCES = test/unit/test_carriers.cc test/unit/cluster.h test/unit/node_members.h test/unit/same_bytes.h
+test_unit_test_carriers_SOURCES = test/unit/test_carriers.cc test/unit/cluster.h $(node_members_sources)
 test_unit_test_carriers_LDADD = libnezha_sim.la $(LDADD)
 test_unit_test_core_SOURCES = test/unit/test_core.cc test/unit/trunk_pair.h
 test_unit_test_operations_SOURCES = test/unit/test_operations.cc test/unit/cluster.h

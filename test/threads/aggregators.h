@@ -136,20 +136,19 @@ inline bool said(const Rank& rank, const std::string& words) {
   return std::any_of(lines.begin(), lines.end(), [&](const std::string& line) { return line.find(words) != std::string::npos; });
 }
 
-/// One call on every rank; the sums are those of a ring.
-inline void add_up(Ranks& ranks, Team& team, const std::string& name, std::size_t count, bool in_place) {
+/// So many calls on every rank, one after the other; the sums are those of a ring.
+inline void add_up(Ranks& ranks, Team& team, const std::string& name, std::size_t count, bool in_place, int calls = 1) {
   const Kind& sum = kind(name);
-  std::vector<std::vector<std::byte>> ordered;
-  for (const int rank : ranks.ring_order(team.members()))
-    ordered.push_back(make_vector(sum, count, static_cast<std::size_t>(rank)));
-  const std::vector<std::byte> expected = ring_result(sum, ordered);
+  const Sums& sums = ring_sums(sum, count, ranks.ring_order(team.members()));
   ranks.run([&](int rank) {
     if (!team.has(rank)) return;
-    const std::vector<std::byte> send = make_vector(sum, count, static_cast<std::size_t>(rank));
-    std::vector<std::byte> recv(in_place ? send : std::vector<std::byte>(send.size()));
-    const std::byte* from = in_place ? recv.data() : send.data();
-    ASSERT_EQ(team.allreduce(rank, make_call(sum, count, from, recv.data())), NEZHA_OK);
-    ASSERT_TRUE(same_bytes(recv, expected)) << "on rank " << rank << ", " << count << " of " << name;
+    const std::vector<std::byte>& send = sums.vectors[static_cast<std::size_t>(rank)];
+    for (int call = 0; call < calls; ++call) {
+      std::vector<std::byte> recv(in_place ? send : std::vector<std::byte>(send.size()));
+      const std::byte* from = in_place ? recv.data() : send.data();
+      ASSERT_EQ(team.allreduce(rank, make_call(sum, count, from, recv.data())), NEZHA_OK);
+      ASSERT_TRUE(same_bytes(recv, sums.result)) << "on rank " << rank << ", " << count << " of " << name;
+    }
   });
 }
 
@@ -159,6 +158,8 @@ inline void add_up_all(Ranks& ranks, Team& team) {
     for (const std::size_t count : {std::size_t{262144}, std::size_t{300001}, std::size_t{1000003} / (slowed_down() ? 2 : 1)})
       for (const bool in_place : {false, true}) add_up(ranks, team, name, count, in_place);
 }
+
+inline void wait_ms(int time) { std::this_thread::sleep_for(std::chrono::milliseconds(time)); }
 
 /// How often the team began to use one.
 inline std::size_t joined(const Rank& rank) {
@@ -174,6 +175,7 @@ inline bool joins(Ranks& ranks, Team& team, std::size_t times = 1) {
   while (joined(ranks.at(team.members()[0])) < times) {
     if (std::chrono::steady_clock::now() > until) return false;
     add_up(ranks, team, "int32_sum", 1 << 18, false);
+    wait_ms(1);  // it is there after some time, not after some calls
   }
   return true;
 }
@@ -206,7 +208,5 @@ inline void expect_served(const Aggregator& aggregator, std::size_t operations, 
   EXPECT_GE(aggregator.service().counts().operations, operations);
   EXPECT_EQ(aggregator.service().counts().given_up, 0U);
 }
-
-inline void wait_ms(int time) { std::this_thread::sleep_for(std::chrono::milliseconds(time)); }
 
 }  // namespace nezha::test

@@ -40,6 +40,15 @@ std::vector<std::byte> tree_result(const Kind& kind, std::span<const std::vector
 /// team's size halved, rounded up, and so on to 1 (recursive halving).
 std::vector<std::byte> halving_result(const Kind& kind, std::span<const std::vector<std::byte>> vectors);
 
+/// What ranks hand in, vectors made of their numbers, and what an allreduce must give.
+struct Sums {
+  std::vector<std::vector<std::byte>> vectors;  ///< by rank; those of ranks that take no part are empty
+  std::vector<std::byte> result;                ///< if the ranks have these positions in the ring
+};
+/// `order`: ranks by position. Where a thread asks for the same again, the last few are still known: they take longer to make
+/// than the call takes. Valid until it asks for others.
+const Sums& ring_sums(const Kind& kind, std::size_t count, const std::vector<int>& order);
+
 /// The call of one rank; `kind` outlives it.
 nezha_call_t make_call(const Kind& kind, std::size_t count, const std::byte* send, std::byte* recv);
 

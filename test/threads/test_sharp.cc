@@ -75,17 +75,15 @@ class Sharp : public testing::Test {
   /// the same signature, which only its host can reduce.
   void add_up(const std::string& name, std::size_t count, bool in_place, int without = -1) {
     const Kind& sum = kind(name);
-    std::vector<std::vector<std::byte>> all;
-    for (int rank = 0; rank < ranks_->size(); ++rank) all.push_back(make_vector(sum, count, static_cast<std::size_t>(rank)));
-    const std::vector<std::byte> expected = ring_result(sum, all);
+    const Sums& sums = ring_sums(sum, count, team_->members());
     ranks_->run([&](int rank) {
-      const std::vector<std::byte> send = make_vector(sum, count, static_cast<std::size_t>(rank));
+      const std::vector<std::byte>& send = sums.vectors[static_cast<std::size_t>(rank)];
       std::vector<std::byte> recv(in_place ? send : std::vector<std::byte>(send.size()));
       const std::byte* from = in_place ? recv.data() : send.data();
       nezha_call_t call = make_call(sum, count, from, recv.data());
       if (rank == without) call.type = NEZHA_TYPE_OTHER;
       ASSERT_EQ(team_->allreduce(rank, call), NEZHA_OK);
-      ASSERT_TRUE(same_bytes(recv, expected)) << "on rank " << rank << ", " << count << " of " << name;
+      ASSERT_TRUE(same_bytes(recv, sums.result)) << "on rank " << rank << ", " << count << " of " << name;
     });
   }
 

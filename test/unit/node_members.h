@@ -7,16 +7,15 @@
 
 #include <algorithm>
 #include <atomic>
-#include <cstring>
 #include <functional>
 #include <memory>
-#include <random>
 #include <span>
 #include <thread>
 #include <vector>
 
 #include "node/node_stage.h"
 #include "node/node_wait.h"
+#include "node_case.h"
 #include "same_bytes.h"
 
 namespace nezha::test {
@@ -49,70 +48,6 @@ inline void as_threads(std::uint32_t members, const std::function<void(std::uint
   std::vector<std::thread> threads;
   for (std::uint32_t i = 0; i < members; ++i) threads.emplace_back([&body, i] { body(i); });
   for (std::thread& thread : threads) thread.join();
-}
-
-/// What every member calls with.
-struct NodeCase {
-  nezha_type_t type = NEZHA_FLOAT;
-  nezha_op_t op = NEZHA_SUM;
-  std::size_t element = 4;
-  std::size_t count = 1;
-  bool in_place = false;
-  unsigned seed = 1;
-  std::vector<std::uint32_t> carriers;
-  bool whole_part_first = false;  ///< the stage between nodes gives nothing back before it has all of its part
-  std::uint32_t from = kEveryMember, to = kEveryMember;  ///< as in NodeCall
-
-  std::size_t bytes() const { return count * element; }
-  bool hands_out() const { return from < kNoMember; }
-};
-
-/// A member's vector: small values, with those that the order of a floating-point sum depends on.
-inline std::vector<std::byte> node_input(const NodeCase& wanted, std::uint32_t member) {
-  std::uint64_t state = wanted.seed * 31 + member + 1;
-  const auto random = [&state] {
-    state = state * 6364136223846793005 + 1442695040888963407;
-    return static_cast<std::uint32_t>(state >> 33);
-  };
-  std::vector<std::byte> bytes(wanted.bytes());
-  if (wanted.type == NEZHA_FLOAT) {
-    for (std::size_t i = 0; i < wanted.count; ++i) {
-      const float value = static_cast<float>(random() % 20001) / 7.0F - 1000.0F;
-      std::memcpy(&bytes[i * 4], &value, 4);
-    }
-  } else {
-    for (std::size_t at = 0; at < bytes.size(); at += 3) {
-      const std::uint32_t value = random();
-      std::memcpy(&bytes[at], &value, std::min<std::size_t>(3, bytes.size() - at));
-    }
-  }
-  return bytes;
-}
-
-/// What the stage between nodes makes of a byte.
-inline std::byte node_changed(std::byte byte) { return byte ^ std::byte{0x5a}; }
-
-inline Reducer node_reducer(const NodeCase& wanted) {
-  Reducer reducer;
-  reducer.kernel = find_kernel(wanted.type, wanted.op);
-  reducer.element = wanted.element;
-  return reducer;
-}
-
-/// x0 op (x1 op (... xn)), element by element in the order of members; or the vector of the member that hands it out; or
-/// what comes from other nodes.
-inline std::vector<std::byte> node_expected(const NodeCase& wanted, std::uint32_t members) {
-  if (wanted.from != kEveryMember) return node_input(wanted, wanted.from);
-  std::vector<std::byte> sum = node_input(wanted, members - 1);
-  const Reducer reducer = node_reducer(wanted);
-  for (std::uint32_t member = members - 1; member-- > 0;) {
-    const std::vector<std::byte> value = node_input(wanted, member);
-    reducer.fold(value.data(), sum.data(), sum.data(), sum.size(), 0);
-  }
-  if (!wanted.carriers.empty()) {
-    for (std::byte& byte : sum) byte = node_changed(byte);
-  }
-  return sum;
 }
 
 /// One member's side of a case, until it is over.
