@@ -15,7 +15,9 @@ CONFIGURED = "Makefile"  # what has to be made before: nothing but that
 ENGINE = ("engine_sources", "libnezha_sim_la_SOURCES", "libnezha_simulate_la_SOURCES")  # make's variables
 PRECOMPILED = "test/precompiled/googletest.h"  # for units of tests
 APART = "components/reduce/kernels.cc"  # is compiled once for each kind of processor
-# The tests' own code is compiled with other flags.
+# These make what tests hand in and what has to come of it, number by number: they are optimised, and no sanitizer looks at them.
+NUMBERS = ("test/threads/kinds.cc", "test/unit/node_case.cc")
+# The tests' own code is compiled with other flags. The engine calls its own copies of inline functions, not those of tests.
 RULES = """include Makefile
 united_flags = $(DEFS) $(DEFAULT_INCLUDES) $(AM_CPPFLAGS) -I$(top_srcdir) -DNEZHA_TEST_TABLES='"$(abs_top_srcdir)/test/tables"' \\
 	$(CPPFLAGS) $(AM_CXXFLAGS) -fPIC -fvisibility=default -fno-semantic-interposition -Wno-subobject-linkage
@@ -23,12 +25,14 @@ united_link = $(CXX) $(CXXFLAGS) $(AM_LDFLAGS) -o $@ $(filter %.o %.so,$^) -Wl,-
 united_libraries = $(CRYPTO_LIBS) $(HWLOC_LIBS) $(MNL_LIBS) $(LIBS)
 united/%.o: united/%.cc
 	$(AM_V_CXX)$(CXX) $(united_flags) $(CXXFLAGS) -MMD -MP -c -o $@ $<
+united/numbers-%.o: united/numbers-%.cc
+	$(AM_V_CXX)$(CXX) $(united_flags) $(CXXFLAGS) -O2 -fno-sanitize=all -MMD -MP -c -o $@ $<
 united/tests.h.gch: united/tests.h
 	$(AM_V_CXX)$(CXX) $(united_flags) $(TEST_CXXFLAGS) -x c++-header -MMD -MP -MF united/tests.d -o $@ $<
 united/test-%.o: united/test-%.cc united/tests.h.gch
 	$(AM_V_CXX)$(CXX) $(united_flags) $(TEST_CXXFLAGS) -include united/tests.h -MMD -MP -c -o $@ $<
 united/libengine.so: $(united_engine) $(engine_libadd)
-	$(AM_V_CXXLD)$(united_link) -shared $(engine_libadd:%.la=.libs/%.a) $(united_libraries)
+	$(AM_V_CXXLD)$(united_link) -shared -Wl,-Bsymbolic-functions $(engine_libadd:%.la=.libs/%.a) $(united_libraries)
 -include united/*.d
 """
 
@@ -91,9 +95,8 @@ class United:
             own[name] = [file for file in files if self._is_own(name, file)]
             for file in files:
                 if file not in own[name] and not file.allocates:
-                    helpers.setdefault(os.path.dirname(file.path), {})[file] = None
-        objects = {folder: self._add(f"help-{os.path.basename(folder)}", units([[file] for file in files]))
-                   for folder, files in helpers.items()}
+                    helpers.setdefault(self._place(file), {})[file] = None
+        objects = {place: self._add(place, units([[file] for file in files])) for place, files in helpers.items()}
         found = []
         for key in dict.fromkeys(self._kind(name, files) for name, files in wanted.items()):
             alike = [name for name, files in wanted.items() if self._kind(name, files) == key]
@@ -102,12 +105,18 @@ class United:
                 needed = {file for name in names for file in wanted[name] if file not in own[name]}
                 program = f"{FOLDER}/test-{len(found)}"
                 self._units[program] = [file for group in unit for file in group]
-                folders = sorted({os.path.dirname(file.path) for file in needed if not file.allocates})
-                linked = [unit for folder in folders for unit in objects[folder]]
+                places = sorted({self._place(file) for file in needed if not file.allocates})
+                linked = [unit for place in places for unit in objects[place]]
                 linked += self._add("help-allocating", [[[file]] for file in needed if file.allocates])
                 found.append(Program(program, {name: sorted(frozenset().union(*(file.suites for file in own[name])))
                                                for name in names}, linked + self._beside))
         return found
+
+    def _place(self, file):
+        """The stem of the units that a test's helper is part of: of one folder, or of numbers only."""
+        path = os.path.relpath(file.path, self._check.top)
+        folder = os.path.basename(os.path.dirname(path))
+        return f"numbers-{folder}" if path in NUMBERS else f"help-{folder}"
 
     def _is_own(self, name, file):
         base = os.path.basename(file.path)
