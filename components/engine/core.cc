@@ -15,9 +15,15 @@ constexpr Nanoseconds kListenEvery = 4 * kMillisecond;
 constexpr Nanoseconds kBuffersIdle = kSecond;  ///< unused for so long, at most twice that, buffers are released
 constexpr double kMbps = 1e6 / 8 / 1e9;        ///< in bytes per nanosecond
 
-/// It is being wired, and its patience is not at an end.
+/// It is being wired, or its lanes are sampled, and its patience is not at an end.
 bool is_in_wiring(const Team& team, Nanoseconds now) {
-  return team.state() == NEZHA_TEAM_WIRING && now < team.wiring_until();
+  return (team.state() == NEZHA_TEAM_WIRING && now < team.wiring_until()) ||
+         (now < team.sampling_until() && team.lacks_rates());
+}
+
+/// The lanes to its next member are all there, and still to be sampled.
+bool may_sample(const Team& team) {
+  return !team.within_node() && team.next_peer().settled && team.next_peer().sample != Sample::done;
 }
 
 }  // namespace
@@ -223,7 +229,13 @@ void Core::step(Nanoseconds now) {
   step_buffers(now);
   std::erase_if(parting_, [now](const Parting& parting) { return parting.team->small()->parted(now >= parting.until); });
   for (const auto& team : teams_)
-    if (team->state() == NEZHA_TEAM_WIRING && !team->within_node() && team->next_peer().settled) step_sample(team->next_peer(), now);
+    if ((team->state() == NEZHA_TEAM_WIRING || team->lacks_rates()) && may_sample(*team))
+      step_sample(team->next_peer(), now, team->wants_rates());
+}
+
+void Core::sample(Team& team, std::size_t bytes) {
+  team.foresee(bytes);
+  team.set_sampling_until(clock_.now() + 2 * kSamplePatience);  // another rank may come to this call later
 }
 
 void Core::refresh_loads(Nanoseconds now) {
@@ -275,7 +287,7 @@ bool Core::setting_up() const {
   return std::any_of(teams_.begin(), teams_.end(), [now = clock_.now()](const auto& team) {
     if (!is_in_wiring(*team, now)) return false;
     if (team->hierarchy() != nullptr && !team->hierarchy()->settled()) return true;
-    return !team->within_node() && team->next_peer().settled && team->next_peer().sample != Sample::done;
+    return team->wants_rates() && may_sample(*team);
   });
 }
 

@@ -26,7 +26,7 @@ std::size_t Core::lanes_to_come(const Team& team) const {
 
 bool Core::wired(const Team& team) const {
   if (team.within_node()) return team.hierarchy() != nullptr && team.hierarchy()->settled();
-  return team.next_peer().sample == Sample::done && (team.hierarchy() == nullptr || team.hierarchy()->settled()) &&
+  return (team.next_peer().sample == Sample::done || !team.wants_rates()) && (team.hierarchy() == nullptr || team.hierarchy()->settled()) &&
          std::all_of(team.needed().begin(), team.needed().end(), [&](int rank) { return team.peer(rank).settled; });
 }
 

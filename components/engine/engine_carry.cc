@@ -39,7 +39,7 @@ int Engine::carry(Lock& lock, Team& team, const nezha_call_t& what) {
   const bool small = Core::may_go_small(team, what);
   if (small)
     if (Star* star = through_small(lock, team, what)) return carry_small(lock, team, what, *star);
-  while (team.error().empty() && team.must_agree(collective, bytes, what.element)) agree(lock, team, collective);
+  while (team.error().empty() && team.must_agree(collective, bytes, what.element)) agree(lock, team, collective, bytes);
   if (!team.error().empty()) return NEZHA_ERR_FAILED;
   Table& table = team.table(collective);
   const bool shares = team.shares(collective, what.element);
@@ -133,17 +133,30 @@ Call Engine::call_of(const Team& team, const nezha_call_t& what, const Candidate
   return call;
 }
 
+/// A ready team whose calls were all small until now has its lanes sampled, while its members are there to take the bytes: they
+/// agree again and again until all have.
+void Engine::sample(Team& team, std::size_t bytes) {
+  if (team.wants_rates()) return;
+  core_.sample(team, bytes);
+  stay_awake();
+}
+
 /// The ranks agree on what the table's next steps depend on.
-void Engine::agree(Lock& lock, Team& team, Collective collective) {
-  const bool rows = team.rows_due();
+void Engine::agree(Lock& lock, Team& team, Collective collective, std::size_t bytes) {
+  const bool rows = team.rows_due(), rates = !rows && team.rates_due(bytes);
   if (team.within_node())
-    operate_shared(lock, team, team.agreement(collective), AlgorithmChoice::memory);
+    operate_shared(lock, team, team.agreement(collective, bytes), AlgorithmChoice::memory);
   else
-    operate(lock, team, team.agreement(collective), team.agreement_algorithm());
+    operate(lock, team, team.agreement(collective, bytes), team.agreement_algorithm());
   if (rows && team.error().empty()) {
     core_.take_rows(team);
     return show_notices(lock);
   }
+  if (rates && team.error().empty()) {
+    team.take_rates();
+    if (team.lacks_rates()) sample(team, bytes);
+  }
+  if (rates) return;
   const int level = team.rank() == 0 ? 1 : 2;  // all decide alike: one of them tells
   if (team.error().empty() && team.table(collective).agreed() && core_.log().on(level))
     core_.log().line(level, "team %s, %s%s", team.name().c_str(), name_in_story(collective).c_str(),

@@ -27,7 +27,7 @@ engine_sources += \
 	%D%/sharp_way.cc %D%/sharp_way.h \
 	%D%/signals_blocked.h \
 	%D%/table_files.cc %D%/table_files.h \
-	%D%/team.cc %D%/team.h \
+	%D%/team.cc %D%/team.h %D%/team_agreement.cc \
 	%D%/topology.cc %D%/topology.h \
 	%D%/trace.cc %D%/trace.h \
 	%D%/transports.cc %D%/transports.h \

@@ -42,9 +42,10 @@ bool enough(const Peer& peer, Nanoseconds now) {
 
 }  // namespace
 
-void step_sample(Peer& peer, Nanoseconds now) {
+void step_sample(Peer& peer, Nanoseconds now, bool wanted) {
   if (peer.sample == Sample::done) return;
   const bool needless = peer.trunk->lanes_up() < 2 || peer.trunk->shares_fixed();
+  if (peer.sample == Sample::none && !needless && !wanted) return;
   if (peer.sample == Sample::none && !needless) start(peer, now);
   if (peer.sample == Sample::running) {
     peer.trunk->pump();

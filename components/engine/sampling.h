@@ -14,7 +14,7 @@ constexpr TeamId kNobody = 0;
 /// The longest that a sample takes: a connection that has lost the end of its first packets waits 200 ms before it goes on.
 constexpr Nanoseconds kSamplePatience = 300 * kMillisecond;
 
-/// Starts, continues or ends the sample of a settled peer.
-void step_sample(Peer& peer, Nanoseconds now);
+/// Starts, continues or ends the sample of a settled peer. Not `wanted`: only where there is nothing to sample, that is found.
+void step_sample(Peer& peer, Nanoseconds now, bool wanted);
 
 }  // namespace nezha

@@ -10,38 +10,6 @@
 #include "tuning/siblings.h"
 
 namespace nezha {
-namespace {
-
-// Words of the agreement. Flags and masks add up by OR; rank 0's words are zero on all others.
-enum Word : std::size_t { kFlags, kVersion, kNotVersion, kTeamId, kRate, kBestRail, kPlan };
-static_assert(kPlan + Plan::kWords <= NEZHA_VOTE_WORDS);
-constexpr std::uint64_t kNotReady = 1;
-constexpr std::uint64_t kFailed = 2;
-constexpr std::uint64_t kAwaitLanes = 4;  ///< rank 0 only
-constexpr std::uint64_t kKnows = 8;       ///< rank 0 only: rows follow
-constexpr std::uint64_t kRails = 16;      ///< rank 0 only: it chooses among several lanes to the next rank
-constexpr std::uint64_t kOnRails = 32;    ///< rank 0 only: the incumbent has no network but the rails
-constexpr std::uint64_t kNotShared = 64;  ///< the ranks of this node cannot share memory
-constexpr std::uint64_t kToAll = 128;     ///< it has lanes to all others, or is getting them
-constexpr std::uint64_t kToSome = 256;    ///< to neighbours only
-constexpr double kRateUnit = 1e9;         ///< rates travel as bytes per second
-
-static_assert(kRows * sizeof(std::uint64_t) <= kMostCopied);
-
-/// A call of this size can pay for an agreement of its own.
-constexpr std::size_t kLargeCall = 256 * 1024;
-
-/// True when all ranks put the same value into a pair of words (the value and its complement).
-bool unanimous(std::uint64_t values, std::uint64_t complements) { return (values & complements) == 0; }
-
-/// What carries them over the rails instead has the same order of sums, and is what the user may want.
-bool small_calls_suit(const Plan& plan, int size) {
-  const AlgorithmChoice fixed = plan.algorithm;
-  return plan.meshes(size) && (fixed == AlgorithmChoice::automatic || fixed == AlgorithmChoice::ring ||
-                               fixed == AlgorithmChoice::mesh || fixed == AlgorithmChoice::single_step);
-}
-
-}  // namespace
 
 Team::Team(std::string name, int rank, std::vector<Peer*> peers, const std::string& own_node, Nanoseconds wiring_until,
            BufferPool& buffers, OpNumber before, bool within_node)
@@ -125,111 +93,11 @@ Team::Reach Team::reach(const Links& links, const Hierarchy* hierarchy) const {
   return reach;
 }
 
-/// Calls 1 to 8, then ever rarer, and every large one: a function of what all ranks see alike.
-bool Team::agreement_due(std::size_t bytes) {
-  ++asked_;
-  if (asked_ < next_agreement_ && bytes < kLargeCall) return false;
-  if (asked_ >= next_agreement_) next_agreement_ = asked_ + std::max<std::size_t>(1, asked_ / 8);
-  return true;
-}
-
-void Team::vote(std::array<std::uint64_t, NEZHA_VOTE_WORDS>& words, const Plan& own, TeamId fresh_id, bool ready,
-                bool failed) const {
-  words.fill(0);
-  const bool shared = !hierarchy_wanted_ || (hierarchy_ != nullptr && hierarchy_->trouble().ok());
-  words[kFlags] = (ready ? 0 : kNotReady) | (failed ? kFailed : 0) | (shared ? 0 : kNotShared) |
-                  (links_.all() ? kToAll : kToSome);
-  words[kVersion] = kWireVersion;
-  words[kNotVersion] = ~words[kVersion];
-  if (rank_ != 0) return;
-  if (own.pins_bits()) words[kFlags] |= kAwaitLanes;
-  if (!rows_.empty()) words[kFlags] |= kKnows;
-  if (const Trunk* next = next_peer().trunk.get(); !within_node_ && next != nullptr && next->lanes_up() > 1 && !next->shares_fixed())
-    words[kFlags] |= kRails;
-  if (incumbent_on_rails) words[kFlags] |= kOnRails;
-  words[kTeamId] = id_ != 0 ? id_ : fresh_id;
-  words[kRate] = static_cast<std::uint64_t>(rate() * kRateUnit);
-  words[kBestRail] = static_cast<std::uint64_t>(best_rail() * kRateUnit);
-  own.encode(std::span(words).subspan<kPlan, Plan::kWords>());
-}
-
-void Team::vote_no(std::span<std::uint64_t, NEZHA_VOTE_WORDS> words) {
-  std::fill(words.begin(), words.end(), 0);
-  words[kFlags] = kFailed;
-}
-
-nezha_team_state_t Team::decide(const std::array<std::uint64_t, NEZHA_VOTE_WORDS>& words, const Plan& own,
-                                Notices& notices) {
-  if (state_ != NEZHA_TEAM_WIRING) return state_;
-  const bool same_version = unanimous(words[kVersion], words[kNotVersion]);
-  if ((words[kFlags] & kFailed) != 0 || !same_version) return state_ = NEZHA_TEAM_DECLINED;
-  votes_again_ = (words[kFlags] & kAwaitLanes) != 0 && !awaits_lanes_;
-  awaits_lanes_ = awaits_lanes_ || votes_again_;
-  plan_ = Plan::decode(std::span(words).subspan<kPlan, Plan::kWords>());
-  if (within_node_ && !plan_.shared_memory) return state_ = NEZHA_TEAM_DECLINED;
-  if (shares_nodes() && plan_.shared_memory &&
-      !hierarchy_wanted_) {  // an agreement more, since memory is shared by the id
-    id_ = words[kTeamId];
-    hierarchy_wanted_ = id_ != 0;
-    return state_;
-  }
-  const bool differ = (words[kFlags] & kToAll) != 0 && (words[kFlags] & kToSome) != 0;
-  if ((words[kFlags] & kNotReady) != 0 || differ) return state_;
-  id_ = words[kTeamId];
-  if (id_ == 0) return state_ = NEZHA_TEAM_DECLINED;
-  if ((words[kFlags] & kNotShared) != 0) hierarchy_.reset();
-  if (within_node_ && !hierarchy_) return state_ = NEZHA_TEAM_DECLINED;
-  operations_.set_team(id_);
-  state_ = NEZHA_TEAM_READY;  // as on all ranks: an exception from here on is an error of the ready team
-  reach_ = reach(links_, hierarchy_.get());
-  if (plan_ != own) notices.push_back(differing(differences(own, plan_)));
-  Terms terms{plan_, view_.size, static_cast<double>(words[kRate]) / kRateUnit, (words[kFlags] & kRails) != 0};
-  terms.nodes = hierarchy_ ? hierarchy_->nodes() : 0;
-  terms.best_rail = static_cast<double>(words[kBestRail]) / kRateUnit;
-  terms.alone = shape_.nodes == shape_.ranks;
-  terms.incumbent_on_rails = (words[kFlags] & kOnRails) != 0;
-  if (plan_.aggregators && plan_.aggregator_share.per_cent != 0 && !hierarchy_)
-    stars_.emplace(id_, view_.size, view_.position, plan_.aggregator_share, plan_.chunk, *view_.buffers);
-  if (stars_ && small_calls_suit(plan_, view_.size)) small_.emplace(id_, view_);
-  begin_tables(terms);
-  rows_due_ = (words[kFlags] & kKnows) != 0;
-  rows_.resize(rows_due_ ? kRows : 0, 0);
-  return state_;
-}
-
-/// Some collectives go from rank to rank, also where ranks of a node share memory.
-void Team::begin_tables(const Terms& terms) {
-  for (std::size_t i = 0; i < kTables; ++i) {
-    Terms own = terms;
-    own.collective = static_cast<Collective>(i);
-    if (!Hierarchy::carries(own.collective)) own.nodes = 0;
-    tables_[i].begin(own);
-  }
-}
-
 void Team::lanes_changed(bool lost) {
   for (Table& each : tables_) {
     each.ask_for_look();
     if (lost) each.ask_to_bar_incumbent();
   }
-}
-
-Notice Team::differing(std::string which) const {
-  const Peer* first = peers_.front();
-  return {
-      "parameters differ",
-      {name_, std::to_string(rank_), own_node_, first != nullptr ? first->address.node : own_node_, std::move(which)}};
-}
-
-/// What the rails towards the next member carry together, as far as it is known.
-double Team::rate() const {
-  if (hierarchy_) return hierarchy_->rate();
-  return next_peer().trunk == nullptr ? 0 : next_peer().trunk->rate();
-}
-
-double Team::best_rail() const {
-  if (hierarchy_) return hierarchy_->best_rate();
-  return next_peer().trunk == nullptr ? 0 : next_peer().trunk->best_rate();
 }
 
 /// There are several, and some have several ranks; or there is nothing else.
@@ -278,29 +146,6 @@ Candidate Team::flat(const Candidate& way, Collective collective, std::size_t by
   if (!among_nodes || !needs_all_lanes(way.algorithm) || plan_.meshes(view_.size)) return way;
   if (collective != Collective::allreduce) return {sibling_choice(plan_, collective, bytes, element, view_.size)};
   return {plan_.choose(bytes, element, view_.size)};
-}
-
-Call Team::agreement(Collective collective) {
-  if (rows_due_) return combine(rows_, NEZHA_BOR);
-  Table& table = this->table(collective);
-  return combine(table.words(), table.adds() ? NEZHA_SUM : NEZHA_MIN);
-}
-
-Call Team::combine(std::span<std::uint64_t> words, nezha_op_t op) {
-  Call call;
-  call.recv = reinterpret_cast<std::byte*>(words.data());
-  call.send = call.recv;
-  call.count = words.size();
-  call.element = sizeof(std::uint64_t);
-  call.chunk = call.bytes();
-  call.reducer = {find_kernel(NEZHA_UINT64, op), nullptr, nullptr, nullptr, call.element};
-  return call;
-}
-
-std::vector<std::uint64_t> Team::take_rows(Table::Recalled& recalled) {
-  rows_due_ = false;
-  recalled = table().recall(rows_);
-  return std::exchange(rows_, {});
 }
 
 void Team::fail(const std::string& why, const Failure& failure) {

@@ -23,6 +23,9 @@
 
 namespace nezha {
 
+/// Vectors of up to so many bytes are carried before the rails' rates are known: they are not split.
+constexpr std::size_t kMostUnsampled = 8 * 1024;
+
 class Team {
  public:
   /// `peers` by rank, null at `rank`; they and `buffers` outlive the team. Operations count from `before` + 1, on all
@@ -44,6 +47,9 @@ class Team {
   /// By when wiring has come to its end, one way or the other, if all members are there.
   Nanoseconds wiring_until() const { return wiring_until_; }
   void set_wiring_until(Nanoseconds when) { wiring_until_ = when; }
+  /// By when the lanes have been sampled, here and at the other members; 0: not after it became ready.
+  Nanoseconds sampling_until() const { return sampling_until_; }
+  void set_sampling_until(Nanoseconds when) { sampling_until_ = when; }
   /// The next member in ring order.
   Peer& next_peer() const {
     return *peers_[static_cast<std::size_t>(rank_at_[static_cast<std::size_t>(view_.next())])];
@@ -65,6 +71,10 @@ class Team {
 
   // ---- agreement
   bool agreement_due(std::size_t bytes);
+  /// A call of so many bytes is about to come.
+  void foresee(std::size_t bytes) { largest_ = std::max(largest_, bytes); }
+  /// The lanes to the next member have to be sampled: vectors come that are split by the rails' rates.
+  bool wants_rates() const { return awaits_lanes_ || largest_ > kMostUnsampled; }
   /// `fresh_id` counts on rank 0 only. `ready`: every needed peer has a lane; `failed`: one never will.
   void vote(std::array<std::uint64_t, NEZHA_VOTE_WORDS>& words, const Plan& own, TeamId fresh_id, bool ready,
             bool failed) const;
@@ -95,14 +105,20 @@ class Team {
   void lanes_changed(bool lost);
   /// Rank 0 has said that it knows something: the first operation hands it to all.
   bool rows_due() const { return rows_due_; }
+  /// It has become ready before all ranks had sampled their lanes.
+  bool lacks_rates() const { return lacks_rates_; }
+  /// The next agreement of such a call is about whether they have by now.
+  bool rates_due(std::size_t bytes) const { return lacks_rates_ && bytes > kMostUnsampled; }
   /// An agreement is due before a call of `bytes` bytes. To be asked again after each.
   bool must_agree(Collective collective, std::size_t bytes, std::size_t element) {
-    return rows_due_ || table(collective).agreement_due(bytes, element);
+    return rows_due_ || rates_due(bytes) || table(collective).agreement_due(bytes, element);
   }
   /// The operation that combines the words of the agreement over all ranks, and its algorithm.
-  Call agreement(Collective collective);
+  Call agreement(Collective collective, std::size_t bytes);
   /// Rank 0's words are here now. Returns them; the table begins with them.
   std::vector<std::uint64_t> take_rows(Table::Recalled& recalled);
+  /// That of rates_due() is over.
+  void take_rates();
   AlgorithmChoice agreement_algorithm() const { return fewest_steps(view_.size); }
 
   // ---- ranks of one node
@@ -207,6 +223,7 @@ class Team {
   Reach reach(const Links& links, const Hierarchy* hierarchy) const;
   void order_by_node(const std::string& own_node);
   bool awaits_by_lanes(int rank) const;
+  bool sampled() const;
   double rate() const;
   double best_rail() const;
   void begin_tables(const Terms& terms);
@@ -218,6 +235,7 @@ class Team {
   const bool within_node_;
   Shape shape_;
   Nanoseconds wiring_until_;
+  Nanoseconds sampling_until_ = 0;
   std::vector<Peer*> peers_;    ///< by rank
   std::vector<int> rank_at_;    ///< rank by position
   Links links_;
@@ -239,6 +257,9 @@ class Team {
   std::array<Table, kTables> tables_;  ///< by collective
   std::vector<std::uint64_t> rows_;
   bool rows_due_ = false;
+  std::size_t largest_ = 0;  ///< call that was foreseen
+  bool lacks_rates_ = false;
+  std::array<std::uint64_t, 3> rate_words_{};
 
   std::optional<Doubt> doubt_;
   std::string error_;

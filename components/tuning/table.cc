@@ -143,6 +143,11 @@ bool Table::learns(std::size_t bytes, std::size_t element) const {
   return terms_.plan.learn && chooses() && unmeasured(bytes, element) != AlgorithmChoice::incumbent;
 }
 
+void Table::learn_rates(double rate, double best_rail) {
+  terms_.rate = rate;
+  terms_.best_rail = best_rail;
+}
+
 bool Table::agreement_due(std::size_t bytes, std::size_t element) {
   if (!learns(bytes, element)) return false;
   SizeClass& mine = class_of(bytes);

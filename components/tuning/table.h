@@ -38,6 +38,8 @@ class Table {
     std::string example;       ///< of what was left out
   };
   Recalled recall(std::span<const std::uint64_t> rows);
+  /// The rails' rates, which the terms lacked.
+  void learn_rates(double rate, double best_rail);
   /// Of the team's rank 0, by which ways name them.
   void name_rails(RailNames names) { rails_ = std::move(names); }
   const RailNames& rails() const { return rails_; }

@@ -86,7 +86,9 @@ bool Caller::advance() {
 void Caller::vote() {
   state_ = State::voting;
   std::array<std::uint64_t, NEZHA_VOTE_WORDS> words{};
-  process_.core().vote(*process_.team(call().team), words);
+  Team& team = *process_.team(call().team);
+  team.foresee(call().bytes());
+  process_.core().vote(team, words);
   world_.collect_vote(call().team, words, *this);
 }
 

@@ -58,6 +58,11 @@ void Caller::operation_over() {
     process_.core().join_stars(team, process_.core().aggregators());
     return team.stars()->in() ? begin_stars(way_) : begin_operation(way_);
   }
+  if (team.rates_due(call().bytes())) {
+    team.take_rates();
+    if (team.lacks_rates()) process_.core().sample(team, call().bytes());
+    return think(0);
+  }
   team.table(call().collective).agreed();
   think(0);
 }
@@ -79,9 +84,9 @@ void Caller::agree() {
   state_ = State::agreeing;
   began_ = world_.network().now();
   if (team.within_node())
-    start_shared(team.agreement(call().collective), AlgorithmChoice::memory);
+    start_shared(team.agreement(call().collective, call().bytes()), AlgorithmChoice::memory);
   else
-    start_flat(team.agreement(call().collective), team.agreement_algorithm());
+    start_flat(team.agreement(call().collective, call().bytes()), team.agreement_algorithm());
 }
 
 /// Somebody else's allreduce: it takes its time and is right.

@@ -155,6 +155,9 @@ NODE_MUTATIONS = [
         ("return life_->quiet(*member, now);", "return 0;")]),
     ("who gives up is named, not whom for", NODE + "node_stage.cc", [
         ("memory_.gone(named) == NodeEnd::gave_up ? memory_.blamed(named) : named;", "named;")]),
-    ("a rank that has no memory counts as one that has", ENGINE + "team.cc", [
+    ("a rank that has no memory counts as one that has", ENGINE + "team_agreement.cc", [
         ("const bool shared = !hierarchy_wanted_ || (hierarchy_ != nullptr && hierarchy_->trouble().ok());", "const bool shared = true;")]),
+    # Ranks decide alike.
+    ("whether rates are known is each rank's own affair", ENGINE + "team_agreement.cc", [
+        ("lacks_rates_ = rate_words_[0] != 0;", "lacks_rates_ = !sampled();")]),
 ]

@@ -48,7 +48,7 @@ Program program_of(const Scenario& scenario) {
   std::iota(team.members.begin(), team.members.end(), 0);
   for (std::size_t i = 0; i < scenario.calls; ++i) {
     CallSpec& call = program.calls.emplace_back();
-    call.count = scenario.bytes / call.element;
+    call.count = i < scenario.small_calls ? 1 : scenario.bytes / call.element;
     call.in_place = scenario.in_place;
     call.hostile = true;
     call.seed = scenario.seed + i;
@@ -74,6 +74,10 @@ Story play(const Scenario& scenario, std::vector<Happening> happenings) {
   story.lanes_lost = tally.lanes_lost;
   story.suspicions = tally.suspicions;
   story.failed = tally.failed;
+  for (int rank = 0; rank < scenario.ranks; ++rank) {
+    const auto sent = world.process(rank).core().sent();
+    story.sent.push_back(std::accumulate(sent.begin(), sent.end(), std::uint64_t{0}));
+  }
   for (const World::Times& times : world.times()) story.took.push_back(times.ended - times.began);
   return story;
 }

@@ -24,7 +24,8 @@ struct Scenario {
   bool in_place = false;
   RailSet keeps_to = 0;     ///< rails; 0 = all
   bool learn = false;       ///< where the algorithm is automatic
-  std::size_t calls = 3;
+  std::size_t small_calls = 0;  ///< of a few bytes, before the others
+  std::size_t calls = 3;        ///< in all
   Nanoseconds thought = 0;  ///< at most, between two calls
   int timeout = 60;         ///< seconds
   std::uint64_t seed = 1;
@@ -35,6 +36,7 @@ struct Scenario {
 struct Story {
   std::string failure;              ///< empty: all is well
   std::vector<Nanoseconds> took;    ///< by call, from its first rank's beginning to its last one's end
+  std::vector<std::uint64_t> sent;  ///< by rank: bytes over all rails
   std::uint64_t lanes_lost = 0, suspicions = 0, failed = 0;
 };
 

@@ -54,6 +54,9 @@ test_threads_test_workers_SOURCES = %D%/test_workers.cc $(ranks_sources)
 gtest_programs += %D%/test_host_progress
 test_threads_test_host_progress_SOURCES = %D%/test_host_progress.cc $(ranks_sources)
 
+gtest_programs += %D%/test_rates
+test_threads_test_rates_SOURCES = %D%/test_rates.cc $(ranks_sources)
+
 gtest_programs += %D%/test_learning
 test_threads_test_learning_SOURCES = %D%/test_learning.cc $(ranks_sources)
 

@@ -241,7 +241,7 @@ nezha_team_state_t Team::agree(int rank) {
       votes_.combine(words);
       return NEZHA_TEAM_DECLINED;
     }
-    if (nezha_team_agreement_due(handle(rank), 1024 * 1024) == 0) continue;
+    if (nezha_team_agreement_due(handle(rank), foreseen) == 0) continue;
     nezha_team_vote(handle(rank), words.data());
     votes_.combine(words);
     if (before_deciding) before_deciding(rank);

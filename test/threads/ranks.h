@@ -158,6 +158,8 @@ class Team {
   void destroy(int rank);
   /// See nezha_team_spec_t; to be set before create().
   bool within_node = false;
+  /// Of the call before which its members agree.
+  std::size_t foreseen = 1024 * 1024;
   /// Called by each member between the exchange of votes and its decision: others may be ready long before it.
   std::function<void(int rank)> before_deciding;
   std::function<void(int rank)> after_deciding;  ///< at once

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <cstring>
 #include <map>
 #include <set>
 #include <string>
@@ -240,6 +241,54 @@ TEST_F(Agreement, IsDueAtTheSameCallsOnAllRanks) {
     due += first;
   }
   EXPECT_LT(due, 200u);  // ever rarer
+}
+
+/// What all say together before a call of so many bytes.
+void agree_on_rates(std::vector<std::unique_ptr<Team>>& teams, std::size_t bytes) {
+  std::vector<Call> calls;
+  std::vector<std::uint64_t> all(3, 0);
+  for (const auto& team : teams) {
+    ASSERT_TRUE(team->must_agree(Collective::allreduce, bytes, 4));
+    const Call& call = calls.emplace_back(team->agreement(Collective::allreduce, bytes));
+    ASSERT_EQ(call.bytes(), all.size() * sizeof all[0]);
+    for (std::size_t i = 0; i < all.size(); ++i) all[i] |= reinterpret_cast<const std::uint64_t*>(call.send)[i];
+  }
+  for (const Call& call : calls) std::memcpy(call.recv, all.data(), call.bytes());
+  for (const auto& team : teams) team->take_rates();
+}
+
+class Rates : public Agreement {
+ protected:
+  Rates() {
+    for (const auto& team : teams) (void)team->agreement_due(8);
+    hold();
+  }
+  static constexpr std::size_t kLarge = 64 * 1024;
+};
+
+TEST_F(Rates, AreNotWaitedForBySmallCalls) {
+  all_are(NEZHA_TEAM_READY);
+  for (const auto& team : teams) EXPECT_TRUE(team->lacks_rates());
+  EXPECT_FALSE(teams[0]->rates_due(kMostUnsampled));
+}
+
+TEST_F(Rates, AreAskedForBeforeALargeCallUntilAllRanksKnowThem) {
+  for (const auto& team : teams) {
+    agree_on_rates(teams, kLarge);
+    EXPECT_TRUE(teams[0]->rates_due(kLarge));
+    team->next_peer().sample = Sample::done;
+  }
+  agree_on_rates(teams, kLarge);
+  for (const auto& team : teams) EXPECT_FALSE(team->lacks_rates());
+}
+
+TEST_F(Agreement, WaitsForTheSampleWhereNoCallMayBeTheIncumbents) {
+  for (Plan& plan : plans) plan.reproducible = true;
+  hold();
+  all_are(NEZHA_TEAM_WIRING);
+  for (const auto& team : teams) team->next_peer().sample = Sample::done;
+  hold();
+  all_are(NEZHA_TEAM_READY);
 }
 
 Address some_address(std::size_t rails) {

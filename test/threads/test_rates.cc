@@ -1,0 +1,54 @@
+// SPDX-License-Identifier: BSD-3-Clause
+/// Teams whose calls are small until long after they are ready: their lanes are sampled only then.
+#include <gtest/gtest.h>
+
+#include <vector>
+
+#include "kinds.h"
+#include "ranks.h"
+
+namespace nezha::test {
+namespace {
+
+constexpr std::size_t kSmall = 8, kLarge = 1024 * 1024;  ///< bytes
+constexpr std::size_t kSample = 512 * 1024;              ///< is less than one takes
+
+class Rates : public testing::Test {
+ protected:
+  Rates() : ranks(3, Settings{{"single_node", "2"}}), team(ranks, "team") { team.foreseen = kSmall; }
+
+  void call(std::size_t bytes) {
+    const Kind& sum = kind("float_sum");
+    const Sums& sums = ring_sums(sum, bytes / sum.element, ranks.ring_order(team.members()));
+    ranks.run([&](int rank) {
+      const std::vector<std::byte>& send = sums.vectors[static_cast<std::size_t>(rank)];
+      std::vector<std::byte> recv(bytes);
+      ASSERT_EQ(team.allreduce(rank, make_call(sum, bytes / sum.element, send.data(), recv.data())), NEZHA_OK);
+      EXPECT_TRUE(bytes < kLarge || recv == sums.result) << "on rank " << rank;
+    });
+  }
+  std::uint64_t sent(int rank) {
+    std::uint64_t bytes = 0;
+    for (const nezha_rail_stats_t& rail : ranks.at(rank).rails()) bytes += rail.bytes_sent;
+    return bytes;
+  }
+
+  Ranks ranks;
+  Team team;
+};
+
+TEST_F(Rates, AreNotSampledForSmallCalls) {
+  ASSERT_TRUE(team.start());
+  for (int i = 0; i < 50; ++i) call(kSmall);
+  for (int rank = 0; rank < 3; ++rank) EXPECT_LT(sent(rank), kSample) << "by rank " << rank;
+}
+
+TEST_F(Rates, AreSampledInTheFirstLargeCall) {
+  ASSERT_TRUE(team.start());
+  call(kSmall);
+  call(kLarge);
+  for (int rank = 0; rank < 3; ++rank) EXPECT_GT(sent(rank), kSample + 2 * kLarge) << "by rank " << rank;
+}
+
+}  // namespace
+}  // namespace nezha::test
