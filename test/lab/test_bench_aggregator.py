@@ -2,6 +2,7 @@
 """The bench's cases with an aggregator, or a tree of them: who uses it, what it costs, and that a column says so when it was not
 used."""
 
+import dataclasses
 import os
 import tempfile
 import time
@@ -9,7 +10,7 @@ import unittest
 
 from bench_case import BUILD, OnTheLab, launch, measured
 
-from nezha_bench import aggregator, choices, cli, service_cost, summary
+from nezha_bench import aggregator, choices, cli, service_cost, summary, table
 from nezha_bench.cases import PRESETS
 from nezha_bench.competitors import NEZHA, NEZHA_RAILS, Effort, Launcher, Programs
 
@@ -42,6 +43,7 @@ class Choices(unittest.TestCase):
         arguments, _ = Launcher(OWN_NETWORK, Programs("bench", "gloo", "."), Effort((4,), 0.1)).of("gloo")
         self.assertEqual(arguments[1:5], ["--rails", "eth0,eth1", "--shares", "1000,1000"])
         self.assertEqual(OWN_NETWORK.best_rail(), 0)
+        self.assertTrue(table.case_text(dataclasses.asdict(OWN_NETWORK)).endswith("1gbit, eth2 to the aggregator alone"))
 
     def test_racks_of_a_tree(self):
         self.assertEqual([TREE.rack_of(node) for node in range(TREE.nodes)], [0, 0, 0, 0, 1, 1, 1, 1])

@@ -50,6 +50,14 @@ class WiringTest : public testing::Test {
     for (const Try& each : std::exchange(tried_, {}))
       wiring_.lane_up(const_cast<Peer&>(*each.peer), each.rails, clock_.now());
   }
+  void want_over_rail_1(Peer& aggregator) {
+    aggregator.address.id = 7;
+    aggregator.address.job_rank = kNoRank;
+    aggregator.wires.emplace_back().rails = {1, 0};
+    aggregator.trunk = std::make_unique<Trunk>(7, TrunkOptions{}, TrunkOwner{receiver_, receiver_, receiver_}, clock_, log_);
+    wiring_.want(aggregator, clock_.now());
+    wiring_.step(clock_.now());
+  }
   void suspect(std::uint8_t rail) {
     for (Peer& peer : peers_) wiring_.lane_suspected(peer, {rail, rail}, 30 * kMillisecond, clock_.now());
   }
@@ -247,12 +255,7 @@ TEST_F(WiringTest, PatienceBeginsWhenThePeerWantsItsLanesToo) {
 /// Rail 1 leads to the aggregator and to no rank.
 TEST_F(WiringTest, LanesOverAnAggregatorsOwnNetworkAreNotWaitedForLong) {
   Peer aggregator;
-  aggregator.address.id = 7;
-  aggregator.address.job_rank = kNoRank;
-  aggregator.wires.emplace_back().rails = {1, 0};
-  aggregator.trunk = std::make_unique<Trunk>(7, TrunkOptions{}, TrunkOwner{receiver_, receiver_, receiver_}, clock_, log_);
-  wiring_.want(aggregator, clock_.now());
-  wiring_.step(clock_.now());
+  want_over_rail_1(aggregator);
   for (Peer& peer : peers_) wiring_.lane_up(peer, {0, 0}, clock_.now());
   clock_.advance(kSecond);
   wiring_.step(clock_.now());
@@ -267,12 +270,7 @@ TEST_F(WiringTest, LanesOverAnAggregatorsOwnNetworkAreNotWaitedForLong) {
 
 TEST_F(WiringTest, AnAggregatorOnTheRanksNetworkChangesNothing) {
   Peer aggregator;
-  aggregator.address.id = 7;
-  aggregator.address.job_rank = kNoRank;
-  aggregator.wires.emplace_back().rails = {1, 0};
-  aggregator.trunk = std::make_unique<Trunk>(7, TrunkOptions{}, TrunkOwner{receiver_, receiver_, receiver_}, clock_, log_);
-  wiring_.want(aggregator, clock_.now());
-  wiring_.step(clock_.now());
+  want_over_rail_1(aggregator);
   wiring_.lane_up(aggregator, {1, 0}, clock_.now());
   for (Peer& peer : peers_) wiring_.lane_up(peer, {0, 0}, clock_.now());
   wiring_.lane_up(peers_[0], {1, 1}, clock_.now());

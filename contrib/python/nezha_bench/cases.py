@@ -96,6 +96,8 @@ PRESETS = {case.name: case for case in (
     Case("aggregator-6", 6, ("1gbit", "1gbit"), aggregator=("4gbit", "4gbit")),
     Case("aggregator-own-network", 4, ("1gbit",) * 3, aggregator=("4gbit",), own_rails=(2,)),
     Case("aggregator-0.2", 4, ("200mbit", "200mbit"), aggregator=("800mbit", "800mbit")),
+    Case("aggregator-6-0.2", 6, ("200mbit", "200mbit"), aggregator=("800mbit", "800mbit")),
+    Case("aggregator-own-network-0.2", 4, ("200mbit",) * 3, aggregator=("800mbit",), own_rails=(2,)),
     Case("slow-aggregator", 4, ("200mbit", "200mbit"), aggregator=("200mbit", "200mbit")),
     Case("aggregator-tree", 4, ("200mbit", "200mbit"), aggregator=("800mbit", "800mbit"), racks=2),
     Case("aggregator-tree-8", 8, ("1gbit", "1gbit"), aggregator=("4gbit", "4gbit"), racks=2),

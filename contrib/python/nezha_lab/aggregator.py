@@ -5,7 +5,8 @@
             Aggregator(lab, 3, program, key) as service:
         lab.mpirun([*service.parameters(key), "./program"], np=3)
 
-Its node is the hub of rails (Lab's hubs), which are then all that the service uses, or one like others, with a rate of its own (node_rates), on which no rank runs: the ranks are on the first nodes.
+Its node is one like others, with a rate of its own (node_rates), on which no rank runs: the ranks are on the first nodes.
+If it is the hub of rails (Lab's hubs), the service uses these alone.
 The verbs for rails break its links; send() and end() stop, continue and kill it. For a tree, options name the upstream one:
 
     with Aggregator(lab, 4, program, key) as root, Aggregator(lab, 5, program, key, ["--upstream", root.place]) as rack:
