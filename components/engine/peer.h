@@ -83,8 +83,9 @@ struct Peer {
   }
   /// It has, or had, a lane.
   bool was_up() const { return std::any_of(wires.begin(), wires.end(), [](const Wire& wire) { return wire.was_up; }); }
+  bool is_aggregator() const { return address.job_rank == kNoRank; }
   std::string label() const {
-    if (address.job_rank == kNoRank) return "the aggregator on " + address.node;
+    if (is_aggregator()) return "the aggregator on " + address.node;
     return "rank " + std::to_string(address.job_rank) + " on " + address.node;
   }
 };

@@ -22,6 +22,9 @@ constexpr unsigned kLongEvery = 8;
 constexpr Nanoseconds kFirstKnock = 300 * kMillisecond;
 /// What comes back needs a moment: a question for a neighbour's address that is lost is asked again after a second only.
 constexpr Nanoseconds kLinkSettles = 30 * kMillisecond;
+/// How long lanes to a rank are waited for over a rail that has brought one to an aggregator, after those over all other rails have
+/// come up. If the rail leads to the rank after all, its lane comes up later and is used from then on.
+constexpr Nanoseconds kOwnNetwork = 300 * kMillisecond;
 
 Nanoseconds attempt_of(const Wire& wire) {
   if (!wire.promising) return kAttempt;
@@ -75,10 +78,31 @@ void Wiring::step(Nanoseconds now) {
 void Wiring::step_peer(Peer& peer, Nanoseconds now) {
   for (Wire& wire : peer.wires) step_wire(peer, wire, now);
   if (peer.settled || peer.wiring_deadline == 0) return;
-  if (now >= peer.wiring_deadline)
+  const Nanoseconds until = waits_until(peer);
+  if (now >= until)
     settle(peer);
   else
-    due(peer.wiring_deadline);
+    due(until);
+}
+
+/// By now only an aggregator has answered over that rail: its network may lead to no rank.
+bool Wiring::is_aggregators_own(std::uint8_t local_rail) const {
+  return local_rail != kLoopbackRail && over_aggregators_[local_rail] && !over_ranks_[local_rail];
+}
+
+/// Until when the peer's lanes are waited for, if all that lack are over aggregators' own networks; else to the usual time.
+Nanoseconds Wiring::waits_until(const Peer& peer) const {
+  Nanoseconds since = peer.wiring_deadline - patience_;
+  bool any_up = false;
+  for (const Wire& wire : peer.wires) {
+    if (wire.there()) {
+      any_up = true;
+      since = std::max(since, wire.up_since);
+    } else if (peer.needs(wire) && !is_aggregators_own(wire.rails.local)) {
+      return peer.wiring_deadline;
+    }
+  }
+  return any_up ? std::min(since + kOwnNetwork, peer.wiring_deadline) : peer.wiring_deadline;
 }
 
 void Wiring::step_wire(Peer& peer, Wire& wire, Nanoseconds now) {
@@ -95,11 +119,16 @@ void Wiring::step_wire(Peer& peer, Wire& wire, Nanoseconds now) {
   connect_(peer, wire, now + attempt_of(wire));
 }
 
-/// Time is up: lanes that never came up are left out, and named. They are still tried for, at leisure.
+/// Time is up: lanes that never came up are left out, and named unless an aggregator's own network explains it. They are still
+/// tried for, at leisure.
 void Wiring::settle(Peer& peer) {
   peer.settled = true;
   for (const Wire& wire : peer.wires) {
     if (wire.there() || !peer.needs(wire)) continue;
+    if (is_aggregators_own(wire.rails.local)) {
+      log_.line(2, "lane %s to %s is left out: over this rail only an aggregator answers", wire.label.c_str(), peer.label().c_str());
+      continue;
+    }
     const std::string trouble = wire.trouble();
     const std::string why = trouble.empty() ? "no connection came in" : trouble;
     log_.line(1, "lane %s to %s is left out: %s", wire.label.c_str(), peer.label().c_str(), why.c_str());
@@ -159,8 +188,19 @@ void Wiring::lane_up(Peer& peer, RailPair rails, Nanoseconds now) {
   wire->up_since = now;
   wire->lost_for = wire->last_error = {};
   peer.settled = peer.settled || peer.wired();
+  note_answer(peer, rails.local, now);
   log_.line(2, "lane %s to %s is up", wire->label.c_str(), peer.label().c_str());
   watched("up", peer, *wire, {});
+}
+
+/// What waits_until() goes by.
+void Wiring::note_answer(const Peer& peer, std::uint8_t local_rail, Nanoseconds now) {
+  if (local_rail == kLoopbackRail) return;
+  (peer.is_aggregator() ? over_aggregators_ : over_ranks_).set(local_rail);
+  if (peer.is_aggregator())
+    due(now);
+  else if (over_aggregators_.any() && !peer.settled)
+    due(now + kOwnNetwork);
 }
 
 /// Where one lane is back the others of its rail may be too.

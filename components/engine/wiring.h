@@ -6,11 +6,15 @@
 /// kernel sends again what was lost, for which it waits ever longer. The trial closes nothing; once it is through, and only
 /// if the suspect is silent still (Admission::wants), it takes its place.
 ///
+/// A rail over which an aggregator answers and no rank does may be a network of the aggregator's own: lanes to ranks over it are
+/// not waited for long.
+///
 /// Spare lanes are connected only while the last try for the one over the node's loopback has failed.
 ///
 /// Guarded by the engine's lock; time comes with the calls.
 #pragma once
 
+#include <bitset>
 #include <functional>
 #include <string>
 #include <vector>
@@ -65,6 +69,9 @@ class Wiring {
   static Wire* wire_of(Peer& peer, RailPair rails);
   void step_peer(Peer& peer, Nanoseconds now);
   void step_wire(Peer& peer, Wire& wire, Nanoseconds now);
+  bool is_aggregators_own(std::uint8_t local_rail) const;
+  Nanoseconds waits_until(const Peer& peer) const;
+  void note_answer(const Peer& peer, std::uint8_t local_rail, Nanoseconds now);
   void settle(Peer& peer);
   void due(Nanoseconds when);
   void watched(const char* event, const Peer& peer, const Wire& wire, const std::string& why) const;
@@ -75,6 +82,7 @@ class Wiring {
   Notices& notices_;
   LaneWatcher* watcher_ = nullptr;
   std::vector<Peer*> wanted_;
+  std::bitset<kMaxRails> over_ranks_, over_aggregators_;  ///< local rails over which a lane to one has been up
   std::uint64_t attempts_ = 0;
   bool ending_ = false;
   Nanoseconds next_due_ = 0;

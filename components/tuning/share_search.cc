@@ -7,8 +7,9 @@
 namespace nezha {
 namespace {
 
-/// A share is better only by so much; else noise would decide.
-constexpr double kClearly = 0.985;
+/// A share is better only by so much; else noise would decide. What steps below a sixteenth of the vector gain is less.
+constexpr double kClearly = 0.985, kClearlyFine = 0.9925;
+constexpr std::uint32_t kFine = ShareSearch::kSteps / 16;
 /// One call so much slower than the best share's ends a burst.
 constexpr double kFarBehind = 1.5;
 
@@ -45,8 +46,8 @@ Nanoseconds ShareSearch::median() const {
 
 void ShareSearch::judge(Nanoseconds time) {
   calls_ = 0;
-  const bool better =
-      best_time_ == 0 || static_cast<double>(time) < kClearly * static_cast<double>(best_time_);
+  const double clearly = step_ < kFine ? kClearlyFine : kClearly;
+  const bool better = best_time_ == 0 || static_cast<double>(time) < clearly * static_cast<double>(best_time_);
   if (tried_ == best_) {
     best_time_ = time;
   } else if (better) {

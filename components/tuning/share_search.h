@@ -22,14 +22,15 @@ namespace nezha {
 
 class ShareSearch {
  public:
-  static constexpr std::uint32_t kSteps = 16;  ///< of which each is a sixteenth of the vector
+  /// A vector has so many. Where the aggregator has a network of its own, a sixteenth too much for it lengthens a call by a sixth.
+  static constexpr std::uint32_t kSteps = 64;
   static constexpr std::size_t kLookAgain = 512;
 
   /// Before the first call: what was found for vectors of about this size.
   void begin_with(const ShareSearch& settled);
   /// No call was timed yet.
   bool fresh() const { return best_time_ == 0 && calls_ == 0 && !settled_; }
-  /// In sixteenths: what the next call is to use.
+  /// In steps: what the next call is to use.
   std::uint32_t next() const { return settled_ ? best_ : tried_; }
   void took(Nanoseconds time);
   /// Nothing is to go through it for the time being: the call needs no aggregator. Counts such calls.

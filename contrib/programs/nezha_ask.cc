@@ -16,6 +16,7 @@
 #include <cstdio>
 #include <cstring>
 #include <memory>
+#include <set>
 #include <span>
 #include <string>
 #include <string_view>
@@ -110,8 +111,16 @@ std::string reason_for(const std::string& name, const Lines& lines) {
   return "it could not be opened";
 }
 
-/// "aggregator PLACE NODE RAILS LANES MICROSECONDS SERVICE UPSTREAM" for one that would serve this node, lanes being those between its
-/// rails and `own`, SERVICE the same for all with which it shares sums; "silent PLACE REASON" for another.
+template <typename Names>
+std::string listed(const Names& names) {
+  std::string text;
+  for (const std::string& name : names) text += (text.empty() ? "" : ", ") + name;
+  return text;
+}
+
+/// "aggregator PLACE NODE RAILS LANES MICROSECONDS SERVICE UPSTREAM OVER" for one that would serve this node, lanes being those between
+/// its rails and `own`, SERVICE the same for all with which it shares sums, OVER the rails of `own` that have lanes to it; "silent
+/// PLACE REASON" for another.
 void aggregators(const nezha::Config& config, const std::vector<nezha::RailAddress>& own) {
   if (config.aggregators.empty()) return;
   char node[256] = "";
@@ -125,10 +134,14 @@ void aggregators(const nezha::Config& config, const std::vector<nezha::RailAddre
       fact({"silent", entry.text(), answer.status.text()});
       continue;
     }
-    std::string rails;
-    for (const nezha::RailAddress& rail : answer.address.rails) rails += (rails.empty() ? "" : ", ") + rail.label();
-    fact({"aggregator", entry.text(), answer.address.node, rails, std::to_string(pair_rails(own, answer.address.rails).size()),
-          std::to_string(answer.took / nezha::kMicrosecond), std::to_string(answer.address.service()), answer.address.upstream});
+    const std::vector<nezha::RailPair> lanes = pair_rails(own, answer.address.rails);
+    std::set<std::string> over;
+    for (const nezha::RailPair& lane : lanes) over.insert(own[lane.local].label());
+    std::vector<std::string> rails;
+    for (const nezha::RailAddress& rail : answer.address.rails) rails.push_back(rail.label());
+    fact({"aggregator", entry.text(), answer.address.node, listed(rails), std::to_string(lanes.size()),
+          std::to_string(answer.took / nezha::kMicrosecond), std::to_string(answer.address.service()), answer.address.upstream,
+          listed(over)});
   }
 }
 

@@ -2,6 +2,7 @@
 """The bench's cases with an aggregator, or a tree of them: who uses it, what it costs, and that a column says so when it was not
 used."""
 
+import dataclasses
 import os
 import tempfile
 import time
@@ -9,12 +10,13 @@ import unittest
 
 from bench_case import BUILD, OnTheLab, launch, measured
 
-from nezha_bench import aggregator, choices, cli, service_cost, summary
+from nezha_bench import aggregator, choices, cli, service_cost, summary, table
 from nezha_bench.cases import PRESETS
 from nezha_bench.competitors import NEZHA, NEZHA_RAILS, Effort, Launcher, Programs
 
 CASE = PRESETS["aggregator"]
 TREE = PRESETS["aggregator-tree-8"]
+OWN_NETWORK = PRESETS["aggregator-own-network"]
 
 
 class Choices(unittest.TestCase):
@@ -36,6 +38,12 @@ class Choices(unittest.TestCase):
         self.assertEqual(arguments.index("by-rank") + 1, arguments.index(launcher.programs.mpi))
         for who in (NEZHA_RAILS, "nezha-one", "ompi-all", "gloo"):
             self.assertFalse({"n4:4757", "by-rank"} & set(launcher.of(who)[0]))
+
+    def test_others_use_the_rails_that_lead_to_ranks(self):
+        arguments, _ = Launcher(OWN_NETWORK, Programs("bench", "gloo", "."), Effort((4,), 0.1)).of("gloo")
+        self.assertEqual(arguments[1:5], ["--rails", "eth0,eth1", "--shares", "1000,1000"])
+        self.assertEqual(OWN_NETWORK.best_rail(), 0)
+        self.assertTrue(table.case_text(dataclasses.asdict(OWN_NETWORK)).endswith("1gbit, eth2 to the aggregator alone"))
 
     def test_racks_of_a_tree(self):
         self.assertEqual([TREE.rack_of(node) for node in range(TREE.nodes)], [0, 0, 0, 0, 1, 1, 1, 1])
@@ -96,6 +104,14 @@ class OnALab(OnTheLab):
         self.assertIn("coll_nezha_aggregators", case["commands"][NEZHA])
         self.assertGreater(row["competitors"][NEZHA]["service"]["cpu_s_per_gib"], 0)
         self.assertNotIn("service", row["competitors"][NEZHA_RAILS])
+
+    def test_case_of_an_own_network(self):
+        done, document = self.bench("--cases", "aggregator-own-network", "--sizes", "2M", "--rounds", "1", "--iterations", "10",
+                                    "--competitors", "nezha,nezha-rails", "--nezha-mca", "coll_nezha_aggregator_share", "40")
+        self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
+        (row,) = document["cases"][0]["summary"]["sizes"]
+        self.assertAlmostEqual(row["limit_us"], 6802, delta=1)
+        self.assertGreater(row["competitors"][NEZHA]["service"]["cpu_s_per_gib"], 0)
 
     def test_case_of_a_tree(self):
         done, document = self.bench("--cases", "aggregator-tree", "--sizes", "1K,2M", "--rounds", "1", "--iterations", "10",

@@ -18,13 +18,15 @@ NAMED = "10.9.0.3:4757"
 UPSTREAM = "10.9.0.3:4758"
 
 
-class Told(CommandCase):
+class WithService(CommandCase):
+    hubs = {}
+
     @classmethod
     def setUpClass(cls):
         super().setUpClass()
         if not os.access(SERVICE, os.X_OK):
             raise unittest.SkipTest(f"{SERVICE} was not built")
-        cls.lab = make_lab(cls, nodes=3, rails=["400mbit", "400mbit"])
+        cls.lab = make_lab(cls, nodes=3, rails=["400mbit", "400mbit"], hubs=cls.hubs)
 
     def setUp(self):
         self.directory = self.enterContext(tempfile.TemporaryDirectory())
@@ -50,6 +52,8 @@ class Told(CommandCase):
     def json_of(self, verb, status=0, **options):
         return json.loads(self.nezha_in(self.lab, verb, "--json", *self.words(**options), status=status))
 
+
+class Told(WithService):
     def test_rails(self):
         service, answer = self.one(share=30)
         self.assertEqual((service["node"], service["rails"], service["lanes"], service["trouble"], answer["aggregator_share"]),
@@ -105,6 +109,30 @@ class Told(CommandCase):
         self.nezha("report", trace, "--output", page)
         with open(page, encoding="utf-8") as file:
             self.assertIn("<th>aggregator %</th>", file.read())
+
+
+class OwnNetwork(WithService):
+    """eth1 leads to the aggregator alone, and eth0 does not."""
+
+    hubs = {1: NODE}
+
+    def test_rails(self):
+        service, _ = self.one()
+        self.assertEqual((service["rails"], service["over"], service["lanes"]), (["tcp/eth1"], ["tcp/eth1"], 1))
+
+    def test_doctor_finds_no_fault(self):
+        (finding,) = [entry for entry in self.json_of("doctor")["findings"] if entry["check"] in ("aggregators", "pairs", "rails")]
+        self.assertEqual((finding["severity"], finding["nodes"]), ("advice", ["n0", "n1"]))
+        self.assertIn("tcp/eth1 leads to an aggregator and to no other node", finding["what"])
+
+    def test_a_job_waits_for_no_lane_there(self):
+        done = self.lab.mpirun([*self.service.parameters(self.key, 40), "--mca", "coll_nezha_report", "1", "--mca", "coll_nezha_learn", "0",
+                                "--mca", "coll_nezha_verbose", "2", program("nezha_allreduce_bench"), "-s", "4M", "-x", "40"],
+                               np=2, timeout=120, component_dir=COMPONENT)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertRegex(done.stderr, "lane tcp/eth1 - tcp/eth1 to rank . on n. is left out: over this rail only an aggregator answers")
+        self.assertNotIn("does not answer and is left out", done.stderr)
+        self.assertRegex(done.stderr, r"from +4 MiB .* +[34]\d\.\d\n")
 
 
 if __name__ == "__main__":

@@ -149,8 +149,8 @@ class Checks(unittest.TestCase):
 
     def aggregate(self, share="auto", **answer):
         for node in self.cluster.facts.values():
-            node["aggregators"] = [{"name": "spare:4757", "node": "spare", "rails": list(RAILS), "lanes": 2, "us": 300, "service": "7", "upstream": "",
-                                    "trouble": ""}]
+            node["aggregators"] = [{"name": "spare:4757", "node": "spare", "rails": list(RAILS), "lanes": 2, "over": list(RAILS), "us": 300,
+                                    "service": "7", "upstream": "", "trouble": ""}]
             node["aggregator_share"] = share
         self.cluster.facts["n2"]["aggregators"][0].update(answer)
 
@@ -159,16 +159,36 @@ class Checks(unittest.TestCase):
         self.assertEqual(checks.findings(self.cluster), [])
 
     def test_an_aggregator_that_does_not_answer_one_node(self):
-        self.aggregate(node="", rails=[], lanes=0, service="", trouble="connect: Connection refused")
+        self.aggregate(node="", rails=[], lanes=0, over=[], service="", trouble="connect: Connection refused")
         self.one(check_aggregators, "spare:4757 is of no use to a job with n2: connect: Connection refused", ["n2"])
 
     def test_an_aggregator_in_other_networks(self):
-        self.aggregate(lanes=0)
+        self.aggregate(lanes=0, over=[])
         self.one(check_aggregators, r"with n2: no rail here is in a network of its rails \(tcp/eth0, tcp/eth1\)", ["n2"])
 
     def test_an_aggregator_in_one_of_two_networks(self):
-        self.aggregate(lanes=1)
+        self.aggregate(lanes=1, over=["tcp/eth0"])
         self.one(check_aggregators, "n2 has 2 rails, but only 1 of them in networks of aggregator spare:4757 on spare", ["n2"], ADVICE)
+
+    def over_eth1_alone(self):
+        """The aggregator's own network: no node reaches another over it."""
+        self.aggregate()
+        for node, told in self.cluster.facts.items():
+            told["aggregators"][0].update(rails=["tcp/eth0"], lanes=1, over=["tcp/eth1"])
+            for peer in NODES:
+                if peer != node:
+                    lane(self.cluster, node, "tcp/eth1", peer).update(result="EHOSTUNREACH", large="", rtt_us=None)
+            self.cluster.probes[node]["links"] = self.cluster.probes[node]["links"][:1]
+
+    def test_a_network_of_the_aggregators_own(self):
+        self.over_eth1_alone()
+        self.one(check_aggregators, "tcp/eth1 leads to an aggregator and to no other node", NODES, ADVICE)
+
+    def test_a_node_that_no_aggregator_answers_over_a_silent_network(self):
+        self.over_eth1_alone()
+        self.cluster.facts["n2"]["aggregators"][0].update(over=["tcp/eth0"])
+        found = list(check_pairs.check(self.cluster))
+        self.assertEqual([finding.nodes for finding in found], [["n2"]])
 
     def test_aggregators_of_one_tree(self):
         self.aggregate(name="rack2:4757", node="rack2", upstream="root:4757 on root")

@@ -161,6 +161,17 @@ class OneSubnet(unittest.TestCase):
                 self.assertIn(f"lladdr {own[rail]} ", shown)
 
 
+class Hub(unittest.TestCase):
+    def test_nodes_reach_the_hub_alone(self):
+        lab = make_lab(self, nodes=3, rails=["none", "none"], hubs={1: 2})
+        for source, target in ((0, 2), (2, 0), (1, 2)):
+            self.assertEqual(delivered(lab, source, target, 1), DATAGRAMS)
+        self.assertEqual([delivered(lab, 0, 1, rail) for rail in (0, 1)], [DATAGRAMS, 0])
+        lab.unplug(1, node=0)
+        lab.plug(1, node=0)
+        self.assertEqual([delivered(lab, 0, target, 1) for target in (1, 2)], [0, DATAGRAMS])
+
+
 class Rate(unittest.TestCase):
     @classmethod
     def setUpClass(cls):

@@ -252,6 +252,7 @@ class Wrong(unittest.TestCase):
         self.says("node rate '1:0': NODE:RAIL:RATE is allowed, such as 2:1:500mbit", "up", "--node-rate", "1:0")
         self.says("node '7': 0 to 3 is allowed (n0 to n3 too)", "up", "--node-rate", "7:0:1gbit")
         self.says("rail 'eth2': 0 to 1 is allowed (eth0 to eth1 too)", "up", "--node-rate", "0:eth2:1gbit")
+        self.says("hub '1': RAIL:NODE is allowed, such as 2:4", "up", "--hub", "1")
         self.says("NAME 'A/b': small letters, digits and '-' are allowed, at most 31, not '-' first", "up", "A/b")
         self.says("there is no lab named nowhere (lab list shows what there is)", "cut", "nowhere", "--rail", "0", status=1)
         self.says("lab run: what to run is missing: put it after --", "run", "nowhere")

@@ -45,6 +45,16 @@ class Limit(unittest.TestCase):
         # The upstream one with two links to racks 140250 s us: s is 3/5.
         self.aggregated(83101, [["1gbit", "1gbit"]] * 4, (["1gbit", "1gbit"], 2), *[(["4gbit", "4gbit"], 3)] * 2)
 
+    def test_an_aggregator_in_a_network_of_its_own(self):
+        # Rails 105187 (1 - s) us, less 1049 us; the node's own link to the aggregator 140250 s us, less 1049 us; the aggregator's, of
+        # 4 Gbit/s for four, 140250 s us, less 262 us: s is 0.425.
+        own = [["1gbit"]] * 4
+        found = limit.aggregated_seconds(16 * MIB, [["1gbit", "1gbit"]] * 4, [(["4gbit"], 4)], own=own)
+        self.assertAlmostEqual(found * 1e6, 59395, delta=1)
+        # A node whose own link has half the rate 280500 s us, less 2097 us: s is 0.275.
+        found = limit.aggregated_seconds(16 * MIB, [["1gbit", "1gbit"]] * 4, [(["4gbit"], 4)], own=[["500mbit"], *own[1:]])
+        self.assertAlmostEqual(found * 1e6, 75164, delta=1)
+
     def test_an_aggregator_without_limit(self):
         self.aggregated(70125 - 1049, [["1gbit", "1gbit"]] * 4, (["none", "none"], 4))
 
@@ -100,6 +110,21 @@ class Hosts(unittest.TestCase):
             hosts(4, 9, 2)
         with self.assertRaisesRegex(LabError, "^ppn '0': a number from 1 on is allowed$"):
             hosts(4, 4, 0)
+
+
+class Hubs(unittest.TestCase):
+    def test_who_reaches_whom(self):
+        spec = LabSpec.make(4, ["1gbit", "1gbit", "1gbit"], hubs=["2:n3"])
+        self.assertEqual((spec.shared_rails(), spec.own_rails(3), spec.own_rails(0)), ([0, 1], [2], []))
+        self.assertEqual([spec.isolated(node, 2) for node in range(4)], [True, True, True, False])
+        self.assertFalse(spec.isolated(0, 1) or spec.isolated(0, "mgmt"))
+
+    def test_wrong_ones(self):
+        for hubs, more, words in ((["2"], {}, "^hub '2': RAIL:NODE is allowed, such as 2:4$"), (["2:9"], {}, "^node '9'"),
+                                  (["3:1"], {}, "^rail '3'"), (["0:1", "1:1", "2:1"], {}, "^every rail has a hub"),
+                                  (["2:1"], {"one_subnet": True}, "exclude each other")):
+            with self.assertRaisesRegex(LabError, words):
+                LabSpec.make(4, ["1gbit", "1gbit", "1gbit"], hubs=hubs, **more)
 
 
 class Addresses(unittest.TestCase):

@@ -12,8 +12,8 @@ namespace {
 constexpr std::uint32_t kWhole = ShareSearch::kSteps;
 
 /// A call of `ranks` whose links together, and the aggregator's, have these rates: the slower way takes as long as the call.
-Nanoseconds time_of(std::uint32_t sixteenths, int ranks, double rate, double center) {
-  const double part = static_cast<double>(sixteenths) / kWhole;
+Nanoseconds time_of(std::uint32_t steps, int ranks, double rate, double center) {
+  const double part = static_cast<double>(steps) / kWhole;
   const double rails = ((1 - part) * 2 * (ranks - 1) / ranks + part) / rate;
   return static_cast<Nanoseconds>(1e6 * std::max(rails, part * ranks / center));
 }
@@ -40,14 +40,14 @@ Found search(double rate, double center, ShareSearch one = {}) {
 TEST(ShareSearch, AFastAggregatorGetsAll) {
   const Found found = search(1, 4);
   EXPECT_EQ(found.share, kWhole);
-  EXPECT_LE(found.calls, 32);
+  EXPECT_LE(found.calls, 40);
   EXPECT_LT(found.cost, found.calls);
 }
 
 TEST(ShareSearch, OneAsFastAsANodeGetsWhatPays) {
   const Found found = search(1, 1);
-  EXPECT_EQ(found.share, 5u);  // a third of the vector
-  EXPECT_LE(found.calls, 32);
+  EXPECT_NEAR(found.share, kWhole / 3, 1);
+  EXPECT_LE(found.calls, 48);
   EXPECT_LT(found.cost, 1.05 * found.calls);  // looking costs next to nothing
 }
 
@@ -61,10 +61,23 @@ TEST(ShareSearch, OneGoodCallDoesNotCount) {
   EXPECT_EQ(one.next(), 0u);
 }
 
+/// Four ranks with two rails beside the aggregator's network, all of one rate: the best share is 3/7. A sixteenth beside it a call
+/// takes 10 % longer.
+TEST(ShareSearch, ANetworkOfItsOwnIsFilled) {
+  ShareSearch one;
+  const auto time = [](std::uint32_t steps) {
+    const double part = static_cast<double>(steps) / kWhole;
+    return static_cast<Nanoseconds>(1e6 * std::max((1 - part) * 1.5 / 2, part));
+  };
+  for (int call = 0; call < 60 && !one.settled(); ++call) one.took(time(one.next()));
+  EXPECT_TRUE(one.settled());
+  EXPECT_LT(static_cast<double>(time(one.next())), 1.02e6 * 3 / 7);
+}
+
 TEST(ShareSearch, OneThatIsNoGoodGetsNothing) {
   const Found found = search(1, 0.05);
   EXPECT_EQ(found.share, 0u);
-  EXPECT_LE(found.calls, 16);
+  EXPECT_LE(found.calls, 20);
 }
 
 TEST(ShareSearch, SizesBesideASettledOneBeginWithItsShare) {
@@ -87,8 +100,9 @@ TEST(ShareSearch, LooksAgainWhereAggregatorsHaveComeOrGone) {
     for (int i = 0; i < 100; ++i) searches.took(bytes, time_of(searches.share(bytes) * kWhole / 65536, 4, 1, center));
     return searches.share(bytes) * kWhole / 65536;
   };
-  ASSERT_EQ(found(1), 5u);
-  EXPECT_EQ(found(4), 5u);
+  const std::uint32_t before = found(1);
+  ASSERT_NEAR(before, kWhole / 3, 1);
+  EXPECT_EQ(found(4), before);
   searches.look_again();
   EXPECT_EQ(found(4), kWhole);
 }

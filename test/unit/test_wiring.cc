@@ -50,6 +50,14 @@ class WiringTest : public testing::Test {
     for (const Try& each : std::exchange(tried_, {}))
       wiring_.lane_up(const_cast<Peer&>(*each.peer), each.rails, clock_.now());
   }
+  void want_over_rail_1(Peer& aggregator) {
+    aggregator.address.id = 7;
+    aggregator.address.job_rank = kNoRank;
+    aggregator.wires.emplace_back().rails = {1, 0};
+    aggregator.trunk = std::make_unique<Trunk>(7, TrunkOptions{}, TrunkOwner{receiver_, receiver_, receiver_}, clock_, log_);
+    wiring_.want(aggregator, clock_.now());
+    wiring_.step(clock_.now());
+  }
   void suspect(std::uint8_t rail) {
     for (Peer& peer : peers_) wiring_.lane_suspected(peer, {rail, rail}, 30 * kMillisecond, clock_.now());
   }
@@ -242,6 +250,37 @@ TEST_F(WiringTest, PatienceBeginsWhenThePeerWantsItsLanesToo) {
   clock_.advance(1);
   wiring_.step(clock_.now());
   EXPECT_TRUE(early.settled);
+}
+
+/// Rail 1 leads to the aggregator and to no rank.
+TEST_F(WiringTest, LanesOverAnAggregatorsOwnNetworkAreNotWaitedForLong) {
+  Peer aggregator;
+  want_over_rail_1(aggregator);
+  for (Peer& peer : peers_) wiring_.lane_up(peer, {0, 0}, clock_.now());
+  clock_.advance(kSecond);
+  wiring_.step(clock_.now());
+  EXPECT_FALSE(peers_[0].settled) << "rail 1 may be slow in coming up";
+  wiring_.lane_up(aggregator, {1, 0}, clock_.now());
+  wiring_.step(clock_.now());
+  for (const Peer& peer : peers_) EXPECT_TRUE(peer.settled);
+  EXPECT_TRUE(notices_.empty()) << "that is no fault";
+  wiring_.lane_up(peers_[0], {1, 1}, clock_.now());
+  EXPECT_TRUE(peers_[0].wired()) << "it leads to ranks after all";
+}
+
+TEST_F(WiringTest, AnAggregatorOnTheRanksNetworkChangesNothing) {
+  Peer aggregator;
+  want_over_rail_1(aggregator);
+  wiring_.lane_up(aggregator, {1, 0}, clock_.now());
+  for (Peer& peer : peers_) wiring_.lane_up(peer, {0, 0}, clock_.now());
+  wiring_.lane_up(peers_[0], {1, 1}, clock_.now());
+  clock_.advance(4 * kSecond);
+  wiring_.step(clock_.now());
+  EXPECT_FALSE(peers_[1].settled);
+  clock_.advance(kSecond);
+  wiring_.step(clock_.now());
+  EXPECT_TRUE(peers_[1].settled);
+  EXPECT_EQ(notices_.size(), 1u);
 }
 
 /// The other side's communicator has come first: it had connected before this one wanted lanes.

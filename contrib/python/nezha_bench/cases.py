@@ -14,8 +14,9 @@ from .errors import BenchUsage
 @dataclasses.dataclass(frozen=True)
 class Case:
     """rails and node_rates as the lab takes them ("1gbit", "none"; "NODE:RAIL:RATE"); ranks: on each node, or a tuple of each one's. aggregator: the
-    rates of the links of one more node, on which no rank runs but nezha-aggregate; empty: there is none. racks: into so many the nodes
-    fall, each with such a node of its own beside that one, which joins them."""
+    rates of the links of one more node, on which no rank runs but nezha-aggregate; empty: there is none. own_rails: those that lead to
+    it alone, and no other does; empty: all rails join all nodes. racks: into so many the nodes fall, each with such a node of its own
+    beside that one, which joins them."""
 
     name: str
     nodes: int
@@ -24,6 +25,7 @@ class Case:
     ranks: object = 1
     aggregator: tuple = ()
     racks: int = 0
+    own_rails: tuple = ()
 
     @property
     def processes(self):
@@ -40,9 +42,11 @@ class Case:
     @contextlib.contextmanager
     def lab(self):
         """To measure on: the machine's processors stay awake while it is up."""
-        own = [f"{node}:{rail}:{rate}" for node in self.services for rail, rate in enumerate(self.aggregator)]
+        links = list(zip(self.own_rails or range(len(self.rails)), self.aggregator))
+        own = [f"{node}:{rail}:{rate}" for node in self.services for rail, rate in links]
         with (awake.processors(),
-              Lab(self.nodes + len(self.services), list(self.rails), node_rates=[*self.node_rates, *own]) as lab):
+              Lab(self.nodes + len(self.services), list(self.rails), node_rates=[*self.node_rates, *own],
+                  hubs={rail: self.nodes for rail in self.own_rails}) as lab):
             yield lab
 
     def limit_seconds(self, lab, size, collective=ALLREDUCE, rhythm=None):
@@ -59,21 +63,25 @@ class Case:
         racks = [self.rack_of(node) for node in range(self.nodes)]
         return [self.racks, *(racks.count(rack) + 1 for rack in range(self.racks))] if self.racks else [self.nodes]
 
+    def shared_rails(self):
+        """Those over which ranks reach one another."""
+        return [rail for rail in range(len(self.rails)) if rail not in self.own_rails]
+
     def rates(self):
         """rates[node][rail] in bits per second, None where unshaped. Raises LabError for a rate that is none."""
         spec = LabSpec.make(self.nodes, list(self.rails), list(self.node_rates))
         return [[bits_per_second(rate) for rate in own] for own in spec.rates]
 
     def weights(self):
-        """What Gloo's shares are set to by hand: the least rate that a rail has on any node; all alike when unshaped."""
-        columns = list(zip(*self.rates()))
+        """Of shared_rails(), what Gloo's shares are set to by hand: the least rate that a rail has on any node; all alike when unshaped."""
+        columns = [[own[rail] for own in self.rates()] for rail in self.shared_rails()]
         if any(rate is None for column in columns for rate in column):
             return [1.0] * len(columns)
         return [min(column) / 1e6 for column in columns]
 
     def best_rail(self):
         weights = self.weights()
-        return weights.index(max(weights))
+        return self.shared_rails()[weights.index(max(weights))]
 
 
 PRESETS = {case.name: case for case in (
@@ -85,7 +93,11 @@ PRESETS = {case.name: case for case in (
     Case("6x1+1", 6, ("1gbit", "1gbit")),
     Case("one-rail", 4, ("1gbit",)),
     Case("aggregator", 4, ("1gbit", "1gbit"), aggregator=("4gbit", "4gbit")),
+    Case("aggregator-6", 6, ("1gbit", "1gbit"), aggregator=("4gbit", "4gbit")),
+    Case("aggregator-own-network", 4, ("1gbit",) * 3, aggregator=("4gbit",), own_rails=(2,)),
     Case("aggregator-0.2", 4, ("200mbit", "200mbit"), aggregator=("800mbit", "800mbit")),
+    Case("aggregator-6-0.2", 6, ("200mbit", "200mbit"), aggregator=("800mbit", "800mbit")),
+    Case("aggregator-own-network-0.2", 4, ("200mbit",) * 3, aggregator=("800mbit",), own_rails=(2,)),
     Case("slow-aggregator", 4, ("200mbit", "200mbit"), aggregator=("200mbit", "200mbit")),
     Case("aggregator-tree", 4, ("200mbit", "200mbit"), aggregator=("800mbit", "800mbit"), racks=2),
     Case("aggregator-tree-8", 8, ("1gbit", "1gbit"), aggregator=("4gbit", "4gbit"), racks=2),

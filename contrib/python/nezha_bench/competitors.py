@@ -168,7 +168,7 @@ class Launcher:
         if competitor == NEZHA_ONE:
             return [("coll_nezha_rail_include", f"eth{self.case.best_rail()}")]
         if provider := _PROVIDER.get(competitor):
-            return [("coll_nezha_rail_include", ",".join(f"{provider}eth{rail}" for rail in range(len(self.case.rails))))]
+            return [("coll_nezha_rail_include", ",".join(f"{provider}eth{rail}" for rail in self.case.shared_rails()))]
         if competitor == NEZHA_BTL:
             return [("pml", "ob1"), ("coll_nezha_btl", "1"), ("coll_nezha_rail_include", "btl/0")]
         if competitor == NEZHA_THREADS:
@@ -194,7 +194,7 @@ class Launcher:
         return [word for letter, count in given if count is not None for word in (letter, str(count))]
 
     def _gloo(self):
-        rails = ",".join(f"eth{rail}" for rail in range(len(self.case.rails)))
+        rails = ",".join(f"eth{rail}" for rail in self.case.shared_rails())
         plan = ",".join(f"{size_text(size)}={way}" for size, way in self.gloo_plan.items())
         return [self.programs.gloo, "--rails", rails, "--shares", ",".join(f"{w:g}" for w in self.case.weights()),
                 *(["--plan", plan] if plan else []), *self._ours()]

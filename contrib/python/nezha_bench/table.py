@@ -44,7 +44,8 @@ def case_text(case):
     uneven = "".join(f", node n{n} rail eth{r} at {rate}" for n, r, rate in
                      (entry.split(":") for entry in case["node_rates"]))
     nodes = "1 node" if case["nodes"] == 1 else f"{case['nodes']} nodes"
-    return f"{nodes}{_ranks_text(case['ranks'])}, {rails}{uneven}"
+    own = "".join(f", eth{rail} to the aggregator alone" for rail in case.get("own_rails", ()))  # files of older versions have none
+    return f"{nodes}{_ranks_text(case['ranks'])}, {rails}{uneven}{own}"
 
 
 def _ranks_text(ranks):

@@ -41,12 +41,13 @@ def rails(parameters):
         elif kind == "trouble":
             found["trouble"].append(dict(zip(("parameter", "value", "reason", "used"), fields)))
         elif kind == "aggregator":
-            place, node, rails_there, lanes_to_it, microseconds, service, upstream = fields
+            place, node, rails_there, lanes_to_it, microseconds, service, upstream, over = fields
             found["aggregators"].append({"name": place, "node": node, "rails": rails_there.split(", "), "lanes": int(lanes_to_it),
-                                         "us": int(microseconds), "service": service, "upstream": upstream, "trouble": ""})
+                                         "over": over.split(", "), "us": int(microseconds), "service": service, "upstream": upstream,
+                                         "trouble": ""})
         elif kind == "silent":
-            found["aggregators"].append({"name": fields[0], "node": "", "rails": [], "lanes": 0, "us": None, "service": "", "upstream": "",
-                                         "trouble": fields[1]})
+            found["aggregators"].append({"name": fields[0], "node": "", "rails": [], "lanes": 0, "over": [], "us": None, "service": "",
+                                         "upstream": "", "trouble": fields[1]})
         elif kind in ("unknown", "available"):
             found[kind].append(fields[0])
     return found

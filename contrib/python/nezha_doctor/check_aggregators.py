@@ -3,6 +3,7 @@
 
 from nezha_command.ask import aggregator_trouble
 
+from .check_pairs import aggregators_own
 from .findings import ADVICE, PROBLEM, Finding, names
 
 
@@ -12,9 +13,12 @@ def check(cluster):
                       f"{trouble}",
                       "start nezha-aggregate there, let its port and its rails through the firewall, and give the nodes and it the same "
                       "key file (coll_nezha_aggregator_key)")
+    own = aggregators_own(cluster)
+    yield from _own_networks(cluster, own)
     for node, facts in cluster.facts.items():
         for service in facts["aggregators"]:
-            if not aggregator_trouble(service) and service["lanes"] < len(facts["rails"]):
+            apart = any((node, rail) in own for rail in service["over"])
+            if not aggregator_trouble(service) and not apart and service["lanes"] < len(facts["rails"]):
                 yield Finding(ADVICE, "aggregators", [node], f"{node} has {len(facts['rails'])} rails, but only "
                               f"{service['lanes']} of them in networks of aggregator {service['name']} on {service['node']}",
                               "give the aggregator an interface in each network")
@@ -22,6 +26,14 @@ def check(cluster):
     for _, nodes in cluster.several(lambda facts: facts["aggregator_share"] == "0" and bool(facts["aggregators"]) or None).items():
         yield Finding(ADVICE, "aggregators", nodes, f"on {names(nodes)}: aggregators are named, and coll_nezha_aggregator_share is 0: "
                       "nothing goes through them", "leave it at auto")
+
+
+def _own_networks(cluster, own):
+    for rail in sorted({rail for _, rail in own}):
+        nodes = [node for node in cluster.facts if (node, rail) in own]
+        yield Finding(ADVICE, "aggregators", nodes, f"on {names(nodes)}: {rail} leads to an aggregator and to no other node; ranks reach "
+                      "one another over the other rails, and a part of large vectors goes to the aggregator over this one",
+                      "nothing, if it is a network of the aggregator's own; else look at the switch, its VLANs and firewalls")
 
 
 def _different_ones(cluster):

@@ -3,6 +3,8 @@
 
 import collections
 
+from nezha_command.ask import aggregator_trouble
+
 from .facts import NOBODY
 from .findings import PROBLEM, Finding, names
 from .peers import tried_by
@@ -19,8 +21,8 @@ def check(cluster):
                           "run it again; if it stays, another program holds the port or the address is gone")
     yield from _no_lane(cluster)
     shared = {place for places in cluster.shared_addresses().values() for place in places}  # check_addresses tells of these
-    failed = [pair for pair in pairs(cluster) if ("ok" not in (pair.ab, pair.ba) or pair.ab != pair.ba)
-              and not shared & {(pair.a, pair.rail_a), (pair.b, pair.rail_b)}]
+    own = aggregators_own(cluster)  # check_aggregators tells of these
+    failed = [pair for pair in pairs(cluster) if not _works(pair) and not shared & {*_ends(pair)} and not own >= {*_ends(pair)}]
     blamed = _whole_ports(cluster, failed)
     for (node, rail), group in blamed.items():
         yield _finding(cluster, group, [node], f"{rail} of {node}", f"none of its lanes over {rail}")
@@ -49,6 +51,21 @@ def pairs(cluster):
     for a, rail_a, b, rail_b in cluster.lanes():
         yield Pair(a, rail_a, b, rail_b, results.get((a, rail_a, b, rail_b), "no answer"),
                    results.get((b, rail_b, a, rail_a), "no answer"))
+
+
+def _works(pair):
+    return pair.ab == pair.ba == "ok"
+
+
+def _ends(pair):
+    return (pair.a, pair.rail_a), (pair.b, pair.rail_b)
+
+
+def aggregators_own(cluster):
+    """{(node, rail)} of rails that lead to an aggregator which answers, and to no node."""
+    found = {(node, rail) for node, facts in cluster.facts.items() for service in facts["aggregators"] if not aggregator_trouble(service)
+             for rail in service["over"]}
+    return found - {end for pair in pairs(cluster) if _works(pair) for end in _ends(pair)} if cluster.probes else set()
 
 
 def _whole_ports(cluster, failed):

@@ -6,6 +6,7 @@
         lab.mpirun([*service.parameters(key), "./program"], np=3)
 
 Its node is one like others, with a rate of its own (node_rates), on which no rank runs: the ranks are on the first nodes.
+If it is the hub of rails (Lab's hubs), the service uses these alone.
 The verbs for rails break its links; send() and end() stop, continue and kill it. For a tree, options name the upstream one:
 
     with Aggregator(lab, 4, program, key) as root, Aggregator(lab, 5, program, key, ["--upstream", root.place]) as rack:
@@ -36,11 +37,11 @@ def common_parameters(key, share=None):
 
 
 class Aggregator:
-    """nezha-aggregate over the node's rails. As a context manager it ends with the block."""
+    """nezha-aggregate in that node. As a context manager it ends with the block."""
 
     def __init__(self, lab, node, program, key, options=()):
         self._lab, self._node = lab, lab.spec.node(node)
-        rails = ",".join(f"eth{rail}" for rail in range(lab.spec.rails))
+        rails = ",".join(f"eth{rail}" for rail in lab.spec.own_rails(self._node) or range(lab.spec.rails))
         self._command = [program, "--key", key, "--rails", rails, "--listen", self.place, *options]
         self._log = tempfile.TemporaryFile("w+")
         self._process = None

@@ -99,6 +99,8 @@ def _up_options(sub):
     sub.add_argument("--rail", action="append", metavar="RATE", dest="rails", help="once per rail; default 1gbit twice")
     sub.add_argument("--node-rate", action="append", default=[], metavar="NODE:RAIL:RATE", dest="node_rates",
                      help="one node's port differs")
+    sub.add_argument("--hub", action="append", default=[], metavar="RAIL:NODE", dest="hubs",
+                     help="over this rail nodes reach that one alone, not one another: such as the network of an aggregator")
     sub.add_argument("--ipv6", action="store_true", help="IPv6 addresses on the rails too")
     sub.add_argument("--rdma", action="store_true",
                      help="an RDMA device on each rail, n0rxe0 and so on, where the kernel can (in lab guest)")
@@ -125,7 +127,7 @@ def _port_options(sub):
 
 def _lab(options):
     return Lab(options.nodes, options.rails or ["1gbit", "1gbit"], options.name, options.node_rates,
-               options.ipv6, options.one_subnet, options.rdma)
+               options.ipv6, options.one_subnet, options.rdma, options.hubs)
 
 
 def up(options, _):

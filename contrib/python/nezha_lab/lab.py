@@ -43,8 +43,8 @@ class Lab(Faults, Mpi):
     """As a context manager the lab is ephemeral: it goes when the block ends, and when this process dies, however."""
 
     def __init__(self, nodes=4, rails=("1gbit", "1gbit"), name=None, node_rates=(), ipv6=False, one_subnet=False,
-                 with_rdma=False):
-        self.spec = LabSpec.make(nodes, list(rails), node_rates, ipv6, one_subnet, with_rdma)
+                 with_rdma=False, hubs=()):
+        self.spec = LabSpec.make(nodes, list(rails), node_rates, ipv6, one_subnet, with_rdma, hubs)
         self.name = check_name(name) if name is not None else "lab-" + secrets.token_hex(3)
         self.record = None
         self._keeper = None
@@ -169,18 +169,24 @@ class Lab(Faults, Mpi):
                 for node in range(self.spec.nodes) for rail in range(self.spec.rails)]
 
     def limit_seconds(self, message_bytes, np=None, rails=None, aggregators=(), traffic=None, rhythm=limit.ONCE):
-        """The computed limit of an allreduce (limit.py) by np ranks over all rails, or those given; with aggregators, each (its
-        node, links as limit.aggregated_seconds has them); or of what moves so many times the vector; as one of calls in that rhythm."""
+        """The computed limit of an allreduce (limit.py) by np ranks over all rails that they share, or those given; with aggregators,
+        each (its node, links as limit.aggregated_seconds has them); or of what moves so many times the vector; as one of calls in
+        that rhythm."""
         self.refresh()
         count = sum(1 for slots in hosts(self.spec.nodes, np, None) if slots)
-        chosen = range(self.spec.rails) if rails is None else [self.spec.rail(rail) for rail in rails]
-        rates = [[self.spec.rates[n][r] for r in chosen] for n in range(count)]
+        chosen = self.spec.shared_rails() if rails is None else [self.spec.rail(rail) for rail in rails]
+        rates = self._rates(range(count), chosen)
         if traffic is not None:
             return limit.moved_seconds(message_bytes * traffic, rates, rhythm)
         if not aggregators:
             return limit.allreduce_seconds(message_bytes, rates, rhythm)
-        centers = [([self.spec.rates[self.spec.node(node)][r] for r in chosen], links) for node, links in aggregators]
-        return limit.aggregated_seconds(message_bytes, rates, centers, rhythm)
+        own = [rail for rail, hub in enumerate(self.spec.hubs) if hub is not None]
+        places = [self.spec.node(node) for node, _ in aggregators]
+        centers = list(zip(self._rates(places, own or chosen), [links for _, links in aggregators]))
+        return limit.aggregated_seconds(message_bytes, rates, centers, rhythm, self._rates(range(count), own))
+
+    def _rates(self, nodes, rails):
+        return [[self.spec.rates[node][rail] for rail in rails] for node in nodes]
 
 
 def take_down(record):

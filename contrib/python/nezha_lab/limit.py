@@ -46,27 +46,28 @@ def moved_seconds(moved, rates, rhythm=ONCE):
     return max(_node_seconds(moved, [bits_per_second(rate) for rate in own], rhythm) for own in rates)
 
 
-def aggregated_seconds(message_bytes, rates, aggregators, rhythm=ONCE):
+def aggregated_seconds(message_bytes, rates, aggregators, rhythm=ONCE, own=()):
     """The same with aggregators, each (the rates of its rails, links): of a part s of the vector every node sends and receives s times
     the bytes, and an aggregator as much over each of its links. The best s is where the nodes take as long as the aggregators, or 1.
     In a tree an aggregator of a rack has a link to each of its nodes and one up, the upstream one has a link to each rack: over
-    each of these goes one vector at least in each direction."""
+    each of these goes one vector at least in each direction.
+    own[node]: the rates of that node's rails that lead to the aggregators alone; if there are any, no other leads there."""
     nodes = len(rates)
     if nodes < 2:
         return 0.0
-    slowest = min(rates, key=lambda own: sum(bits_per_second(rate) or math.inf for rate in own))
-    own = [bits_per_second(rate) for rate in slowest]
-    centers = [([bits_per_second(rate) for rate in rails], links) for rails, links in aggregators]
+    apart = any(own)
+    ways = [(rails, links) for rails, links in aggregators] + [(rails, 1) for rails in own if apart]
 
     def seconds(part):
-        return (_node_seconds(message_bytes * ((1 - part) * 2 * (nodes - 1) / nodes + part), own, rhythm),
-                max(_node_seconds(message_bytes * part * links, center, rhythm) for center, links in centers))
+        over_rails = (1 - part) * 2 * (nodes - 1) / nodes + (0 if apart else part)
+        return (moved_seconds(message_bytes * over_rails, rates, rhythm),
+                max(moved_seconds(message_bytes * part * links, [rails], rhythm) for rails, links in ways))
 
     low, high = 0.0, 1.0
     for _ in range(50):
         middle = (low + high) / 2
-        of_nodes, of_center = seconds(middle)
-        low, high = (middle, high) if of_center < of_nodes else (low, middle)
+        over_rails, to_center = seconds(middle)
+        low, high = (middle, high) if to_center < over_rails else (low, middle)
     return max(seconds(low))
 
 

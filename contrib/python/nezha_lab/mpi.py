@@ -73,7 +73,8 @@ class Mpi:
               env=None, cwd=None, **options):
         """Starts mpirun in node n0 and returns a Job (a subprocess.Popen).
 
-        np defaults to ppn per node, ppn to np spread evenly; a list is that of each node. incumbent_rails: 'all', 'mgmt', a rail or several.
+        np defaults to ppn per node, ppn to np spread evenly; a list is that of each node. incumbent_rails: 'all' that nodes share,
+        'mgmt', a rail or several.
         component_dir: where a Nezha that is not installed lies. nezha=False keeps an installed one out. by_mpich: the program is
         MPICH's, which then is the incumbent; mpiexec.hydra starts it, whose options come first.
         """
@@ -120,9 +121,7 @@ class Mpi:
     def _incumbent(self, rails):
         if rails == "mgmt":
             return "mgmt"
-        if rails == "all":
-            return ",".join(f"eth{rail}" for rail in range(self.spec.rails))
-        several = rails if isinstance(rails, (list, tuple)) else [rails]
+        several = self.spec.shared_rails() if rails == "all" else rails if isinstance(rails, (list, tuple)) else [rails]
         try:
             return ",".join(f"eth{self.spec.rail(rail)}" for rail in several)
         except LabError:

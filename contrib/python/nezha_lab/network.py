@@ -3,7 +3,8 @@
 
 Each rail is a bridge in the switch namespace and a veth per node: ethR in the node, nNeR in the switch. The
 management network is the same, unshaped: mgmt in the node, nNm in the switch. All of it is named alike in
-every lab, for no lab's namespaces can be seen from another's.
+every lab, for no lab's namespaces can be seen from another's. On a rail with a hub the bridge isolates the ports of all other
+nodes: it passes nothing from one of them to another.
 """
 
 from .rdma import MTU
@@ -54,8 +55,9 @@ def plug_lines(spec, node, rail, node_pid):
     """For ip in the switch: a veth between the switch and the node that process node_pid is in."""
     name = port(node, rail)
     mtu = f" mtu {MTU}" if spec.rdma and rail != "mgmt" else ""
+    isolated = [f"link set {name} type bridge_slave isolated on"] if spec.isolated(node, rail) else []
     return [f"link add {name}{mtu} type veth peer name {interface(rail)} address {mac(node, rail)} netns {node_pid}{mtu}",
-            f"link set {name} master {bridge(spec, rail)} up"]
+            f"link set {name} master {bridge(spec, rail)} up", *isolated]
 
 
 def address_lines(spec, node, rail):

@@ -51,7 +51,8 @@ def _index(what, value, prefix, count):
 
 @dataclasses.dataclass
 class LabSpec:
-    """rates[node][rail] is what each node's port of a rail is shaped to, now."""
+    """rates[node][rail] is what each node's port of a rail is shaped to, now. hubs[rail]: the one node that the others reach over that
+    rail, while they do not reach each other; None where all reach all."""
 
     nodes: int
     rails: int
@@ -59,18 +60,25 @@ class LabSpec:
     ipv6: bool = False
     one_subnet: bool = False
     rdma: bool = False
+    hubs: list = dataclasses.field(default_factory=list)
 
     @classmethod
-    def make(cls, nodes, rails, node_rates=(), ipv6=False, one_subnet=False, rdma=False):
-        """node_rates: {(node, rail): rate}, or a list of 'NODE:RAIL:RATE'."""
+    def make(cls, nodes, rails, node_rates=(), ipv6=False, one_subnet=False, rdma=False, hubs=()):
+        """node_rates: {(node, rail): rate}, or a list of 'NODE:RAIL:RATE'; hubs: {rail: node}, or a list of 'RAIL:NODE'."""
         if not isinstance(nodes, int) or not 1 <= nodes <= MAX_NODES:
             raise LabUsage(f"nodes '{nodes}': 1 to {MAX_NODES} is allowed")
         if not 1 <= len(rails) <= MAX_RAILS:
             raise LabUsage(f"{len(rails)} rails: 1 to {MAX_RAILS} is allowed")
         defaults = [check_rate("rail rate", rate) for rate in rails]
-        spec = cls(nodes, len(defaults), [list(defaults) for _ in range(nodes)], ipv6, one_subnet, rdma)
+        spec = cls(nodes, len(defaults), [list(defaults) for _ in range(nodes)], ipv6, one_subnet, rdma, [None] * len(defaults))
         for node, rail, rate in _node_rates(node_rates):
             spec.rates[spec.node(node)][spec.rail(rail)] = check_rate("node rate", rate)
+        for rail, node in _hubs(hubs):
+            spec.hubs[spec.rail(rail)] = spec.node(node)
+        if not spec.shared_rails():
+            raise LabUsage("every rail has a hub: over one at least the nodes have to reach one another")
+        if one_subnet and hubs:
+            raise LabUsage("a hub and one subnet exclude each other: rails in one subnet are ports of one switch")
         return spec
 
     def node(self, value):
@@ -78,6 +86,18 @@ class LabSpec:
 
     def rail(self, value):
         return _index("rail", value, "eth", self.rails)
+
+    def isolated(self, node, rail):
+        """That port of the switch reaches the rail's hub alone."""
+        return rail in range(self.rails) and self.hubs[rail] not in (None, node)
+
+    def shared_rails(self):
+        """Those over which every node reaches every other."""
+        return [rail for rail, hub in enumerate(self.hubs) if hub is None]
+
+    def own_rails(self, hub):
+        """Those over which the others reach that node alone."""
+        return [rail for rail, node in enumerate(self.hubs) if node == hub]
 
     def node_list(self, value):
         """The nodes a verb is about: all for None."""
@@ -107,8 +127,16 @@ def mgmt_address(node):
 def _node_rates(given):
     if isinstance(given, dict):
         return [(node, rail, rate) for (node, rail), rate in given.items()]
+    return _rows(given, 3, "node rate '{}': NODE:RAIL:RATE is allowed, such as 2:1:500mbit")
+
+
+def _hubs(given):
+    return given.items() if isinstance(given, dict) else _rows(given, 2, "hub '{}': RAIL:NODE is allowed, such as 2:4")
+
+
+def _rows(given, fields, complaint):
     rows = [entry.split(":") for entry in given]
     for entry, row in zip(given, rows):
-        if len(row) != 3:
-            raise LabUsage(f"node rate '{entry}': NODE:RAIL:RATE is allowed, such as 2:1:500mbit")
+        if len(row) != fields:
+            raise LabUsage(complaint.format(entry))
     return rows

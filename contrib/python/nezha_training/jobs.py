@@ -66,7 +66,7 @@ class Launcher:
             return [*settings, *training], {**keywords, "component_dir": self.component_dir}
         if competitor in (ONE, ALL):
             return training, {**keywords, "nezha": False, "incumbent_rails": self.case.best_rail() if competitor == ONE else "all"}
-        rails = [self.case.best_rail()] if competitor == GLOO_ONE else range(len(self.case.rails))
+        rails = [self.case.best_rail()] if competitor == GLOO_ONE else self.case.shared_rails()
         variables = {"MASTER_ADDR": "n0", "MASTER_PORT": _STORE, "GLOO_SOCKET_IFNAME": ",".join(f"eth{rail}" for rail in rails)}
         exported = [word for pair in variables.items() for word in ("-x", "=".join(pair))]
         return [*exported, *training, "--backend", "gloo"], {**keywords, "nezha": False, "incumbent_rails": "mgmt"}
