@@ -122,7 +122,7 @@ class Engine {
   void look_at_node(Lock& lock, Hierarchy& hierarchy, const Hierarchy::Ticket& ticket);
   template <typename Body>
   void operated(Team& team, const Call& call, const Body& body);
-  void agree(Lock& lock, Team& team, Collective collective, std::size_t bytes);
+  void agree(Lock& lock, Team& team, const nezha_call_t& what);
   void sample(Team& team, std::size_t bytes);
   void await_room(Lock& lock, Team& team);
   /// `over` goes on with what is waited for, and says when that has come.

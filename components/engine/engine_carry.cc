@@ -39,7 +39,7 @@ int Engine::carry(Lock& lock, Team& team, const nezha_call_t& what) {
   const bool small = Core::may_go_small(team, what);
   if (small)
     if (Star* star = through_small(lock, team, what)) return carry_small(lock, team, what, *star);
-  while (team.error().empty() && team.must_agree(collective, bytes, what.element)) agree(lock, team, collective, bytes);
+  while (team.error().empty() && team.must_agree(collective, bytes, what.element)) agree(lock, team, what);
   if (!team.error().empty()) return NEZHA_ERR_FAILED;
   Table& table = team.table(collective);
   const bool shares = team.shares(collective, what.element);
@@ -142,12 +142,15 @@ void Engine::sample(Team& team, std::size_t bytes) {
 }
 
 /// The ranks agree on what the table's next steps depend on.
-void Engine::agree(Lock& lock, Team& team, Collective collective, std::size_t bytes) {
-  const bool rows = team.rows_due(), rates = !rows && team.rates_due(bytes);
+void Engine::agree(Lock& lock, Team& team, const nezha_call_t& what) {
+  const auto collective = static_cast<Collective>(what.collective);
+  const std::size_t bytes = what.count * what.element;
+  const bool rows = team.rows_due(), rates = !rows && team.rates_due(collective, bytes, what.element);
+  const Call words = team.agreement(collective, bytes, what.element);
   if (team.within_node())
-    operate_shared(lock, team, team.agreement(collective, bytes), AlgorithmChoice::memory);
+    operate_shared(lock, team, words, AlgorithmChoice::memory);
   else
-    operate(lock, team, team.agreement(collective, bytes), team.agreement_algorithm());
+    operate(lock, team, words, team.agreement_algorithm());
   if (rows && team.error().empty()) {
     core_.take_rows(team);
     return show_notices(lock);

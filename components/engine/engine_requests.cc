@@ -33,7 +33,6 @@ int Engine::start(Team& team, const nezha_call_t& what, Request*& request) {
       Team::learns(collective) ? team.table(collective).next_untimed(bytes, what.element) : barrier_way(team);
   if (Team::learns(collective) && !shared) way = team.flat(way, collective, bytes, what.element);
   if (way.algorithm == AlgorithmChoice::incumbent) return NEZHA_USE_INCUMBENT;
-  if (team.lacks_rates() && bytes > kMostUnsampled) sample(team, bytes);
   try {
     request = &requests_.take();
     request->team = &team;

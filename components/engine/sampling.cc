@@ -42,10 +42,11 @@ bool enough(const Peer& peer, Nanoseconds now) {
 
 }  // namespace
 
+bool needs_no_sample(const Peer& peer) { return peer.trunk->lanes_up() < 2 || peer.trunk->shares_fixed(); }
+
 void step_sample(Peer& peer, Nanoseconds now, bool wanted) {
-  if (peer.sample == Sample::done) return;
-  const bool needless = peer.trunk->lanes_up() < 2 || peer.trunk->shares_fixed();
-  if (peer.sample == Sample::none && !needless && !wanted) return;
+  if (peer.sample == Sample::done || (peer.sample == Sample::none && !wanted)) return;
+  const bool needless = needs_no_sample(peer);
   if (peer.sample == Sample::none && !needless) start(peer, now);
   if (peer.sample == Sample::running) {
     peer.trunk->pump();

@@ -14,7 +14,10 @@ constexpr TeamId kNobody = 0;
 /// The longest that a sample takes: a connection that has lost the end of its first packets waits 200 ms before it goes on.
 constexpr Nanoseconds kSamplePatience = 300 * kMillisecond;
 
-/// Starts, continues or ends the sample of a settled peer. Not `wanted`: only where there is nothing to sample, that is found.
+/// There is one lane, or the user has fixed the shares.
+bool needs_no_sample(const Peer& peer);
+
+/// Starts, where it is `wanted`, continues or ends the sample of a settled peer.
 void step_sample(Peer& peer, Nanoseconds now, bool wanted);
 
 }  // namespace nezha

@@ -108,13 +108,15 @@ class Team {
   /// It has become ready before all ranks had sampled their lanes.
   bool lacks_rates() const { return lacks_rates_; }
   /// The next agreement of such a call is about whether they have by now.
-  bool rates_due(std::size_t bytes) const { return lacks_rates_ && bytes > kMostUnsampled; }
+  bool rates_due(Collective collective, std::size_t bytes, std::size_t element) const {
+    return lacks_rates_ && bytes > kMostUnsampled && !table(collective).leaves(bytes, element);
+  }
   /// An agreement is due before a call of `bytes` bytes. To be asked again after each.
   bool must_agree(Collective collective, std::size_t bytes, std::size_t element) {
-    return rows_due_ || rates_due(bytes) || table(collective).agreement_due(bytes, element);
+    return rows_due_ || rates_due(collective, bytes, element) || table(collective).agreement_due(bytes, element);
   }
   /// The operation that combines the words of the agreement over all ranks, and its algorithm.
-  Call agreement(Collective collective, std::size_t bytes);
+  Call agreement(Collective collective, std::size_t bytes, std::size_t element);
   /// Rank 0's words are here now. Returns them; the table begins with them.
   std::vector<std::uint64_t> take_rows(Table::Recalled& recalled);
   /// That of rates_due() is over.

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "engine/sampling.h"
 #include "engine/team.h"
 #include "trunk/wire.h"
 #include "tuning/siblings.h"
@@ -150,11 +151,15 @@ double Team::best_rail() const {
   return next_peer().trunk == nullptr ? 0 : next_peer().trunk->best_rate();
 }
 
-bool Team::sampled() const { return within_node_ || next_peer().sample == Sample::done; }
+/// A lane may come or go while nothing wants the sample: whether it is needed is asked each time.
+bool Team::sampled() const {
+  if (within_node_ || next_peer().sample == Sample::done) return true;
+  return next_peer().sample == Sample::none && next_peer().trunk != nullptr && needs_no_sample(next_peer());
+}
 
-Call Team::agreement(Collective collective, std::size_t bytes) {
+Call Team::agreement(Collective collective, std::size_t bytes, std::size_t element) {
   if (rows_due_) return combine(rows_, NEZHA_BOR);
-  if (rates_due(bytes)) {
+  if (rates_due(collective, bytes, element)) {
     rate_words_.fill(0);
     rate_words_[0] = sampled() ? 0 : kUnsampled;
     if (rank_ == 0) rate_words_[1] = to_word(rate()), rate_words_[2] = to_word(best_rail());

@@ -65,7 +65,7 @@ void Wiring::want(Peer& peer, Nanoseconds now) {
 bool Wiring::wanted_by(Peer& peer, Nanoseconds now) {
   if (peer.wiring_deadline != 0) return false;
   peer.wiring_deadline = now + patience_;
-  due(peer.wiring_deadline);
+  due(now);  // step_peer() finds out until when: its lanes may be up by now
   return true;
 }
 
@@ -195,7 +195,7 @@ void Wiring::lane_up(Peer& peer, RailPair rails, Nanoseconds now) {
 
 /// What waits_until() goes by.
 void Wiring::note_answer(const Peer& peer, std::uint8_t local_rail, Nanoseconds now) {
-  if (local_rail == kLoopbackRail) return;
+  if (local_rail == kLoopbackRail || (!peer.is_aggregator() && peer.same_node)) return;
   (peer.is_aggregator() ? over_aggregators_ : over_ranks_).set(local_rail);
   if (peer.is_aggregator())
     due(now);

@@ -140,7 +140,7 @@ AlgorithmChoice Table::unmeasured(std::size_t bytes, std::size_t element) const 
 }
 
 bool Table::learns(std::size_t bytes, std::size_t element) const {
-  return terms_.plan.learn && chooses() && unmeasured(bytes, element) != AlgorithmChoice::incumbent;
+  return terms_.plan.learn && chooses() && !leaves(bytes, element);
 }
 
 void Table::learn_rates(double rate, double best_rail) {

@@ -44,6 +44,11 @@ class Table {
   void name_rails(RailNames names) { rails_ = std::move(names); }
   const RailNames& rails() const { return rails_; }
 
+  /// Such calls are the incumbent's, whatever is measured.
+  bool leaves(std::size_t bytes, std::size_t element) const {
+    return unmeasured(bytes, element) == AlgorithmChoice::incumbent;
+  }
+
   // ---- agreements: at the start of a call, on all ranks alike
   /// One is due before a call of `bytes` bytes in elements of `element`. To be asked again after each. Also before each
   /// trial: the operation that combines the words brings the ranks together, so that how long the trial takes is not

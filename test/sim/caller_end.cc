@@ -58,7 +58,7 @@ void Caller::operation_over() {
     process_.core().join_stars(team, process_.core().aggregators());
     return team.stars()->in() ? begin_stars(way_) : begin_operation(way_);
   }
-  if (team.rates_due(call().bytes())) {
+  if (team.rates_due(call().collective, call().bytes(), call().element)) {
     team.take_rates();
     if (team.lacks_rates()) process_.core().sample(team, call().bytes());
     return think(0);
@@ -84,9 +84,9 @@ void Caller::agree() {
   state_ = State::agreeing;
   began_ = world_.network().now();
   if (team.within_node())
-    start_shared(team.agreement(call().collective, call().bytes()), AlgorithmChoice::memory);
+    start_shared(team.agreement(call().collective, call().bytes(), call().element), AlgorithmChoice::memory);
   else
-    start_flat(team.agreement(call().collective, call().bytes()), team.agreement_algorithm());
+    start_flat(team.agreement(call().collective, call().bytes(), call().element), team.agreement_algorithm());
 }
 
 /// Somebody else's allreduce: it takes its time and is right.

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "scenario.h"
 
+#include <array>
 #include <numeric>
 #include <utility>
 
@@ -75,7 +76,8 @@ Story play(const Scenario& scenario, std::vector<Happening> happenings) {
   story.suspicions = tally.suspicions;
   story.failed = tally.failed;
   for (int rank = 0; rank < scenario.ranks; ++rank) {
-    const auto sent = world.process(rank).core().sent();
+    std::array<std::uint64_t, kMaxRails> sent{};
+    if (world.process(rank).alive()) sent = world.process(rank).core().sent();
     story.sent.push_back(std::accumulate(sent.begin(), sent.end(), std::uint64_t{0}));
   }
   for (const World::Times& times : world.times()) story.took.push_back(times.ended - times.began);

@@ -36,7 +36,7 @@ struct Scenario {
 struct Story {
   std::string failure;              ///< empty: all is well
   std::vector<Nanoseconds> took;    ///< by call, from its first rank's beginning to its last one's end
-  std::vector<std::uint64_t> sent;  ///< by rank: bytes over all rails
+  std::vector<std::uint64_t> sent;  ///< by rank: bytes over all rails; 0: it is dead
   std::uint64_t lanes_lost = 0, suspicions = 0, failed = 0;
 };
 

@@ -249,7 +249,7 @@ void agree_on_rates(std::vector<std::unique_ptr<Team>>& teams, std::size_t bytes
   std::vector<std::uint64_t> all(3, 0);
   for (const auto& team : teams) {
     ASSERT_TRUE(team->must_agree(Collective::allreduce, bytes, 4));
-    const Call& call = calls.emplace_back(team->agreement(Collective::allreduce, bytes));
+    const Call& call = calls.emplace_back(team->agreement(Collective::allreduce, bytes, 4));
     ASSERT_EQ(call.bytes(), all.size() * sizeof all[0]);
     for (std::size_t i = 0; i < all.size(); ++i) all[i] |= reinterpret_cast<const std::uint64_t*>(call.send)[i];
   }
@@ -269,17 +269,22 @@ class Rates : public Agreement {
 TEST_F(Rates, AreNotWaitedForBySmallCalls) {
   all_are(NEZHA_TEAM_READY);
   for (const auto& team : teams) EXPECT_TRUE(team->lacks_rates());
-  EXPECT_FALSE(teams[0]->rates_due(kMostUnsampled));
+  EXPECT_FALSE(teams[0]->rates_due(Collective::allreduce, kMostUnsampled, 4));
 }
 
 TEST_F(Rates, AreAskedForBeforeALargeCallUntilAllRanksKnowThem) {
   for (const auto& team : teams) {
     agree_on_rates(teams, kLarge);
-    EXPECT_TRUE(teams[0]->rates_due(kLarge));
+    EXPECT_TRUE(teams[0]->rates_due(Collective::allreduce, kLarge, 4));
     team->next_peer().sample = Sample::done;
   }
   agree_on_rates(teams, kLarge);
   for (const auto& team : teams) EXPECT_FALSE(team->lacks_rates());
+}
+
+TEST_F(Rates, AreNotWaitedForByWhatTheIncumbentCarries) {
+  EXPECT_TRUE(teams[0]->rates_due(Collective::allreduce, kLarge, 4));
+  EXPECT_FALSE(teams[0]->rates_due(Collective::allreduce, kLarge, kMostElement + 1));
 }
 
 TEST_F(Agreement, WaitsForTheSampleWhereNoCallMayBeTheIncumbents) {

@@ -268,6 +268,23 @@ TEST_F(WiringTest, LanesOverAnAggregatorsOwnNetworkAreNotWaitedForLong) {
   EXPECT_TRUE(peers_[0].wired()) << "it leads to ranks after all";
 }
 
+TEST_F(WiringTest, LanesOverAnAggregatorsOwnNetworkAreNotWaitedForLongByWhoIsConnectedTo) {
+  Peer& passive = peers_[0];
+  passive.connects = false;
+  passive.wiring_deadline = 0;
+  Peer aggregator;
+  want_over_rail_1(aggregator);
+  wiring_.lane_up(passive, {0, 0}, clock_.now());
+  wiring_.lane_up(aggregator, {1, 0}, clock_.now());
+  wiring_.step(clock_.now());
+  clock_.advance(kSecond);
+  wiring_.wanted_by(passive, clock_.now());
+  wiring_.step(clock_.now());
+  clock_.advance(300 * kMillisecond);
+  wiring_.step(clock_.now());
+  EXPECT_TRUE(passive.settled);
+}
+
 TEST_F(WiringTest, AnAggregatorOnTheRanksNetworkChangesNothing) {
   Peer aggregator;
   want_over_rail_1(aggregator);

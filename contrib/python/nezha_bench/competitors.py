@@ -169,6 +169,8 @@ class Launcher:
             return [("coll_nezha_rail_include", f"eth{self.case.best_rail()}")]
         if provider := _PROVIDER.get(competitor):
             return [("coll_nezha_rail_include", ",".join(f"{provider}eth{rail}" for rail in self.case.shared_rails()))]
+        if competitor == NEZHA_RAILS and self.case.own_rails:  # nobody answers over those, and ranks would wait for them
+            return [("coll_nezha_rail_include", ",".join(f"eth{rail}" for rail in self.case.shared_rails()))]
         if competitor == NEZHA_BTL:
             return [("pml", "ob1"), ("coll_nezha_btl", "1"), ("coll_nezha_rail_include", "btl/0")]
         if competitor == NEZHA_THREADS:
