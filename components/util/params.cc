@@ -183,7 +183,7 @@ constexpr std::array kRows = {
         "and mesh_block decide, and no call is left to Open MPI's own allreduce by its size unless threshold says so."),
     row<&Config::incumbent_margin>("incumbent_margin", "20", {0, 1000}, "", 4, kDecides,
         "Learning leaves a size to Open MPI's own allreduce only where all others take so many per cent longer: its calls "
-        "are not protected against the loss of a network. 0: wherever it is faster."),
+        "are not protected against the loss of a network. 0: wherever it is faster, as within one node."),
     row<&Config::table>("table", "", {0, 0}, "FILE", 3, kDecides,
         "A file of what was learned before, as nezha-table(5) describes it. The sizes in it are settled from the first call "
         "on, and with learn looked at again like others; with learn 0 it is frozen. A file that is not sound is not used."),
@@ -231,7 +231,7 @@ constexpr std::array kRows = {
         "out and named. Calls run on Open MPI's own allreduce meanwhile."),
     row<&Config::window>("window", "0", {0, 16 * kMiB}, "", 8, 0,
         "Bytes per peer that are kept of operations which this rank has not begun yet. A peer that is further ahead "
-        "waits until it has. 0: 256k, and less from 26 other ranks in the job on, 16k at least."),
+        "waits until it has. 0: 256k, and less from 17 other ranks in the job on, 16k at least."),
 };
 
 constexpr auto make_params() {

@@ -18,6 +18,7 @@ from nezha_doctor import (check_addresses, check_aggregators, check_component, c
                           check_rails, check_speed, check_subnets, check_versions, checks, matrix)
 from nezha_doctor.findings import ADVICE, PROBLEM, Cluster
 from nezha_doctor.probe import Lane, Probe, phase_of
+from nezha_lab import openmpi
 
 NODES = ("n0", "n1", "n2", "n3")
 RAILS = ("tcp/eth0", "tcp/eth1")
@@ -108,6 +109,8 @@ class Checks(unittest.TestCase):
     def test_component(self):
         self.cluster.facts["n3"]["ompi"]["component_found"] = False
         self.one(check_component, "does not list coll/nezha on n3", ["n3"])
+        (found,) = check_component.check(self.cluster)
+        self.assertIn(f" {openmpi.COMPONENT_PATH.removeprefix('OMPI_MCA_')} ", found.do)
 
     def test_switched_off(self):
         self.cluster.facts["n3"]["parameters"]["enable"] = "0"

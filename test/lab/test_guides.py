@@ -168,7 +168,9 @@ class Guides(OnNodes):
     @staticmethod
     def counters():
         source = pathlib.Path(TOP, "ompi", "mca", "coll", "nezha", "coll_nezha_pvars.c").read_text(encoding="utf-8")
-        return {*re.findall(r'add\(component, "(\w+)"', source), *(f"rail_{name}" for name in re.findall(r'(?m)^    \{"(\w+)", ', source))}
+        rows = {kind: re.findall(r'(?m)^    \{"(\w+)", ', table) for kind, table in
+                re.findall(r"(?ms)^static const \w+ (\w+)_values\[\] = \{\n(.*?)^\};", source)}
+        return {*re.findall(r'add\(component, "(\w+)"', source), *(f"{kind}_{name}" for kind, names in rows.items() for name in names)}
 
 
 class Manual(OnNodes):

@@ -11,8 +11,8 @@ def check(cluster):
     if lacking:
         yield Finding(PROBLEM, "component", lacking, f"Open MPI does not list coll/nezha on {names(lacking)}: mca_coll_nezha.so is not "
                       "where it looks, does not load, or --mca coll (OMPI_MCA_coll) leaves it out",
-                      "install it there (configure --with-componentdir=system or =user), or set mca_base_component_path to "
-                      "DIR:SYS_DEFAULT:USER_DEFAULT; ompi_info | grep nezha tells")
+                      "install it there (configure --with-componentdir=system or =user), or set opal_mca_base_component_path "
+                      "to DIR:SYS_DEFAULT:USER_DEFAULT; ompi_info | grep nezha tells")
     off = [node for node, facts in cluster.facts.items() if facts["parameters"].get("enable", "1") in _OFF]
     if off:
         yield Finding(PROBLEM, "component", off, f"coll_nezha_enable is 0 on {names(off)}", "take that setting away")
