@@ -234,6 +234,7 @@ void Core::step(Nanoseconds now) {
 }
 
 void Core::sample(Team& team, std::size_t bytes) {
+  if (!team.lacks_rates() || team.wants_rates()) return;
   team.foresee(bytes);
   team.set_sampling_until(clock_.now() + 2 * kSamplePatience);  // another rank may come to this call later
 }

@@ -94,7 +94,7 @@ class Core final : public PieceReceiver, public OperationNews, public LaneNews, 
   /// From here on only peers that a team of this process needs may connect.
   void admit_wanted_only() { wanted_only_ = true; }
   void destroy_team(Team& team);
-  /// A ready team that lacks rates is about to have a call of so many bytes: its lanes are sampled from now on.
+  /// A ready team is about to have a call of so many bytes: if it lacks rates, its lanes are sampled from now on.
   void sample(Team& team, std::size_t bytes);
   /// Every lane of the team is up, or has been waited for long enough, and sampled if calls need that.
   bool wired(const Team& team) const;

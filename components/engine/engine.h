@@ -123,7 +123,6 @@ class Engine {
   template <typename Body>
   void operated(Team& team, const Call& call, const Body& body);
   void agree(Lock& lock, Team& team, const nezha_call_t& what);
-  void sample(Team& team, std::size_t bytes);
   void await_room(Lock& lock, Team& team);
   /// `over` goes on with what is waited for, and says when that has come.
   template <typename Over>

@@ -133,15 +133,8 @@ Call Engine::call_of(const Team& team, const nezha_call_t& what, const Candidate
   return call;
 }
 
-/// A ready team whose calls were all small until now has its lanes sampled, while its members are there to take the bytes: they
-/// agree again and again until all have.
-void Engine::sample(Team& team, std::size_t bytes) {
-  if (team.wants_rates()) return;
-  core_.sample(team, bytes);
-  stay_awake();
-}
-
-/// The ranks agree on what the table's next steps depend on.
+/// The ranks agree on what the table's next steps depend on. Where that is the rails' rates, they do so again and again until
+/// all have sampled their lanes, and so are there to take one another's bytes.
 void Engine::agree(Lock& lock, Team& team, const nezha_call_t& what) {
   const auto collective = static_cast<Collective>(what.collective);
   const std::size_t bytes = what.count * what.element;
@@ -151,17 +144,18 @@ void Engine::agree(Lock& lock, Team& team, const nezha_call_t& what) {
     operate_shared(lock, team, words, AlgorithmChoice::memory);
   else
     operate(lock, team, words, team.agreement_algorithm());
-  if (rows && team.error().empty()) {
+  if (!team.error().empty()) return;
+  if (rows) {
     core_.take_rows(team);
     return show_notices(lock);
   }
-  if (rates && team.error().empty()) {
+  if (rates) {
     team.take_rates();
-    if (team.lacks_rates()) sample(team, bytes);
+    core_.sample(team, bytes);
+    return stay_awake();
   }
-  if (rates) return;
   const int level = team.rank() == 0 ? 1 : 2;  // all decide alike: one of them tells
-  if (team.error().empty() && team.table(collective).agreed() && core_.log().on(level))
+  if (team.table(collective).agreed() && core_.log().on(level))
     core_.log().line(level, "team %s, %s%s", team.name().c_str(), name_in_story(collective).c_str(),
                      team.table(collective).story().c_str());
 }

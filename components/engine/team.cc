@@ -6,7 +6,6 @@
 #include <unordered_map>
 
 #include "alg/neighbours.h"
-#include "trunk/wire.h"
 #include "tuning/siblings.h"
 
 namespace nezha {

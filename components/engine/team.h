@@ -18,13 +18,14 @@
 #include "engine/operations.h"
 #include "engine/peer.h"
 #include "nezha/nezha.h"
+#include "trunk/lane_limits.h"
 #include "tuning/plan.h"
 #include "tuning/table.h"
 
 namespace nezha {
 
 /// Vectors of up to so many bytes are carried before the rails' rates are known: they are not split.
-constexpr std::size_t kMostUnsampled = 8 * 1024;
+constexpr std::size_t kMostUnsampled = kSmall;
 
 class Team {
  public:

@@ -60,7 +60,7 @@ void Caller::operation_over() {
   }
   if (team.rates_due(call().collective, call().bytes(), call().element)) {
     team.take_rates();
-    if (team.lacks_rates()) process_.core().sample(team, call().bytes());
+    process_.core().sample(team, call().bytes());
     return think(0);
   }
   team.table(call().collective).agreed();
