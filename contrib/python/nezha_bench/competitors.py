@@ -168,14 +168,17 @@ class Launcher:
         if competitor == NEZHA_ONE:
             return [("coll_nezha_rail_include", f"eth{self.case.best_rail()}")]
         if provider := _PROVIDER.get(competitor):
-            return [("coll_nezha_rail_include", ",".join(f"{provider}eth{rail}" for rail in self.case.shared_rails()))]
+            return [("coll_nezha_rail_include", self._shared_rails(provider))]
         if competitor == NEZHA_RAILS and self.case.own_rails:  # nobody answers over those, and ranks would wait for them
-            return [("coll_nezha_rail_include", ",".join(f"eth{rail}" for rail in self.case.shared_rails()))]
+            return [("coll_nezha_rail_include", self._shared_rails())]
         if competitor == NEZHA_BTL:
             return [("pml", "ob1"), ("coll_nezha_btl", "1"), ("coll_nezha_rail_include", "btl/0")]
         if competitor == NEZHA_THREADS:
             return [("coll_nezha_rail_threads", "1"), *([("coll_nezha_rail_cores", self.cores)] if self.cores else [])]
         return [] if self.cores is None else [("coll_nezha_rail_threads", "0")]
+
+    def _shared_rails(self, provider=""):
+        return ",".join(f"{provider}eth{rail}" for rail in self.case.shared_rails())
 
     def _mpi(self):
         return self._osu() if self.programs.osu else [self.programs.mpi, *self._collective(), *self._ours()]
@@ -196,9 +199,8 @@ class Launcher:
         return [word for letter, count in given if count is not None for word in (letter, str(count))]
 
     def _gloo(self):
-        rails = ",".join(f"eth{rail}" for rail in self.case.shared_rails())
         plan = ",".join(f"{size_text(size)}={way}" for size, way in self.gloo_plan.items())
-        return [self.programs.gloo, "--rails", rails, "--shares", ",".join(f"{w:g}" for w in self.case.weights()),
+        return [self.programs.gloo, "--rails", self._shared_rails(), "--shares", ",".join(f"{w:g}" for w in self.case.weights()),
                 *(["--plan", plan] if plan else []), *self._ours()]
 
 
