@@ -17,15 +17,12 @@
 #include "engine/notices.h"
 #include "engine/operations.h"
 #include "engine/peer.h"
+#include "engine/unsampled.h"
 #include "nezha/nezha.h"
-#include "trunk/lane_limits.h"
 #include "tuning/plan.h"
 #include "tuning/table.h"
 
 namespace nezha {
-
-/// Vectors of up to so many bytes are carried before the rails' rates are known: they are not split.
-constexpr std::size_t kMostUnsampled = kSmall;
 
 class Team {
  public:
@@ -73,9 +70,9 @@ class Team {
   // ---- agreement
   bool agreement_due(std::size_t bytes);
   /// A call of so many bytes is about to come.
-  void foresee(std::size_t bytes) { largest_ = std::max(largest_, bytes); }
+  void foresee(std::size_t bytes) { wants_rates_ = wants_rates_ || unsampled_.too_much(bytes); }
   /// The lanes to the next member have to be sampled: vectors come that are split by the rails' rates.
-  bool wants_rates() const { return awaits_lanes_ || largest_ > kMostUnsampled; }
+  bool wants_rates() const { return awaits_lanes_ || wants_rates_; }
   /// `fresh_id` counts on rank 0 only. `ready`: every needed peer has a lane; `failed`: one never will.
   void vote(std::array<std::uint64_t, NEZHA_VOTE_WORDS>& words, const Plan& own, TeamId fresh_id, bool ready,
             bool failed) const;
@@ -110,12 +107,10 @@ class Team {
   bool lacks_rates() const { return lacks_rates_; }
   /// The next agreement of such a call is about whether they have by now.
   bool rates_due(Collective collective, std::size_t bytes, std::size_t element) const {
-    return lacks_rates_ && bytes > kMostUnsampled && !table(collective).leaves(bytes, element);
+    return lacks_rates_ && unsampled_.too_much(bytes) && !table(collective).leaves(bytes, element);
   }
-  /// An agreement is due before a call of `bytes` bytes. To be asked again after each.
-  bool must_agree(Collective collective, std::size_t bytes, std::size_t element) {
-    return rows_due_ || rates_due(collective, bytes, element) || table(collective).agreement_due(bytes, element);
-  }
+  /// An agreement is due before a call of `bytes` bytes. To be asked again after each, until the call begins.
+  bool must_agree(Collective collective, std::size_t bytes, std::size_t element);
   /// The operation that combines the words of the agreement over all ranks, and its algorithm.
   Call agreement(Collective collective, std::size_t bytes, std::size_t element);
   /// Rank 0's words are here now. Returns them; the table begins with them.
@@ -260,7 +255,8 @@ class Team {
   std::array<Table, kTables> tables_;  ///< by collective
   std::vector<std::uint64_t> rows_;
   bool rows_due_ = false;
-  std::size_t largest_ = 0;  ///< call that was foreseen
+  Unsampled unsampled_;
+  bool wants_rates_ = false;
   bool lacks_rates_ = false;
   std::array<std::uint64_t, 3> rate_words_{};
 

@@ -157,6 +157,12 @@ bool Team::sampled() const {
   return next_peer().sample == Sample::none && next_peer().trunk != nullptr && needs_no_sample(next_peer());
 }
 
+bool Team::must_agree(Collective collective, std::size_t bytes, std::size_t element) {
+  if (rows_due_ || rates_due(collective, bytes, element) || table(collective).agreement_due(bytes, element)) return true;
+  unsampled_.passes(bytes);
+  return false;
+}
+
 Call Team::agreement(Collective collective, std::size_t bytes, std::size_t element) {
   if (rows_due_) return combine(rows_, NEZHA_BOR);
   if (rates_due(collective, bytes, element)) {

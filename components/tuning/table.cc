@@ -146,6 +146,12 @@ bool Table::learns(std::size_t bytes, std::size_t element) const {
 void Table::learn_rates(double rate, double best_rail) {
   terms_.rate = rate;
   terms_.best_rail = best_rail;
+  look_again();  // what was measured until now was shared out otherwise
+}
+
+void Table::look_again() {
+  for (auto& each : classes_)
+    if (each) each->look_again();
 }
 
 bool Table::agreement_due(std::size_t bytes, std::size_t element) {
@@ -195,8 +201,7 @@ void Table::apply_flags() {
   if (all_say(kCalm)) return;
   asks_ = false;
   interval_ = kFirstInterval;
-  for (auto& each : classes_)
-    if (each) each->look_again();
+  look_again();
 }
 
 bool Table::agreed() {

@@ -38,7 +38,7 @@ class Table {
     std::string example;       ///< of what was left out
   };
   Recalled recall(std::span<const std::uint64_t> rows);
-  /// The rails' rates, which the terms lacked.
+  /// The rails' rates, which the terms lacked. At the same call on all ranks: what was measured without is measured anew.
   void learn_rates(double rate, double best_rail);
   /// Of the team's rank 0, by which ways name them.
   void name_rails(RailNames names) { rails_ = std::move(names); }
@@ -98,6 +98,7 @@ class Table {
   SizeClass::Group promising(std::size_t index, std::span<const Candidate> ways) const;
   bool all_say(std::size_t flag) const;
   void apply_flags();
+  void look_again();
 
   Terms terms_;
   RailNames rails_;

@@ -263,13 +263,25 @@ class Rates : public Agreement {
     for (const auto& team : teams) (void)team->agreement_due(8);
     hold();
   }
-  static constexpr std::size_t kLarge = 64 * 1024;
+  static constexpr std::size_t kLarge = Unsampled::kModest + 4;
 };
 
 TEST_F(Rates, AreNotWaitedForBySmallCalls) {
   all_are(NEZHA_TEAM_READY);
   for (const auto& team : teams) EXPECT_TRUE(team->lacks_rates());
-  EXPECT_FALSE(teams[0]->rates_due(Collective::allreduce, kMostUnsampled, 4));
+  EXPECT_FALSE(teams[0]->rates_due(Collective::allreduce, Unsampled::kFree, 4));
+}
+
+TEST_F(Rates, AreWaitedForByModestCallsOnceTheyAmountToEnough) {
+  constexpr std::size_t kBefore = Unsampled::kWorthASample / Unsampled::kModest;
+  for (const auto& team : teams) {
+    for (std::size_t call = 0; call < kBefore; ++call) {
+      ASSERT_FALSE(team->must_agree(Collective::allreduce, Unsampled::kFree, 4));
+      ASSERT_FALSE(team->must_agree(Collective::allreduce, Unsampled::kModest, 4)) << "call " << call;
+    }
+    EXPECT_FALSE(team->rates_due(Collective::allreduce, Unsampled::kFree, 4));
+  }
+  agree_on_rates(teams, Unsampled::kModest);
 }
 
 TEST_F(Rates, AreAskedForBeforeALargeCallUntilAllRanksKnowThem) {

@@ -173,6 +173,17 @@ TEST(Table, AnyRankMayAskForALook) {
   EXPECT_EQ(ranks.calls(300, kSize, after).algorithm, AlgorithmChoice::ring);
 }
 
+TEST(Table, MeasuresAnewOnceItKnowsTheRates) {
+  Terms terms = learning();
+  terms.rate = 0;
+  Ranks ranks(terms);
+  const auto before = times({{AlgorithmChoice::mesh, 400}, {AlgorithmChoice::ring, 700}});
+  const auto after = times({{AlgorithmChoice::mesh, 400}, {AlgorithmChoice::ring, 300}});
+  EXPECT_EQ(ranks.calls(300, kSize, before).algorithm, AlgorithmChoice::mesh);
+  for (std::size_t rank = 0; rank < 4; ++rank) ranks.at(rank).learn_rates(0.25, 0.125);
+  EXPECT_EQ(ranks.calls(300, kSize, after).algorithm, AlgorithmChoice::ring);
+}
+
 TEST(Table, OneWhoAsksOnceGetsOneLook) {
   Ranks ranks(learning());
   const auto time = times({{AlgorithmChoice::mesh, 400}, {AlgorithmChoice::ring, 700}});
