@@ -140,8 +140,8 @@ void Engine::agree(Lock& lock, Team& team, const nezha_call_t& what) {
   const std::size_t bytes = what.count * what.element;
   const bool rows = team.rows_due(), rates = !rows && team.rates_due(collective, bytes, what.element);
   const Call words = team.agreement(collective, bytes, what.element);
-  if (team.within_node())
-    operate_shared(lock, team, words, AlgorithmChoice::memory);
+  if (team.agrees_in_memory())
+    operate_shared(lock, team, words, team.agreement_algorithm());
   else
     operate(lock, team, words, team.agreement_algorithm());
   if (!team.error().empty()) return;

@@ -83,10 +83,11 @@ void Caller::agree() {
   Team& team = *process_.team(call().team);
   state_ = State::agreeing;
   began_ = world_.network().now();
-  if (team.within_node())
-    start_shared(team.agreement(call().collective, call().bytes(), call().element), AlgorithmChoice::memory);
+  const Call words = team.agreement(call().collective, call().bytes(), call().element);
+  if (team.agrees_in_memory())
+    start_shared(words, team.agreement_algorithm());
   else
-    start_flat(team.agreement(call().collective, call().bytes(), call().element), team.agreement_algorithm());
+    start_flat(words, team.agreement_algorithm());
 }
 
 /// Somebody else's allreduce: it takes its time and is right.
