@@ -1,12 +1,12 @@
 # SPDX-License-Identifier: BSD-3-Clause
 
 # NEZHA_LIBRARIES
-# libcrypto, hwloc, libmnl and nlohmann-json are needed; googletest only by the unit tests.
+# nettle, hwloc, libmnl and nlohmann-json are needed; googletest only by the unit tests.
 AC_DEFUN([NEZHA_LIBRARIES], [
   AS_IF([test -z "$PKG_CONFIG" || ! "$PKG_CONFIG" --version >/dev/null 2>&1],
     [AC_MSG_ERROR([pkg-config was not found: install pkg-config (pkgconf)])])
-  PKG_CHECK_MODULES([CRYPTO], [libcrypto >= 1.1.1], [],
-    [AC_MSG_ERROR([libcrypto 1.1.1 or newer was not found: install libssl-dev (openssl-devel)])])
+  PKG_CHECK_MODULES([NETTLE], [nettle >= 3.4], [],
+    [AC_MSG_ERROR([nettle 3.4 or newer was not found: install nettle-dev (nettle-devel)])])
   PKG_CHECK_MODULES([HWLOC], [hwloc >= 2.0], [],
     [AC_MSG_ERROR([hwloc 2.0 or newer was not found: install libhwloc-dev (hwloc-devel)])])
   PKG_CHECK_MODULES([MNL], [libmnl >= 1.0.4], [],

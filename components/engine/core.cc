@@ -98,8 +98,7 @@ Peer* Core::add_peer(std::span<const std::byte> bytes, bool same_node, Status& w
   why = decode_address(bytes, peer->address);
   if (!why.ok()) return nullptr;
   if (const auto known = peers_.find(peer->address.id); known != peers_.end()) return known->second.get();
-  why = pair_secret(self_, peer->address, peer->secret);
-  if (!why.ok()) return nullptr;
+  peer->secret = pair_secret(self_, peer->address);
   peer->same_node = same_node && !live_apart(self_.loopback, peer->address.loopback);
   return add(std::move(peer));
 }

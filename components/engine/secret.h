@@ -10,6 +10,6 @@ Status make_key(Secret& key);
 
 /// What two processes of one job share: HMAC-SHA256 with the key of the lower id over the key of the higher. Whoever
 /// cannot read what both published cannot compute it.
-Status pair_secret(const Address& mine, const Address& theirs, Secret& secret);
+Secret pair_secret(const Address& mine, const Address& theirs);
 
 }  // namespace nezha

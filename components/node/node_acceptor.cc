@@ -81,11 +81,8 @@ bool NodeAcceptor::challenge(Pending& pending) {
   pending.step = Step::done;
   if (pending.hello.member >= found->second.offer.members) return false;
   Secret secret{};
-  Mac mac{};
-  if (!found->second.offer.secret_of(pending.hello.member, secret) || !random_bytes(pending.nonce).ok() ||
-      !make_node_mac(secret, NodeRole::making, pending.hello_bytes, pending.nonce, mac).ok()) {
-    return false;
-  }
+  if (!found->second.offer.secret_of(pending.hello.member, secret) || !random_bytes(pending.nonce).ok()) return false;
+  const Mac mac = make_node_mac(secret, NodeRole::making, pending.hello_bytes, pending.nonce);
   std::array<std::byte, kNodeChallenge> message;
   std::copy(pending.nonce.begin(), pending.nonce.end(), message.begin());
   std::copy(mac.begin(), mac.end(), message.begin() + kNodeNonce);
@@ -95,7 +92,7 @@ bool NodeAcceptor::challenge(Pending& pending) {
 }
 
 bool NodeAcceptor::check_proof(Pending& pending) {
-  Mac proof{}, expected{};
+  Mac proof{};
   const NodeReceived received = receive_node_message(pending.connection, proof);
   if (received == NodeReceived::nothing) return false;
   pending.step = Step::done;
@@ -103,8 +100,7 @@ bool NodeAcceptor::check_proof(Pending& pending) {
   Secret secret{};
   if (received != NodeReceived::message || found == teams_.end() ||
       !found->second.offer.secret_of(pending.hello.member, secret) ||
-      !make_node_mac(secret, NodeRole::joining, pending.hello_bytes, pending.nonce, expected).ok() ||
-      !same_mac(proof, expected)) {
+      !same_mac(proof, make_node_mac(secret, NodeRole::joining, pending.hello_bytes, pending.nonce))) {
     return false;
   }
   const Offer& offer = found->second.offer;

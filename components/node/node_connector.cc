@@ -78,14 +78,11 @@ bool NodeConnector::answer_challenge() {
   if (!received(receive_node_message(connection_, challenge))) return false;
   NodeNonce nonce{};
   std::copy_n(challenge.begin(), kNodeNonce, nonce.begin());
-  Mac expected{}, proof{};
-  Status status = make_node_mac(secret_, NodeRole::making, hello_bytes_, nonce, expected);
-  if (status.ok()) status = make_node_mac(secret_, NodeRole::joining, hello_bytes_, nonce, proof);
-  if (!status.ok()) return fail(status.code(), status.text());
+  const Mac expected = make_node_mac(secret_, NodeRole::making, hello_bytes_, nonce);
   if (!same_mac(std::span(challenge).subspan<kNodeNonce>(), expected)) {
     return fail(Code::refused, "the process at its socket does not know the secret of this pair");
   }
-  status = send_node_message(connection_, proof);
+  const Status status = send_node_message(connection_, make_node_mac(secret_, NodeRole::joining, hello_bytes_, nonce));
   if (!status.ok()) return fail(status.code(), status.text());
   step_ = Step::answer;
   return true;

@@ -72,13 +72,12 @@ Status read_node_hello(const NodeHelloBytes& from, NodeHello& hello) {
   return {};
 }
 
-Status make_node_mac(const Secret& secret, NodeRole role, const NodeHelloBytes& hello, const NodeNonce& nonce,
-                     Mac& mac) {
+Mac make_node_mac(const Secret& secret, NodeRole role, const NodeHelloBytes& hello, const NodeNonce& nonce) {
   std::array<std::byte, 1 + kNodeHello + kNodeNonce> said;
   said[0] = static_cast<std::byte>(role);
   std::copy(hello.begin(), hello.end(), said.begin() + 1);
   std::copy(nonce.begin(), nonce.end(), said.begin() + 1 + kNodeHello);
-  return hmac_sha256(secret, said, mac);
+  return hmac_sha256(secret, said);
 }
 
 Status send_node_message(const Fd& socket, std::span<const std::byte> message, int descriptor) {

@@ -41,8 +41,7 @@ enum class NodeAnswer : std::uint8_t { welcome = 1, differs = 2 };
 NodeHelloBytes write_node_hello(const NodeHello& hello);
 /// From untrusted bytes.
 Status read_node_hello(const NodeHelloBytes& from, NodeHello& hello);
-Status make_node_mac(const Secret& secret, NodeRole role, const NodeHelloBytes& hello, const NodeNonce& nonce,
-                     Mac& mac);
+Mac make_node_mac(const Secret& secret, NodeRole role, const NodeHelloBytes& hello, const NodeNonce& nonce);
 
 /// A whole message or nothing. The socket does not block.
 Status send_node_message(const Fd& socket, std::span<const std::byte> message, int descriptor = -1);

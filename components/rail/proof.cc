@@ -52,7 +52,7 @@ Status read_hello(const HelloBytes& from, Hello& hello) {
   return {};
 }
 
-Status make_proof(const Secret& secret, ProofRole role, const Said& said, Proof& proof) {
+Proof make_proof(const Secret& secret, ProofRole role, const Said& said) {
   std::array<std::byte, 1 + kHelloSize + kNonceSize + 2 * kMaxWords> all;
   auto end = all.begin();
   *end++ = static_cast<std::byte>(role);
@@ -60,7 +60,7 @@ Status make_proof(const Secret& secret, ProofRole role, const Said& said, Proof&
   end = std::copy(said.connecting_words.begin(), said.connecting_words.end(), end);
   end = std::copy(said.nonce.begin(), said.nonce.end(), end);
   end = std::copy(said.accepting_words.begin(), said.accepting_words.end(), end);
-  return hmac_sha256(secret, std::span(all.begin(), end), proof);
+  return hmac_sha256(secret, std::span(all.begin(), end));
 }
 
 bool same_proof(std::span<const std::byte, kProofSize> one, std::span<const std::byte, kProofSize> other) {

@@ -55,8 +55,7 @@ struct Said {
   std::span<const std::byte> accepting_words;
 };
 
-/// Not ok when the library refuses, which is no proof.
-Status make_proof(const Secret& secret, ProofRole role, const Said& said, Proof& proof);
+Proof make_proof(const Secret& secret, ProofRole role, const Said& said);
 /// In constant time.
 bool same_proof(std::span<const std::byte, kProofSize> one, std::span<const std::byte, kProofSize> other);
 

@@ -7,8 +7,6 @@
 #include <cstdint>
 #include <span>
 
-#include "util/status.h"
-
 namespace nezha {
 
 constexpr std::size_t kMacSize = 32;
@@ -16,8 +14,10 @@ constexpr std::size_t kMacSize = 32;
 using Secret = std::array<std::uint8_t, 32>;
 using Mac = std::array<std::byte, kMacSize>;
 
-/// Not ok when the library refuses; `mac` must not be used then.
-Status hmac_sha256(const Secret& secret, std::span<const std::byte> text, Mac& mac);
+Mac hmac_sha256(const Secret& secret, std::span<const std::byte> text);
+
+/// A secret that is derived from another one.
+Secret secret_from(const Mac& mac);
 
 /// In constant time.
 bool same_mac(std::span<const std::byte, kMacSize> one, std::span<const std::byte, kMacSize> other);

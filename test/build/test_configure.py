@@ -77,16 +77,16 @@ def other_headers(work):
 
 def samples(work):
     """(what is wrong, environment, options, what the sentence must name)"""
-    only_libcrypto = work / "pkgconfig"
-    only_libcrypto.mkdir()
-    folder = subprocess.run(["pkg-config", "--variable=pcfiledir", "libcrypto"], capture_output=True, text=True,
+    only_nettle = work / "pkgconfig"
+    only_nettle.mkdir()
+    folder = subprocess.run(["pkg-config", "--variable=pcfiledir", "nettle"], capture_output=True, text=True,
                             check=True).stdout.strip()
-    shutil.copy(f"{folder}/libcrypto.pc", only_libcrypto)
+    shutil.copy(f"{folder}/nettle.pc", only_nettle)
     return [
         ("an old C++ compiler", {"CXX": str(script(work / "old-c++", OLD_COMPILER))}, [], r"C\+\+20: install g\+\+"),
         ("no pkg-config", {"PKG_CONFIG": "/nonexistent"}, [], "install pkg-config"),
-        ("no libcrypto", {"PKG_CONFIG_LIBDIR": "/nonexistent"}, [], "install libssl-dev"),
-        ("no hwloc", {"PKG_CONFIG_LIBDIR": str(only_libcrypto)}, [], "install libhwloc-dev"),
+        ("no nettle", {"PKG_CONFIG_LIBDIR": "/nonexistent"}, [], "install nettle-dev"),
+        ("no hwloc", {"PKG_CONFIG_LIBDIR": str(only_nettle)}, [], "install libhwloc-dev"),
         ("no Open MPI", {}, ["--with-ompi=/nonexistent"], "install Open MPI"),
         ("no component headers", *fake_ompi(work, headers="/nonexistent"), "install libopenmpi-dev"),
         ("headers of another version", *fake_ompi(work, version="4.1.99"), r"4\.1\.99.* different versions: install"),

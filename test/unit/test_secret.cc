@@ -7,9 +7,13 @@
 #include <unistd.h>
 
 #include <cerrno>
+#include <numeric>
+#include <span>
 #include <string>
+#include <string_view>
 
 #include "nezha/nezha.h"
+#include "util/hmac.h"
 
 namespace {
 
@@ -33,24 +37,27 @@ Address address_of(ProcessId id) {
   return address;
 }
 
-Secret secret_of(const Address& mine, const Address& theirs) {
-  Secret secret{};
-  EXPECT_TRUE(pair_secret(mine, theirs, secret).ok());
-  return secret;
-}
-
 TEST(PairSecret, IsTheSameForBothAndNoOneElses) {
   const Address one = address_of(1), two = address_of(2), third = address_of(3);
-  EXPECT_EQ(secret_of(one, two), secret_of(two, one));
-  EXPECT_NE(secret_of(one, two), secret_of(one, third));
-  EXPECT_NE(secret_of(one, two), secret_of(two, third));
+  EXPECT_EQ(pair_secret(one, two), pair_secret(two, one));
+  EXPECT_NE(pair_secret(one, two), pair_secret(one, third));
+  EXPECT_NE(pair_secret(one, two), pair_secret(two, third));
 }
 
 TEST(PairSecret, NeedsBothKeys) {
   const Address one = address_of(1), two = address_of(2);
-  const Secret secret = secret_of(one, two);
-  EXPECT_NE(secret, secret_of(address_of(1), two));
-  EXPECT_NE(secret, secret_of(one, address_of(2)));
+  const Secret secret = pair_secret(one, two);
+  EXPECT_NE(secret, pair_secret(address_of(1), two));
+  EXPECT_NE(secret, pair_secret(one, address_of(2)));
+}
+
+TEST(Hmac, IsSha256sOfRfc2104) {
+  Secret secret;
+  std::iota(secret.begin(), secret.end(), std::uint8_t{0});
+  constexpr std::string_view kText = "nezha";
+  constexpr Secret kExpected{0xd1, 0xa9, 0x70, 0xa2, 0x10, 0x2c, 0x1c, 0x7a, 0x68, 0x80, 0xce, 0x29, 0x51, 0x97, 0xeb, 0xc8,
+                             0x89, 0x19, 0x00, 0x3e, 0x3d, 0x26, 0x5d, 0xb6, 0xf8, 0xf5, 0x44, 0x33, 0xbb, 0x0c, 0xe9, 0xfd};  // by Python's hmac
+  EXPECT_EQ(secret_from(hmac_sha256(secret, std::as_bytes(std::span(kText)))), kExpected);
 }
 
 TEST(Key, IsAnotherEachTime) {

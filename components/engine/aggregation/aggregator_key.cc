@@ -40,10 +40,7 @@ Status read_aggregator_key(const FilePath& path, Secret& key) {
     return {Code::bad_parameter, named + "has " + (size > kMost ? "more than 4096" : std::to_string(size)) +
                                      " bytes; 32 to 4096 are allowed (head -c 32 /dev/urandom)"};
   text.resize(size);
-  Mac mac;
-  if (Status status = hmac_sha256(Secret{}, std::as_bytes(std::span(text)), mac); !status.ok()) return status;
-  static_assert(sizeof(mac) == sizeof(key));
-  std::memcpy(key.data(), mac.data(), key.size());
+  key = secret_from(hmac_sha256(Secret{}, std::as_bytes(std::span(text))));
   return {};
 }
 

@@ -137,8 +137,7 @@ Greeting::State Greeting::take_hello() {
   said_.insert(said_.end(), nonce.begin(), nonce.end());
   add_address(own_);
   out_.assign(said_.begin() + static_cast<std::ptrdiff_t>(size), said_.end());
-  Mac proof;
-  if (!mac('S', proof)) return fail(Code::internal, "libcrypto refuses to compute HMAC-SHA256");
+  const Mac proof = mac('S');
   out_.insert(out_.end(), proof.begin(), proof.end());
   next_ = Next::proof;
   if (!flush()) return State::failed;
@@ -151,9 +150,7 @@ Greeting::State Greeting::take_answer() {
   if (size == 0 || in_.size() < size) return State::pending;
   const auto proof_at = in_.begin() + static_cast<std::ptrdiff_t>(size - kMacSize);
   said_.insert(said_.end(), in_.begin(), proof_at);
-  Mac proof;
-  if (!mac('S', proof)) return fail(Code::internal, "libcrypto refuses to compute HMAC-SHA256");
-  if (!same_mac(proof, std::span<const std::byte, kMacSize>(&*proof_at, kMacSize)))
+  if (!same_mac(mac('S'), std::span<const std::byte, kMacSize>(&*proof_at, kMacSize)))
     return fail(Code::refused, "it has another key");
   const auto address = std::span(in_).subspan(kAnswerHead, size - kAnswerHead - kMacSize);
   if (const Status read = decode_address(address, peer_); !read.ok()) return fail(read.code(), read.text());
@@ -162,7 +159,8 @@ Greeting::State Greeting::take_answer() {
   if (own_.job_rank == kNoRank && !peer_.upstream.empty()) return fail(Code::bad_peer, "it has an upstream aggregator itself");
   if (peer_.cut_off()) return fail(Code::busy, "its upstream aggregator is not there: " + peer_.upstream);
   in_.erase(in_.begin(), in_.begin() + static_cast<std::ptrdiff_t>(size));
-  if (!mac('C', proof) || !settle_secret()) return fail(Code::internal, "libcrypto refuses to compute HMAC-SHA256");
+  const Mac proof = mac('C');
+  secret_ = secret_from(mac('P'));
   out_.assign(proof.begin(), proof.end());
   next_ = Next::welcome;
   return flush() ? State::pending : State::failed;
@@ -170,9 +168,8 @@ Greeting::State Greeting::take_answer() {
 
 Greeting::State Greeting::take_proof() {
   if (in_.size() < kMacSize) return State::pending;
-  Mac proof;
-  if (!mac('C', proof) || !settle_secret()) return fail(Code::internal, "libcrypto refuses to compute HMAC-SHA256");
-  if (!same_mac(proof, std::span<const std::byte, kMacSize>(in_.data(), kMacSize)))
+  secret_ = secret_from(mac('P'));
+  if (!same_mac(mac('C'), std::span<const std::byte, kMacSize>(in_.data(), kMacSize)))
     return fail(Code::refused, "it has another key");
   if (peer_.job_rank == kNoRank && !own_.upstream.empty())
     return fail(Code::bad_peer, "it is an aggregator, and this one has an upstream aggregator itself");
@@ -189,17 +186,10 @@ Greeting::State Greeting::take_welcome() {
   return State::done;
 }
 
-bool Greeting::mac(char role, Mac& out) const {
+Mac Greeting::mac(char role) const {
   Bytes text{static_cast<std::byte>(role)};
   text.insert(text.end(), said_.begin(), said_.end());
-  return hmac_sha256(key_, text, out).ok();
-}
-
-bool Greeting::settle_secret() {
-  Mac secret;
-  if (!mac('P', secret)) return false;
-  std::memcpy(secret_.data(), secret.data(), secret_.size());
-  return true;
+  return hmac_sha256(key_, text);
 }
 
 }  // namespace nezha

@@ -60,8 +60,7 @@ class Greeting {
   State take_welcome();
   /// Length of the message that begins `in_` and has an address at its end, 0: not all of its head is here.
   std::size_t length(std::size_t head, std::size_t tail) const;
-  bool mac(char role, Mac& out) const;
-  bool settle_secret();
+  Mac mac(char role) const;
   void add_address(const Address& own);
 
   Side side_;

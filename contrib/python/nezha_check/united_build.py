@@ -22,7 +22,7 @@ RULES = """include Makefile
 united_flags = $(DEFS) $(DEFAULT_INCLUDES) $(AM_CPPFLAGS) -I$(top_srcdir) -DNEZHA_TEST_TABLES='"$(abs_top_srcdir)/test/tables"' \\
 	$(CPPFLAGS) $(AM_CXXFLAGS) -fPIC -fvisibility=default -fno-semantic-interposition -Wno-subobject-linkage
 united_link = $(CXX) $(CXXFLAGS) $(AM_LDFLAGS) -o $@ $(filter %.o %.so,$^) -Wl,-rpath,$(abs_builddir)/united
-united_libraries = $(CRYPTO_LIBS) $(HWLOC_LIBS) $(MNL_LIBS) $(LIBS)
+united_libraries = $(NETTLE_LIBS) $(HWLOC_LIBS) $(MNL_LIBS) $(LIBS)
 united/%.o: united/%.cc
 	$(AM_V_CXX)$(CXX) $(united_flags) $(CXXFLAGS) -MMD -MP -c -o $@ $<
 united/numbers-%.o: united/numbers-%.cc

@@ -25,7 +25,7 @@ class Nezha(AutotoolsPackage):
     depends_on("hwloc@2:")
     depends_on("libmnl@1.0.4:")
     depends_on("nlohmann-json@3.9:", type="build")
-    depends_on("openssl@1.1.1:")
+    depends_on("nettle@3.4:")
     depends_on("python@3.11:", type=("build", "run"))
     depends_on("py-matplotlib", type="run")
     depends_on("py-rich", type="run")
