@@ -2,6 +2,8 @@
 /// How fast a lane is thought to be, from how its queue drains.
 #include <gtest/gtest.h>
 
+#include <algorithm>
+
 #include "trunk/lane_rate.h"
 
 namespace nezha::test {
@@ -11,12 +13,12 @@ constexpr double kGigabit = 0.125;  ///< bytes per nanosecond
 constexpr std::size_t kBurst = 128 * 1024;
 constexpr std::size_t kQueued = 64 * 1024;
 constexpr std::size_t kPlenty = 4 * 1024 * 1024;
+constexpr Nanoseconds kLook = 100 * kMicrosecond;
 
 class LaneRateTest : public testing::Test {
  protected:
   /// The lane is looked at every 100 us while so many bytes leave at that pace, `burst` more in front of them at once.
   void drain(std::size_t bytes, double pace, std::size_t burst = 0) {
-    constexpr Nanoseconds kLook = 100 * kMicrosecond;
     rate.looked(now, burst, kQueued);
     const auto step = static_cast<std::size_t>(pace * kLook);
     for (std::size_t left = 0; left < bytes; left += step) {
@@ -56,7 +58,7 @@ TEST_F(LaneRateTest, ABurstThatComesWithTheFirstAnswersDoesNotCount) {
 
 TEST_F(LaneRateTest, OfASlowLinkItIsOverBeforeMuchHasLeft) {
   rate.looked(now, 1, kQueued);
-  drain(64 * 1024, kGigabit / 100, kBurst);
+  drain(96 * 1024, kGigabit / 100, kBurst);
   EXPECT_TRUE(is(kGigabit / 100)) << rate.known();
 }
 
@@ -97,7 +99,25 @@ TEST_F(LaneRateTest, AMessageThatTakesLongShowsThatALaneHasBecomeSlow) {
     rate.idle();
     drain(100 * 1024, kGigabit / 10);
   }
-  EXPECT_LT(rate.known(), kGigabit / 4);
+  EXPECT_LT(rate.known(), kGigabit / 2);
+}
+
+/// Of a slow lane one or two such answers come in the time in which of a fast one many do.
+TEST_F(LaneRateTest, AnswersForMuchAtATimeAreNotTakenForAnotherRate) {
+  constexpr double kPace = kGigabit / 5;
+  constexpr std::size_t kAnswer = 64 * 1024;
+  double least = kGigabit, most = 0;
+  rate.looked(now, 1, 4 * kAnswer);
+  for (int look = 1; look <= 4000; ++look) {
+    now += kLook;
+    const auto answered = [&](int looks) { return static_cast<std::size_t>(kPace * static_cast<double>(looks * kLook)) / kAnswer; };
+    rate.looked(now, (answered(look) - answered(look - 1)) * kAnswer, 4 * kAnswer);
+    if (rate.known() == 0) continue;
+    least = std::min(least, rate.known());
+    most = std::max(most, rate.known());
+  }
+  EXPECT_GT(least, 0.9 * kPace);
+  EXPECT_LT(most, 1.1 * kPace);
 }
 
 TEST_F(LaneRateTest, ALaneThatIsBackHasToEarnItsRate) {
