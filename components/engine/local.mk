@@ -18,7 +18,7 @@ engine_sources += \
 	%D%/notices.h \
 	%D%/operation.cc %D%/operation.h %D%/operation_carrier.cc %D%/operation_carrier.h \
 	%D%/operations.cc %D%/operations.h \
-	%D%/peer.h %D%/ready_teams.h \
+	%D%/peer.h %D%/ready_teams.h %D%/unsampled.h \
 	%D%/request.h %D%/requests.cc %D%/requests.h \
 	%D%/sampling.cc %D%/sampling.h \
 	%D%/secret.cc %D%/secret.h \
