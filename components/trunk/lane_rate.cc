@@ -12,13 +12,12 @@ constexpr std::size_t kBurst = 192 * 1024;
 constexpr Nanoseconds kBurstTime = 20 * kMillisecond;
 /// With less the lane may have been idle, or waits for an answer and not for its link.
 constexpr std::size_t kQueued = 8 * 1024;
-/// A measurement lasts so long, or less where so much has left, or twice as long where it is not even two answers' worth: these come
-/// for up to 64 KiB at a time. The first ones last twice as long: they count for long, where messages are too small to measure a lane
-/// with.
+/// A measurement lasts so long, or less where so much has left. Answers come for up to 64 KiB at a time: one of which not even two
+/// have come lasts twice as long. So do the first ones, which count for long, where messages are too small to measure a lane with.
 constexpr Nanoseconds kSpan = 4 * kMillisecond;
 constexpr std::size_t kMuch = 512 * 1024;
 constexpr std::size_t kTwoAnswers = 128 * 1024;
-constexpr unsigned kFirst = 2;
+constexpr unsigned kLonger = 2;
 constexpr std::size_t kLeast = 8 * 1024;  ///< of a slow lane too
 /// Near the highest that was seen lately, as BBR does: a queue kept too short because of too low a rate would confirm that.
 constexpr double kUp = 1.25;
@@ -37,11 +36,11 @@ bool LaneRate::looked(Nanoseconds now, std::size_t left, std::size_t queued) {
     idle();
     return false;
   }
+  if (left == 0) return false;  // measurements begin and end with an answer
   if (begun_ == 0) {
-    if (left != 0) begun_ = since_ = now;  // how long the first answer takes is not the lane's rate
+    begun_ = since_ = now;  // how long the first one takes is not the lane's rate
     return false;
   }
-  if (left == 0) return false;  // measurements begin and end with an answer
   passed_ += left;
   left_ += left;
   const bool flowed = flows_;
@@ -56,8 +55,8 @@ bool LaneRate::looked(Nanoseconds now, std::size_t left, std::size_t queued) {
 }
 
 bool LaneRate::long_enough(Nanoseconds span) const {
-  const unsigned times = sure() ? 1 : kFirst;
-  return left_ >= kMuch * times || (span >= kSpan * times && left_ >= kTwoAnswers) || (span >= 2 * kSpan && left_ >= kLeast);
+  const unsigned times = sure() && left_ >= kTwoAnswers ? 1 : kLonger;
+  return left_ >= kMuch * times || (span >= kSpan * times && left_ >= kLeast);
 }
 
 void LaneRate::follow(double seen, bool burst) {
