@@ -104,7 +104,7 @@ int Engine::carry_barrier(Lock& lock, Team& team, const nezha_call_t& what) {
   const Nanoseconds start = clock_.now();
   std::uint64_t nothing = 0;
   if (team.shares(Collective::barrier, sizeof nothing))
-    operate_shared(lock, team, Team::combine({&nothing, 1}, NEZHA_BOR), fewest_steps(team.hierarchy()->nodes()));
+    operate_shared(lock, team, Team::combine({&nothing, 1}, NEZHA_BOR), team.agreement_algorithm());
   else
     operate(lock, team, call_of(team, what, way), way.algorithm);
   if (team.error().empty() && !team.within_node()) count(what.count * what.element, clock_.now() - start);

@@ -119,10 +119,7 @@ class Team {
   void take_rates();
   /// Agreements go by way of the nodes' memory, as calls do.
   bool agrees_in_memory() const { return shares(Collective::allreduce, sizeof(std::uint64_t)); }
-  AlgorithmChoice agreement_algorithm() const {
-    if (within_node_) return AlgorithmChoice::memory;
-    return fewest_steps(agrees_in_memory() ? hierarchy_->nodes() : view_.size);
-  }
+  AlgorithmChoice agreement_algorithm() const { return fewest_steps(agrees_in_memory() ? hierarchy_->nodes() : view_.size); }
 
   // ---- ranks of one node
   /// The team is to have a hierarchy, and has an id to make it by. Alike on all members.

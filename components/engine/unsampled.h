@@ -12,9 +12,9 @@ namespace nezha {
 
 class Unsampled {
  public:
-  static constexpr std::size_t kFree = kSmall;             ///< bytes of a vector: it is not split, so rates do not matter
-  static constexpr std::size_t kModest = 32 * 1024;        ///< and up to this, they matter little
-  static constexpr std::size_t kWorthASample = 2 << 20;    ///< bytes of all vectors above kFree
+  static constexpr std::size_t kFree = kSmall;           ///< bytes of a vector: it is not split, so rates do not matter
+  static constexpr std::size_t kModest = 32 * 1024;      ///< and up to this, they matter little
+  static constexpr std::size_t kWorthASample = 2 << 20;  ///< bytes of all vectors above kFree
 
   /// A call of so many bytes, the next one, should not begin without rates.
   bool too_much(std::size_t bytes) const { return bytes > kFree && (bytes > kModest || passed_ + bytes > kWorthASample); }

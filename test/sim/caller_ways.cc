@@ -142,7 +142,7 @@ void Caller::begin_barrier() {
   state_ = State::operating;
   world_.call_begun(at_);
   nothing_ = 0;
-  start_shared(Team::combine({&nothing_, 1}, NEZHA_BOR), fewest_steps(process_.team(call().team)->hierarchy()->nodes()));
+  start_shared(Team::combine({&nothing_, 1}, NEZHA_BOR), process_.team(call().team)->agreement_algorithm());
 }
 
 void Caller::start_flat(const Call& what, AlgorithmChoice algorithm) {

@@ -168,9 +168,9 @@ Greeting::State Greeting::take_answer() {
 
 Greeting::State Greeting::take_proof() {
   if (in_.size() < kMacSize) return State::pending;
-  secret_ = secret_from(mac('P'));
   if (!same_mac(mac('C'), std::span<const std::byte, kMacSize>(in_.data(), kMacSize)))
     return fail(Code::refused, "it has another key");
+  secret_ = secret_from(mac('P'));
   if (peer_.job_rank == kNoRank && !own_.upstream.empty())
     return fail(Code::bad_peer, "it is an aggregator, and this one has an upstream aggregator itself");
   out_.resize(sizeof(kMagic));
