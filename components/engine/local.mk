@@ -36,7 +36,7 @@ engine_sources += \
 	%D%/worker_thread.cc %D%/worker_thread.h \
 	%D%/workers.cc %D%/workers.h
 
-gtest_programs += test/unit/test_carriers test/unit/test_core test/unit/test_operations test/unit/test_plan test/unit/test_secret test/unit/test_trace test/unit/test_wiring \
+gtest_programs += test/unit/test_carriers test/unit/test_core test/unit/test_operations test/unit/test_plan test/unit/test_secret test/unit/test_team test/unit/test_trace test/unit/test_wiring \
 	test/unit/test_workers
 test_unit_test_carriers_SOURCES = test/unit/test_carriers.cc test/unit/cluster.h $(node_members_sources)
 test_unit_test_carriers_LDADD = libnezha_sim.la $(LDADD)
@@ -46,5 +46,6 @@ test_unit_test_operations_LDADD = libnezha_sim.la $(LDADD)
 test_unit_test_secret_SOURCES = test/unit/test_secret.cc
 test_unit_test_trace_SOURCES = test/unit/test_trace.cc test/unit/small_files.h
 test_unit_test_plan_SOURCES = test/unit/test_plan.cc
+test_unit_test_team_SOURCES = test/unit/test_team.cc
 test_unit_test_wiring_SOURCES = test/unit/test_wiring.cc test/unit/trunk_pair.h
 test_unit_test_workers_SOURCES = test/unit/test_workers.cc
