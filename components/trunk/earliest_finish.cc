@@ -10,7 +10,6 @@ namespace nezha {
 namespace {
 
 constexpr Nanoseconds kWorthWaiting = kMillisecond;  ///< for a lane that takes nothing just now
-constexpr std::size_t kCalm = 2 * kSmall;            ///< a rail that holds no more has room for something small at once
 
 /// Nanoseconds until everything now queued on the lane and its rail, and `more` bytes, have left.
 double finish(const LaneState& lane, double more) {
@@ -27,7 +26,7 @@ bool worth_a_try(const LaneState& lane, Nanoseconds now) {
 
 bool calm(LaneState& lane, Nanoseconds now) {
   look_at_fill(lane, now);
-  return lane.rail->fill <= kCalm && !lane.lane->busy();
+  return lane.rail->fill <= 2 * least_piece(lane) && !lane.lane->busy();
 }
 
 class EarliestFinish final : public Strategy {
@@ -36,7 +35,8 @@ class EarliestFinish final : public Strategy {
     // What is small goes where the peer's comes from: it carries the kernel's acknowledgement of that, otherwise a packet of
     // its own and half as dear as receiving.
     if (queued <= kSmall)
-      if (LaneState* lane = home_lane(lanes, rails); lane != nullptr && calm(*lane, now)) return {lane, queued};
+      if (LaneState* lane = home_lane(lanes, rails); lane != nullptr && queued <= least_piece(*lane) && calm(*lane, now))
+        return {lane, queued};
     LaneState* best = nullptr;
     double best_finish = std::numeric_limits<double>::infinity();
     double later_finish = best_finish;  // of a lane that will take more when it has handed over what it holds
@@ -62,7 +62,6 @@ class EarliestFinish final : public Strategy {
     const double level = (static_cast<double>(queued) + total_fill) / total_rate;
     if (best_finish > std::max(later_finish + static_cast<double>(kWorthWaiting), level))
       return worth_a_try(*best, now) ? LaneChoice{best, std::min(queued, kSmall)} : LaneChoice{};
-    if (queued <= kSmall) return {best, queued};
     return {best, portion(*best, queued, level)};
   }
 
@@ -70,8 +69,8 @@ class EarliestFinish final : public Strategy {
   /// As much of what is queued as lets the lane end with the others, `level` ns from now, in frames worth their cost.
   static std::size_t portion(const LaneState& lane, std::size_t queued, double level) {
     const double even = std::max(level * pace(lane) - static_cast<double>(lane.fill), 0.0);
-    const std::size_t bytes = std::clamp(static_cast<std::size_t>(even), kSmall, longest_piece(lane));
-    return queued < bytes + kSmall ? queued : bytes;
+    const std::size_t bytes = std::clamp(static_cast<std::size_t>(even), least_piece(lane), longest_piece(lane));
+    return queued < bytes + least_piece(lane) ? queued : bytes;
   }
 };
 

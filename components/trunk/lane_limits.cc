@@ -11,6 +11,9 @@ namespace {
 constexpr Nanoseconds kFresh = 50 * kMicrosecond;
 constexpr Nanoseconds kQueue = 12 * kMillisecond;  ///< for which a process may get no processor
 constexpr Nanoseconds kPiece = kMillisecond;
+/// kSmall at 500 Mbit/s. With half of it lanes of that rate got pieces of 4 KiB, whose frames cost more than they gained.
+constexpr Nanoseconds kLeastTime = 130 * kMicrosecond;
+constexpr std::size_t kLeastOfAny = 1024;
 constexpr std::size_t kFloor = 32 * 1024;      ///< a lane may always hold this much
 constexpr std::size_t kCeiling = 1024 * 1024;  ///< and never more: beyond, bytes only grow cold
 
@@ -27,6 +30,8 @@ std::size_t fill_limit(LaneState& lane) {
 void look_at_fill(const LaneState& lane, Nanoseconds now) {
   if (lane.rail->fill > kSmall) lane.rail->refresh(now, kFresh);
 }
+
+std::size_t least_piece(const LaneState& lane) { return std::clamp(bytes_in(lane, kLeastTime), kLeastOfAny, kSmall); }
 
 std::size_t longest_piece(const LaneState& lane) { return std::max(bytes_in(lane, kPiece), 4 * kSmall); }
 

@@ -8,7 +8,7 @@
 
 namespace nezha {
 
-/// Not worth splitting: a frame costs as much as these bytes.
+/// Not worth splitting among lanes of 500 Mbit/s or more: a frame costs as much as these bytes.
 constexpr std::size_t kSmall = 8 * 1024;
 
 /// Bytes per nanosecond, as measured, or as another lane of its rail was; 0 = not yet.
@@ -28,6 +28,9 @@ std::size_t fill_limit(LaneState& lane);
 
 /// Has the fill of the lane's rail asked for again, where it is more than something small and not fresh. Asking takes a system call for each loaded lane of the rail.
 void look_at_fill(const LaneState& lane, Nanoseconds now);
+
+/// What is not worth splitting on this lane: kSmall, less where that would keep a slow one busy for long.
+std::size_t least_piece(const LaneState& lane);
 
 /// A piece takes its lane about 1 ms at most, so that the last one on a slow lane holds up little; but 32 KiB are allowed
 /// anywhere, since frames of less make processors the limit where rails are many and slow.

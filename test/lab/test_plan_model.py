@@ -29,12 +29,12 @@ def seconds(where, algorithm, size, *rails):
 
 
 def constant(path, name):
-    """The value of a constant of the engine, in bytes."""
+    """The value of a constant of the engine, in bytes or in the unit that it names."""
     with open(os.path.join(TOP, "components", path), encoding="utf-8") as file:
         text = re.search(rf"\b{name} = ([^;]+);", file.read())[1]
     value = 1
-    for word in text.split(" * "):
-        value *= int(re.search(r"\d+", word)[0])
+    for number in re.findall(r"\d+", text):
+        value *= int(number)
     return value
 
 
@@ -68,7 +68,8 @@ class Engine(unittest.TestCase):
         for ours, path, name in ((algorithms.MOST_COPIED, "util/params.h", "kMostCopied"), (algorithms.MOST_MESH, "tuning/candidates.cc", "kMostMesh"),
                                  (algorithms.SPLIT, "tuning/candidates.cc", "kSplit"), (algorithms.CHUNKS, "tuning/plan.cc", "kChunks"),
                                  (algorithms.SMALLEST_CHUNK, "tuning/plan.cc", "kSmallestChunk"), (algorithms.WHOLE, "trunk/lane_limits.h", "kSmall"),
-                                 (algorithms.LARGEST_CHUNK, "tuning/plan.cc", "kLargestChunk")):
+                                 (algorithms.LARGEST_CHUNK, "tuning/plan.cc", "kLargestChunk"), (algorithms.LEAST, "trunk/lane_limits.cc", "kLeastOfAny"),
+                                 (algorithms.LEAST_MICROSECONDS, "trunk/lane_limits.cc", "kLeastTime")):
             self.assertEqual(ours, constant(path, name), name)
 
     def test_what_is_possible(self):

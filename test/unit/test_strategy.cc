@@ -109,6 +109,19 @@ TEST_F(EarliestFinishTest, SmallThingsStayOnTheFirstOfLanesThatAreAboutAsFast) {
   EXPECT_EQ(choose(kSmall + 1).lane, &other) << "only what is small does";
 }
 
+/// Else the rest of what was split, and each next message, would wait on the slow lane that has just got some.
+TEST_F(EarliestFinishTest, SlowLanesShareWhatIsSmall) {
+  for (LaneState& lane : lanes) lane.rate = LaneRate(0.02);
+  ASSERT_LT(least_piece(fast), kSmall / 3);
+  const LaneChoice half = choose(kSmall);
+  EXPECT_LE(half.bytes, kSmall / 2);
+  load(*half.lane, half.bytes);
+  const LaneChoice rest = choose(kSmall - half.bytes);
+  EXPECT_NE(rest.lane, half.lane);
+  EXPECT_EQ(rest.bytes, kSmall - half.bytes);
+  EXPECT_EQ(choose(64).lane, &fast);
+}
+
 TEST_F(EarliestFinishTest, SmallThingsLeaveALaneThatIsSlowOrFullOrNotThere) {
   fast.rate = LaneRate(0.06);
   EXPECT_EQ(choose(64).lane, &other);

@@ -11,15 +11,15 @@ RING, MESH, SINGLE_STEP, DOUBLING, HALVING = "ring", "mesh", "single_step", "dou
 ALL = (SINGLE_STEP, DOUBLING, MESH, HALVING, RING)
 
 # The engine's limits: kMostCopied of util/params.h, kMostMesh of tuning/candidates.cc, kSmallestChunk, kLargestChunk and kChunks of
-# tuning/plan.cc, and below what a block is not split among rails (kSplit of candidates.cc; what a sender never splits is half of it).
+# tuning/plan.cc, and below what a block is not split among rails (kSplit of candidates.cc).
 MOST_COPIED = 32 << 10
 MOST_MESH = 32 << 20
 MESH_PEERS = 32  # coll_nezha_mesh_peers
 SMALL_MAX, MESH_BLOCK = 16 << 10, 8 << 10  # coll_nezha_small_max and coll_nezha_mesh_block
 SMALLEST_CHUNK, LARGEST_CHUNK, CHUNKS = 16 << 10, 128 << 10, 2
 SPLIT = 16 << 10
-WHOLE = 8 << 10
-CALM = 2 * WHOLE  # a rail that holds more does not take the next message that is not split (kCalm of trunk/earliest_finish.cc)
+# A sender does not split so much; of slow rails what takes them LEAST_MICROSECONDS, but LEAST of any (trunk/lane_limits.cc).
+WHOLE, LEAST, LEAST_MICROSECONDS = 8 << 10, 1 << 10, 130
 
 
 @dataclasses.dataclass(frozen=True)

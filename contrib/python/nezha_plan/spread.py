@@ -3,7 +3,7 @@
 
 import dataclasses
 
-from .algorithms import CALM, WHOLE
+from .algorithms import LEAST, LEAST_MICROSECONDS, WHOLE
 
 
 @dataclasses.dataclass(frozen=True)
@@ -20,15 +20,20 @@ def over(rails, devices, message, size):
     """Of messages of `message` bytes, `size` in all, that are sent at once from one node over some of its rails. Small ones are not split, but
     where they are many each goes over the rail that is free."""
     by_rate = sorted(rails, key=lambda rail: (-rail.rate, rail.latency))
-    used = 1
-    if message > WHOLE or size > CALM:
+    used, least = 1, _least(by_rate[0])
+    if message > least or size > 2 * least:
         used = max(number for number in range(1, len(rails) + 1) if _in_time(by_rate[:number], size))
-    return _over(by_rate[:used], devices, min(used, max(1, int(message // WHOLE))))
+    return _over(by_rate[:used], devices, min(used, max(1, int(message // least))))
+
+
+def _least(rail):
+    """What it is not worth splitting there. The rail is calm while it holds no more than twice as much."""
+    return min(WHOLE, max(LEAST, 1e-6 * LEAST_MICROSECONDS * rail.rate))
 
 
 def _in_time(rails, size):
     """Whether the slowest of them is done with the least piece when all would be done with everything."""
-    return len(rails) == 1 or WHOLE / rails[-1].rate <= size / sum(rail.rate for rail in rails)
+    return len(rails) == 1 or _least(rails[-1]) / rails[-1].rate <= size / sum(rail.rate for rail in rails)
 
 
 def _over(rails, devices, frames):
