@@ -7,8 +7,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { kJson = 256, kEach, kCorrupt, kSettle, kExtra };
-enum { kMaxExtra = 8, kCommon = 14 };
+enum { kJson = 256, kEach, kRest, kCorrupt, kSettle, kExtra };
+static const double kMostRest = 60;  // seconds
+enum { kMaxExtra = 8, kCommon = 15 };
 
 static const char* const kTypes[] = {"float", "double", "int", "long"};
 static const char* const kOps[] = {"sum", "max", "min"};
@@ -25,6 +26,7 @@ static const char kUsage[] =
     "  -I, --in-place               MPI_IN_PLACE\n"
     "      --json                   one JSON object per line instead of the table\n"
     "      --each                   with --json, the time of every measured call as well\n"
+    "      --rest MILLISECONDS      at least, between a call's end and the next one\n"
     "      --settle                 with -T, sizes up to 64 KiB are called until they get no faster before\n"
     "                               they are measured\n"
     "      --corrupt RANK:CALL:ELEMENT  spoil one result, to see that it is found\n"
@@ -128,6 +130,9 @@ static bool parse_one(int letter, const char* value, const struct bench_extra* e
     case 'T':
       o->budget = strtod(value, &end);
       return end != value && *end == '\0' && o->budget > 0;
+    case kRest:
+      o->rest = strtod(value, &end) / 1e3;
+      return end != value && *end == '\0' && o->rest >= 0 && o->rest <= kMostRest;
     case 'f':
       o->full = true;
       return true;
@@ -180,7 +185,8 @@ enum bench_parsed bench_parse(int argc, char** argv, const struct bench_extra* e
       {"type", required_argument, NULL, 't'},         {"op", required_argument, NULL, 'o'},
       {"in-place", no_argument, NULL, 'I'},           {"json", no_argument, NULL, kJson},
       {"each", no_argument, NULL, kEach},             {"corrupt", required_argument, NULL, kCorrupt},
-      {"settle", no_argument, NULL, kSettle},         {"help", no_argument, NULL, 'h'}};
+      {"settle", no_argument, NULL, kSettle},         {"rest", required_argument, NULL, kRest},
+      {"help", no_argument, NULL, 'h'}};
   for (int i = 0; i < kMaxExtra && extra[i].name != NULL; i++)
     table[kCommon + i] = (struct option){extra[i].name, required_argument, NULL, kExtra + i};
 

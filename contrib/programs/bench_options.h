@@ -27,6 +27,7 @@ struct bench_options {
   bool full;         ///< print least, most and iterations too
   bool json;         ///< JSON lines instead of the table
   bool each;         ///< and in them the time of every measured call
+  double rest;       ///< seconds that pass at least from a call's end until a rank is ready for the next one
   bool settle;       ///< small sizes are called until they get no faster before they are measured
   int corrupt_rank;  ///< -1: none; else the rank, call and element that is spoilt on purpose
   uint64_t corrupt_call;

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "bench_run.h"
 
+#include <errno.h>
 #include <mpi.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -96,6 +97,12 @@ struct spent {
   double pause;  ///< before it
 };
 
+static void sleep_until(double time) {
+  const time_t whole = (time_t)time;
+  const struct timespec end = {whole, (long)(1e9 * (time - (double)whole))};
+  while (clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &end, NULL) == EINTR) continue;
+}
+
 /// One call: data, timed reduction, comparison, barrier.
 static struct spent one_call(const struct bench_options* o, const struct bench_driver* driver,
                              struct bench_buffers* buffers, size_t count) {
@@ -105,6 +112,7 @@ static struct spent one_call(const struct bench_options* o, const struct bench_d
   void* in = driver->in_place ? out : buffers->in[slot];
   const struct bench_shape* const shape = shape_of(driver);
   shape->fill(o, in, out, count, call);
+  if (o->rest > 0 && buffers->ended > 0) sleep_until(buffers->ended + o->rest);
 
   driver->barrier(driver->context);
   const double cpu = clock_seconds(CLOCK_PROCESS_CPUTIME_ID);

@@ -45,6 +45,11 @@ class MpiProgram(unittest.TestCase):
             self.assertTrue(0 < row["cpu_s_per_gib"] <= row["cpu_s_per_gib_max"])
             self.assertGreater(row["peak_kib"], 1024)
 
+    def test_rest_between_calls(self):
+        done = mpirun(2, self.path, "-s", "64", "-i", "5", "-x", "1", "--rest", "4.5", "--json")
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertGreaterEqual(read_json_line(done.stdout.splitlines()[1])[1]["pause_us"], 4500)
+
     def test_types_and_operations_are_right_with_open_mpi(self):
         """Each type and each operation in place and not, by turns."""
         pairs = itertools.product(("float", "double", "int", "long"), ("sum", "max", "min"))
@@ -63,7 +68,7 @@ class MpiProgram(unittest.TestCase):
                 self.assertIn("rank 1: the result of call 6 is wrong at element 32767 of ", done.stderr)
 
     def test_wrong_arguments(self):
-        for words in (["-s", "0"], ["-m", "8:4"], ["-t", "quad"], ["-T", "x"], ["stray"], ["--corrupt", "1:2"]):
+        for words in (["-s", "0"], ["-m", "8:4"], ["-t", "quad"], ["-T", "x"], ["--rest", "-1"], ["stray"], ["--corrupt", "1:2"]):
             with self.subTest(words=words):
                 done = mpirun(1, self.path, *words)
                 self.assertNotEqual(done.returncode, 0)

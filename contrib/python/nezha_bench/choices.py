@@ -44,7 +44,7 @@ def _ranks(options):
 def effort(options):
     sizes = parse_sizes(options.sizes or (QUICK_SIZES if options.quick else "4:64M"))
     seconds = options.time or (0.1 if options.quick else 0.25)
-    return Effort(tuple(sizes), seconds, options.iterations, options.warmup, options.in_place, collective=options.collective)
+    return Effort(tuple(sizes), seconds, options.iterations, options.warmup, options.in_place, options.rest, collective=options.collective)
 
 
 def wanted(options, case):
@@ -110,15 +110,15 @@ def command(options):
 
 
 # What is about sizes, and what is about programs.
-_OF_SIZES = ("collective", "sizes", "time", "iterations", "warmup", "patience", "quick", "in_place", "statistic", "memory",
+_OF_SIZES = ("collective", "sizes", "time", "iterations", "warmup", "rest", "patience", "quick", "in_place", "statistic", "memory",
              "instructions", "learning", "overlap", "osu", "picture")
 _OF_PROGRAMS = ("words", "since", "limit")
 # What --learning and --overlap decide by themselves, or do not do; and what OSU's program cannot.
-_NOT_EITHER = ("collective", "cores", "osu", "statistic", "time", "iterations", "warmup", "patience", "memory", "instructions", "json",
-               "picture")
+_NOT_EITHER = ("collective", "cores", "osu", "statistic", "time", "iterations", "warmup", "rest", "patience", "memory", "instructions",
+               "json", "picture")
 _NOT_LEARNING = (*_NOT_EITHER, "competitors", "subject", "against", "overlap")
 _NOT_OVERLAP = (*_NOT_EITHER, "in_place")
-_NOT_OSU = ("collective", "time", "in_place", "memory", "instructions")
+_NOT_OSU = ("collective", "time", "rest", "in_place", "memory", "instructions")
 _WRITTEN = {"since": "from"}
 
 

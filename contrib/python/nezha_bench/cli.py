@@ -58,6 +58,8 @@ def build_parser():
     add("--rounds", type=positive, metavar="N", help="default 15")
     add("--time", type=more_than_0, metavar="SECONDS", help="per size and launch; default 0.25")
     add("--iterations", type=positive, metavar="N", help="calls per size and launch, instead of a time")
+    add("--rest", type=more_than_0, metavar="MILLISECONDS", help="between the end of a call and the next one at least: alike for all competitors if "
+        "it is more than what each takes for its barrier. In it rails that let bursts through recover")
     add("--warmup", type=int, metavar="N", help="calls before them; default: a fifth of the time, 20 at least")
     add("--patience", type=seconds, default=0.0, metavar="SECONDS", help="for so long after the last round, sizes of which a "
         "virtual machine's host left too few measurements calm are measured again; default 0")

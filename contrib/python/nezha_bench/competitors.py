@@ -120,6 +120,7 @@ class Effort:
     iterations: int = None
     warmup: int = None
     in_place: bool = False
+    rest: float = None  # milliseconds between two calls at least
     settled: bool = False  # small sizes are called until they get no faster, before they are timed
     collective: str = ALLREDUCE
 
@@ -186,7 +187,7 @@ class Launcher:
     def _ours(self):
         sizes = ",".join(map(str, self.effort.sizes))
         flags = [word for word, wanted in (("-I", self.effort.in_place), ("--settle", self.effort.settled)) if wanted]
-        return ["--json", "-s", sizes, "-T", str(self.effort.seconds), *flags, *self._counts()]
+        return ["--json", "-s", sizes, "-T", str(self.effort.seconds), *flags, *self._counts(), *(["--rest", f"{self.effort.rest:g}"] if self.effort.rest else [])]
 
     def _collective(self):
         return [] if self.effort.collective == ALLREDUCE else ["--collective", self.effort.collective]
