@@ -6,12 +6,14 @@
 
 #include <cstddef>
 
+#include "trunk/lane_limits.h"
+
 namespace nezha {
 
 class Unsampled {
  public:
-  static constexpr std::size_t kFree = 1024;             ///< bytes of a vector that no lane is long busy with
-  static constexpr std::size_t kModest = 32 * 1024;      ///< up to this, rates matter little
+  static constexpr std::size_t kFree = kSmall;           ///< bytes of a vector: few links are so slow that it is split
+  static constexpr std::size_t kModest = 32 * 1024;      ///< and up to this, they matter little
   static constexpr std::size_t kWorthASample = 2 << 20;  ///< bytes of all vectors above kFree
 
   /// A call of so many bytes, the next one, should not begin without rates.

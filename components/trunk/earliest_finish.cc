@@ -24,9 +24,10 @@ bool worth_a_try(const LaneState& lane, Nanoseconds now) {
   return lane.fill == 0 && static_cast<double>(now - lane.handed_at) * pace(lane) > kRarely * kSmall;
 }
 
-bool calm(LaneState& lane, Nanoseconds now) {
+/// Something small may go there at once. Several that leave together must not all wait for one rail.
+bool calm(LaneState& lane, std::size_t queued, Nanoseconds now) {
   look_at_fill(lane, now);
-  return lane.rail->fill <= 2 * least_piece(lane) && !lane.lane->busy();
+  return lane.rail->fill + queued <= 2 * least_piece(lane) && !lane.lane->busy();
 }
 
 class EarliestFinish final : public Strategy {
@@ -35,7 +36,7 @@ class EarliestFinish final : public Strategy {
     // What is small goes where the peer's comes from: it carries the kernel's acknowledgement of that, otherwise a packet of
     // its own and half as dear as receiving.
     if (queued <= kSmall)
-      if (LaneState* lane = home_lane(lanes, rails); lane != nullptr && queued <= least_piece(*lane) && calm(*lane, now))
+      if (LaneState* lane = home_lane(lanes, rails); lane != nullptr && queued <= least_piece(*lane) && calm(*lane, queued, now))
         return {lane, queued};
     LaneState* best = nullptr;
     double best_finish = std::numeric_limits<double>::infinity();

@@ -126,8 +126,9 @@ TEST_F(EarliestFinishTest, SmallThingsLeaveALaneThatIsSlowOrFullOrNotThere) {
   fast.rate = LaneRate(0.06);
   EXPECT_EQ(choose(64).lane, &other);
   fast.rate = LaneRate(0.1);
-  load(fast, 2 * kSmall + 1);
+  load(fast, 2 * kSmall - 63);
   EXPECT_EQ(choose(64).lane, &other);
+  EXPECT_EQ(choose(63).lane, &fast);
   fast.forget_fill(now);
   EXPECT_EQ(choose(64).lane, &fast);
   fast.lane = nullptr;
