@@ -23,7 +23,7 @@ _TESTS = "test_figures.test_small_vectors_of_the_lab", "test_figures.test_the_la
 _FIRM, _WITHIN, _BELOW = 64 << 10, 0.05, 0.10
 _SMALL = ("which of the processes runs when decides there, on 2 cores for all nodes; and what a small message waits for on a rail whose bursts "
           "are used up depends on the messages before it")
-_LARGE = "the calibrated sizes are four times as large and a quarter, and where bursts or caches come to their end between them the error jumps"
+_LARGE = "where bursts or caches come to their end between the calibrated sizes, or another algorithm begins, the error jumps"
 _PLACE = os.path.join(os.path.dirname(os.path.abspath(__file__)), *3 * [os.pardir], "test", "tables")
 _TABLES = ((os.path.join(_PLACE, "lab-small.json"), range(_FIRM)), (os.path.join(_PLACE, "lab.json"), range(_FIRM, 1 << 40)))
 

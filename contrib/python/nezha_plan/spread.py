@@ -20,20 +20,22 @@ def over(rails, devices, message, size):
     """Of messages of `message` bytes, `size` in all, that are sent at once from one node over some of its rails. Small ones are not split, but
     where they are many each goes over the rail that is free."""
     by_rate = sorted(rails, key=lambda rail: (-rail.rate, rail.latency))
-    used, least = 1, _least(by_rate[0])
-    if message > least or size > 2 * least:
-        used = max(number for number in range(1, len(rails) + 1) if _in_time(by_rate[:number], size))
-    return _over(by_rate[:used], devices, min(used, max(1, int(message // least))))
+    least = [_least(rail, message) for rail in by_rate]
+    used = 1
+    if message > least[0] or size > 2 * least[0]:
+        used = max(number for number in range(1, len(rails) + 1) if _in_time(by_rate[:number], least[number - 1], size))
+    return _over(by_rate[:used], devices, min(used, max(1, int(message // least[0]))))
 
 
-def _least(rail):
-    """What it is not worth splitting there. The rail is calm while it holds no more than twice as much."""
-    return min(WHOLE, max(LEAST, 1e-6 * LEAST_MICROSECONDS * rail.rate))
+def _least(rail, message):
+    """What it is not worth splitting there. The rail is calm while it holds no more than twice as much. Vectors of WHOLE go before the engine has measured
+    how slow a rail is."""
+    return min(WHOLE, max(LEAST, 1e-6 * LEAST_MICROSECONDS * rail.rate)) if message > WHOLE else WHOLE
 
 
-def _in_time(rails, size):
+def _in_time(rails, least, size):
     """Whether the slowest of them is done with the least piece when all would be done with everything."""
-    return len(rails) == 1 or _least(rails[-1]) / rails[-1].rate <= size / sum(rail.rate for rail in rails)
+    return len(rails) == 1 or least / rails[-1].rate <= size / sum(rail.rate for rail in rails)
 
 
 def _over(rails, devices, frames):
