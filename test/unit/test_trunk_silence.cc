@@ -9,7 +9,7 @@ constexpr Nanoseconds kLook = 4 * kMillisecond;
 
 class TrunkSilence : public TrunkPair {
  protected:
-  /// A sends; one lane of it takes the piece, and its far end says nothing from then on.
+  /// A sends; one lane of it takes a piece, and its far end says nothing from then on.
   void send_into_silence(std::size_t lanes, std::size_t bytes = 64, double nominal = 0) {
     open(lanes);
     for (RailLoad& load : a->loads) load.nominal = nominal;
@@ -44,10 +44,10 @@ TEST_F(TrunkSilence, PiecesOfASuspectGoElsewhereWhileItStaysOpen) {
   EXPECT_EQ(b->receiver.total, source.size());
 }
 
-/// An answer cannot come before what was asked has left, and a slow lane takes long for that.
+/// An answer cannot come before what was asked has left, and a slow lane takes long for that: for half of it here.
 TEST_F(TrunkSilence, IsNoneWhileWhatWasSentIsStillLeaving) {
   constexpr double kSlow = 8000.0 / (200 * kMillisecond);
-  send_into_silence(2, 8000, kSlow);
+  send_into_silence(2, 2 * 8000, kSlow);
   listen(190 * kMillisecond);
   EXPECT_TRUE(a->receiver.suspected.empty());
   listen(60 * kMillisecond);
