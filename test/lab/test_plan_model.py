@@ -28,13 +28,16 @@ def seconds(where, algorithm, size, *rails):
     return model.estimate(where, Way(algorithm, rails), size).seconds
 
 
+_UNITS = ("kMicrosecond",)
+
+
 def constant(path, name):
     """The value of a constant of the engine, in bytes or in the unit that it names."""
     with open(os.path.join(TOP, "components", path), encoding="utf-8") as file:
         text = re.search(rf"\b{name} = ([^;]+);", file.read())[1]
     value = 1
-    for number in re.findall(r"\d+", text):
-        value *= int(number)
+    for word in text.split(" * "):
+        value *= 1 if word in _UNITS else int(re.search(r"\d+", word)[0])
     return value
 
 
