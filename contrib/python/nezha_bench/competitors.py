@@ -187,17 +187,17 @@ class Launcher:
     def _ours(self):
         sizes = ",".join(map(str, self.effort.sizes))
         flags = [word for word, wanted in (("-I", self.effort.in_place), ("--settle", self.effort.settled)) if wanted]
-        return ["--json", "-s", sizes, "-T", str(self.effort.seconds), *flags, *self._counts(), *(["--rest", f"{self.effort.rest:g}"] if self.effort.rest else [])]
+        return ["--json", "-s", sizes, "-T", str(self.effort.seconds), *flags, *self._calls()]
 
     def _collective(self):
         return [] if self.effort.collective == ALLREDUCE else ["--collective", self.effort.collective]
 
     def _osu(self):
-        return [self.programs.osu, "-f", "-m", f"{self.effort.sizes[0]}:{self.effort.sizes[-1]}", *self._counts()]
+        return [self.programs.osu, "-f", "-m", f"{self.effort.sizes[0]}:{self.effort.sizes[-1]}", *self._calls()]
 
-    def _counts(self):
-        given = (("-i", self.effort.iterations), ("-x", self.effort.warmup))
-        return [word for letter, count in given if count is not None for word in (letter, str(count))]
+    def _calls(self):
+        given = (("-i", self.effort.iterations), ("-x", self.effort.warmup), ("--rest", self.effort.rest))
+        return [word for letter, number in given if number is not None for word in (letter, str(number))]
 
     def _gloo(self):
         plan = ",".join(f"{size_text(size)}={way}" for size, way in self.gloo_plan.items())

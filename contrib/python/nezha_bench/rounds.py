@@ -12,6 +12,7 @@ from .competitors import AGAIN, GLOO, order
 from .errors import BenchError
 
 _PATIENCE = 4.0
+_FEWEST_CALLS = 20  # that a launch makes of a size, measured or not, however long they take
 
 
 @dataclasses.dataclass
@@ -34,7 +35,8 @@ class Measured:
 def deadline(effort, processes):
     """Generous: a launch that needs longer hangs. Few calls of a large vector may take longer than the size's time."""
     slowest = 8 * 2 * sum(effort.sizes) / 100e6 * max(4, processes)
-    return 60.0 + _PATIENCE * (len(effort.sizes) * (effort.seconds + 1.5) + slowest)
+    resting = len(effort.sizes) * ((effort.iterations or _FEWEST_CALLS) + (effort.warmup or _FEWEST_CALLS)) * (effort.rest or 0) / 1000
+    return 60.0 + _PATIENCE * (len(effort.sizes) * (effort.seconds + 1.5) + slowest) + resting
 
 
 def measure(lab, launcher, subject, competitors, count, progress, enough=lambda: False, run=launch.run, patience=0.0):
