@@ -69,9 +69,10 @@ class EarliestFinish final : public Strategy {
  private:
   /// As much of what is queued as lets the lane end with the others, `level` ns from now, in frames worth their cost.
   static std::size_t portion(const LaneState& lane, std::size_t queued, double level) {
+    const std::size_t least = least_piece(lane);
     const double even = std::max(level * pace(lane) - static_cast<double>(lane.fill), 0.0);
-    const std::size_t bytes = std::clamp(static_cast<std::size_t>(even), least_piece(lane), longest_piece(lane));
-    return queued < bytes + least_piece(lane) ? queued : bytes;
+    const std::size_t bytes = std::clamp(static_cast<std::size_t>(even), least, longest_piece(lane));
+    return queued < bytes + least ? queued : bytes;
   }
 };
 

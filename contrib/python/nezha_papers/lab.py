@@ -3,7 +3,7 @@
 
 of_file(): the model is fitted to some sizes of a case (_calibrated) and tells the others, as nezha plan --from does. across(): it is
 fitted to the first case and tells all others, whatever their nodes and rails, as it is.
-rows(): what of_file() tells of test/tables/lab.json and, below 64 KiB, of lab-small.json, where the calibrated sizes are closer.
+rows(): what of_file() tells of test/tables/lab.json and, below 64 KiB, of lab-small.json, which was measured in more rounds.
 
 What a rest between calls does to bursts came into the model with test/tables/lab.json in view; its constants are fitted."""
 
