@@ -29,7 +29,7 @@ class Papers(CommandCase):
 class Clusters(CommandCase):
     def test_the_guides_examples(self):
         """Tables are what the commands above them print."""
-        found = BLOCK.findall(read(GUIDES, "users-guide.md"))
+        found = BLOCK.findall(read(GUIDES, "planning.md"))
         shown = [(text, table) for (_, text), (kind, table) in zip(found, found[1:]) if text.startswith("nezha simulate ")]
         self.assertEqual(len(shown), 2)
         for text, table in shown:

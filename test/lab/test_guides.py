@@ -100,7 +100,9 @@ class Guides(OnNodes):
         self.assertIn("MCA coll: nezha", output)
         for name in ("table.json", "report.html"):
             self.assertTrue(os.path.isfile(os.path.join(self.place, name)), f"there is no {name}")
-        self.assertRegex(output, r"(?m)^1024 nodes, 2 ranks each, ")  # the plan's
+
+    def test_planning(self):
+        self.assertRegex(self.run_blocks("planning.md"), r"(?m)^1024 nodes, 2 ranks each, ")
 
     def test_administrators_guide(self):
         self.assertIn("coll_nezha_port_range", self.run_blocks("administrators-guide.md"))
