@@ -62,6 +62,7 @@ TEST_F(BtlLanes, SendOnlyInThreadsOfTheHosts) {
   ASSERT_EQ(a.lanes[0]->send(frame.header, std::vector<Gather>{{frame.payload.data(), frame.payload.size()}}), Lane::Sent::whole);
   EXPECT_FALSE(drive([&] { return !b.logs[0]->frames.empty(); }));
   EXPECT_EQ(at_a.sent, before);
+  EXPECT_EQ(a.transport->next_deadline(), 0) << "it would be woken for what it may not do";
   at_a.here = true;
   ASSERT_TRUE(drive([&] { return !b.logs[0]->frames.empty(); }));
   EXPECT_EQ(b.logs[0]->frames[0], frame);

@@ -145,6 +145,23 @@ TEST_F(OfiLanes, ADozingProcessIsWokenByPayload) {
   }
 }
 
+/// Else each payload of a busy program that was idle once would wake its service thread.
+TEST_F(OfiLanes, ADozeIsEndedByWhoeverLooks) {
+  ASSERT_TRUE(join());
+  for (const Watch watch : {Watch::all, Watch::rare}) {
+    settle(a, b);
+    b.transport->doze();
+    b.transport->progress(watch);
+    pollfd wait{b.transport->wait_fd(Watch::rare), POLLIN, 0};
+    const std::size_t frames = b.logs[0]->frames.size();
+    const FrameLog::Frame frame{random_contents(random, 40), random_contents(random, 100)};
+    ASSERT_EQ(send(*a.lanes[0], frame), Lane::Sent::whole);
+    settle(a, a);
+    EXPECT_EQ(poll(&wait, 1, 20), 0);
+    ASSERT_TRUE(drive([&] { return b.logs[0]->frames.size() > frames; }, a, b));
+  }
+}
+
 TEST_F(OfiLanes, NobodyListensThereAnyMore) {
   const RailAddress gone = b.transport->rails()[0];
   b.transport.reset();

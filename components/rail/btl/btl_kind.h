@@ -36,6 +36,7 @@ class BtlKind final : public MessageKind {
   int fd(Watch watch) const override { return (watch == Watch::all ? all_ : rare_).get(); }
   /// Whoever drives looks at the host in any case: no descriptor tells of it.
   bool may_sleep(Watch) override { return true; }
+  bool may_post() const override { return messages_.may_send(); }
 
   // ---- for its pairs
   std::uint8_t module(std::size_t rail) const { return modules_[rail]; }

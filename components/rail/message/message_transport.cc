@@ -163,7 +163,8 @@ bool MessageTransport::progress(Watch watch) {
     [[maybe_unused]] const ssize_t got = read(kick_.get(), &drained, sizeof drained);
   }
   bool any = report_failures();
-  const bool data = watch == Watch::all || woken_by_data() || !pending_.empty();
+  const bool woken = woken_by_data();
+  const bool data = watch == Watch::all || woken || !pending_.empty();
   news_.polling = true;
   any |= kind_->poll(data ? Watch::all : Watch::rare, *this);
   any |= look_after_channels();
@@ -212,7 +213,7 @@ int MessageTransport::wait_fd(Watch watch) const {
 }
 
 Nanoseconds MessageTransport::next_deadline() const {
-  if (!failures_.empty() || !news_.stuck.empty()) return 1;
+  if (!failures_.empty() || (!news_.stuck.empty() && kind_->may_post())) return 1;
   Nanoseconds next = kind_->next_deadline();
   for (const auto& pending : pending_)
     if (next == 0 || pending->deadline < next) next = pending->deadline;

@@ -101,6 +101,8 @@ class MessageKind {
   virtual int fd(Watch watch) const = 0;
   /// Gets ready to wake a sleeper. False: poll(watch) has something to do already.
   virtual bool may_sleep(Watch watch) = 0;
+  /// Whether this thread may post what had to wait (Posted::later).
+  virtual bool may_post() const { return true; }
   /// poll() is to be called then, whatever the descriptors say; 0: no need.
   virtual Nanoseconds next_deadline() const { return 0; }
   /// See Transport::employ_service().
