@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
-/// Verbs rails of a device that is not there: who connects to their listeners,
-/// and how pairs end.
+/// Verbs rails of a device that is not there: who connects to their listeners, and how pairs end.
+#include <fcntl.h>
 #include <gtest/gtest.h>
 #include <net/if.h>
+#include <poll.h>
 #include <sys/eventfd.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
@@ -25,19 +26,17 @@ using namespace std::chrono_literals;
 /// What the library does to pairs. To be made ready to receive takes until it
 /// is let.
 class Pairs {
-public:
-  ibv_qp *make() { return ++made_, new ibv_qp{}; }
-  void destroy(ibv_qp *pair) {
+ public:
+  ibv_qp* make() { return ++made_, new ibv_qp{}; }
+  void destroy(ibv_qp* pair) {
     delete pair;
     --made_;
   }
   int modify(ibv_qp_state to) {
-    if (to != IBV_QPS_RTR)
-      return 0;
+    if (to != IBV_QPS_RTR) return 0;
     std::unique_lock lock(mutex_);
     ++asked_;
-    if (!changed_.wait_for(lock, 20s, [&] { return let_; }))
-      waited_for_ = true;
+    if (!changed_.wait_for(lock, 20s, [&] { return let_; })) waited_for_ = true;
     return 0;
   }
   void let(bool on = true) {
@@ -52,52 +51,46 @@ public:
   }
   bool waited_for() const { return waited_for_; }
 
-private:
+ private:
   std::mutex mutex_;
   std::condition_variable changed_;
   int made_ = 0, asked_ = 0;
   bool let_ = false, waited_for_ = false;
 };
 
-Pairs *pairs = nullptr;
+Pairs* pairs = nullptr;
 
 /// A port of RoCE on the loopback's address.
 class Device {
-public:
+ public:
   Device() {
-    verbs_.alloc_pd = [](ibv_context *) { return new ibv_pd{}; };
-    verbs_.dealloc_pd = [](ibv_pd *domain) { return delete domain, 0; };
-    verbs_.reg_mr = [](ibv_pd *, void *, std::size_t, int) {
-      return new ibv_mr{};
-    };
-    verbs_.dereg_mr = [](ibv_mr *memory) { return delete memory, 0; };
-    verbs_.create_comp_channel = [](ibv_context *) {
-      auto *channel = new ibv_comp_channel{};
+    verbs_.alloc_pd = [](ibv_context*) { return new ibv_pd{}; };
+    verbs_.dealloc_pd = [](ibv_pd* domain) { return delete domain, 0; };
+    verbs_.reg_mr = [](ibv_pd*, void*, std::size_t, int) { return new ibv_mr{}; };
+    verbs_.dereg_mr = [](ibv_mr* memory) { return delete memory, 0; };
+    verbs_.create_comp_channel = [](ibv_context*) {
+      auto* channel = new ibv_comp_channel{};
       channel->fd = eventfd(0, EFD_CLOEXEC);
       return channel;
     };
-    verbs_.destroy_comp_channel = [](ibv_comp_channel *channel) {
-      return close(channel->fd), delete channel, 0;
-    };
-    verbs_.create_cq = [](ibv_context *, int entries, void *,
-                          ibv_comp_channel *, int) {
-      auto *queue = new ibv_cq{};
+    verbs_.destroy_comp_channel = [](ibv_comp_channel* channel) { return close(channel->fd), delete channel, 0; };
+    verbs_.create_cq = [](ibv_context*, int entries, void*, ibv_comp_channel*, int) {
+      auto* queue = new ibv_cq{};
       queue->cqe = entries;
       return queue;
     };
-    verbs_.destroy_cq = [](ibv_cq *queue) { return delete queue, 0; };
-    verbs_.create_qp = [](ibv_pd *, ibv_qp_init_attr *) {
-      return pairs->make();
+    verbs_.resize_cq = [](ibv_cq* queue, int entries) {
+      if (entries > longest) return EOPNOTSUPP;
+      return queue->cqe = entries, 0;
     };
-    verbs_.destroy_qp = [](ibv_qp *pair) { return pairs->destroy(pair), 0; };
-    verbs_.modify_qp = [](ibv_qp *, ibv_qp_attr *to, int) {
-      return pairs->modify(to->qp_state);
-    };
-    verbs_.close_device = [](ibv_context *context) {
-      return close(context->async_fd);
-    };
-    verbs_.query_gid_table = [](ibv_context *, ibv_gid_entry *table,
-                                std::size_t, std::uint32_t, std::size_t) {
+    verbs_.destroy_cq = [](ibv_cq* queue) { return delete queue, 0; };
+    verbs_.create_qp = [](ibv_pd*, ibv_qp_init_attr*) { return pairs->make(); };
+    verbs_.destroy_qp = [](ibv_qp* pair) { return pairs->destroy(pair), 0; };
+    verbs_.modify_qp = [](ibv_qp*, ibv_qp_attr* to, int) { return pairs->modify(to->qp_state); };
+    verbs_.close_device = [](ibv_context* context) { return close(context->async_fd); };
+    verbs_.get_async_event = [](ibv_context*, ibv_async_event*) { return -1; };
+    verbs_.query_device = [](ibv_context*, ibv_device_attr* limits) { return limits->max_cqe = 1 << 16, 0; };
+    verbs_.query_gid_table = [](ibv_context*, ibv_gid_entry* table, std::size_t, std::uint32_t, std::size_t) {
       table[0] = {};
       table[0].port_num = 1;
       table[0].gid_type = IBV_GID_TYPE_ROCE_V2;
@@ -108,9 +101,11 @@ public:
     };
     context_.sz = sizeof context_;
     context_.context.abi_compat = __VERBS_ABI_IS_EXTENDED;
-    context_.context.async_fd = eventfd(0, EFD_CLOEXEC);
-    context_.query_port = [](ibv_context *, std::uint8_t, ibv_port_attr *port,
-                             std::size_t) {
+    int ends[2] = {-1, -1};
+    EXPECT_EQ(pipe2(ends, O_CLOEXEC), 0);
+    context_.context.async_fd = ends[0];
+    kernel_ = Fd(ends[1]);
+    context_.query_port = [](ibv_context*, std::uint8_t, ibv_port_attr* port, std::size_t) {
       port->state = IBV_PORT_ACTIVE;
       port->link_layer = IBV_LINK_LAYER_ETHERNET;
       port->gid_tbl_len = 1;
@@ -119,24 +114,25 @@ public:
     };
   }
   std::unique_ptr<VerbsDevice> open() {
-    auto device = std::make_unique<VerbsDevice>(verbs_, &context_.context,
-                                                "fake", std::uint8_t{1});
+    auto device = std::make_unique<VerbsDevice>(verbs_, &context_.context, "fake", std::uint8_t{1});
     const Status status = device->look();
     EXPECT_TRUE(status.ok()) << status.text();
     return device;
   }
 
-  static constexpr VerbsPlace kHere{4, {127, 0, 0, 1}, 0};
+  void take_away() { kernel_.reset(); }
 
-private:
+  static constexpr VerbsPlace kHere{4, {127, 0, 0, 1}, 0};
+  static inline int longest = 0;  ///< entries that a queue of completions can be given later
+
+ private:
+  Fd kernel_;
   VerbsLibrary verbs_;
   verbs_context context_{};
 };
 
-class VerbsPairs : public testing::Test,
-                   protected MessageArrivals,
-                   protected QueuePairEvents {
-protected:
+class VerbsPairs : public testing::Test, protected MessageArrivals, protected QueuePairEvents {
+ protected:
   void SetUp() override {
     pairs = &pairs_;
     std::vector<std::unique_ptr<VerbsDevice>> devices;
@@ -158,20 +154,19 @@ protected:
     sockaddr_storage to{};
     const socklen_t size = socket_address(place, to);
     Fd fd(socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
-    EXPECT_EQ(connect(fd.get(), reinterpret_cast<const sockaddr *>(&to), size),
-              0);
+    EXPECT_EQ(connect(fd.get(), reinterpret_cast<const sockaddr*>(&to), size), 0);
     return fd;
   }
-  static void say(const Fd &fd, const VerbsPlace &as) {
+  static void say(const Fd& fd, const VerbsPlace& as) {
     PairWords words;
     words.mtu = 3;
     words.number = 5;
     words.gid = gid_of(as);
     const PairWordsBytes bytes = write_pair_words(words);
-    ASSERT_EQ(send(fd.get(), bytes.data(), bytes.size(), 0),
-              static_cast<ssize_t>(bytes.size()));
+    ASSERT_EQ(send(fd.get(), bytes.data(), bytes.size(), 0), static_cast<ssize_t>(bytes.size()));
   }
-  template <typename Done> bool poll_until(const Done &done) {
+  template <typename Done>
+  bool poll_until(const Done& done) {
     for (int i = 0; i < 20000 && !done(); ++i) {
       kind_->poll(Watch::rare, *this);
       std::this_thread::sleep_for(1ms);
@@ -179,13 +174,13 @@ protected:
     return done();
   }
 
-  void arrived(std::size_t, std::unique_ptr<QueuePair> pair,
-               std::string) override {
-    Slots slots{.size = 64,
-                .receives = 1,
-                .sends = 1,
-                .memory = {},
-                .owner = std::make_shared<std::byte[]>(128)};
+  bool readable(Watch watch) const {
+    pollfd wait{kind_->fd(watch), POLLIN, 0};
+    return poll(&wait, 1, 0) == 1;
+  }
+
+  void arrived(std::size_t, std::unique_ptr<QueuePair> pair, std::string) override {
+    Slots slots{.size = 64, .receives = 1, .sends = 1, .memory = {}, .owner = std::make_shared<std::byte[]>(128)};
     slots.memory = {slots.owner.get(), 128};
     EXPECT_TRUE(pair->enroll(slots, *this).ok());
     EXPECT_TRUE(pair->start().ok());
@@ -195,7 +190,7 @@ protected:
   void connected() override {}
   void received(std::uint32_t, std::size_t) override {}
   void sent(std::uint32_t) override {}
-  void broken(const Status &why) override {
+  void broken(const Status& why) override {
     why_ = why;
     arrived_.back()->close();
   }
@@ -204,8 +199,7 @@ protected:
   Device device_;
   TestClock clock_;
   WorkerThread service_;
-  std::unique_ptr<VerbsKind> kind_ =
-      std::make_unique<VerbsKind>(VerbsOptions(), clock_, Log());
+  std::unique_ptr<VerbsKind> kind_ = std::make_unique<VerbsKind>(VerbsOptions(), clock_, Log());
   std::vector<std::unique_ptr<QueuePair>> arrived_;
   std::weak_ptr<std::byte[]> memory_;
   Status why_;
@@ -234,8 +228,7 @@ TEST_F(VerbsPairs, EndBeforeTheyAreMadeReady) {
   say(first, Device::kHere);
   ASSERT_TRUE(poll_until([&] { return pairs_.times() != 0; }));
   say(second, Device::kHere);
-  for (int i = 0; i < 100; ++i)
-    kind_->poll(Watch::rare, *this);
+  for (int i = 0; i < 100; ++i) kind_->poll(Watch::rare, *this);
   ASSERT_EQ(arrived_.size(), 2U);
   arrived_.clear();
   pairs_.let();
@@ -271,5 +264,42 @@ TEST_F(VerbsPairs, AreAcceptedAgainOnceThereAreDescriptors) {
   EXPECT_EQ(kind_->next_deadline(), 0);
 }
 
-} // namespace
-} // namespace nezha::test
+/// As one that fork() has made has it, too.
+TEST_F(VerbsPairs, EndForTheOtherSideAlsoWhereAChildHasTheirSocket) {
+  Fd client = connect_to_it();
+  ASSERT_TRUE(poll_until([&] { return !arrived_.empty(); }));
+  const Fd child(dup(static_cast<VerbsPair&>(*arrived_.back()).fd()));
+  arrived_.back()->close();
+  char unused;
+  EXPECT_EQ(recv(client.get(), &unused, 1, MSG_DONTWAIT), 0);
+  client.reset();
+  EXPECT_FALSE(kind_->poll(Watch::rare, *this));
+  EXPECT_FALSE(readable(Watch::rare)) << "nobody would sleep any more";
+}
+
+/// The kernel then reports errors on its descriptors, for ever.
+TEST_F(VerbsPairs, EndOnceTheirDeviceIsTakenAway) {
+  const Fd client = connect_to_it();
+  ASSERT_TRUE(poll_until([&] { return !arrived_.empty(); }));
+  device_.take_away();
+  ASSERT_TRUE(poll_until([&] { return !why_.ok(); }));
+  EXPECT_NE(why_.text().find("the device is gone"), std::string::npos) << why_.text();
+  EXPECT_FALSE(kind_->poll(Watch::rare, *this));
+  EXPECT_FALSE(readable(Watch::rare));
+}
+
+/// Some devices cannot lengthen it at all, some no further than they have to.
+TEST_F(VerbsPairs, HaveRoomInTheQueueOfCompletions) {
+  constexpr std::uint32_t kOfALane = 16 + 16 + 16;
+  Device other;
+  const auto device = other.open();
+  ASSERT_TRUE(device->activate().ok());
+  Device::longest = 0;
+  for (int lane = 0; lane < 85; ++lane) ASSERT_TRUE(device->reserve(kOfALane).ok()) << lane;
+  EXPECT_FALSE(device->reserve(kOfALane).ok());
+  Device::longest = 86 * kOfALane;
+  EXPECT_TRUE(device->reserve(kOfALane).ok());
+}
+
+}  // namespace
+}  // namespace nezha::test

@@ -11,7 +11,7 @@
 namespace nezha {
 namespace {
 
-constexpr std::uint32_t kFirstEntries = 1024;  ///< of the queue of completions
+constexpr int kFirstEntries = 4096;  ///< of the queue of completions, 85 lanes or more: some devices cannot lengthen it
 
 Status failed(const char* what, int error) { return {Code::io, std::string(what) + ": " + std::strerror(error)}; }
 
@@ -35,7 +35,9 @@ Status VerbsDevice::activate() {
   if (domain_ == nullptr) return failed("a protection domain", errno);
   channel_ = verbs_.create_comp_channel(context_);
   if (channel_ == nullptr || !nonblocking(channel_->fd)) return failed("a channel of completions", errno);
-  completions_ = verbs_.create_cq(context_, kFirstEntries, nullptr, channel_, 0);
+  ibv_device_attr limits{};
+  const int most = verbs_.query_device(context_, &limits) == 0 ? limits.max_cqe : kFirstEntries;
+  completions_ = verbs_.create_cq(context_, std::min(kFirstEntries, most), nullptr, channel_, 0);
   return completions_ != nullptr ? Status{} : failed("a queue of completions", errno);
 }
 
@@ -43,7 +45,9 @@ Status VerbsDevice::reserve(std::uint32_t requests) {
   const std::uint32_t wanted = reserved_ + requests;
   const auto there = static_cast<std::uint32_t>(completions_->cqe);
   if (wanted > there) {
-    const int error = verbs_.resize_cq(completions_, static_cast<int>(std::max(wanted, 2 * there)));
+    const std::uint32_t ample = std::max(wanted, 2 * there);
+    int error = verbs_.resize_cq(completions_, static_cast<int>(ample));
+    if (error != 0 && ample != wanted) error = verbs_.resize_cq(completions_, static_cast<int>(wanted));
     if (error != 0) return failed("a longer queue of completions", error);
   }
   reserved_ = wanted;
@@ -54,6 +58,7 @@ int VerbsDevice::poll(ibv_wc* to, int most) {
   int count = 0;
   if (std::exchange(found_, false)) to[count++] = found_one_;
   const int more = ibv_poll_cq(completions_, most - count, to + count);
+  seen_ = seen_ || more > 0;
   return count + std::max(more, 0);
 }
 
@@ -61,13 +66,14 @@ bool VerbsDevice::arm() {
   if (found_) return false;
   ibv_cq* queue = nullptr;
   void* unused = nullptr;
-  if (armed_ && verbs_.get_cq_event(channel_, &queue, &unused) == 0) {
+  if (armed_ && seen_ && verbs_.get_cq_event(channel_, &queue, &unused) == 0) {
     verbs_.ack_cq_events(queue, 1);
-    armed_ = false;
+    armed_ = seen_ = false;
   }
   if (!armed_) armed_ = ibv_req_notify_cq(completions_, 0) == 0;
   // What came before the request wakes nobody.
   found_ = ibv_poll_cq(completions_, 1, &found_one_) > 0;
+  seen_ = seen_ || found_;
   return !found_;
 }
 

@@ -77,6 +77,7 @@ class VerbsDevice {
   ibv_cq* completions_ = nullptr;
   std::uint32_t reserved_ = 0;  ///< entries of completions_ that requests may take
   bool armed_ = false;
+  bool seen_ = false;  ///< something completed since the channel's last event was read: only then is there one to read
   bool found_ = false;  ///< found_one_ was polled and not handed out yet
   ibv_wc found_one_{};
 };

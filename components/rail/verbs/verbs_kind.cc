@@ -19,9 +19,14 @@ namespace {
 
 constexpr std::uint64_t kListener = 1ULL << 32, kDevice = 2ULL << 32, kPair = 3ULL << 32;  ///< tags: what, and its number
 constexpr int kEventsPerPoll = 16;
-constexpr std::size_t kInlinedAsleep = 8;  ///< slots that may wait for the next poll while the process sleeps
+constexpr int kSocketsEvery = 16;  ///< polls for completions: a look at sockets is a system call
 
 Status failed(const char* what, int error) { return {Code::io, std::string(what) + ": " + std::strerror(error)}; }
+
+void unwatch(const Fd& set, int fd) {
+  epoll_event unused{};
+  epoll_ctl(set.get(), EPOLL_CTL_DEL, fd, &unused);
+}
 
 }  // namespace
 
@@ -132,8 +137,10 @@ bool VerbsKind::poll(Watch watch, MessageArrivals& arrivals) {
   resume();
   if (watch == Watch::all)
     for (const Rail& rail : rails_) any |= poll_completions(*rail.device);
-  any |= poll_inlined();
-  any |= poll_sockets(arrivals);
+  if (watch == Watch::rare || ++unlooked_ >= kSocketsEvery) {
+    unlooked_ = 0;
+    any |= poll_sockets(arrivals);
+  }
   return any | poll_moves();
 }
 
@@ -151,13 +158,6 @@ bool VerbsKind::poll_completions(VerbsDevice& device) {
   return seen != 0;
 }
 
-bool VerbsKind::poll_inlined() {
-  if (inlined_.empty()) return false;
-  for (const std::uint32_t number : std::exchange(inlined_, {}))
-    if (VerbsPair* pair = find(number)) pair->release_inlined();
-  return true;
-}
-
 bool VerbsKind::poll_sockets(MessageArrivals& arrivals) {
   epoll_event events[kEventsPerPoll];
   const int count = epoll_wait(rare_.get(), events, kEventsPerPoll, 0);
@@ -167,7 +167,7 @@ bool VerbsKind::poll_sockets(MessageArrivals& arrivals) {
     if ((tag & ~0xffffffffULL) == kListener) {
       accept_from(number, arrivals);
     } else if ((tag & ~0xffffffffULL) == kDevice) {
-      hear_of_device(*rails_[number].device);
+      hear_of_device(*rails_[number].device, (events[i].events & (EPOLLERR | EPOLLHUP)) != 0);
     } else {
       look_at(number);
     }
@@ -186,12 +186,19 @@ void VerbsKind::look_at(std::uint32_t number) {
   pair->lose({Code::closed, "the other side closed the connection"});
 }
 
-void VerbsKind::hear_of_device(VerbsDevice& device) {
+/// The kernel reports an error on both descriptors of a device that it has taken away, for ever.
+void VerbsKind::hear_of_device(VerbsDevice& device, bool gone) {
   std::string text;
-  bool ends = false, over = false;
+  bool ends = false, over = gone;
   while (device.next_event(text, ends)) {
     log_.line(2, "%s port %u: %s", device.name().c_str(), device.port(), text.c_str());
     over = over || ends;
+  }
+  if (gone) {
+    text = "the device is gone";
+    log_.line(1, "%s port %u: %s", device.name().c_str(), device.port(), text.c_str());
+    unwatch(rare_, device.event_fd());
+    unwatch(all_, device.completion_fd());
   }
   if (!over) return;
   std::vector<std::uint32_t> lost;
@@ -256,11 +263,9 @@ Nanoseconds VerbsKind::next_deadline() const {
 }
 
 bool VerbsKind::may_sleep(Watch watch) {
+  unlooked_ = kSocketsEvery;  // they may be what wakes the sleeper
   if (watch == Watch::rare) return true;
-  std::size_t inlined = 0;
-  for (const std::uint32_t number : inlined_)
-    if (const VerbsPair* pair = find(number)) inlined += pair->inlined();
-  bool idle = inlined <= kInlinedAsleep;
+  bool idle = true;
   for (const Rail& rail : rails_) idle &= rail.device->arm();
   return idle;
 }
@@ -272,7 +277,10 @@ Status VerbsKind::watch(VerbsPair& pair, bool writable) {
   return done ? Status{} : failed("watching a connection", errno);
 }
 
-void VerbsKind::leave(VerbsPair& pair) { pairs_.erase(pair.number()); }
+void VerbsKind::leave(VerbsPair& pair) {
+  unwatch(rare_, pair.fd());
+  pairs_.erase(pair.number());
+}
 
 void VerbsKind::move(VerbsPair& pair, VerbsQueue& queue) {
   moving_.push_back(pair.number());

@@ -48,18 +48,16 @@ class VerbsKind final : public MessageKind, private VerbsPairHost {
   VerbsPair* find(std::uint32_t number) const;
 
   bool poll_completions(VerbsDevice& device);
-  bool poll_inlined();
   bool poll_sockets(MessageArrivals& arrivals);
   bool poll_moves();
   void accept_from(std::size_t rail, MessageArrivals& arrivals);
   void pause(std::size_t rail, int error);
   void resume();
-  void hear_of_device(VerbsDevice& device);
+  void hear_of_device(VerbsDevice& device, bool gone);
   void look_at(std::uint32_t number);
 
   Status watch(VerbsPair& pair, bool writable) override;
   void leave(VerbsPair& pair) override;
-  void note_inlined(VerbsPair& pair) override { inlined_.push_back(pair.number()); }
   void move(VerbsPair& pair, VerbsQueue& queue) override;
   void abandon(std::shared_ptr<VerbsQueue> queue) override;
 
@@ -73,7 +71,8 @@ class VerbsKind final : public MessageKind, private VerbsPairHost {
   std::unordered_map<std::uint32_t, VerbsPair*> pairs_;  ///< by number; those that were closed are not in it
   std::uint32_t last_number_ = 0;
   std::uint64_t pauses_ = 0;
-  std::vector<std::uint32_t> inlined_, moving_;  ///< numbers of pairs
+  std::vector<std::uint32_t> moving_;  ///< numbers of pairs
+  int unlooked_ = 0;  ///< polls since the last look at sockets
   std::vector<std::shared_ptr<VerbsQueue>> abandoned_;  ///< that have still to run
 };
 

@@ -39,7 +39,6 @@ Status VerbsPair::enroll(const Slots& slots, QueuePairEvents& events) {
   queue_->memory =
       device_.verbs().reg_mr(device_.domain(), slots.memory.data(), slots.memory.size(), IBV_ACCESS_LOCAL_WRITE);
   if (queue_->memory == nullptr) return failed("memory cannot be registered (ulimit -l)", errno);
-  inlined_.reserve(slots.sends);
   return make_pair();
 }
 
@@ -202,11 +201,7 @@ QueuePair::Posted VerbsPair::post_send(std::uint32_t slot, std::size_t size) {
   ++posted_;
   ++unsignalled_;
   if (completes) covers_.push_back(std::exchange(unsignalled_, 0));
-  if (copied) {
-    if (inlined_.empty()) host_.note_inlined(*this);
-    inlined_.push_back(slot);
-  }
-  return Posted::yes;
+  return copied ? Posted::copied : Posted::yes;
 }
 
 void VerbsPair::complete(const ibv_wc& completion) {
@@ -219,22 +214,16 @@ void VerbsPair::complete(const ibv_wc& completion) {
   if ((slot & kCopied) == 0) events_->sent(slot);
 }
 
-void VerbsPair::release_inlined() {
-  std::vector<std::uint32_t> slots = std::exchange(inlined_, {});
-  for (const std::uint32_t slot : slots) {
-    if (step_ == Step::over) return;
-    events_->sent(slot);
-  }
-}
-
 void VerbsPair::lose(const Status& why) {
   if (step_ != Step::over) events_->broken(why);
 }
 
+/// After fork() a child may hold the socket too, so that closing it alone would tell neither epoll nor the other side.
 void VerbsPair::close() {
   if (step_ == Step::over) return;
   const bool moving = std::exchange(step_, Step::over) == Step::moving;
   host_.leave(*this);
+  shutdown(fd_.get(), SHUT_RDWR);
   fd_.reset();
   if (moving) host_.abandon(std::move(queue_));
   queue_.reset();

@@ -14,7 +14,6 @@
 #include <cstdint>
 #include <deque>
 #include <memory>
-#include <vector>
 
 #include "rail/message/queue_pair.h"
 #include "rail/rail.h"
@@ -35,8 +34,6 @@ class VerbsPairHost {
   virtual Status watch(VerbsPair& pair, bool writable) = 0;
   /// The pair has been closed.
   virtual void leave(VerbsPair& pair) = 0;
-  /// VerbsPair::release_inlined() is to be called in the next poll().
-  virtual void note_inlined(VerbsPair& pair) = 0;
   /// Has the queue run, which may block; VerbsPair::moved() follows in a poll() once it is over.
   virtual void move(VerbsPair& pair, VerbsQueue& queue) = 0;
   /// Keeps the queue of a pair that has been closed until it has run, without waiting for that.
@@ -64,7 +61,6 @@ class VerbsPair final : public QueuePair {
 
   /// From MessageKind::poll(). The pair may be gone after any of these, since they tell its events.
   void complete(const ibv_wc& completion);
-  void release_inlined();
   /// The socket has something. True when the other side is gone, and only what has completed already can be taken.
   bool look();
   /// Goes on where the errand is over.
@@ -72,7 +68,6 @@ class VerbsPair final : public QueuePair {
   void lose(const Status& why);
   /// The errand is over.
   bool has_moved() const { return queue_->over(); }
-  std::size_t inlined() const { return inlined_.size(); }
 
  private:
   enum class Step { idle, dialing, asking, moving, up, over };
@@ -107,7 +102,6 @@ class VerbsPair final : public QueuePair {
   std::uint32_t posted_ = 0;        ///< sends whose completion, or that of a later one, has not come
   std::uint32_t unsignalled_ = 0;   ///< of them, since the last that completes
   std::deque<std::uint32_t> covers_;  ///< how many sends each completion stands for, in order
-  std::vector<std::uint32_t> inlined_;  ///< slots that were copied while they were posted, to be told
 };
 
 }  // namespace nezha
