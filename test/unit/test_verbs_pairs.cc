@@ -8,6 +8,7 @@
 #include <sys/resource.h>
 #include <sys/socket.h>
 
+#include <atomic>
 #include <chrono>
 #include <condition_variable>
 #include <memory>
@@ -33,6 +34,7 @@ class Pairs {
     --made_;
   }
   int modify(ibv_qp_state to) {
+    stopped_ += to == IBV_QPS_ERR;
     if (to != IBV_QPS_RTR) return 0;
     std::unique_lock lock(mutex_);
     ++asked_;
@@ -45,6 +47,7 @@ class Pairs {
     changed_.notify_all();
   }
   int made() const { return made_; }
+  int stopped() const { return stopped_; }
   int times() {
     const std::lock_guard lock(mutex_);
     return asked_;
@@ -55,6 +58,7 @@ class Pairs {
   std::mutex mutex_;
   std::condition_variable changed_;
   int made_ = 0, asked_ = 0;
+  std::atomic<int> stopped_ = 0;
   bool let_ = false, waited_for_ = false;
 };
 
@@ -174,6 +178,16 @@ class VerbsPairs : public testing::Test, protected MessageArrivals, protected Qu
     return done();
   }
 
+  /// As long as pairs that have been stopped are kept.
+  void linger() {
+    const Nanoseconds due = kind_->next_deadline();
+    ASSERT_GT(due, clock_.now());
+    kind_->poll(Watch::rare, *this);
+    EXPECT_NE(pairs_.made(), 0);
+    clock_.advance(due - clock_.now());
+    kind_->poll(Watch::rare, *this);
+    EXPECT_EQ(pairs_.made(), 0);
+  }
   bool readable(Watch watch) const {
     pollfd wait{kind_->fd(watch), POLLIN, 0};
     return poll(&wait, 1, 0) == 1;
@@ -187,7 +201,7 @@ class VerbsPairs : public testing::Test, protected MessageArrivals, protected Qu
     memory_ = slots.owner;
     arrived_.push_back(std::move(pair));
   }
-  void connected() override {}
+  void connected() override { connected_ = true; }
   void received(std::uint32_t, std::size_t) override {}
   void sent(std::uint32_t) override {}
   void broken(const Status& why) override {
@@ -202,6 +216,7 @@ class VerbsPairs : public testing::Test, protected MessageArrivals, protected Qu
   std::unique_ptr<VerbsKind> kind_ = std::make_unique<VerbsKind>(VerbsOptions(), clock_, Log());
   std::vector<std::unique_ptr<QueuePair>> arrived_;
   std::weak_ptr<std::byte[]> memory_;
+  bool connected_ = false;
   Status why_;
 };
 
@@ -218,7 +233,22 @@ TEST_F(VerbsPairs, EndWhileTheyAreMadeReady) {
   EXPECT_FALSE(memory_.expired());
   EXPECT_FALSE(pairs_.waited_for());
   pairs_.let();
-  EXPECT_TRUE(poll_until([&] { return pairs_.made() == 0; }));
+  EXPECT_TRUE(poll_until([&] { return pairs_.stopped() == 1; }));
+  linger();
+  EXPECT_TRUE(memory_.expired());
+}
+
+/// The kernel may wait for seconds until a pair's last packet has left.
+TEST_F(VerbsPairs, StopAtOnceAndAreDestroyedLater) {
+  pairs_.let();
+  const Fd fd = connect_to_it();
+  say(fd, Device::kHere);
+  ASSERT_TRUE(poll_until([&] { return connected_; }));
+  arrived_.clear();
+  EXPECT_EQ(pairs_.stopped(), 1);
+  EXPECT_EQ(pairs_.made(), 1);
+  EXPECT_FALSE(memory_.expired());
+  linger();
   EXPECT_TRUE(memory_.expired());
 }
 
@@ -232,8 +262,9 @@ TEST_F(VerbsPairs, EndBeforeTheyAreMadeReady) {
   ASSERT_EQ(arrived_.size(), 2U);
   arrived_.clear();
   pairs_.let();
-  EXPECT_TRUE(poll_until([&] { return pairs_.made() == 0; }));
+  EXPECT_TRUE(poll_until([&] { return pairs_.stopped() == 2; }));
   EXPECT_EQ(pairs_.times(), 1);
+  linger();
 }
 
 TEST_F(VerbsPairs, AreRefusedWhereTheyHaveAnotherAddressThanTheirConnection) {

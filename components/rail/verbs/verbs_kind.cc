@@ -31,7 +31,8 @@ void unwatch(const Fd& set, int fd) {
 }  // namespace
 
 VerbsKind::~VerbsKind() {
-  for (const auto& queue : abandoned_) service_->recall(*queue);
+  for (const Abandoned& each : abandoned_)
+    if (service_ != nullptr) service_->recall(*each.queue);
 }
 
 Status VerbsKind::open(std::vector<std::unique_ptr<VerbsDevice>> devices) {
@@ -218,8 +219,17 @@ bool VerbsKind::poll_moves() {
     if (pair != nullptr) pair->moved();
     any = true;
   }
-  std::erase_if(abandoned_, [](const auto& queue) { return queue->over(); });
+  end_abandoned();
   return any;
+}
+
+void VerbsKind::end_abandoned() {
+  for (Abandoned& each : abandoned_) {
+    if (each.until != 0 || !each.queue->over()) continue;
+    each.queue->stop();
+    each.until = clock_.now() + options_.linger;
+  }
+  std::erase_if(abandoned_, [&](const Abandoned& each) { return each.until != 0 && each.until <= clock_.now(); });
 }
 
 void VerbsKind::accept_from(std::size_t rail, MessageArrivals& arrivals) {
@@ -259,6 +269,8 @@ Nanoseconds VerbsKind::next_deadline() const {
   Nanoseconds next = 0;
   for (const Rail& rail : rails_)
     if (rail.paused_until != 0 && (next == 0 || rail.paused_until < next)) next = rail.paused_until;
+  for (const Abandoned& each : abandoned_)
+    if (each.until != 0 && (next == 0 || each.until < next)) next = each.until;
   return next;
 }
 
@@ -284,6 +296,7 @@ void VerbsKind::leave(VerbsPair& pair) {
 
 void VerbsKind::move(VerbsPair& pair, VerbsQueue& queue) {
   moving_.push_back(pair.number());
+  queue.begin();
   if (service_ != nullptr) {
     service_->post(queue);
   } else {
@@ -293,7 +306,8 @@ void VerbsKind::move(VerbsPair& pair, VerbsQueue& queue) {
 
 void VerbsKind::abandon(std::shared_ptr<VerbsQueue> queue) {
   queue->abandon();
-  if (!queue->over()) abandoned_.push_back(std::move(queue));
+  abandoned_.push_back({std::move(queue)});
+  end_abandoned();
 }
 
 }  // namespace nezha

@@ -42,6 +42,11 @@ class VerbsKind final : public MessageKind, private VerbsPairHost {
     Nanoseconds paused_until = 0;  ///< 0: accepting
   };
 
+  struct Abandoned {
+    std::shared_ptr<VerbsQueue> queue;
+    Nanoseconds until = 0;  ///< when it is destroyed; 0: its errand is under way
+  };
+
   Status open_rail(Rail& rail, RailAddress& address);
   bool watch_fd(int fd, std::uint32_t events, std::uint64_t tag, int operation) const;
   std::unique_ptr<VerbsPair> make_pair(VerbsDevice& device, Fd fd, bool connecting);
@@ -50,6 +55,7 @@ class VerbsKind final : public MessageKind, private VerbsPairHost {
   bool poll_completions(VerbsDevice& device);
   bool poll_sockets(MessageArrivals& arrivals);
   bool poll_moves();
+  void end_abandoned();
   void accept_from(std::size_t rail, MessageArrivals& arrivals);
   void pause(std::size_t rail, int error);
   void resume();
@@ -73,7 +79,7 @@ class VerbsKind final : public MessageKind, private VerbsPairHost {
   std::uint64_t pauses_ = 0;
   std::vector<std::uint32_t> moving_;  ///< numbers of pairs
   int unlooked_ = 0;  ///< polls since the last look at sockets
-  std::vector<std::shared_ptr<VerbsQueue>> abandoned_;  ///< that have still to run
+  std::vector<Abandoned> abandoned_;
 };
 
 }  // namespace nezha

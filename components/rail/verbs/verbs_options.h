@@ -19,6 +19,9 @@ struct VerbsOptions {
   int completions_per_poll = 64;      ///< of a rail
   int backlog = 64;                   ///< of a listener
   Nanoseconds accept_pause = 100 * kMillisecond;  ///< before accepting again when descriptors or memory ran out
+  /// Before a pair that has sent is destroyed. The kernel waits for its packets there, and those in front of a neighbour that cannot
+  /// be found any more go after three questions of a second each.
+  Nanoseconds linger = 5 * kSecond;
   PortRange ports;                    ///< where listeners may sit
   bool share_devices = true;          ///< rails publish their NICs
 };

@@ -221,11 +221,11 @@ void VerbsPair::lose(const Status& why) {
 /// After fork() a child may hold the socket too, so that closing it alone would tell neither epoll nor the other side.
 void VerbsPair::close() {
   if (step_ == Step::over) return;
-  const bool moving = std::exchange(step_, Step::over) == Step::moving;
+  const Step step = std::exchange(step_, Step::over);
   host_.leave(*this);
   shutdown(fd_.get(), SHUT_RDWR);
   fd_.reset();
-  if (moving) host_.abandon(std::move(queue_));
+  if (step == Step::moving || step == Step::up) host_.abandon(std::move(queue_));
   queue_.reset();
 }
 

@@ -36,7 +36,7 @@ class VerbsPairHost {
   virtual void leave(VerbsPair& pair) = 0;
   /// Has the queue run, which may block; VerbsPair::moved() follows in a poll() once it is over.
   virtual void move(VerbsPair& pair, VerbsQueue& queue) = 0;
-  /// Keeps the queue of a pair that has been closed until it has run, without waiting for that.
+  /// Stops the queue of a pair that has been closed, after its errand if that is under way, and destroys it some time later.
   virtual void abandon(std::shared_ptr<VerbsQueue> queue) = 0;
 
  protected:

@@ -25,4 +25,10 @@ void VerbsQueue::run() {
   over_.store(true, std::memory_order_release);
 }
 
+void VerbsQueue::stop() {
+  ibv_qp_attr end{};
+  end.qp_state = IBV_QPS_ERR;
+  device.verbs().modify_qp(pair, &end, IBV_QP_STATE);
+}
+
 }  // namespace nezha

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// A queue pair of a device with its memory, and the errand that brings it from INIT to ready to send. That may wait for a
-/// neighbour's address, so a queue outlives a VerbsPair that is closed meanwhile.
+/// neighbour's address, so a queue outlives a VerbsPair that is closed meanwhile; and one that has sent outlives it for a while,
+/// because the kernel does not destroy it before its last packet is gone.
 #pragma once
 
 #include <infiniband/verbs.h>
@@ -24,10 +25,15 @@ class VerbsQueue final : public Errand {
   VerbsQueue(const VerbsQueue&) = delete;
   VerbsQueue& operator=(const VerbsQueue&) = delete;
 
+  /// run() follows.
+  void begin() { over_.store(false, std::memory_order_relaxed); }
   void run() override;
+  /// run() is not under way.
   bool over() const { return over_.load(std::memory_order_acquire); }
   /// Nobody needs it any more: if it has not begun to run it does nothing.
   void abandon() { abandoned_.store(true, std::memory_order_relaxed); }
+  /// It sends and receives nothing from here on. Once it is over.
+  void stop();
 
   VerbsDevice& device;
   std::shared_ptr<std::byte[]> owner;  ///< of the memory
@@ -41,7 +47,7 @@ class VerbsQueue final : public Errand {
   const char* step = "";
 
  private:
-  std::atomic<bool> over_ = false, abandoned_ = false;
+  std::atomic<bool> over_ = true, abandoned_ = false;
 };
 
 }  // namespace nezha
