@@ -10,7 +10,8 @@ namespace {
 
 class BestRail final : public Strategy {
  public:
-  LaneChoice choose(std::span<LaneState> lanes, RailSet rails, std::size_t queued, Nanoseconds now) const override {
+  LaneChoice choose(std::span<LaneState> lanes, RailSet rails, const Waiting& waiting, Nanoseconds now) const override {
+    const std::size_t queued = waiting.bytes;
     LaneState* home = home_lane(lanes, rails);
     if (home == nullptr) return {};
     look_at_fill(*home, now);

@@ -24,6 +24,15 @@ bool worth_a_try(const LaneState& lane, Nanoseconds now) {
   return lane.fill == 0 && static_cast<double>(now - lane.handed_at) * pace(lane) > kRarely * kSmall;
 }
 
+/// A lane that was lost and is back earns its rate with what it carries, which must not only be what others leave over: a piece
+/// for some times what that is thought to take.
+bool may_earn(const LaneState& lane, const Waiting& waiting, Nanoseconds now) {
+  constexpr double kOften = 4;
+  const std::size_t least = least_piece(lane);
+  return lane.rate.doubted() && waiting.bytes > least && waiting.whole <= least && lane.fill == 0 && !lane.lane->busy() &&
+         static_cast<double>(now - lane.handed_at) * pace(lane) > kOften * static_cast<double>(least);
+}
+
 /// Something small may go there at once. Several that leave together must not all wait for one rail.
 bool calm(LaneState& lane, std::size_t queued, Nanoseconds now) {
   look_at_fill(lane, now);
@@ -32,18 +41,21 @@ bool calm(LaneState& lane, std::size_t queued, Nanoseconds now) {
 
 class EarliestFinish final : public Strategy {
  public:
-  LaneChoice choose(std::span<LaneState> lanes, RailSet rails, std::size_t queued, Nanoseconds now) const override {
+  LaneChoice choose(std::span<LaneState> lanes, RailSet rails, const Waiting& waiting, Nanoseconds now) const override {
+    const std::size_t queued = waiting.bytes;
     // What is small goes where the peer's comes from: it carries the kernel's acknowledgement of that, otherwise a packet of
     // its own and half as dear as receiving.
     if (queued <= kSmall)
       if (LaneState* lane = home_lane(lanes, rails); lane != nullptr && queued <= least_piece(*lane) && calm(*lane, queued, now))
         return {lane, queued};
+    for (LaneState& lane : lanes)
+      if (lane.usable(rails) && may_earn(lane, waiting, now)) return {&lane, std::min(queued, least_piece(lane))};
     LaneState* best = nullptr;
     double best_finish = std::numeric_limits<double>::infinity();
     double later_finish = best_finish;  // of a lane that will take more when it has handed over what it holds
     double total_rate = 0;
     double total_fill = 0;
-    const double unit = static_cast<double>(std::min(queued, kSmall));
+    const double unit = static_cast<double>(std::max(waiting.whole, std::min(queued, kSmall)));
     for (LaneState& lane : lanes) {
       if (!lane.usable(rails)) continue;
       look_at_fill(lane, now);

@@ -86,7 +86,7 @@ void LaneRate::idle() {
 
 void LaneRate::doubt() {
   before_ = std::max(before_, rate_);
-  rate_ /= kProbation;
+  rate_ = std::min(rate_, before_ / kProbation);  // no less if it goes again before it could earn anything
   idle();
 }
 

@@ -21,6 +21,8 @@ class LaneRate {
   bool looked(Nanoseconds now, std::size_t left, std::size_t queued);
   /// The queue counts as empty from here on.
   void idle();
+  /// It is thought to be slower than it was.
+  bool doubted() const { return sure() && rate_ < before_; }
   /// The lane was lost and is back: thought to be slower than it was, and less so with all that it delivers.
   void doubt();
 

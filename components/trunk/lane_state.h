@@ -51,7 +51,7 @@ struct LaneState {
   std::size_t fill = 0;       ///< last known, plus what was handed over since
   Nanoseconds handed_at = 0;  ///< when that was
   std::uint32_t frames = 0;   ///< handed over; only the last one can be partly sent
-  std::uint64_t given = 0;    ///< bytes handed over since the set of lanes last changed
+  std::uint64_t given = 0;    ///< bytes handed over since shares began to count
   LaneRate rate;
 
   // Receiving: the frame that is under way.

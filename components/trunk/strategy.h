@@ -14,12 +14,17 @@ struct LaneChoice {
   std::size_t bytes = 0;      ///< at most this much
 };
 
+/// For one peer.
+struct Waiting {
+  std::size_t bytes = 0;  ///< all of it, > 0
+  std::size_t whole = 0;  ///< of them, what goes out first and in one piece, as it did on a lane that is lost
+};
+
 class Strategy {
  public:
   virtual ~Strategy() = default;
-  /// `rails`: whose lanes there are to choose from; 0 = all. `queued`: all bytes waiting for this peer, > 0. The strategy asks
-  /// rails for their fill as it needs.
-  virtual LaneChoice choose(std::span<LaneState> lanes, RailSet rails, std::size_t queued, Nanoseconds now) const = 0;
+  /// `rails`: whose lanes there are to choose from; 0 = all. The strategy asks rails for their fill as it needs.
+  virtual LaneChoice choose(std::span<LaneState> lanes, RailSet rails, const Waiting& waiting, Nanoseconds now) const = 0;
 };
 
 /// Fills lanes so that all of them end together: the lane that would finish the bytes first takes the next piece, and

@@ -243,6 +243,8 @@ class Trunk final : public LaneEvents {
   void is_busy();
   std::size_t sendable(const Flow& flow) const;
   std::size_t queued() const;
+  std::size_t whole();
+  void count_shares_anew();
   bool held_back();
   void pump_lanes();
   const Strategy& strategy() const;
@@ -302,6 +304,7 @@ class Trunk final : public LaneEvents {
   std::size_t early_used_ = 0;  ///< bytes charged against the peer's window, all flows
   Ahead ahead_;                 ///< those of flows that are closed
   std::size_t replays_ = 0;     ///< pieces in log_ without a lane: replays and control records
+  std::size_t replay_bytes_ = 0;  ///< their payload
   bool pumping_ = false;
   bool held_ = false;  ///< is to be pumped at the end of the hold
   std::uint32_t notices_ = 0;  ///< of rails, that were sent

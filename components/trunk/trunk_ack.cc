@@ -18,7 +18,10 @@ void Trunk::own_if_busy(const SentPiece& piece) {
 void Trunk::acknowledged(SentPiece& piece) {
   if (piece.acked) return;
   piece.acked = true;
-  if (piece.lane == kNoLane) --replays_;
+  if (piece.lane == kNoLane) {
+    --replays_;
+    replay_bytes_ -= piece.header.length;
+  }
   own_if_busy(piece);
   if (piece.kept != nullptr) keep_.release(piece.kept);
   if (piece.flow != nullptr) piece.flow->unacked -= piece.header.length;
@@ -101,6 +104,7 @@ bool Trunk::close_charge(Flow& flow) {
 void Trunk::withdraw(SentPiece& piece) {
   own_if_busy(piece);
   piece.flow->unacked -= piece.header.length;
+  if (piece.lane == kNoLane) replay_bytes_ -= piece.header.length;
   piece.flow = nullptr;
   piece.data = nullptr;
   piece.header.control = true;

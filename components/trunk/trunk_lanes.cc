@@ -88,7 +88,7 @@ void Trunk::lane_up(Lane& lane) {
   for (LaneState& each : lanes_)
     if (const auto closed = std::exchange(each.untold, 0); closed != 0) send_control(Control::lane_closed, closed, 0);
   state.rate.doubt();
-  for (LaneState& each : lanes_) each.given = 0;  // shares count anew
+  count_shares_anew();
   state.rail->lanes_up += 1;
 }
 
@@ -98,6 +98,11 @@ void Trunk::tell_rail(const RailNotice& notice) {
 
 LaneState& Trunk::state_of(Lane& lane) {
   return *std::find_if(lanes_.begin(), lanes_.end(), [&](const LaneState& state) { return state.lane == &lane; });
+}
+
+/// What others carried in the place of a lane is not owed.
+void Trunk::count_shares_anew() {
+  for (LaneState& each : lanes_) each.given = 0;
 }
 
 void Trunk::lane_free(Lane&) { pump(); }
@@ -110,6 +115,7 @@ void Trunk::lane_down(Lane& lane, const Status& why) {
   state.rail->lanes_up -= 1;
   if (std::none_of(lanes_.begin(), lanes_.end(), [](const LaneState& other) { return other.usable(); }))
     for (LaneState& other : lanes_) other.trust();  // a suspect is better than nobody
+  count_shares_anew();
   if (lanes_up() != 0) send_control(Control::lane_closed, lane.spec().connection, 0);
   else state.untold = lane.spec().connection;
   owner_.lanes.lane_lost(*this, lane, why);

@@ -64,9 +64,17 @@ std::size_t Trunk::sendable(const Flow& flow) const {
 }
 
 std::size_t Trunk::queued() const {
-  std::size_t bytes = replays_;  // counts for something even without payload
+  std::size_t bytes = replays_ + replay_bytes_;  // one without payload counts for something, too
   for (const Flow* flow : flows_) bytes += sendable(*flow);
   return bytes;
+}
+
+/// A replay is not split.
+std::size_t Trunk::whole() {
+  if (replay_bytes_ == 0) return 0;
+  for (std::uint64_t id = log_.oldest(); id != log_.next(); ++id)
+    if (const SentPiece& piece = log_.at(id); !piece.acked && piece.lane == kNoLane) return piece.header.length;
+  return 0;
 }
 
 /// Little for this peer waits until the hold is over: more may come to share its frame.
@@ -112,7 +120,7 @@ void Trunk::pump_lanes() {
       if (bytes == 0) break;
     }
     const Nanoseconds now = clock_.now();
-    const LaneChoice choice = strategy().choose(lanes_, rails_wanted(), bytes, now);
+    const LaneChoice choice = strategy().choose(lanes_, rails_wanted(), {bytes, whole()}, now);
     if (choice.lane == nullptr || !send_frame(*choice.lane, choice.bytes, now)) break;
   }
 }
@@ -164,6 +172,7 @@ void Trunk::add_replays(Frame& frame, std::size_t room) {
     const std::size_t length = piece.header.length;
     if (frame.pieces != 0 && frame.bytes + length > std::min(room, kMaxFramePayload)) return;
     --replays_;
+    replay_bytes_ -= length;
     if (piece.sent) lanes_[frame.lane].rail->retransmissions += 1;
     add_piece(frame, piece);
   }

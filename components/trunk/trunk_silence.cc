@@ -96,6 +96,7 @@ void Trunk::suspect(LaneState& state, Nanoseconds now) {
 
 void Trunk::forgive(LaneState& state, Nanoseconds now) {
   state.trust();
+  count_shares_anew();
   state.silence.forgive(now);
   owner_.lanes.lane_forgiven(*this, *state.lane);
   pump();
@@ -167,6 +168,7 @@ void Trunk::take_back(const LaneState& state) {
     if (piece.lane != index || piece.acked) continue;
     piece.lane = kNoLane;
     ++replays_;
+    replay_bytes_ += piece.header.length;
   }
   if (replays_ != before) state.rail->failovers += 1;
   if (!received_.any()) return;

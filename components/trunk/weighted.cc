@@ -14,13 +14,14 @@ double progress(const LaneState& lane, std::size_t more) {
 
 class Weighted final : public Strategy {
  public:
-  LaneChoice choose(std::span<LaneState> lanes, RailSet rails, std::size_t queued, Nanoseconds now) const override {
+  LaneChoice choose(std::span<LaneState> lanes, RailSet rails, const Waiting& waiting, Nanoseconds now) const override {
+    const std::size_t queued = waiting.bytes;
     LaneState* best = nullptr;
     for (LaneState& lane : lanes) {
       if (!lane.usable(rails) || lane.rail->weight <= 0) continue;
       if (best == nullptr || before(lane, *best, queued)) best = &lane;
     }
-    if (best == nullptr) return earliest_finish().choose(lanes, rails, queued, now);
+    if (best == nullptr) return earliest_finish().choose(lanes, rails, waiting, now);
     best->rail->refresh(now, 0);
     if (best->lane->busy() || best->fill >= fill_limit(*best)) return {};
     return {best, std::min(queued, longest_piece(*best))};

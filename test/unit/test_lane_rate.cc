@@ -128,6 +128,14 @@ TEST_F(LaneRateTest, ALaneThatIsBackHasToEarnItsRate) {
   EXPECT_TRUE(is(kGigabit)) << rate.known();
 }
 
+TEST_F(LaneRateTest, ALaneThatGoesOftenWhileNothingIsSentIsNotDoubtedMore) {
+  drain(kPlenty, kGigabit);
+  for (int times = 0; times < 6; ++times) rate.doubt();
+  EXPECT_GT(rate.known(), kGigabit / 16);
+  trickle(40);
+  EXPECT_TRUE(is(kGigabit)) << rate.known();
+}
+
 TEST_F(LaneRateTest, WithMessagesThatAreTooSmallToMeasureItToo) {
   drain(kPlenty, kGigabit);
   rate.doubt();

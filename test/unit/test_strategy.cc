@@ -37,7 +37,7 @@ class StrategyTest : public testing::Test {
 
 class EarliestFinishTest : public StrategyTest {
  protected:
-  LaneChoice choose(std::size_t queued = kMuch) { return earliest_finish().choose(lanes, 0, queued, now); }
+  LaneChoice choose(std::size_t queued = kMuch) { return earliest_finish().choose(lanes, 0, {queued, 0}, now); }
 
   /// One lane is full, and of the other it was found just now that it is much slower.
   void fill_fast_beside_a_crawling_lane() {
@@ -53,12 +53,12 @@ class EarliestFinishTest : public StrategyTest {
 TEST_F(EarliestFinishTest, ChoosesFromTheLanesOfCertainRails) {
   lanes[1].local_rail = 1;
   load(other, fill_limit(other) / 2);
-  EXPECT_EQ(earliest_finish().choose(lanes, 0, kMuch, now).lane, &fast);
+  EXPECT_EQ(earliest_finish().choose(lanes, 0, {kMuch, 0}, now).lane, &fast);
   for (const std::size_t queued : {std::size_t{64}, kSmall + 1, kMuch})
-    EXPECT_EQ(earliest_finish().choose(lanes, only(1), queued, now).lane, &other) << queued;
-  EXPECT_EQ(earliest_finish().choose(lanes, only(0) | only(1), kMuch, now).lane, &fast);
+    EXPECT_EQ(earliest_finish().choose(lanes, only(1), {queued, 0}, now).lane, &other) << queued;
+  EXPECT_EQ(earliest_finish().choose(lanes, only(0) | only(1), {kMuch, 0}, now).lane, &fast);
   other.suspect = true;
-  EXPECT_EQ(earliest_finish().choose(lanes, only(1), kMuch, now).lane, nullptr);
+  EXPECT_EQ(earliest_finish().choose(lanes, only(1), {kMuch, 0}, now).lane, nullptr);
 }
 
 class WeightedTest : public StrategyTest {
@@ -68,7 +68,7 @@ class WeightedTest : public StrategyTest {
     rails[1].weight = 1;
   }
 
-  LaneChoice choose(std::size_t queued = kMuch) { return weighted().choose(lanes, 0, queued, now); }
+  LaneChoice choose(std::size_t queued = kMuch) { return weighted().choose(lanes, 0, {queued, 0}, now); }
 
   /// Hands over what is chosen, again and again, all of which has left at once. Returns bytes by lane.
   std::array<std::size_t, 2> carry(int frames) {
@@ -223,7 +223,7 @@ TEST_F(WeightedTest, WhatALaneGotTooMuchOfIsMadeUpFor) {
 
 class BestRailTest : public EarliestFinishTest {
  protected:
-  LaneChoice choose(std::size_t queued = kMuch) { return best_rail().choose(lanes, 0, queued, now); }
+  LaneChoice choose(std::size_t queued = kMuch) { return best_rail().choose(lanes, 0, {queued, 0}, now); }
 };
 
 TEST_F(BestRailTest, KeepsToTheFastestLane) {

@@ -85,6 +85,32 @@ TEST_F(TrunkSending, ALaneThatIsBackHasToEarnItsShare) {
   EXPECT_GT(carried(1), 0u) << "else it could never";
 }
 
+/// Messages that one lane could carry in less time than the other is thought to need for a piece.
+TEST_F(TrunkSending, ALaneThatIsBackEarnsWithSmallMessagesToo) {
+  open();
+  const Bytes source = pattern(32 * 1024);
+  measure(0.125);
+  a->lose(1), b->lose(1);
+  a->raise(1), b->raise(1);
+  send(source);
+  EXPECT_FALSE(a->lanes[1]->frames.empty());
+  EXPECT_FALSE(a->lanes[0]->frames.empty());
+}
+
+/// Pieces of a fast lane that is lost: there is another, and a slow one, to which 100 KiB are much.
+TEST_F(TrunkSending, ReplaysDoNotGoWhereOneOfThemTakesLong) {
+  open(3);
+  const double rates[] = {0.125, 0.125, 0.00125};
+  for (std::size_t lane = 0; lane < 3; ++lane) a->loads[lane].nominal = rates[lane];
+  const Bytes source = pattern(1 << 19);
+  send(source);
+  for (HandLane* lane : a->lanes) lane->beat.in_flight = lane->given();
+  const std::size_t slow = a->lanes[2]->given();
+  a->lose(0);
+  a->trunk.pump();
+  EXPECT_LT(a->lanes[2]->given() - slow, 40000U);
+}
+
 TEST_F(TrunkSending, WhereSharesAreFixedTheyCountForAFlowOfOneRailToo) {
   open();
   EXPECT_FALSE(a->trunk.shares_fixed());

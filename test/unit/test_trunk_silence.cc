@@ -135,6 +135,24 @@ TEST_F(TrunkSilence, WhoSpeaksIsForgiven) {
   EXPECT_TRUE(a->receiver.lost.empty());
 }
 
+/// Where shares are fixed, what the other lane carried meanwhile is not owed.
+TEST_F(TrunkSilence, WhoIsForgivenHasNothingToMakeUpFor) {
+  send_into_silence(2);
+  for (RailLoad& rail : a->loads) rail.weight = 1;
+  a->trunk.add_lane(2, 2, a->loads[2]);
+  listen(60 * kMillisecond);
+  ASSERT_EQ(a->receiver.suspected.size(), 1U);
+  const Bytes much = pattern(1 << 19);
+  send(much);
+  carry_all();
+  a->lanes[silent]->beat = {.delivered = 2};
+  listen(kLook);
+  ASSERT_EQ(a->receiver.forgiven.size(), 1U);
+  send(much);
+  EXPECT_GT(a->lanes[other]->given(), much.size() / 3);
+  EXPECT_GT(a->lanes[silent]->given(), much.size() / 3);
+}
+
 TEST_F(TrunkSilence, WhoNeverSpeaksIsClosed) {
   send_into_silence(2);
   listen(2 * kSecond);
