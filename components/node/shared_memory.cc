@@ -3,6 +3,7 @@
 
 #include <fcntl.h>
 #include <sys/mman.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 
 #include <cerrno>
@@ -24,7 +25,11 @@ SharedMemory::~SharedMemory() {
   if (base_ != nullptr) munmap(base_, size_);
 }
 
+/// Beyond that limit ftruncate() does not only fail: its signal ends the process.
 Status SharedMemory::make(std::size_t size, Fd& descriptor) {
+  rlimit limit{};
+  if (getrlimit(RLIMIT_FSIZE, &limit) == 0 && size > limit.rlim_cur)
+    return {Code::io, "the limit on the size of files (ulimit -f) is below the " + std::to_string(size) + " bytes of shared memory"};
   Fd made(memfd_create("nezha", MFD_CLOEXEC | MFD_ALLOW_SEALING));
   if (!made) return system_error("memfd_create");
   if (ftruncate(made.get(), static_cast<off_t>(size)) != 0) return system_error("ftruncate");

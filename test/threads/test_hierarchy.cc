@@ -3,6 +3,8 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <chrono>
+#include <thread>
 
 #include "barriers.h"
 #include "kinds.h"
@@ -109,6 +111,21 @@ TEST(Hierarchy, SumsAloneGoOverTheRails) {
   const std::uint64_t bytes = sent(ranks.at(0)) + sent(ranks.at(1)) - before;
   EXPECT_GE(bytes, kCount * 4);
   EXPECT_LE(bytes, kCount * 4 + 100000);
+}
+
+/// A second communicator, whose lanes are there, and to whose first call one rank comes long after the others.
+TEST(Hierarchy, IsForTeamsThatOneComesLateTo) {
+  Settings settings = kSettings;
+  settings.emplace_back("connect_timeout", "1");
+  Ranks ranks(4, settings, {"a", "a", "b", "b"});
+  Team first(ranks, "first"), second(ranks, "second");
+  ASSERT_TRUE(first.start());
+  ranks.run([&](int rank) {
+    second.create(rank);
+    if (rank == 3) std::this_thread::sleep_for(std::chrono::milliseconds(1700));
+    EXPECT_EQ(second.agree(rank), NEZHA_TEAM_READY);
+  });
+  for (int rank = 0; rank < ranks.size(); ++rank) EXPECT_TRUE(nezha_team_shares_memory(second.handle(rank))) << rank;
 }
 
 /// One process has no door: nobody shares, and nobody's contribution is missing.

@@ -6,6 +6,7 @@
 #include <gtest/gtest.h>
 #include <sched.h>
 #include <sys/mman.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
 
@@ -333,6 +334,19 @@ TEST(SharedMemory, OnlySealedMemoryOfTheRightSizeIsMapped) {
   Fd open_ended(memfd_create("test", MFD_CLOEXEC | MFD_ALLOW_SEALING));
   ASSERT_EQ(ftruncate(open_ended.get(), 8192), 0);
   EXPECT_FALSE(SharedMemory().map(open_ended, 8192).ok());
+}
+
+TEST(SharedMemory, IsNotMadeBeyondTheLimitOnFiles) {
+  const pid_t child = fork();
+  if (child == 0) {
+    const rlimit small{1 << 20, RLIM_INFINITY};
+    setrlimit(RLIMIT_FSIZE, &small);
+    Fd memory;
+    _exit(SharedMemory::make(10 << 20, memory).ok() || !SharedMemory::make(1 << 20, memory).ok());
+  }
+  int status = 0;
+  ASSERT_EQ(waitpid(child, &status, 0), child);
+  EXPECT_TRUE(WIFEXITED(status) && WEXITSTATUS(status) == 0) << status;
 }
 
 TEST(NodeMemory, HeaderOfAnotherLayoutIsRefused) {
