@@ -24,8 +24,8 @@ HostedStar::HostedStar(TeamId id, std::size_t members, StarTier tier, Trunk* ups
 }
 
 int HostedStar::client(const Trunk& trunk) const {
-  const auto found = std::find(trunks_.begin(), trunks_.end(), &trunk);
-  return found == trunks_.end() ? -1 : static_cast<int>(found - trunks_.begin());
+  const auto found = clients_.find(&trunk);
+  return found == clients_.end() ? -1 : found->second;
 }
 
 /// From here on no client comes.
@@ -53,12 +53,15 @@ bool HostedStar::seat(std::uint32_t position, Trunk& trunk) {
   if (known >= 0 && tier_ != StarTier::upstream) return false;
   if (operations_ != nullptr && tier_ != StarTier::single) return false;
   if (tier_ == StarTier::single) {
-    holder = static_cast<int>(position);
     trunks_[position] = &trunk;
+    holder = clients_[&trunk] = static_cast<int>(position);
     return true;
   }
-  if (known < 0) trunks_.push_back(&trunk);
-  holder = known < 0 ? static_cast<int>(trunks_.size()) - 1 : known;
+  if (known < 0) {
+    clients_[&trunk] = static_cast<int>(trunks_.size());
+    trunks_.push_back(&trunk);
+  }
+  holder = clients_[&trunk];
   return true;
 }
 

@@ -11,6 +11,7 @@
 #include <cstdint>
 #include <memory>
 #include <span>
+#include <unordered_map>
 #include <vector>
 
 #include "alg/star.h"
@@ -91,6 +92,7 @@ class HostedStar {
   const TeamId id_;
   const StarTier tier_;
   std::vector<Trunk*> trunks_;  ///< by client; null: it has not joined
+  std::unordered_map<const Trunk*, int> clients_;  ///< their numbers: each piece asks for one
   std::vector<int> holders_;    ///< client by position; -1: none yet, or another rack's
   std::vector<int> neighbours_, numbers_;  ///< clients are numbered as they are, and this process comes behind them
   TeamView view_;

@@ -49,7 +49,7 @@ def build_parser():
     add("--rounds", type=positive, default=3, metavar="N", help="measurements of each; default 3")
     add("--calls", type=positive, default=4, metavar="N", help="large calls in a measurement; default 4")
     add("--sizes", default="1M,4M,16M", metavar="LIST", help="of the case plain; default 1M,4M,16M")
-    add("--rate", default="100mbit", help="of shaped rails; default 100mbit, which emulated processors can still serve")
+    add("--rate", default="40mbit", help="of shaped rails; default 40mbit, which emulated processors can still serve")
     add("--nezha-mca", nargs=2, action="append", default=[], metavar=("KEY", "VALUE"), help="a parameter for Nezha's jobs")
     add("--build", default=DEFAULT_BUILD, metavar="DIR", help="made by contrib/build")
     add("--json", type=files.replaceable, metavar="FILE", help="every measurement")
