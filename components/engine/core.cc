@@ -294,15 +294,12 @@ bool Core::setting_up() const {
 Nanoseconds Core::next_due() const {
   if (setting_up()) return clock_.now() + kSampleTick;
   Nanoseconds due = wiring_.next_due();
-  if (listening() && (due == 0 || listened_ + kListenEvery < due)) due = listened_ + kListenEvery;
-  const auto sooner = [&](Nanoseconds when) {
-    if (when != 0 && (due == 0 || when < due)) due = when;
-  };
-  for (const auto& transport : transports_) sooner(transport->next_deadline());
-  if (std::any_of(teams_.begin(), teams_.end(), [](const auto& team) { return team->active(); })) sooner(life_due_);
-  sooner(buffers_due_);
-  for (const Parting& parting : parting_) sooner(parting.until);
-  if (aggregators_) sooner(aggregators_->next_due());
+  if (listening()) due = sooner(due, listened_ + kListenEvery);
+  for (const auto& transport : transports_) due = sooner(due, transport->next_deadline());
+  if (std::any_of(teams_.begin(), teams_.end(), [](const auto& team) { return team->active(); })) due = sooner(due, life_due_);
+  due = sooner(due, buffers_due_);
+  for (const Parting& parting : parting_) due = sooner(due, parting.until);
+  if (aggregators_) due = sooner(due, aggregators_->next_due());
   return due;
 }
 

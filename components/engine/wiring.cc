@@ -50,9 +50,7 @@ void Wiring::watched(const char* event, const Peer& peer, const Wire& wire, cons
   if (watcher_ != nullptr) watcher_->lane(event, wire.label, peer.label(), why);
 }
 
-void Wiring::due(Nanoseconds when) {
-  if (next_due_ == 0 || when < next_due_) next_due_ = when;
-}
+void Wiring::due(Nanoseconds when) { next_due_ = sooner(next_due_, when); }
 
 void Wiring::want(Peer& peer, Nanoseconds now) {
   if (peer.wanted) return;

@@ -13,6 +13,11 @@ constexpr Nanoseconds kMicrosecond = 1000;
 constexpr Nanoseconds kMillisecond = 1000 * kMicrosecond;
 constexpr Nanoseconds kSecond = 1000 * kMillisecond;
 
+/// The earlier one of two times at which something is due; 0 is never.
+constexpr Nanoseconds sooner(Nanoseconds one, Nanoseconds other) {
+  return one == 0 || (other != 0 && other < one) ? other : one;
+}
+
 class Clock {
  public:
   virtual ~Clock() = default;

@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "util/bytes.h"
+#include "util/clock.h"
 #include "util/crc32c.h"
 #include "util/log.h"
 #include "util/nearest_word.h"
@@ -81,6 +82,14 @@ TEST(Bytes, LittleEndianAtAnyAddress) {
   EXPECT_EQ(load_le<std::uint32_t>(bytes + 3), 0x05060708u);
   EXPECT_EQ(load_le<std::uint16_t>(bytes + 9), 0x0102u);
   EXPECT_EQ(load_le<std::uint8_t>(bytes + 4), 7u);
+}
+
+TEST(Times, TheSoonerOneCountsUnlessItIsNever) {
+  EXPECT_EQ(sooner(3, 5), 3);
+  EXPECT_EQ(sooner(5, 3), 3);
+  EXPECT_EQ(sooner(0, 5), 5);
+  EXPECT_EQ(sooner(5, 0), 5);
+  EXPECT_EQ(sooner(0, 0), 0);
 }
 
 TEST(Random, FillsEverythingAndNeverRepeats) {

@@ -135,8 +135,7 @@ void Aggregators::step(Nanoseconds now) {
 
 Nanoseconds Aggregators::next_due() const {
   Nanoseconds due = 0;
-  for (const auto& link : links_)
-    if (due == 0 || link->due() < due) due = std::max<Nanoseconds>(link->due(), 1);
+  for (const auto& link : links_) due = sooner(due, std::max<Nanoseconds>(link->due(), 1));
   return due;
 }
 

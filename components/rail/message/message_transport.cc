@@ -215,8 +215,7 @@ int MessageTransport::wait_fd(Watch watch) const {
 Nanoseconds MessageTransport::next_deadline() const {
   if (!failures_.empty() || (!news_.stuck.empty() && kind_->may_post())) return 1;
   Nanoseconds next = kind_->next_deadline();
-  for (const auto& pending : pending_)
-    if (next == 0 || pending->deadline < next) next = pending->deadline;
+  for (const auto& pending : pending_) next = sooner(next, pending->deadline);
   return next;
 }
 

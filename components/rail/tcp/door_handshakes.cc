@@ -19,9 +19,7 @@ constexpr char kArpHint[] =
 
 std::uint64_t Door::tag_of(const TcpHandshake& handshake) { return reinterpret_cast<std::uintptr_t>(&handshake); }
 
-void Door::due_by(Nanoseconds time) {
-  if (time != 0 && (next_deadline_ == 0 || time < next_deadline_)) next_deadline_ = time;
-}
+void Door::due_by(Nanoseconds time) { next_deadline_ = sooner(next_deadline_, time); }
 
 std::string Door::lane_text(std::size_t rail, const std::string& peer) const {
   return addresses_[rail].label() + " to " + peer;

@@ -18,11 +18,6 @@ constexpr int kEvents = 64;
 constexpr std::size_t kBin = 64 * 1024;
 constexpr char kNetworkNamespace[] = "/proc/self/ns/net";
 
-/// Of two times of which 0 is none.
-Nanoseconds sooner(Nanoseconds one, Nanoseconds other) {
-  return one == 0 || other == 0 ? std::max(one, other) : std::min(one, other);
-}
-
 }  // namespace
 
 TcpTransport::TcpTransport(const TcpOptions& options, const Clock& clock, Log log, Admission& admission,

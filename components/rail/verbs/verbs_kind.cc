@@ -31,8 +31,8 @@ void unwatch(const Fd& set, int fd) {
 }  // namespace
 
 VerbsKind::~VerbsKind() {
-  for (const Abandoned& each : abandoned_)
-    if (service_ != nullptr) service_->recall(*each.queue);
+  if (service_ == nullptr) return;
+  for (const Abandoned& each : abandoned_) service_->recall(*each.queue);
 }
 
 Status VerbsKind::open(std::vector<std::unique_ptr<VerbsDevice>> devices) {
@@ -267,10 +267,8 @@ void VerbsKind::resume() {
 
 Nanoseconds VerbsKind::next_deadline() const {
   Nanoseconds next = 0;
-  for (const Rail& rail : rails_)
-    if (rail.paused_until != 0 && (next == 0 || rail.paused_until < next)) next = rail.paused_until;
-  for (const Abandoned& each : abandoned_)
-    if (each.until != 0 && (next == 0 || each.until < next)) next = each.until;
+  for (const Rail& rail : rails_) next = sooner(next, rail.paused_until);
+  for (const Abandoned& each : abandoned_) next = sooner(next, each.until);
   return next;
 }
 
