@@ -17,20 +17,20 @@ double finish(const LaneState& lane, double more) {
   return std::max(alone, (static_cast<double>(lane.rail->fill) + more) / std::max(lane.rail->rate(), pace(lane)));
 }
 
+/// Nothing has been on the lane for so many times what so many bytes are thought to take there.
+bool rested(const LaneState& lane, double times, std::size_t bytes, Nanoseconds now) {
+  return lane.fill == 0 && static_cast<double>(now - lane.handed_at) * pace(lane) > times * static_cast<double>(bytes);
+}
+
 /// A lane whose last word was that it crawls may be better by now, which shows only when it is used: one small piece for
 /// so many times what that takes.
-bool worth_a_try(const LaneState& lane, Nanoseconds now) {
-  constexpr double kRarely = 50;
-  return lane.fill == 0 && static_cast<double>(now - lane.handed_at) * pace(lane) > kRarely * kSmall;
-}
+bool worth_a_try(const LaneState& lane, Nanoseconds now) { return rested(lane, 50, kSmall, now); }
 
 /// A lane that was lost and is back earns its rate with what it carries, which must not only be what others leave over: a piece
 /// for some times what that is thought to take.
 bool may_earn(const LaneState& lane, const Waiting& waiting, Nanoseconds now) {
-  constexpr double kOften = 4;
   const std::size_t least = least_piece(lane);
-  return lane.rate.doubted() && waiting.bytes > least && waiting.whole <= least && lane.fill == 0 && !lane.lane->busy() &&
-         static_cast<double>(now - lane.handed_at) * pace(lane) > kOften * static_cast<double>(least);
+  return lane.rate.doubted() && waiting.bytes > least && waiting.whole <= least && !lane.lane->busy() && rested(lane, 4, least, now);
 }
 
 /// Something small may go there at once. Several that leave together must not all wait for one rail.

@@ -41,6 +41,7 @@ class SentLog {
   SentPiece& add();
   /// `id` in [oldest, next).
   SentPiece& at(std::uint64_t id) { return slots_[id & (slots_.size() - 1)]; }
+  const SentPiece& at(std::uint64_t id) const { return slots_[id & (slots_.size() - 1)]; }
   /// Drops the oldest; it must be acked.
   void pop() { ++oldest_; }
 

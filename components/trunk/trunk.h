@@ -243,7 +243,7 @@ class Trunk final : public LaneEvents {
   void is_busy();
   std::size_t sendable(const Flow& flow) const;
   std::size_t queued() const;
-  std::size_t whole();
+  std::size_t whole() const;
   void count_shares_anew();
   bool held_back();
   void pump_lanes();

@@ -70,7 +70,7 @@ std::size_t Trunk::queued() const {
 }
 
 /// A replay is not split.
-std::size_t Trunk::whole() {
+std::size_t Trunk::whole() const {
   if (replay_bytes_ == 0) return 0;
   for (std::uint64_t id = log_.oldest(); id != log_.next(); ++id)
     if (const SentPiece& piece = log_.at(id); !piece.acked && piece.lane == kNoLane) return piece.header.length;

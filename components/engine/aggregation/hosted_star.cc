@@ -57,11 +57,9 @@ bool HostedStar::seat(std::uint32_t position, Trunk& trunk) {
     holder = clients_[&trunk] = static_cast<int>(position);
     return true;
   }
-  if (known < 0) {
-    clients_[&trunk] = static_cast<int>(trunks_.size());
-    trunks_.push_back(&trunk);
-  }
-  holder = clients_[&trunk];
+  const auto [found, comes] = clients_.try_emplace(&trunk, static_cast<int>(trunks_.size()));
+  if (comes) trunks_.push_back(&trunk);
+  holder = found->second;
   return true;
 }
 
