@@ -2,6 +2,7 @@
 #include "tuning/size_class.h"
 
 #include <algorithm>
+#include <ranges>
 #include <utility>
 
 namespace nezha {
@@ -23,7 +24,8 @@ constexpr std::uint64_t kLittle = 2'000'000;  ///< ns, of a whole proof
 /// gain.
 constexpr std::uint64_t kOpening = 1'000'000;
 constexpr double kWorthTrying = 0.1;  ///< the least gain for which a candidate is tried
-constexpr double kPlausible = 0.9;    ///< a duration below this part of its lower bound shows that the rates are wrong
+constexpr double kPlausible = 0.6;    ///< a duration below this part of its lower bound shows that the rates are wrong
+constexpr std::size_t kOpenings = 3;  ///< so that one disturbance does not cause trials
 
 constexpr std::uint64_t kMeeting = 80'000;  ///< ns that bringing the ranks together before a trial should take
 constexpr std::uint64_t kMostDearer = 8;  ///< a candidate's cost counts as so many times the chosen one's at most, else
@@ -52,13 +54,30 @@ SizeClass::SizeClass(std::vector<Candidate> candidates, const Group& tried, bool
   stage_ = learn && candidates_.size() > 1 ? Stage::settled : Stage::fixed;
   was_settled_ = stage_ == Stage::fixed || tried == Group{};
   if (was_settled_) return;
-  if (odds_.least[chosen_] < kOpening) {
+  if (odds_.least[chosen_] < kOpening)
     begin_search();
-  } else {
-    Group alone{};
-    alone[chosen_] = true;
-    begin(Stage::opening, alone);
-  }
+  else
+    open();
+}
+
+/// Opens again while the time of the chosen one is what lets others win, or else tries those of tried_ that can win.
+/// The least time counts.
+void SizeClass::follow_opening(std::uint64_t before) {
+  measured_[chosen_] = std::min(measured_[chosen_], before);
+  const auto may_yet_lose = [this](std::size_t i) {
+    return tried_[i] && i != chosen_ && odds_.least[i] != 0 && can_win(i);
+  };
+  const auto all = std::views::iota(std::size_t{0}, candidates_.size());
+  if (++openings_ < kOpenings && measured_[chosen_] > odds_.least[chosen_] && std::ranges::any_of(all, may_yet_lose))
+    open();
+  else
+    begin_search();
+}
+
+void SizeClass::open() {
+  Group alone{};
+  alone[chosen_] = true;
+  begin(Stage::opening, alone);
 }
 
 /// Tries those of tried_ that can win.
@@ -77,11 +96,14 @@ double SizeClass::handicapped(std::size_t candidate, std::uint64_t duration) con
 }
 
 /// Whether the candidate's lower bound is below the chosen one's time by kWorthTrying. True while either is unknown.
+/// If the chosen one is faster than its own bound, as it is where a rate limit's burst or a queue takes a part of the
+/// message, the others may be by as much.
 bool SizeClass::can_win(std::size_t candidate) const {
-  const std::uint64_t own = measured_[chosen_], least = odds_.least[candidate];
-  if (candidate == chosen_ || own == kUnknown || least == 0) return true;
-  if (static_cast<double>(own) < kPlausible * static_cast<double>(odds_.least[chosen_])) return true;
-  return handicapped(candidate, least) < (1 - kWorthTrying) * static_cast<double>(own);
+  const std::uint64_t least = odds_.least[candidate];
+  if (candidate == chosen_ || measured_[chosen_] == kUnknown || least == 0) return true;
+  const auto own = static_cast<double>(measured_[chosen_]), own_least = static_cast<double>(odds_.least[chosen_]);
+  if (own < kPlausible * own_least) return true;
+  return handicapped(candidate, least) < (1 - kWorthTrying) * std::max(own, own_least);
 }
 
 Candidate SizeClass::best_of_ours() const {
@@ -198,6 +220,7 @@ bool SizeClass::faster(std::size_t candidate, double margin) const {
 
 bool SizeClass::decide(std::span<const std::uint64_t, kMostTrials> agreed) {
   const std::size_t before = chosen_;
+  const std::uint64_t time_before = measured_[chosen_];
   if (stage_ == Stage::proof) {
     take_proof(agreed);
   } else {
@@ -205,7 +228,7 @@ bool SizeClass::decide(std::span<const std::uint64_t, kMostTrials> agreed) {
     proof_.fill(Proof::none);
   }
   if (stage_ == Stage::opening) {
-    begin_search();
+    follow_opening(time_before);
   } else if (stage_ == Stage::first) {
     if (faster(fastest(), 1 - 1 / kFarBehind)) chosen_ = fastest();
     begin(Stage::compared, best(kCompared, kFarBehind));

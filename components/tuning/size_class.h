@@ -108,6 +108,8 @@ class SizeClass {
 
  private:
   void begin(Stage stage, const Group& members);
+  void open();
+  void follow_opening(std::uint64_t before);
   void begin_search();
   bool can_win(std::size_t candidate) const;
   double handicapped(std::size_t candidate, std::uint64_t duration) const;
@@ -145,6 +147,7 @@ class SizeClass {
   enum class Proof : std::uint8_t { none, brief, full };
   std::array<Proof, kMostCandidates> proof_{};  ///< given since the latest trials
   bool was_settled_;
+  std::size_t openings_ = 0;  ///< that have ended
 
   Looks looks_;
   double margin_;    ///< by how much another must be faster

@@ -46,8 +46,35 @@ TEST(Bounds, WhatRunsAtTheWiresSpeedIsSettledAtOnce) {
   EXPECT_EQ(ranks.stage(kLarge), SizeClass::Stage::settled);
 }
 
+TEST(Bounds, ADisturbanceOfTheFirstCallsCausesNoTrials) {
+  int left = 3 * 4;  // of the four ranks' calls
+  const auto time = [&left](const Candidate& way, int) {
+    return (way.algorithm == ring && left-- > 0 ? 1.5 : 1.05) * kLeast;
+  };
+  EXPECT_EQ(tried(on_two_rails(), 2000, time).algorithms, (std::set{ring}));
+}
+
+TEST(Bounds, WhatIsSlowEachTimeIsComparedWithOthers) {
+  Ranks ranks(on_two_rails());
+  EXPECT_EQ(
+      ranks
+          .calls(60, kLarge,
+                 times({{ring, 1.5 * kLeast}, {mesh, 1.1 * kLeast}, {halving, 2 * kLeast}, {incumbent, 3 * kLeast}}))
+          .algorithm,
+      mesh);
+}
+
+/// A rate limit's burst or a queue takes a part of the message.
+TEST(Bounds, WhatIsALittleFasterThanTheWireIsSettledAtOnce) {
+  const auto time =
+      times({{ring, 0.75 * kLeast}, {mesh, 0.75 * kLeast}, {halving, 0.75 * kLeast}, {incumbent, 0.75 * kLeast}});
+  EXPECT_EQ(tried(on_two_rails(), 60, time).algorithms, (std::set{ring}));
+}
+
 TEST(Bounds, OneRailIsNotTriedWhereItsRateIsTooLow) {
-  const Tried found = tried(on_two_rails(), 200, times({{ring, 1.9 * kLeast}, {mesh, 1.8 * kLeast}, {halving, 2 * kLeast}, {incumbent, 3 * kLeast}}));
+  const Tried found =
+      tried(on_two_rails(), 200,
+            times({{ring, 1.9 * kLeast}, {mesh, 1.8 * kLeast}, {halving, 2 * kLeast}, {incumbent, 3 * kLeast}}));
   EXPECT_EQ(found.algorithms, (std::set{ring, mesh, halving, incumbent}));
   EXPECT_FALSE(found.one_rail);
 }
@@ -61,7 +88,8 @@ TEST(Bounds, AnIncumbentOfAnotherNetworkIsTried) {
 }
 
 TEST(Bounds, RatesThatAreSurpassedSayNothing) {
-  const Tried found = tried(on_two_rails(), 60, times({{ring, kLeast / 2}, {mesh, kLeast / 4}, {halving, kLeast}, {incumbent, kLeast}}));
+  const Tried found = tried(on_two_rails(), 60,
+                            times({{ring, kLeast / 2}, {mesh, kLeast / 4}, {halving, kLeast}, {incumbent, kLeast}}));
   EXPECT_EQ(found.algorithms, (std::set{ring, mesh, halving, incumbent}));
 }
 
