@@ -222,6 +222,8 @@ void Core::step(Nanoseconds now) {
     busy_.each([now](Trunk& trunk) { trunk.listen(now); });
     busy_.let_go(now);
   }
+  for (RailLoad& load : loads_)
+    if (const Nanoseconds due = load.look_due(); due != 0 && now >= due) load.refresh(now, 0);
   share_memory(now);
   if (aggregators_) aggregators_->step(now);
   watch_life(now);
@@ -295,6 +297,7 @@ Nanoseconds Core::next_due() const {
   if (setting_up()) return clock_.now() + kSampleTick;
   Nanoseconds due = wiring_.next_due();
   if (listening()) due = sooner(due, listened_ + kListenEvery);
+  for (const RailLoad& load : loads_) due = sooner(due, load.look_due());
   for (const auto& transport : transports_) due = sooner(due, transport->next_deadline());
   if (std::any_of(teams_.begin(), teams_.end(), [](const auto& team) { return team->active(); })) due = sooner(due, life_due_);
   due = sooner(due, buffers_due_);

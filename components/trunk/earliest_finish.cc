@@ -27,10 +27,12 @@ bool rested(const LaneState& lane, double times, std::size_t bytes, Nanoseconds 
 bool worth_a_try(const LaneState& lane, Nanoseconds now) { return rested(lane, 50, kSmall, now); }
 
 /// A lane that was lost and is back earns its rate with what it carries, which must not only be what others leave over: a piece
-/// for some times what that is thought to take.
+/// for some times what that is thought to take. One that has become slow gets a piece more rarely, for it may be so for good.
 bool may_earn(const LaneState& lane, const Waiting& waiting, Nanoseconds now) {
+  if (!lane.rate.doubted() && !lane.rate.slowed()) return false;
   const std::size_t least = least_piece(lane);
-  return lane.rate.doubted() && waiting.bytes > least && waiting.whole <= least && !lane.lane->busy() && rested(lane, 4, least, now);
+  if (waiting.bytes <= least || waiting.whole > least || lane.lane->busy()) return false;
+  return rested(lane, lane.rate.doubted() ? 4 : lane.rate.rest(), least, now);
 }
 
 /// Something small may go there at once. Several that leave together must not all wait for one rail.

@@ -31,6 +31,12 @@ void look_at_fill(const LaneState& lane, Nanoseconds now) {
   if (lane.rail->fill > kSmall) lane.rail->refresh(now, kFresh);
 }
 
+Nanoseconds queue_time(const LaneState& lane) {
+  const double alone = static_cast<double>(lane.fill) / pace(lane);
+  const double together = static_cast<double>(lane.rail->fill) / std::max(lane.rail->rate(), pace(lane));
+  return static_cast<Nanoseconds>(std::max(alone, together));
+}
+
 std::size_t least_piece(const LaneState& lane) { return std::clamp(bytes_in(lane, kLeastTime), kLeastOfAny, kSmall); }
 
 std::size_t longest_piece(const LaneState& lane) { return std::max(bytes_in(lane, kPiece), 4 * kSmall); }

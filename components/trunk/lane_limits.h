@@ -29,6 +29,9 @@ std::size_t fill_limit(LaneState& lane);
 /// Has the fill of the lane's rail asked for again, where it is more than something small and not fresh. Asking takes a system call for each loaded lane of the rail.
 void look_at_fill(const LaneState& lane, Nanoseconds now);
 
+/// Nanoseconds until all that is queued on the lane and its rail has left.
+Nanoseconds queue_time(const LaneState& lane);
+
 /// What is not worth splitting on this lane: kSmall, less where that would keep a slow one busy for long.
 std::size_t least_piece(const LaneState& lane);
 

@@ -27,6 +27,9 @@ constexpr double kSlow = 0.5;
 constexpr double kEarned = 1.1;  ///< each time
 constexpr Nanoseconds kEarnEvery = kMillisecond;
 constexpr double kProbation = 8;
+/// Measurements that come so often need no other evidence, which is coarse.
+constexpr Nanoseconds kOften = 50 * kMillisecond;
+constexpr double kRemembered = 0.99;  ///< of the best rate, each time that one is measured
 
 }  // namespace
 
@@ -46,6 +49,7 @@ bool LaneRate::looked(Nanoseconds now, std::size_t left, std::size_t queued) {
   const bool flowed = flows_;
   flows_ = flowed || passed_ >= kBurst || now - begun_ >= kBurstTime;
   const bool over = flows_ == flowed && long_enough(now - since_);
+  if (over) measured_at_ = now;
   if (over) follow(static_cast<double>(left_) / static_cast<double>(now - since_), !flowed);
   if (over || flows_ != flowed) {
     since_ = now;
@@ -53,6 +57,8 @@ bool LaneRate::looked(Nanoseconds now, std::size_t left, std::size_t queued) {
   }
   return over && sure();
 }
+
+bool LaneRate::measures(Nanoseconds now) const { return measured_at_ != 0 && now - measured_at_ < kOften; }
 
 bool LaneRate::long_enough(Nanoseconds span) const {
   const unsigned times = sure() && left_ >= kTwoAnswers ? 1 : kLonger;
@@ -69,6 +75,7 @@ void LaneRate::follow(double seen, bool burst) {
     rate_ = std::max(seen, kDown * rate_);
   measured_ = std::min(measured_ + 1, kEnough);
   before_ = std::min(before_, std::max(seen, rate_));
+  best_ = std::max(kRemembered * best_, rate_);
 }
 
 /// What is sent at a time may be too little to measure it again.
@@ -82,6 +89,24 @@ void LaneRate::idle() {
   begun_ = 0;
   passed_ = left_ = 0;
   flows_ = false;
+}
+
+void LaneRate::late(Nanoseconds now, double pace) {
+  if (measures(now)) return;
+  if (!sure()) {
+    rate_ = best_ = pace;
+    measured_ = kEnough;
+  }
+  rate_ /= 2;
+  before_ = rate_;
+  rest_ = std::min(2 * rest_, kMostRest);
+}
+
+void LaneRate::in_time(Nanoseconds now) {
+  if (!slowed() || measures(now) || now - earned_ < kEarnEvery) return;
+  rate_ *= kEarned;
+  rest_ = std::max(rest_ / 2, kRest);
+  earned_ = now;
 }
 
 void LaneRate::doubt() {

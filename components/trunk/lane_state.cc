@@ -3,6 +3,8 @@
 
 #include <algorithm>
 
+#include "trunk/lane_limits.h"
+
 namespace nezha {
 
 std::size_t LaneState::refresh(Nanoseconds now) {
@@ -11,7 +13,17 @@ std::size_t LaneState::refresh(Nanoseconds now) {
   fill = left;
   if (rate.looked(now, drained, fill) && !lane->spec().same_node) rail->shown = rate.known();
   if (fill == 0) std::erase(rail->loaded, this);
+  judge(now);
   return drained;
+}
+
+/// Where the other process answers, or takes nothing, its lane is not to blame.
+void LaneState::judge(Nanoseconds now) {
+  const auto verdict = punctuality.looked(now, fill);
+  if (lane->answers() != Answers::transport) return;
+  if (verdict == Punctuality::Verdict::in_time) rate.in_time(now);
+  if (verdict == Punctuality::Verdict::late && lane->pulse().in_flight != 0) rate.late(now, pace(*this));
+  if (fill != 0) rail->look_by(punctuality, rate.slowed());
 }
 
 void LaneState::handed(Nanoseconds now, std::size_t bytes) {
@@ -21,6 +33,8 @@ void LaneState::handed(Nanoseconds now, std::size_t bytes) {
   handed_at = now;
   frames += 1;
   rail->update(now, bytes, 0);
+  punctuality.expect(now, queue_time(*this));
+  rail->look_by(punctuality, rate.slowed());
 }
 
 void LaneState::forget_fill(Nanoseconds now) {

@@ -9,6 +9,7 @@
 
 #include "rail/rail.h"
 #include "trunk/lane_rate.h"
+#include "trunk/punctuality.h"
 #include "trunk/rail_load.h"
 #include "trunk/silence.h"
 #include "trunk/wire.h"
@@ -53,6 +54,7 @@ struct LaneState {
   std::uint32_t frames = 0;   ///< handed over; only the last one can be partly sent
   std::uint64_t given = 0;    ///< bytes handed over since shares began to count
   LaneRate rate;
+  Punctuality punctuality;
 
   // Receiving: the frame that is under way.
   bool receiving = false;
@@ -73,6 +75,9 @@ struct LaneState {
   void trust();
   /// The lane died: what it held counts as gone.
   void reset(Nanoseconds now);
+
+ private:
+  void judge(Nanoseconds now);
 };
 
 }  // namespace nezha

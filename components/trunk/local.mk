@@ -13,6 +13,7 @@ engine_sources += \
 	%D%/keep.cc %D%/keep.h \
 	%D%/lane_limits.cc %D%/lane_limits.h \
 	%D%/lane_rate.cc %D%/lane_rate.h \
+	%D%/punctuality.cc %D%/punctuality.h \
 	%D%/lane_state.cc %D%/lane_state.h \
 	%D%/owed.h \
 	%D%/piece.h \
@@ -27,10 +28,11 @@ engine_sources += \
 	%D%/weighted.cc \
 	%D%/wire.cc %D%/wire.h
 
-gtest_programs += test/unit/test_lane_rate test/unit/test_rail_notice test/unit/test_silence test/unit/test_strategy \
+gtest_programs += test/unit/test_lane_rate test/unit/test_punctuality test/unit/test_rail_notice test/unit/test_silence test/unit/test_strategy \
 	test/unit/test_trunk_delivery test/unit/test_trunk_memory test/unit/test_trunk_parts test/unit/test_trunk_sending \
 	test/unit/test_trunk_silence test/unit/test_trunk_window test/unit/test_wire
 test_unit_test_lane_rate_SOURCES = test/unit/test_lane_rate.cc
+test_unit_test_punctuality_SOURCES = test/unit/test_punctuality.cc
 test_unit_test_rail_notice_SOURCES = test/unit/test_rail_notice.cc test/unit/trunk_pair.h
 test_unit_test_silence_SOURCES = test/unit/test_silence.cc
 test_unit_test_strategy_SOURCES = test/unit/test_strategy.cc test/unit/trunk_pair.h

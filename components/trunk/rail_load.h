@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <vector>
 
+#include "trunk/punctuality.h"
 #include "util/clock.h"
 
 namespace nezha {
@@ -34,6 +35,10 @@ struct RailLoad {
   void add_lane();
   /// Asks all loaded lanes how much has left, if the last answer is older than `age`.
   void refresh(Nanoseconds now, Nanoseconds age);
+  /// A lane of it was given something. `slowed`: it may be faster than it is thought to be.
+  void look_by(const Punctuality& given, bool slowed);
+  /// When a look would tell whether the rates of loaded lanes are wrong; 0: nothing is expected of any.
+  Nanoseconds look_due() const { return loaded.empty() ? 0 : sooner(in_time_until_, late_from_); }
   /// `fill` changed by `added` handed over and `drained` delivered, as seen at `now`.
   void update(Nanoseconds now, std::size_t added, std::size_t drained);
   /// Bytes per nanosecond that the loaded lanes deliver together; 0 = unknown, or none is loaded.
@@ -43,6 +48,8 @@ struct RailLoad {
   std::size_t lanes_ = 0;
   Nanoseconds busy_since_ = 0;
   Nanoseconds refreshed_ = 0;
+  Nanoseconds in_time_until_ = 0;  ///< the first of the lanes that may be faster
+  Nanoseconds late_from_ = 0;      ///< the last of all lanes
 };
 
 }  // namespace nezha

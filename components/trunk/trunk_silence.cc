@@ -21,13 +21,6 @@ constexpr Nanoseconds kMostBetween = 200 * kMillisecond;
 constexpr Nanoseconds kAskAgain = kSecond;
 constexpr Nanoseconds kAskRarely = 100 * kMillisecond;  ///< between two questions that were answered, whoever asks
 
-/// Until what is queued in front of new bytes has left.
-Nanoseconds queue_time(const LaneState& state) {
-  const double rate = std::max(state.rail->rate(), pace(state));
-  const double alone = static_cast<double>(state.fill) / pace(state);
-  return static_cast<Nanoseconds>(std::max(alone, static_cast<double>(state.rail->fill) / rate));
-}
-
 }  // namespace
 
 void Trunk::listen(Nanoseconds now) {

@@ -53,5 +53,28 @@ TEST(Flapping, CostsLessThanStayingOut) {
   EXPECT_LT(time(flaps), out);
 }
 
+/// A link that has fallen from 1 Gbit/s to 10 Mbit/s: messages that are too small to measure it with must not wait for it for long,
+/// nor do without it for good once it is whole.
+TEST(Flapping, OfSmallMessagesToo) {
+  Scenario scenario;
+  scenario.bytes = 32 * 1024;
+  scenario.calls = 6000;
+  constexpr std::size_t kSlow = 1000, kWhole = 2500;
+  const auto all = [](double rate) {
+    return [rate](World& world) {
+      for (int rank = 0; rank < ranks_of(world); ++rank) world.faults().rate(rank, 1, rate);
+    };
+  };
+  const Story story = play(scenario, {{kSlow, 0, all(0.00125)}, {kWhole, 0, all(0.125)}});
+  EXPECT_EQ(story.failure, "");
+  const auto mean = [&](std::size_t from, std::size_t to) {
+    const auto at = [&](std::size_t call) { return story.took.begin() + static_cast<std::ptrdiff_t>(call); };
+    return std::accumulate(at(from), at(to), Nanoseconds{0}) / static_cast<Nanoseconds>(to - from);
+  };
+  const Nanoseconds before = mean(100, kSlow);
+  EXPECT_LT(mean(kSlow + 300, kWhole), 6 * before);
+  EXPECT_LT(mean(5000, 6000), before + before / 4);
+}
+
 }  // namespace
 }  // namespace nezha::test

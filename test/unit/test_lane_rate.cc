@@ -151,5 +151,50 @@ TEST_F(LaneRateTest, ALaneThatIsBackSlowerEarnsNoMoreThanThat) {
   EXPECT_TRUE(is(kGigabit / 4)) << rate.known();
 }
 
+TEST_F(LaneRateTest, WhatComesLateHasASlowerLane) {
+  drain(kPlenty, kGigabit);
+  now += kSecond;
+  rate.late(now, kGigabit);
+  EXPECT_TRUE(is(kGigabit / 2)) << rate.known();
+  EXPECT_TRUE(rate.slowed());
+  EXPECT_FALSE(rate.doubted());
+  trickle(40);
+  EXPECT_TRUE(is(kGigabit / 2)) << rate.known();
+}
+
+TEST_F(LaneRateTest, WhatComesInTimeAfterThatMakesItFastAgain) {
+  drain(kPlenty, kGigabit);
+  now += kSecond;
+  for (int i = 0; i < 6; ++i) rate.late(now, kGigabit);
+  for (int i = 0; i < 60; ++i) rate.in_time(now += kMillisecond);
+  EXPECT_FALSE(rate.slowed());
+  EXPECT_LT(rate.known(), 1.1 * kGigabit);
+}
+
+TEST_F(LaneRateTest, WhatWasMeasuredAMomentAgoCountsForMore) {
+  drain(kPlenty, kGigabit);
+  rate.late(now, kGigabit);
+  EXPECT_TRUE(is(kGigabit)) << rate.known();
+  drain(kPlenty, kGigabit / 2);
+  rate.in_time(now += kMillisecond);
+  EXPECT_TRUE(is(kGigabit / 2)) << rate.known();
+}
+
+TEST_F(LaneRateTest, OneThatWasNeverMeasuredHasTheRateThatItWasThoughtToHave) {
+  rate.late(now, kGigabit);
+  EXPECT_TRUE(is(kGigabit / 2)) << rate.known();
+}
+
+/// The more often it was late, the more rarely it is tried.
+TEST_F(LaneRateTest, WhatIsSlowForGoodIsTriedRarely) {
+  drain(kPlenty, kGigabit);
+  now += kSecond;
+  const unsigned often = rate.rest();
+  for (int i = 0; i < 20; ++i) rate.late(now, kGigabit);
+  EXPECT_GT(rate.rest(), 32 * often);
+  for (int i = 0; i < 200; ++i) rate.in_time(now += kMillisecond);
+  EXPECT_EQ(rate.rest(), often);
+}
+
 }  // namespace
 }  // namespace nezha::test
