@@ -83,6 +83,7 @@ struct LanePulse {
   std::size_t in_flight = 0;    ///< bytes that left and await its answer; 0 while it holds us back, or all is answered
   Nanoseconds heard = 0;        ///< for how long nothing at all has come from it
   Nanoseconds rtt = 0;          ///< within which an answer usually comes, variance included; 0 = unknown
+  bool held_back = false;       ///< nothing is in flight, as its window is closed for what waits
 };
 
 /// One long system call that a lane leaves to its rail's worker, or a transport to the engine's service thread.

@@ -22,20 +22,24 @@ constexpr Nanoseconds kAllHopeless = 3 * kSecond, kAllProcessesHopeless = 10 * k
 constexpr Nanoseconds kLongestGap = 50 * kMillisecond;
 /// So much silence of a process is suspicious without proof: a suspicion costs little, and the proof may be lost too.
 constexpr Nanoseconds kUnproven = kSecond;
+/// A process may be slow to read from one lane.
+constexpr Nanoseconds kHeldBack = kSecond;
 
 }  // namespace
 
 void Silence::look(const LanePulse& pulse, Answers answers, Nanoseconds expected, bool elsewhere, Nanoseconds now) {
-  const bool answered = pulse.in_flight == 0 || pulse.delivered != delivered_;
+  const bool waits = pulse.in_flight != 0 || pulse.held_back;
+  const bool answered = !waits || pulse.delivered != delivered_ || pulse.held_back != held_back_;
   by_process_ = answers == Answers::process;
+  held_back_ = pulse.held_back;
   if (answered || !waiting_) {
     lasted_ = proven_ = 0;
     proven_at_ = now;
   } else {
     lasted_ += std::clamp<Nanoseconds>(now - looked_, 1, kMostAtOnce);
-    if (elsewhere || !by_process_) prove(now);
+    if (elsewhere || !by_its_process()) prove(now);
   }
-  waiting_ = pulse.in_flight != 0;
+  waiting_ = waits;
   delivered_ = pulse.delivered;
   looked_ = now;
   heard_ = pulse.heard;
@@ -49,19 +53,20 @@ void Silence::look(const LanePulse& pulse, Answers answers, Nanoseconds expected
 /// The far end was able to answer until now.
 void Silence::prove(Nanoseconds now) {
   const Nanoseconds since = now - std::exchange(proven_at_, now);
-  if (!by_process_)
+  if (!by_its_process())
     proven_ = lasted_;
   else
     proven_ = since > kLongestGap ? 0 : proven_ + std::clamp<Nanoseconds>(since, 1, kMostAtOnce);
 }
 
 bool Silence::suspicious() const {
+  if (held_back_) return proven_ >= kHeldBack + expected_;
   return lasted_ != 0 && (proven_ >= floor_ + expected_ || lasted_ >= kUnproven + expected_);
 }
 
 bool Silence::hopeless(bool others_speak) const {
   if (others_speak && (proven_ < floor_ + expected_ || looked_ - proven_at_ > kLongestGap)) return false;
-  const Nanoseconds patience = others_speak ? kHopeless : by_process_ ? kAllProcessesHopeless : kAllHopeless;
+  const Nanoseconds patience = others_speak ? kHopeless : by_its_process() ? kAllProcessesHopeless : kAllHopeless;
   return suspicious() && lasted_ >= patience && heard_ >= patience;
 }
 

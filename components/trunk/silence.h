@@ -3,7 +3,8 @@
 ///
 /// Where a kernel or a NIC answers, silence counts from the look at which an answer was due. Where the other process answers
 /// (Answers::process), the same silence may mean that it does not run. Then only time counts in which it is heard by
-/// another lane: it ran, and the answer should have come.
+/// another lane: it ran, and the answer should have come. So it is where a window is closed, which the process should have opened
+/// by what it reads: kernels whose packets are lost then do no more than ask now and then, for half an hour.
 #pragma once
 
 #include <cstdint>
@@ -27,7 +28,9 @@ class Silence {
   /// what asks for that sign wants an answer too.
   bool needs_proof() const { return by_process_ && lasted_ != 0 && lasted_ >= expected_; }
   /// Nothing was answered since the last look either.
-  bool goes_on(const LanePulse& pulse) const { return lasted_ != 0 && pulse.in_flight != 0 && pulse.delivered == delivered_; }
+  bool goes_on(const LanePulse& pulse) const {
+    return lasted_ != 0 && (pulse.in_flight != 0 || pulse.held_back) && pulse.delivered == delivered_;
+  }
   /// How long it has lasted, as far as it was looked at; 0: the far end answers, or has nothing to answer.
   Nanoseconds lasted() const { return lasted_; }
   /// The far end speaks again after a suspicion.
@@ -39,9 +42,11 @@ class Silence {
   /// A few ticks of the kernel; below it lie delayed interrupts and acknowledgements of a loaded machine.
   static constexpr Nanoseconds kFloor = 25 * kMillisecond;
 
+  /// The process answers, and not its kernel or NIC.
+  bool by_its_process() const { return by_process_ || held_back_; }
   void prove(Nanoseconds now);
 
-  bool waiting_ = false, by_process_ = false;
+  bool waiting_ = false, by_process_ = false, held_back_ = false;
   std::uint64_t delivered_ = 0;
   Nanoseconds looked_ = 0, lasted_ = 0, heard_ = 0, expected_ = 0;
   Nanoseconds proven_ = 0;     ///< of lasted_, in which the far end was able to answer

@@ -22,7 +22,7 @@ class Weighted final : public Strategy {
       if (best == nullptr || before(lane, *best, queued)) best = &lane;
     }
     if (best == nullptr) return earliest_finish().choose(lanes, rails, waiting, now);
-    best->rail->refresh(now, 0);
+    look_at_fill(*best, now);
     if (best->lane->busy() || best->fill >= fill_limit(*best)) return {};
     return {best, std::min(queued, longest_piece(*best))};
   }

@@ -53,6 +53,31 @@ TEST_F(SilenceTest, EndsAtOnceWhenTheFarEndHoldsBack) {
   EXPECT_EQ(silence.lasted(), 0);
 }
 
+/// Its process reads from another lane and not from this one: what opens the window was lost.
+TEST_F(SilenceTest, OfAClosedWindowIsProvenByItsProcess) {
+  look(8 * kSecond, {.delivered = 7, .held_back = true});
+  EXPECT_FALSE(silence.suspicious()) << "the process may not run";
+  elsewhere = true;
+  look(900 * kMillisecond, {.delivered = 7, .held_back = true});
+  EXPECT_FALSE(silence.suspicious());
+  look(200 * kMillisecond, {.delivered = 7, .held_back = true});
+  EXPECT_TRUE(silence.suspicious());
+  look(kSecond, {.delivered = 7, .held_back = true});
+  EXPECT_TRUE(silence.hopeless(true));
+  EXPECT_TRUE(silence.goes_on({.delivered = 7, .held_back = true}));
+  look(kLook, {.delivered = 8, .in_flight = 100});
+  EXPECT_FALSE(silence.suspicious());
+}
+
+TEST_F(SilenceTest, IsNoneWhileTheWindowOpensNowAndThen) {
+  elsewhere = true;
+  for (int i = 0; i < 20; ++i) {
+    look(300 * kMillisecond, {.delivered = 7, .held_back = true});
+    look(kLook, {.delivered = 7, .in_flight = 100});
+    EXPECT_FALSE(silence.suspicious());
+  }
+}
+
 TEST_F(SilenceTest, WaitsAsLongAsTheQueueTakes) {
   expected = 300 * kMillisecond;
   look(300 * kMillisecond, {.delivered = 7, .in_flight = 100});

@@ -33,6 +33,7 @@ class TcpLanePulse : public TcpThrough {
 TEST_F(TcpLanePulse, WhatIsUnansweredIsInFlight) {
   ASSERT_TRUE(becomes_idle());
   const LanePulse before = pulse();
+  EXPECT_FALSE(before.held_back);
   deafen();
   a.lanes[0]->send(Bytes(10), {});
   EXPECT_GT(pulse().in_flight, 0U);
@@ -56,6 +57,7 @@ TEST_F(TcpLanePulse, WhatWaitsForTheFarEndsProcessIsNotInFlight) {
   for (int i = 0; i < 1000 && !a.lanes[0]->busy(); ++i) a.lanes[0]->send(Bytes(10), {&part, 1});
   ASSERT_TRUE(a.lanes[0]->busy());
   EXPECT_TRUE(drive([&] { return pulse().in_flight == 0; }, a)) << pulse().in_flight;
+  EXPECT_TRUE(pulse().held_back);
   EXPECT_GT(a.lanes[0]->fill(), payload.size());
 }
 

@@ -43,6 +43,7 @@ LanePulse pulse_of(const tcp_info& info) {
   LanePulse pulse;
   pulse.delivered = info.tcpi_bytes_acked + info.tcpi_delivered;
   pulse.in_flight = std::size_t{info.tcpi_unacked} * info.tcpi_snd_mss;
+  pulse.held_back = pulse.in_flight == 0 && info.tcpi_notsent_bytes != 0;
   pulse.heard = std::min(info.tcpi_last_ack_recv, info.tcpi_last_data_recv) * kMillisecond;
   pulse.rtt = (info.tcpi_rtt + 4 * Nanoseconds{info.tcpi_rttvar}) * kMicrosecond;
   if (info.tcpi_unacked <= kAnsweredLate) pulse.rtt += kDelayedAnswer;
