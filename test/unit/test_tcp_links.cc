@@ -4,8 +4,6 @@
 #include <linux/ethtool.h>
 #include <linux/netlink.h>
 #include <linux/sockios.h>
-#include <net/if.h>
-#include <sched.h>
 #include <sys/ioctl.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
@@ -13,9 +11,8 @@
 
 #include <cstdarg>
 #include <cstdlib>
-#include <cstring>
 
-#include "tcp_pair.h"
+#include "over_link.h"
 
 namespace {
 
@@ -55,22 +52,12 @@ extern "C" int ioctl(int fd, unsigned long request, ...) noexcept {
 namespace nezha::test {
 namespace {
 
-constexpr char kMakeLinks[] =
-    "ip link add nz0 type veth peer name nz1 && ip link set nz0 up addrgenmode none && ip link set nz1 up addrgenmode none";
 constexpr char kOthersComeAndGo[] =
     "for i in 1 2 3 4 5 6 7 8 9 10; do ip link add other$i type veth peer name far$i && ip link set other$i up &&"
     " ip link set far$i up; done; for i in 1 2 3 4 5 6 7 8 9 10; do ip link del other$i; done";
 
 constexpr std::size_t kSmallBuffer = 32 * 1024;  // much less than those cause
 constexpr std::size_t kLargeBuffer = 4 * 1024 * 1024;
-
-bool shell(const std::string& commands) { return std::system(("{ " + commands + "; } 2>/dev/null").c_str()) == 0; }
-
-/// This process has nothing but these two links, joined. False: it may not have them.
-bool move_to_links() {
-  if (unshare(CLONE_NEWNET) != 0 && unshare(CLONE_NEWUSER | CLONE_NEWNET) != 0) return false;
-  return shell(std::string("ip link set lo up && ") + kMakeLinks);
-}
 
 /// The service thread, as the test would have it.
 class Service final : public RailWorker {
@@ -82,19 +69,12 @@ class Service final : public RailWorker {
   Errand* due = nullptr;
 };
 
-class TcpLinks : public testing::Test {
+class TcpLinks : public OverLink {
  protected:
   void SetUp() override {
-    static const bool moved = move_to_links();
-    if (!moved) GTEST_SKIP() << "needs links of its own: root or user namespaces, veth, and the command ip";
-    any = Fd(socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0));
-    ASSERT_TRUE(set_address(1));
+    OverLink::SetUp();
+    if (IsSkipped() || HasFatalFailure()) return;
     open({});
-  }
-  void open(const TcpOptions& options) {
-    a = std::make_unique<Side>(11, clock, options, std::vector<Interface>{{"nz0", "nz0", 4, {10, 77, 0, 1}, 8, 0}});
-    ASSERT_NE(a->transport, nullptr) << a->why.text();
-    settle(*a);
     questions = torn = 0;
   }
   /// With a service thread, and as an engine would that takes up what appears.
@@ -103,28 +83,15 @@ class TcpLinks : public testing::Test {
     options.rules = DiscoverOptions{};
     options.link_buffer = link_buffer;
     open(options);
+    questions = torn = 0;
     a->transport->employ_service(service);
-  }
-  /// Of nz0, to 10.77.0.`last`.
-  bool set_address(std::uint8_t last) const {
-    ifreq request{};
-    std::strcpy(request.ifr_name, "nz0");
-    const SocketAddress address(4, {10, 77, 0, last}, 0);
-    std::memcpy(&request.ifr_addr, address.get(), address.size);
-    return ioctl(any.get(), SIOCSIFADDR, &request) == 0;
   }
   /// The kernel leaves the message out.
   static bool lose_address_unheard() {
     return shell(kOthersComeAndGo) && shell("ip addr del 10.77.0.1/8 dev nz0") && shell(kOthersComeAndGo);
   }
-  bool comes_to_log(const std::string& part) {
-    return drive([&] { return a->logged(part); }, *a);
-  }
 
-  HandClock clock;
   Service service;
-  std::unique_ptr<Side> a;
-  Fd any;  ///< a socket, to ask the kernel by
 };
 
 /// A node's containers come and go all day.

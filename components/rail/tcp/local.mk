@@ -34,4 +34,4 @@ test_unit_test_tcp_lane_pulse_SOURCES = \
 	test/unit/test_tcp_lane_pulse.cc test/unit/tcp_through.h test/unit/tcp_pair.h test/unit/random_bytes.h
 test_unit_test_tcp_lane_worker_SOURCES = \
 	test/unit/test_tcp_lane_worker.cc test/unit/tcp_pair.h test/unit/random_bytes.h
-test_unit_test_tcp_links_SOURCES = test/unit/test_tcp_links.cc test/unit/tcp_pair.h
+test_unit_test_tcp_links_SOURCES = test/unit/test_tcp_links.cc test/unit/over_link.h test/unit/tcp_pair.h
