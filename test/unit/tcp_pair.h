@@ -11,6 +11,7 @@
 #include <functional>
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -103,6 +104,10 @@ class Side final : public Admission {
     failed.push_back(spec);
     failures.push_back(why.text());
   }
+  std::optional<std::uint8_t> rail_added(Transport&, const RailAddress& address) override {
+    if (on_new_rail) on_new_rail(address);
+    return {};
+  }
 
   static void write_line(void* ctx, int, const char* line) { static_cast<Side*>(ctx)->lines.emplace_back(line); }
   bool logged(const std::string& part) const {
@@ -118,6 +123,7 @@ class Side final : public Admission {
   std::function<bool(const LaneSpec&)> refuse;
   bool of_use = true;  ///< what connects
   std::function<void(FrameLog&)> on_up;
+  std::function<void(const RailAddress&)> on_new_rail;  ///< it takes none
   std::vector<Lane*> lanes;
   std::vector<std::unique_ptr<FrameLog>> logs;
   std::vector<LaneSpec> failed;

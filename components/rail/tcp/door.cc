@@ -72,8 +72,7 @@ void Door::add_rail(Interface interface, Transport& transport) {
       note_subnets();
       return;
     }
-    rails_.pop_back();
-    addresses_.pop_back();
+    drop_last_rail();
     status = {Code::no_rail, "one rail too many, " + std::to_string(kMaxRails) + " are used"};
   }
   log_.line(2, "not a rail: %s: %s", name.c_str(), status.text().c_str());
@@ -114,10 +113,15 @@ Status Door::open_rail(Interface& interface) {
   rails_.push_back(std::move(rail));
   if (!watch_listeners(rails_.size() - 1, EPOLLIN, EPOLL_CTL_ADD)) {
     status = io_error("epoll", errno);
-    rails_.pop_back();
-    addresses_.pop_back();
+    drop_last_rail();
   }
   return status;
+}
+
+void Door::drop_last_rail() {
+  close_listeners(rails_.back().listeners);
+  rails_.pop_back();
+  addresses_.pop_back();
 }
 
 void Door::note_unbound(const Interface& interface) {

@@ -90,6 +90,7 @@ class Door {
   // door.cc: listeners
   RailAddress published(const Interface& interface, std::uint16_t port) const;
   Status open_rail(Interface& interface);
+  void drop_last_rail();
   void note_subnets();
   void note_unbound(const Interface& interface);
   bool watch(int fd, std::uint32_t events, std::uint64_t tag, int operation);
@@ -104,6 +105,7 @@ class Door {
   // door_links.cc
   static const SystemInterface* device_of(const Rail& rail, std::span<const SystemInterface> present);
   void follow_name(std::size_t rail, const SystemInterface& device);
+  void close_listeners(Listeners& listeners);
   Status reopen(std::size_t rail, const Interface& now);
   void go_on_announcing(Nanoseconds now);
 

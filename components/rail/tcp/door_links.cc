@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// The part of the door that follows what becomes of links and addresses.
 #include <sys/epoll.h>
+#include <sys/socket.h>
 
 #include <algorithm>
 
@@ -93,6 +94,17 @@ Door::Link Door::look_at(std::size_t rail, std::span<const SystemInterface> pres
   return link;
 }
 
+/// A child of fork() may hold them too: without the explicit steps it would keep their port, and epoll would report them here
+/// for as long as a connection waits in their queue.
+void Door::close_listeners(Listeners& listeners) {
+  for (Fd* listener : {&listeners.network, &listeners.local}) {
+    if (!*listener) continue;
+    watch(listener->get(), 0, 0, EPOLL_CTL_DEL);
+    shutdown(listener->get(), SHUT_RDWR);
+    listener->reset();
+  }
+}
+
 /// Listeners that are bound to a device are so to that one, not to another of its name. With the old port the peers need
 /// not be told when the address is the old one too.
 Status Door::reopen(std::size_t rail, const Interface& now) {
@@ -100,8 +112,7 @@ Status Door::reopen(std::size_t rail, const Interface& now) {
   TcpOptions options = options_;
   const std::uint16_t port = mine.listeners.port;
   options.ports = {port, port};
-  mine.listeners = {};
-  mine.listeners.port = port;
+  close_listeners(mine.listeners);
   Listeners fresh;
   Status status = open_listeners(now, options, 0, fresh);
   if (!status.ok()) status = open_listeners(now, options_, self_, fresh);

@@ -19,7 +19,7 @@ engine_sources += \
 
 gtest_programs += test/unit/test_tcp_admission test/unit/test_tcp_announcement test/unit/test_tcp_discover \
 	test/unit/test_tcp_lane test/unit/test_tcp_lane_cut test/unit/test_tcp_lane_memory test/unit/test_tcp_lane_pulse \
-	test/unit/test_tcp_lane_worker test/unit/test_tcp_links
+	test/unit/test_tcp_lane_worker test/unit/test_tcp_links test/unit/test_tcp_listeners
 test_unit_test_tcp_admission_SOURCES = \
 	test/unit/test_tcp_admission.cc test/unit/open_descriptors.h test/unit/tcp_through.h test/unit/tcp_pair.h
 test_unit_test_tcp_announcement_SOURCES = test/unit/test_tcp_announcement.cc
@@ -35,3 +35,4 @@ test_unit_test_tcp_lane_pulse_SOURCES = \
 test_unit_test_tcp_lane_worker_SOURCES = \
 	test/unit/test_tcp_lane_worker.cc test/unit/tcp_pair.h test/unit/random_bytes.h
 test_unit_test_tcp_links_SOURCES = test/unit/test_tcp_links.cc test/unit/over_link.h test/unit/tcp_pair.h
+test_unit_test_tcp_listeners_SOURCES = test/unit/test_tcp_listeners.cc test/unit/over_link.h test/unit/tcp_pair.h
