@@ -45,8 +45,9 @@ class Door {
   void connect(const LaneSpec& spec, std::size_t local, const RailAddress& remote, Nanoseconds deadline);
   /// What has become of a rail.
   struct Link {
-    bool lost = false;  ///< its lanes are dead, for the reason `why`
-    bool back = false;  ///< it can be used again, or differently
+    bool lost = false;   ///< its lanes are dead, for the reason `why`
+    bool back = false;   ///< it can be used again, or differently
+    bool again = false;  ///< its listeners could not be made anew: another look after a pause may do better
     std::string why;
   };
   /// Compares a rail with what there is now. When its interface was made anew or has another address (one that `fit` offers
@@ -72,7 +73,7 @@ class Door {
  private:
   struct Rail {
     Interface interface;
-    Listeners listeners;
+    Listeners listeners;           ///< closed while they cannot be made anew
     std::uint8_t number = 0;       ///< among the process's rails
     std::uint32_t index = 0;       ///< the kernel's number of the device when the listeners were opened; 0 = not known
     std::string trouble;           ///< why it cannot be used; empty: link and address are there
@@ -105,8 +106,10 @@ class Door {
   // door_links.cc
   static const SystemInterface* device_of(const Rail& rail, std::span<const SystemInterface> present);
   void follow_name(std::size_t rail, const SystemInterface& device);
+  void note_link(std::size_t rail, const std::string& trouble) const;
   void close_listeners(Listeners& listeners);
   Status reopen(std::size_t rail, const Interface& now);
+  Status listen_again(std::size_t rail, const Interface& now);
   void go_on_announcing(Nanoseconds now);
 
   // door_handshakes.cc

@@ -4,6 +4,7 @@
 #include <sys/socket.h>
 
 #include <algorithm>
+#include <cerrno>
 
 #include "rail/tcp/door.h"
 
@@ -71,27 +72,33 @@ Door::Link Door::look_at(std::size_t rail, std::span<const SystemInterface> pres
   if (device != nullptr) follow_name(rail, *device);
   const Interface now = now_of(device, mine.interface, fit);
   const bool moved = now.family != mine.interface.family || now.address != mine.interface.address;
-  const bool another = device != nullptr && (device->index != mine.index || moved);
+  const bool another = device != nullptr && (device->index != mine.index || moved || !mine.listeners.network);
   Link link;
   link.why = trouble_of(device, now);
-  if (link.why.empty() && another) {
-    if (was_up) link.lost = true, link.why = now.device + (moved ? " has another address now" : " is another one now");
-    if (const Status status = reopen(rail, now); status.ok())
+  bool up = link.why.empty();
+  link.lost = was_up && (another || !up);
+  if (up && another) {
+    link.why = now.device + (moved ? " has another address now" : " is another one now");
+    const Status status = reopen(rail, now);
+    up = status.ok();
+    link.again = !up;
+    if (up)
       mine.index = device->index;
     else
       link.why = status.text();
-  } else {
-    link.lost = was_up && !link.why.empty();
   }
-  const bool up = device != nullptr && trouble_of(device, mine.interface).empty() && mine.index == device->index;
-  link.back = up && (!was_up || another);
-  if (up != was_up || another) {
-    const std::string what = up ? "is back at " + address_text(mine.interface.family, mine.interface.address)
-                                : "is lost: " + link.why;
-    log_.line(1, "rail %s %s", addresses_[rail].label().c_str(), what.c_str());
-  }
-  mine.trouble = up ? std::string() : link.why;
+  link.back = up && (another || !was_up);
+  const std::string trouble = up ? std::string() : link.why;
+  if (link.back || (trouble != mine.trouble && (was_up || another))) note_link(rail, trouble);
+  mine.trouble = trouble;
   return link;
+}
+
+void Door::note_link(std::size_t rail, const std::string& trouble) const {
+  const Interface& interface = rails_[rail].interface;
+  const std::string what =
+      trouble.empty() ? "is back at " + address_text(interface.family, interface.address) : "is lost: " + trouble;
+  log_.line(1, "rail %s %s", addresses_[rail].label().c_str(), what.c_str());
 }
 
 /// A child of fork() may hold them too: without the explicit steps it would keep their port, and epoll would report them here
@@ -105,25 +112,34 @@ void Door::close_listeners(Listeners& listeners) {
   }
 }
 
-/// Listeners that are bound to a device are so to that one, not to another of its name. With the old port the peers need
-/// not be told when the address is the old one too.
+/// Only with listeners that are watched it is what it is to be now. When it has none, the next look tries again.
 Status Door::reopen(std::size_t rail, const Interface& now) {
   Rail& mine = rails_[rail];
-  TcpOptions options = options_;
   const std::uint16_t port = mine.listeners.port;
-  options.ports = {port, port};
   close_listeners(mine.listeners);
-  Listeners fresh;
-  Status status = open_listeners(now, options, 0, fresh);
-  if (!status.ok()) status = open_listeners(now, options_, self_, fresh);
-  if (!status.ok()) return status;
-  fix_buffers(fresh);
-  mine.listeners = std::move(fresh);
-  mine.interface = now;
   mine.paused_until = 0;
+  if (Status status = listen_again(rail, now); !status.ok()) {
+    close_listeners(mine.listeners);
+    mine.listeners.port = port;
+    return status;
+  }
+  mine.interface = now;
   addresses_[rail] = published(now, mine.listeners.port);
   note_subnets();
-  return watch_listeners(rail, EPOLLIN, EPOLL_CTL_ADD) ? Status{} : Status{Code::io, "epoll refuses a listener"};
+  return {};
+}
+
+/// Listeners that are bound to a device are so to that one, not to another of its name. With the old port the peers
+/// need not be told when the address is the old one too.
+Status Door::listen_again(std::size_t rail, const Interface& now) {
+  Listeners& listeners = rails_[rail].listeners;
+  TcpOptions options = options_;
+  options.ports = {listeners.port, listeners.port};
+  Status status = open_listeners(now, options, 0, listeners);
+  if (!status.ok()) status = open_listeners(now, options_, self_, listeners);
+  if (!status.ok()) return status;
+  fix_buffers(listeners);
+  return watch_listeners(rail, EPOLLIN, EPOLL_CTL_ADD) ? Status{} : io_error("epoll", errno);
 }
 
 void Door::announce(std::size_t rail, std::span<const RailAddress> taken) {

@@ -25,6 +25,7 @@ struct TcpOptions {
   std::size_t pending_per_rail = 256;           ///< connections not yet admitted; beyond, the oldest is dropped
   std::size_t accepts_at_once = 16;             ///< per listener and progress(), so that a flood leaves time for lanes
   Nanoseconds accept_pause = 100 * kMillisecond;  ///< before accepting, or asking about links, again when descriptors or memory ran out
+  Nanoseconds reopen_pause = kSecond;             ///< before listeners that could not be made anew are tried again
   Nanoseconds announcement_pause = 100 * kMillisecond;  ///< at least, between two of a rail: many peers may come back at once
   std::size_t link_buffer = 1024 * 1024;  ///< bytes of kernel memory for messages about links that have not been read yet
   int backlog = 1024;                             ///< of listen(2)

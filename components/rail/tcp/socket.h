@@ -54,7 +54,8 @@ struct Listeners {
   bool device_bound = false;
 };
 
-/// Opens them on the first free port of the range, starting at a place that `spread` picks.
+/// Opens them on the first free port of the range, starting at a place that `spread` picks. An error leaves
+/// `result` as it was.
 Status open_listeners(const Interface& interface, const TcpOptions& options, std::uint64_t spread, Listeners& result);
 
 /// Starts to connect from `interface` to `remote`, with a receive buffer of `memory` bytes. `to_device`: binds to the device

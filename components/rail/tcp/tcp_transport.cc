@@ -77,7 +77,7 @@ void TcpTransport::connect(const LaneSpec& spec, std::size_t local, const RailAd
 }
 
 Nanoseconds TcpTransport::next_deadline() const {
-  return sooner(ask_again_, sooner(door_.next_deadline(), loopback_door_.next_deadline()));
+  return sooner(sooner(ask_again_, look_again_), sooner(door_.next_deadline(), loopback_door_.next_deadline()));
 }
 
 /// The one descriptor lies in the other, armed or not.

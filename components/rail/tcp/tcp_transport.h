@@ -78,6 +78,7 @@ class TcpTransport final : public Transport, private Door::Host {
   bool asking_ = false;  ///< errand_ is under way
   std::vector<SystemInterface> newcomers_;  ///< interfaces that may become rails, of which errand_ has not been asked yet
   Nanoseconds ask_again_ = 0;  ///< about links, since it was not possible before; 0 = no need
+  Nanoseconds look_again_ = 0;  ///< at the rails, since listeners could not be made anew; 0 = no need
   bool dozing_ = false;
   std::vector<std::unique_ptr<TcpLane>> lanes_;
   std::vector<std::unique_ptr<TcpLane>> forgotten_;

@@ -40,6 +40,7 @@ void TcpTransport::follow_links(bool ready) {
     links_->hear(touched);
     consider(touched);
   }
+  if (look_again_ != 0 && shop_.clock.now() >= look_again_) look_at_rails();
   if (asking_ && errand_.over()) take_answer();
   if (asking_) return;
   const bool due = ask_again_ == 0 || shop_.clock.now() >= ask_again_;
@@ -70,6 +71,7 @@ void TcpTransport::consider(std::span<const std::uint32_t> touched) {
 }
 
 void TcpTransport::look_at_rails() {
+  look_again_ = 0;
   std::vector<SystemInterface> present;
   std::vector<Interface> fit;
   for (const auto& [index, link] : links_->table().all()) {
@@ -80,6 +82,7 @@ void TcpTransport::look_at_rails() {
   }
   for (std::size_t rail = 0; rail < door_.rails().size(); ++rail) {
     const Door::Link link = door_.look_at(rail, present, fit);
+    if (link.again) look_again_ = shop_.clock.now() + options_.reopen_pause;
     if (link.lost) take_down(rail, link.why);
     if (link.back) admission_.rail_back(static_cast<std::uint8_t>(door_.number(rail)), door_.rails()[rail]);
   }
