@@ -76,12 +76,14 @@ void Core::tell_back(std::uint8_t local_rail) {
 
 /// One process of a node is enough: the others have the same address.
 void Core::announce(std::uint8_t local_rail) {
-  std::vector<RailAddress> taken;
+  const Place& place = places_[local_rail];
+  if (!place.transport->may_announce(place.rail)) return;
+  std::vector<const RailAddress*> taken;
   for (const auto& [id, peer] : peers_) {
     if (peer->same_node && peer->address.job_rank < self_.job_rank) return;
-    taken.insert(taken.end(), peer->address.rails.begin(), peer->address.rails.end());
+    for (const RailAddress& rail : peer->address.rails) taken.push_back(&rail);
   }
-  places_[local_rail].transport->announce(places_[local_rail].rail, taken);
+  place.transport->announce(place.rail, taken);
 }
 
 std::optional<std::uint8_t> Core::rail_added(Transport& transport, const RailAddress& address) {

@@ -232,9 +232,11 @@ class Transport {
   /// At most so many bytes of the transport's memory for what a lane has received and nobody has read, from here on and for
   /// lanes that are up too. For transports that have such memory; twice as much where the sender's kernel holds nothing.
   virtual void bound_lanes(std::size_t bytes) { static_cast<void>(bytes); }
-  /// Its rail `rail` is back, or a peer's in the same network: whoever shares that may have given up to find it, and is told.
-  /// `taken`: where peers' rails are, who need not be bothered otherwise. For transports whose networks forget.
-  virtual void announce(std::size_t, std::span<const RailAddress>) {}
+  /// Its rail `rail` can be announced now: its networks forget, and the last time is long enough ago.
+  virtual bool may_announce(std::size_t) const { return false; }
+  /// Its rail `rail`, which it may announce, is back, or a peer's in the same network: whoever shares that may have
+  /// given up to find it, and is told. `taken`: where peers' rails are, who need not be bothered otherwise.
+  virtual void announce(std::size_t, std::span<const RailAddress* const>) {}
   /// Frees a lane that is down or closed.
   virtual void forget(Lane& lane) = 0;
 };

@@ -29,6 +29,7 @@ std::vector<RailAddress> some_rails(std::size_t count) {
 /// What a transport was told.
 struct Words {
   std::size_t bound = 0;
+  bool announces = true;               ///< what it says of it
   std::vector<std::size_t> announced;  ///< rails
   std::size_t taken = 0;               ///< addresses, the last time
   Loopback loopback;                   ///< what it says of it
@@ -48,7 +49,8 @@ class Told final : public Transport {
   int wait_fd(Watch) const override { return -1; }
   Nanoseconds next_deadline() const override { return 0; }
   void bound_lanes(std::size_t bytes) override { words_.bound = bytes; }
-  void announce(std::size_t rail, std::span<const RailAddress> taken) override {
+  bool may_announce(std::size_t) const override { return words_.announces; }
+  void announce(std::size_t rail, std::span<const RailAddress* const> taken) override {
     words_.announced.push_back(rail);
     words_.taken = taken.size();
   }
@@ -262,6 +264,15 @@ TEST_F(Announced, InAnswerToAPeersRailThatIsBackUnlessTooManyWould) {
   while (peers < 65) add_peer(2);
   rail_of_latest_is_back();
   EXPECT_EQ(words.announced.size(), 1u);
+}
+
+/// Of a large job there are many addresses to look through.
+TEST_F(Announced, NothingThatTheTransportMayNot) {
+  add_peer(2);
+  words.announces = false;
+  rail_is_back();
+  rail_of_latest_is_back();
+  EXPECT_TRUE(words.announced.empty());
 }
 
 /// Only remembers which of its rails it was to connect.

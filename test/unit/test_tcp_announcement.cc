@@ -8,6 +8,7 @@
 #include <string>
 
 #include "rail/tcp/tcp_place.h"
+#include "tcp_pair.h"
 
 namespace nezha {
 namespace {
@@ -28,9 +29,16 @@ std::vector<RailAddress> taken(const std::vector<std::array<std::uint8_t, 4>>& a
   return rails;
 }
 
+std::vector<std::uint32_t> numbers(const Interface& interface, const std::vector<RailAddress>& rails) {
+  std::vector<const RailAddress*> each;
+  for (const RailAddress& rail : rails) each.push_back(&rail);
+  return taken_addresses(interface, each);
+}
+
 Texts texts(const Interface& interface, const std::vector<RailAddress>& rails, std::size_t most = 4) {
   Texts found;
-  for (const auto& address : unused_addresses(interface, rails, most)) found.push_back(address_text(4, address));
+  for (const auto& address : unused_addresses(interface, numbers(interface, rails), most))
+    found.push_back(address_text(4, address));
   return found;
 }
 
@@ -43,6 +51,42 @@ TEST(Announcement, AsksForAddressesOfItsOwnNetworkFarFromItsOwn) {
 TEST(Announcement, LeavesPeersAlone) {
   EXPECT_EQ(texts(at({10, 11, 0, 1}, 24), taken({{10, 11, 0, 129}, {10, 11, 0, 131}, {10, 12, 0, 130}}), 2),
             (Texts{"10.11.0.130", "10.11.0.132"}));
+}
+
+/// Only what may be asked for is looked through for each address: not each rail of each rank.
+TEST(Announcement, KnowsAddressesOfItsNetworkOnceInOrder) {
+  const Interface interface = at({10, 11, 0, 1}, 22);
+  std::vector<RailAddress> rails =
+      taken({{10, 11, 3, 7}, {10, 11, 0, 9}, {10, 11, 3, 7}, {10, 11, 4, 1}, {10, 10, 3, 9}});
+  EXPECT_EQ(numbers(interface, rails), (std::vector<std::uint32_t>{0x0a0b0009, 0x0a0b0307}));
+  rails[1].transport = "verbs";
+  rails[0].family = 6;
+  rails[2].place.pop_back();
+  EXPECT_EQ(numbers(interface, rails), std::vector<std::uint32_t>{});
+}
+
+TEST(Announcement, FindsTheLastOnesOfAFullNetwork) {
+  const Interface interface = at({10, 11, 0, 1}, 22);
+  std::vector<std::uint32_t> full;
+  for (std::uint32_t host = 2; host < 1022; ++host)
+    if (host != 300) full.push_back(0x0a0b0000 + host);
+  Texts found;
+  for (const auto& address : unused_addresses(interface, full, 4)) found.push_back(address_text(4, address));
+  EXPECT_EQ(found, (Texts{"10.11.3.254", "10.11.1.44"}));
+}
+
+TEST(Announcement, OfARailComesNoSoonerThanAfterAPause) {
+  test::HandClock clock;
+  const test::Side side(11, clock);
+  ASSERT_NE(side.transport, nullptr) << side.why.text();
+  EXPECT_TRUE(side.transport->may_announce(0));
+  side.transport->announce(0, {});
+  EXPECT_FALSE(side.transport->may_announce(0));
+  EXPECT_TRUE(side.transport->may_announce(1));
+  clock.advance(TcpOptions{}.announcement_pause - 1);
+  EXPECT_FALSE(side.transport->may_announce(0));
+  clock.advance(1);
+  EXPECT_TRUE(side.transport->may_announce(0));
 }
 
 TEST(Announcement, AsksForOthersInTurn) {

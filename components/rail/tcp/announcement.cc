@@ -30,6 +30,14 @@ Bytes bytes_of(std::uint32_t number) {
   return address;
 }
 
+/// Somebody else may be in its network, who hears of questions.
+bool asks_broadcasts(const Interface& interface) {
+  return interface.family == 4 && interface.prefix != 0 && interface.prefix <= kLongestPrefix;
+}
+
+/// Within the network: that of broadcasts.
+std::uint32_t last_host(const Interface& interface) { return 0xffffffffU >> interface.prefix; }
+
 void ask(const Interface& interface, const Bytes& address) {
   const Fd fd(socket(AF_INET, SOCK_DGRAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0));
   const SocketAddress from(interface.family, interface.address, 0), to(interface.family, address, kDiscard);
@@ -39,32 +47,45 @@ void ask(const Interface& interface, const Bytes& address) {
 
 }  // namespace
 
+std::vector<std::uint32_t> taken_addresses(const Interface& interface, std::span<const RailAddress* const> rails) {
+  std::vector<std::uint32_t> taken;
+  if (!asks_broadcasts(interface)) return taken;
+  const std::uint32_t others = last_host(interface);
+  TcpPlace place;
+  for (const RailAddress* rail : rails) {
+    if (!read_place(*rail, place) || place.family != 4) continue;
+    const std::uint32_t address = number_of(place.address);
+    if ((address | others) == (number_of(interface.address) | others)) taken.push_back(address);
+  }
+  std::sort(taken.begin(), taken.end());
+  taken.erase(std::unique(taken.begin(), taken.end()), taken.end());
+  return taken;
+}
+
 /// Nodes have addresses next to one another, so the search begins half the network away from our own.
-std::vector<Bytes> unused_addresses(const Interface& interface, std::span<const RailAddress> taken, std::size_t most,
+std::vector<Bytes> unused_addresses(const Interface& interface, std::span<const std::uint32_t> taken, std::size_t most,
                                     std::size_t passed) {
   std::vector<Bytes> found;
-  if (interface.family != 4 || interface.prefix == 0 || interface.prefix > kLongestPrefix) return found;
-  const std::uint32_t last = 0xffffffffU >> interface.prefix;  // within the network: that of broadcasts
+  if (!asks_broadcasts(interface)) return found;
+  const std::uint32_t last = last_host(interface);
   const std::uint32_t self = number_of(interface.address);
-  const auto known = [&](const Bytes& address) {
-    TcpPlace place;
-    return std::any_of(taken.begin(), taken.end(), [&](const RailAddress& rail) {
-      return read_place(rail, place) && place.family == 4 && place.address == address;
-    });
-  };
   for (std::uint32_t step = 0; step <= last && found.size() < passed + most; ++step) {
     const std::uint32_t host = (self + last / 2 + 1 + step) & last;
-    const Bytes address = bytes_of((self & ~last) | host);
-    if (host != 0 && host != last && address != interface.address && !known(address)) found.push_back(address);
+    const std::uint32_t address = (self & ~last) | host;
+    if (host == 0 || host == last || address == self) continue;
+    if (!std::binary_search(taken.begin(), taken.end(), address)) found.push_back(bytes_of(address));
   }
   const std::size_t superfluous = std::min(passed, found.size() - std::min(most, found.size()));
   found.erase(found.begin(), found.begin() + static_cast<std::ptrdiff_t>(superfluous));
   return found;
 }
 
-Announcement::Announcement(const Interface& interface, std::span<const RailAddress> taken, std::size_t turn,
+Announcement::Announcement(const Interface& interface, std::span<const RailAddress* const> taken, std::size_t turn,
                            Nanoseconds now)
-    : interface_(interface), addresses_(unused_addresses(interface, taken, kQuestions, turn % kTurns * kQuestions)), due_(now) {}
+    : interface_(interface),
+      addresses_(
+          unused_addresses(interface, taken_addresses(interface, taken), kQuestions, turn % kTurns * kQuestions)),
+      due_(now) {}
 
 void Announcement::step(Nanoseconds now) {
   if (asked_ == addresses_.size() || now < due_) return;

@@ -19,15 +19,21 @@
 
 namespace nezha {
 
-/// Up to `most` addresses of the interface's IPv4 network that are not in `taken`, nor its own, nor that of the network or of
-/// its broadcasts; after `passed` other such ones, if there are so many.
-std::vector<std::array<std::uint8_t, 16>> unused_addresses(const Interface& interface, std::span<const RailAddress> taken,
-                                                           std::size_t most, std::size_t passed = 0);
+/// The addresses of `rails` in the interface's IPv4 network, as numbers, in order and each once: of all ranks of all
+/// nodes few are left.
+std::vector<std::uint32_t> taken_addresses(const Interface& interface, std::span<const RailAddress* const> rails);
+
+/// Up to `most` addresses of the interface's IPv4 network that are not in `taken`, which is in order, nor its own, nor
+/// that of the network or of its broadcasts; after `passed` other such ones, if there are so many.
+std::vector<std::array<std::uint8_t, 16>> unused_addresses(const Interface& interface,
+                                                           std::span<const std::uint32_t> taken, std::size_t most,
+                                                           std::size_t passed = 0);
 
 class Announcement {
  public:
   /// `turn`: how many there were of that rail before. For some seconds the kernel asks no second time for an address.
-  Announcement(const Interface& interface, std::span<const RailAddress> taken, std::size_t turn, Nanoseconds now);
+  Announcement(const Interface& interface, std::span<const RailAddress* const> taken, std::size_t turn,
+               Nanoseconds now);
   /// Asks what is due. Without effect where that is not possible: neighbours then learn later.
   void step(Nanoseconds now);
   /// When step() must be called next; 0 = it is over.

@@ -59,8 +59,9 @@ class Door {
   bool knows(const Interface& interface) const;
   /// One rail more. It is logged and left out when it cannot be.
   void add_rail(Interface interface, Transport& transport);
-  /// See Transport::announce().
-  void announce(std::size_t rail, std::span<const RailAddress> taken);
+  /// See Transport.
+  bool may_announce(std::size_t rail) const;
+  void announce(std::size_t rail, std::span<const RailAddress* const> taken);
   /// So many bytes of the kernel's memory for lanes to come; those within a node may have more.
   void bound_lanes(std::size_t bytes);
   /// Index of a rail among the process's.

@@ -142,10 +142,14 @@ Status Door::listen_again(std::size_t rail, const Interface& now) {
   return watch_listeners(rail, EPOLLIN, EPOLL_CTL_ADD) ? Status{} : io_error("epoll", errno);
 }
 
-void Door::announce(std::size_t rail, std::span<const RailAddress> taken) {
+bool Door::may_announce(std::size_t rail) const {
+  const Nanoseconds last = rails_[rail].announced_at;
+  return last == 0 || clock_.now() - last >= options_.announcement_pause;
+}
+
+void Door::announce(std::size_t rail, std::span<const RailAddress* const> taken) {
   Rail& mine = rails_[rail];
   const Nanoseconds now = clock_.now();
-  if (mine.announced_at != 0 && now - mine.announced_at < options_.announcement_pause) return;
   mine.announced_at = now;
   announcements_.emplace_back(mine.interface, taken, mine.announced++, now);
   go_on_announcing(now);

@@ -22,7 +22,7 @@ gtest_programs += test/unit/test_tcp_admission test/unit/test_tcp_announcement t
 	test/unit/test_tcp_lane_worker test/unit/test_tcp_links test/unit/test_tcp_listeners
 test_unit_test_tcp_admission_SOURCES = \
 	test/unit/test_tcp_admission.cc test/unit/open_descriptors.h test/unit/tcp_through.h test/unit/tcp_pair.h
-test_unit_test_tcp_announcement_SOURCES = test/unit/test_tcp_announcement.cc
+test_unit_test_tcp_announcement_SOURCES = test/unit/test_tcp_announcement.cc test/unit/tcp_pair.h
 test_unit_test_tcp_discover_SOURCES = test/unit/test_tcp_discover.cc
 test_unit_test_tcp_lane_SOURCES = test/unit/test_tcp_lane.cc test/unit/tcp_pair.h test/unit/random_bytes.h
 test_unit_test_tcp_lane_cut_SOURCES = \

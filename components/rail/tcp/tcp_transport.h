@@ -40,7 +40,8 @@ class TcpTransport final : public Transport, private Door::Host {
   int wait_fd(Watch watch) const override { return (watch == Watch::all ? shop_.all : shop_.rare).get(); }
   Nanoseconds next_deadline() const override;
   void bound_lanes(std::size_t bytes) override;
-  void announce(std::size_t rail, std::span<const RailAddress> taken) override { door_.announce(rail, taken); }
+  bool may_announce(std::size_t rail) const override { return door_.may_announce(rail); }
+  void announce(std::size_t rail, std::span<const RailAddress* const> taken) override { door_.announce(rail, taken); }
   void forget(Lane& lane) override;
   void employ(std::size_t rail, RailWorker& worker) override;
   void employ_service(RailWorker& service) override { service_ = &service; }
