@@ -3,27 +3,13 @@
 
 import os
 import shutil
-import signal
-import subprocess
 
 from nezha_bench.competitors import INCUMBENT, NEZHA, Programs
 from nezha_bench.cases import Case
 
 from . import installed, launch
 from .errors import CommandError
-
-
-class Job(subprocess.Popen):
-    """mpirun, which ends its processes everywhere when it is asked to end."""
-
-    def end(self, seconds=10.0):
-        if self.poll() is None:
-            self.send_signal(signal.SIGTERM)
-            try:
-                self.wait(seconds)
-            except subprocess.TimeoutExpired:
-                self.kill()
-        self.wait()
+from .session import Session
 
 
 class Cluster:
@@ -35,7 +21,7 @@ class Cluster:
         self._options = mpirun_options
 
     def popen(self, arguments, **options):
-        return Job(["mpirun", *self._options, *arguments], env=environment(), **options)
+        return Session(["mpirun", *self._options, *arguments], env=environment(), **options)
 
     def limit_seconds(self, _size, _ranks, **_beside):
         """What the wires allow is not known here."""

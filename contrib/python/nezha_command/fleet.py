@@ -2,16 +2,14 @@
 """The same question on every node: this command is started there by the launcher, and its answers are collected."""
 
 import collections
-import os
-import signal
 import subprocess
 import tempfile
-import threading
 
 from nezha_bench.excerpt import excerpt
 
 from . import launch, letters, node
 from .errors import CommandError
+from .session import Session
 
 _WORDS = 1500
 # Seconds that a launcher gets to end when every node has answered: 5.0's mpirun now and then misses the end of processes
@@ -23,12 +21,13 @@ Answers = collections.namedtuple("Answers", "by_node complaint")
 
 def ask(options, question, seconds=60, tries=3):
     """{node: answer} of `question` (words for node.py). A launcher now and then mixes what it passes on: the answers
-    of several tries are put together. Raises CommandError when there is none at all."""
+    of several tries are put together. A launcher that took more than `seconds` is not tried again. Raises CommandError
+    when there is no answer at all."""
     messages = {}
     for _ in range(tries):
-        found, complaint = _try(options, question, seconds)
+        found, complaint, expired = _try(options, question, seconds)
         messages.update(found)
-        if _is_all(messages):
+        if expired or _is_all(messages):
             break
     if not messages:
         raise CommandError(f"no node has answered: {complaint or 'the launcher started nothing'}")
@@ -58,46 +57,22 @@ def _by_number(name):
 
 
 def _try(options, question, seconds):
-    """({node: message}, what the launcher complained about)"""
-    box, found = letters.Box(), {}
+    """({node: message}, what the launcher complained about, whether it was ended as it took too long)"""
+    box, found, over = letters.Box(), {}, False
     with tempfile.TemporaryFile("w+", errors="replace") as errors:
-        job = subprocess.Popen([*launch.words(options), launch.COMMAND, node.VERB, *question], env=launch.environment(),
-                               stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=errors, text=True, errors="replace",
-                               start_new_session=True)
-        expired, over = threading.Event(), threading.Event()
-        timer = _end_after(seconds, job, expired)
-        try:
-            for line in job.stdout:
+        words = [*launch.words(options), launch.COMMAND, node.VERB, *question]
+        with Session(words, env=launch.environment(), stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=errors) as job:
+            for line in job.lines(seconds):
                 letter = box.take(line)
                 if letter:
                     name, _, message = letter
                     found[name] = message
-                    if _is_all(found):
-                        timer.cancel()
-                        timer = _end_after(_ENOUGH, job, over)
-            job.wait()
-        finally:
-            timer.cancel()
-            _end(job)
+                    if _is_all(found) and not over:
+                        over = True
+                        job.within(_ENOUGH)
         errors.seek(0)
         words = " ".join(excerpt(errors.read(), _WORDS).split())
-    if expired.is_set():
-        words = f"the launcher did not end within {seconds} s. {words}"
-    return found, words if job.returncode != 0 and not over.is_set() else ""
-
-
-def _end_after(seconds, job, event):
-    """The running timer that sets the event and ends the job."""
-    timer = threading.Timer(seconds, lambda: (event.set(), _end(job)))
-    timer.start()
-    return timer
-
-
-def _end(job):
-    if job.poll() is None:
-        os.killpg(job.pid, signal.SIGTERM)
-        try:
-            job.wait(5)
-        except subprocess.TimeoutExpired:
-            os.killpg(job.pid, signal.SIGKILL)
-            job.wait()
+    expired = job.expired and not over
+    if expired:
+        words = f"the launcher did not end within {seconds:g} s. {words}"
+    return found, words if job.returncode != 0 and not (job.expired and over) else "", expired

@@ -13,12 +13,14 @@ MARK = "NEZHA_LAB_JOB"
 
 def start_time(pid):
     """Ticks since boot, which with the pid names a process for good; None when there is none or it is a zombie."""
-    try:
-        with open(f"/proc/{pid}/stat", encoding="utf-8", errors="replace") as file:
-            fields = file.read().rpartition(")")[2].split()
-    except OSError:
-        return None
-    return None if fields[0] in "ZX" else int(fields[19])
+    fields = _stat(pid)
+    return int(fields[19]) if fields else None
+
+
+def _stat(pid):
+    """The fields of /proc/PID/stat from the state on; empty when there is no process or it is a zombie."""
+    fields = _read(pid, "stat").decode(errors="replace").rpartition(")")[2].split()
+    return [] if fields[:1] in (["Z"], ["X"]) else fields
 
 
 def net_inode(pid):
@@ -44,6 +46,11 @@ def marked(mark):
     wanted = f"{MARK}={mark}".encode()
     return [pid for pid in _all_pids() if any(
         entry == wanted or entry.startswith(wanted + b"/") for entry in _read(pid, "environ").split(b"\0"))]
+
+
+def in_session(leader):
+    """Processes of the session that `leader` began, in whatever process group they are."""
+    return [pid for pid in _all_pids() if _stat(pid)[3:4] == [str(leader)]]
 
 
 def program(pid):
@@ -74,7 +81,8 @@ def kill_until_none(find, seconds=5.0):
 
 
 def send(pid, number):
+    """Nothing happens where the process is gone, or another user's."""
     try:
         os.kill(pid, number)
-    except ProcessLookupError:
+    except (ProcessLookupError, PermissionError):
         pass
