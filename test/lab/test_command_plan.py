@@ -173,6 +173,16 @@ class Answers(Place):
                 self.assertEqual((status, out), (2, ""))
                 self.assertIn(said, err)
 
+    def test_no_result_replaces_an_input_or_another(self):
+        path, measured, new = self.file("cluster.json", SMALL), self.file("bench.json", read(BENCH)), self.path("new")
+        for words, said in ((["--page", path], "which is read"), (["--table", path], "which is read"),
+                            (["--from", measured, "--page", measured], "which is read"), (["--table", new, "--page", new], "the file of --table")):
+            with self.subTest(words=words):
+                status, _, err = run(path, *words)
+                self.assertEqual(status, 2)
+                self.assertIn(said, err)
+        self.assertEqual((json.loads(read(path)), os.path.exists(new)), (SMALL, False))
+
     def test_16384_nodes(self):
         """Under 10 s and 1 GiB, of which little is used."""
         started = time.process_time()

@@ -90,6 +90,31 @@ class Files(unittest.TestCase):
         return path
 
 
+class Outputs(Files):
+    """No result replaces what it is made of, or another result."""
+
+    def refused(self, *words):
+        with contextlib.redirect_stderr(io.StringIO()) as said, contextlib.redirect_stdout(io.StringIO()):
+            status = cli.main(["report", *words])
+        self.assertEqual(status, 2, said.getvalue())
+        return said.getvalue()
+
+    def test_an_input(self):
+        path, link = self.trace(), os.path.join(self.directory.name, "link")
+        os.symlink(path, link)
+        with open(path, encoding="utf-8") as file:
+            before = file.read()
+        for words in (["--output", path], ["--output", link], ["--perfetto", path], ["--prometheus", link]):
+            self.assertIn(f"would replace {path}, which is read", self.refused(path, *words))
+        with open(path, encoding="utf-8") as file:
+            self.assertEqual(file.read(), before)
+
+    def test_another_result(self):
+        path = os.path.join(self.directory.name, "page.html")
+        self.assertIn("--perfetto " + path + ": that is the file of --output", self.refused(self.trace(), "-o", path, "--perfetto", path))
+        self.assertFalse(os.path.exists(path))
+
+
 class Reading(Files):
     def test_story(self):
         size, = trace_story.sizes(trace_file.read(self.trace()))

@@ -9,7 +9,7 @@ from nezha_bench.files import replaceable
 from nezha_bench.sizes import parse_sizes
 from nezha_plan import tables
 
-from . import plan_files, terminal
+from . import paths, plan_files, terminal
 from .errors import GOOD, UNABLE, CommandError, UsageError
 
 _SIZES = "4,256,1K,4K,16K,64K,256K,1M,4M,16M,64M"
@@ -22,7 +22,7 @@ how a description is written, and what the model leaves out.
   nezha plan cluster.yaml --nodes 4,16,64 --what-if rail+1 --what-if rate*2 --sizes 64K:64M
   nezha plan cluster.yaml --nodes 1024 --table plan.table --page plan.html
 
-Exit status: 0; 2 when a change or a size is not understood; 3 when the description cannot be used or a file not be written."""
+Exit status: 0; 2 when a change or a size is not understood, or a result would replace a file that is read; 3 when the description cannot be used or a file not be written."""
 
 
 def add(verbs):
@@ -45,6 +45,7 @@ def add(verbs):
 def run(options):
     from nezha_plan import report, what_if
     from nezha_plan.errors import PlanError
+    paths.check_apart([options.cluster, *options.measured], {"--table": options.table, "--page": options.page})
     try:
         sizes = parse_sizes(options.sizes)
     except BenchUsage as error:

@@ -7,7 +7,7 @@ import os
 
 from nezha_bench.files import is_no_file, replaceable, write
 
-from . import installed, perfetto, prometheus, rates, trace_file
+from . import installed, paths, perfetto, prometheus, rates, trace_file
 from .errors import GOOD, UNABLE, CommandError
 
 _ABOUT = """\
@@ -21,7 +21,7 @@ Makes one self-contained HTML page, which needs no network, from any of
   nezha report job.trace --rates eth0=1gbit,eth1=500mbit     with the least time that these allow
   nezha report job.trace --perfetto job.json                 for ui.perfetto.dev or chrome://tracing too
 
-Exit status: 0, or 3 when a file cannot be read."""
+Exit status: 0; 2 when a result would replace a file that is read; 3 when a file cannot be read."""
 
 
 def add(verbs):
@@ -38,6 +38,7 @@ def add(verbs):
 
 
 def run(options):
+    paths.check_apart(options.files, {"--output": options.output, "--perfetto": options.perfetto, "--prometheus": options.prometheus})
     try:
         from . import report_bench, report_trace
         from .page import Page
