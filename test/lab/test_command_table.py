@@ -10,6 +10,8 @@ from bench_case import TOP
 from command_case import CommandCase, plain
 from documents import manual_example
 
+from nezha_command import table_diff
+
 LEARNED = os.path.join(TOP, "test", "tables", "learned.json")
 
 
@@ -93,6 +95,8 @@ class Table(CommandCase):
     def test_diff(self):
         path = self.changed(('"msg_size_min": 1048576,\n            "alg": "ring"', '"msg_size_min": 1048576,\n            "alg": "mesh"'))
         self.assertIn("5 and more ranks 1M and more ring mesh", plain(self.nezha("table", "diff", LEARNED, path, status=1)))
+        self.assertEqual(json.loads(self.nezha("table", "diff", LEARNED, path, "--json", status=1)), {"differences": [
+            {"communicator": "5 and more ranks", "size": "1M and more", "one": "ring", "other": "mesh"}]})
 
     def test_wrong_arguments(self):
         self.nezha("table", "diff", LEARNED, status=2)
@@ -103,6 +107,48 @@ class Table(CommandCase):
 
     def test_unknown_verbs(self):
         self.nezha("table", "lose", LEARNED, status=2)
+
+
+def choosing(*communicators):
+    """A table as ask.table() has it: of each communicator ranks, nodes and rules, these (first, last, way)."""
+    return {"communicators": [{"ranks": list(ranks), "nodes": list(nodes),
+                               "rules": [dict(zip(("first", "last", "way"), rule)) for rule in rules]}
+                              for ranks, nodes, rules in communicators]}
+
+
+class Differences(unittest.TestCase):
+    """Between what tables choose, by whatever entries."""
+
+    ANY = (0, None)
+    K = 1024
+
+    def of_rules(self, one, other):
+        found = table_diff.differences(*(choosing((self.ANY, self.ANY, rules)) for rules in (one, other)))
+        self.assertEqual({row[:2] for row in found}, {(self.ANY, self.ANY)} if found else set())
+        return [row[2:] for row in found]
+
+    def test_the_first_rule_that_fits_counts(self):
+        ring, mesh = (64 * self.K, 128 * self.K - 1, "ring"), (64 * self.K, 1024 * self.K - 1, "mesh")
+        self.assertEqual(self.of_rules([ring, mesh], [mesh, ring]), [((64 * self.K, 128 * self.K - 1), "ring", "mesh")])
+
+    def test_several_rules_in_place_of_one(self):
+        parts = [(64 * self.K, 128 * self.K - 1, "ring"), (128 * self.K, 256 * self.K - 1, "ring")]
+        whole = [(64 * self.K, 256 * self.K - 1, "ring")]
+        self.assertEqual(self.of_rules(parts, whole), [])
+        self.assertEqual(self.of_rules(parts, []), [((64 * self.K, 256 * self.K - 1), "ring", "")])
+        self.assertEqual(self.of_rules(whole, [(0, None, "mesh")]),
+                         [((0, 64 * self.K - 1), "", "mesh"), (whole[0][:2], "ring", "mesh"), ((256 * self.K, None), "", "mesh")])
+
+    def test_the_first_communicator_that_fits_counts(self):
+        ring, mesh = [(0, None, "ring")], [(0, None, "mesh")]
+        four, few = ((4, 4), (4, 4), ring), ((2, 8), self.ANY, mesh)
+        self.assertEqual(table_diff.differences(choosing(four, few), choosing(few, four)),
+                         [((4, 4), (4, 4), (0, None), "ring", "mesh")])
+        self.assertEqual(table_diff.differences(choosing(four), choosing((self.ANY, self.ANY, ring), four)),
+                         [((0, 3), self.ANY, (0, None), "", "ring"), ((4, 4), (0, 3), (0, None), "", "ring"),
+                          ((4, 4), (5, None), (0, None), "", "ring"), ((5, None), self.ANY, (0, None), "", "ring")])
+        halves = ((2, 5), self.ANY, mesh), ((6, 8), (0, 2), mesh), ((6, 8), (3, None), mesh)
+        self.assertEqual(table_diff.differences(choosing(few), choosing(*halves)), [])
 
 
 if __name__ == "__main__":

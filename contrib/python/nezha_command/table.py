@@ -5,7 +5,7 @@ import json
 
 from nezha_bench.sizes import size_text
 
-from . import ask, terminal
+from . import ask, table_diff, terminal
 from .errors import FOUND, GOOD, UNABLE, CommandError, UsageError
 
 _ABOUT = """\
@@ -115,22 +115,11 @@ def _show(table, options):
     return GOOD
 
 
-def differences(one, other):
-    """[(communicator, size, way in one, way in other)], '' where one says nothing."""
-    def ways(table):
-        return {(_shape(entry), rule["first"], _sizes(rule)): rule["way"]
-                for entry in table["communicators"] for rule in entry["rules"]}
-
-    left, right = ways(one), ways(other)
-    keys = sorted({*left, *right}, key=lambda key: (key[0], key[1]))
-    return [(shape, size, left.get(key, ""), right.get(key, "")) for key in keys for shape, _, size in [key]
-            if left.get(key) != right.get(key)]
-
-
 def _diff(one, other, options):
-    found = differences(one, other)
+    found = [(_shape({"ranks": ranks, "nodes": nodes}), _sizes({"first": sizes[0], "last": sizes[1]}), *ways)
+             for ranks, nodes, sizes, *ways in table_diff.differences(one, other)]
     if options.json:
-        print(json.dumps([dict(zip(("communicator", "size", "one", "other"), row)) for row in found], indent=1))
+        print(json.dumps({"differences": [dict(zip(("communicator", "size", "one", "other"), row)) for row in found]}, indent=1))
     elif found:
         terminal.print_table(("communicator", "size", *options.files), found, right=("size",))
     else:
