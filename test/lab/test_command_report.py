@@ -175,6 +175,13 @@ class Sizes(Files):
         self.assertEqual((few.p50, few.p99), (400.0, None))
         self.assertEqual(self.size(CALLS).p50, None)
 
+    def test_a_line_of_many_calls_counts_that_often(self):
+        def one(us):
+            return CALLS.replace('"calls":60,"us":410.000', f'"calls":1,"us":{us}.000')
+
+        self.assertEqual(self.size(CALLS, one(900), one(950)).us, 410.0)
+        self.assertEqual(self.size(*map(one, (1, 1, 1, 1, 1, 1, 600, 500))).us, 550.0)
+
     def test_never_settled(self):
         """A way that was taken for its last calls only is no choice."""
         for before, after, settled in ((0, 3, True), (8, 32, True), (20, 6, False), (1000, 200, False), (3, 1, False)):
@@ -303,6 +310,7 @@ class Page(Files, CommandCase):
         self.sound(page, 3)
         self.assertIn("no &lt;carrier&gt;", page)
         self.assertIn("% in calls that rails carried", page)
+        self.assertIn("the trace has means over 50 ms, each of which counts as often as it has calls", page)
         self.assertIn("<title>64K: tcp/eth0 carried 75.0 %, mesh</title>", page)
         self.assertIn("<title>call 1: 900 µs, ring</title>", page)
         self.assertIn("<td class=text>mesh</td>", page)

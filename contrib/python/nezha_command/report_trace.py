@@ -81,6 +81,8 @@ def _write_sizes(page, trace, sizes, limits):
                 *(f"{name} %" for name in trace.rails), *(["aggregator %"] if aggregated else [])], rows, text=("way",))
     if aggregated:
         page.say("aggregator %: the part of the vector that went through an aggregator. Rails carry its bytes too.")
+    page.say(f"median: of the calls in {trace_story.SETTLED} that went this way. Beyond the first 512 calls of a size the trace has means "
+             f"over {trace.tick_ms:g} ms, each of which counts as often as it has calls.")
     page.say("p50 and p99: of the calls among the first 512 of a size that went this way; p99 where these are 100 or more. “Never "
              "settled”: the way changed too late to say that it was the choice.")
     if limits:

@@ -1,8 +1,10 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """What a trace says of each size class: how it was carried in the end, by which rails, and since which call."""
 
+import bisect
 import collections
 import dataclasses
+import itertools
 import math
 import re
 import statistics
@@ -26,7 +28,7 @@ class Size:
     size_class: int
     calls: int
     way: str
-    us: float  # median of the calls that went this way, among the latest
+    us: float  # median of the calls that went this way, among the latest; calls that share a line count with their mean
     shares: list
     settled_after: int  # calls before the last change of the way
     points: list  # (number of the call, us, way), those that were written singly
@@ -79,11 +81,19 @@ def _size(trace, size_class, calls):
         way[one] += count
     way = way.most_common(1)[0][0]
     chosen = [row for row in late if row[2] == way]
-    return Size(size_class, calls, way, statistics.median(us for _, us, _, _ in chosen), _shares(chosen),
+    return Size(size_class, calls, way, _median([(us, count) for count, us, _, _ in chosen]), _shares(chosen),
                 _settled_after(rows, way), points, *_percentiles([us for _, us, one in points if one == way]),
                 statistics.mode(call.ranks for call in single) if single else 0,
                 int(statistics.median(call.size for call in single)) if single else 0,
                 sum(count * row.aggregated for count, _, _, row in chosen) / sum(count for count, *_ in chosen))
+
+
+def _median(weighted):
+    """Of [(value, how often it counts)]."""
+    ordered = sorted(weighted)
+    ends = list(itertools.accumulate(count for _, count in ordered))
+    low, high = (ordered[side(ends, ends[-1] / 2)][0] for side in (bisect.bisect_left, bisect.bisect_right))
+    return (low + high) / 2
 
 
 def _percentiles(times):
