@@ -56,9 +56,10 @@ class Launcher(unittest.TestCase):
         """A launcher of two processes that do not answer and do not end."""
         return script(self.place, "launcher", f"exec {sys.executable} -c '{_DEAF}' {self.pids_file}")
 
-    def ask(self, launcher, **options):
-        """The program that it starts answers as the only one of its job."""
-        program = f"from nezha_command import letters; letters.send(\"n0\", 0, {{\"here\": 1, \"all\": 1, \"answer\": {{}}}})"
+    def ask(self, launcher, size=1, **options):
+        """The program that it starts answers as one of a job of `size`; on the node that $NODE names."""
+        program = ("import os; from nezha_command import letters; "
+                   f"letters.send(os.environ.get(\"NODE\", \"n0\"), 0, {{\"here\": 1, \"all\": {size}, \"answer\": {{}}}})")
         command = script(self.place, "nezha", f"PYTHONPATH={PYTHON_DIR} exec {sys.executable} -c '{program}'")
         with mock.patch.multiple(launch, COMMAND=command):
             return fleet.ask(argparse.Namespace(launcher=launcher), ["rails"], **options)
@@ -75,13 +76,21 @@ class Launcher(unittest.TestCase):
             answers = self.ask(launcher, seconds=100)
         self.assertEqual((answers, self.left()), (({"n0": {}}, ""), []))
 
+    def test_one_that_does_not_tell_how_many_it_starts(self):
+        """It is waited for until it ends, and what it says counts even if it ends well."""
+        launcher = script(self.place, "launcher", "\"$@\"; NODE=n1 \"$@\"; echo n2 does not answer >&2")
+        answers = self.ask(launcher, size=0)
+        self.assertEqual(answers, ({"n0": {}, "n1": {}}, "n2 does not answer"))
+        self.assertEqual(self.ask(script(self.place, "launcher", "echo welcome >&2; \"$@\""), size=1), ({"n0": {}}, ""))
+
     def test_a_job_of_the_bench(self):
         """Its output is read to the end, which what mpirun has started may hold back."""
         with mock.patch.dict(os.environ, PATH=f"{self.place}:{os.environ['PATH']}"):
             os.rename(self.deaf(), os.path.join(self.place, "mpirun"))
             with mock.patch("nezha_command.session._ASKED", 0.2):
                 done = bench_launch.follow(cluster.Cluster([]), [], {}, 1, lambda line: None)
-        self.assertEqual((done.expired, len(self.pids()), self.left()), (True, 2, []))
+        self.assertEqual((done.expired, len(self.pids())), (True, 2))
+        self.assertTrue(eventually(lambda: not self.left()))
 
     def test_two_interruptions(self):
         """The second one comes while the launcher is asked to end."""

@@ -51,7 +51,7 @@ class Here(CommandCase):
     def test_a_launcher_that_does_not_end(self):
         """It is ended when all have answered, and not complained about."""
         with tempfile.TemporaryDirectory() as place:
-            launcher = script(place, "launcher", '"$@"; exec sleep 600')
+            launcher = script(place, "launcher", 'OMPI_COMM_WORLD_SIZE=1 "$@"; exec sleep 600')
             with mock.patch.multiple(fleet, _ENOUGH=0.1), mock.patch.multiple(launch, COMMAND=COMMAND):
                 answers = fleet.ask(argparse.Namespace(launcher=launcher), ["rails"], seconds=100)
         self.assertEqual((len(answers.by_node), answers.complaint), (1, ""))
@@ -72,7 +72,8 @@ class InAJob(unittest.TestCase):
             return job.is_first(), job.local_size(), job.size()
 
     def test_no_launcher(self):
-        self.assertEqual(self.told(), (True, 1, 1))
+        """The number of processes is not known."""
+        self.assertEqual(self.told(), (True, 1, 0))
 
     def test_mpirun(self):
         self.assertEqual(self.told(OMPI_COMM_WORLD_LOCAL_RANK="1", OMPI_COMM_WORLD_LOCAL_SIZE="3", OMPI_COMM_WORLD_SIZE="7"),
@@ -91,7 +92,7 @@ class InAJob(unittest.TestCase):
 
     def test_an_allocation(self):
         """Its own shell is no task."""
-        self.assertEqual(self.told(SLURM_NTASKS="8", SLURM_TASKS_PER_NODE="4(x2)", SLURM_NNODES="2"), (True, 1, 1))
+        self.assertEqual(self.told(SLURM_NTASKS="8", SLURM_TASKS_PER_NODE="4(x2)", SLURM_NNODES="2"), (True, 1, 0))
 
 
 class Lab(CommandCase):

@@ -27,12 +27,12 @@ def ask(options, question, seconds=60, tries=3):
     for _ in range(tries):
         found, complaint, expired = _try(options, question, seconds)
         messages.update(found)
-        if expired or _is_all(messages):
+        if expired or _is_all(messages) or _is_of_unknown_size(messages):
             break
     if not messages:
         raise CommandError(f"no node has answered: {complaint or 'the launcher started nothing'}")
     nodes = sorted(messages, key=_by_number)
-    if not _is_all(messages):
+    if not _is_all(messages) and not _is_of_unknown_size(messages):
         here, whole = _processes(messages)
         complaint = f"only {', '.join(nodes)} with {here} of {whole} processes have answered. {complaint}"
     return Answers({node: messages[node]["answer"] for node in nodes}, complaint)
@@ -47,7 +47,12 @@ def _is_all(messages):
     if not messages:
         return False
     here, whole = _processes(messages)
-    return here >= whole
+    return 0 < whole <= here
+
+
+def _is_of_unknown_size(messages):
+    """Whether the launcher tells nobody how many it starts: only its own words can say that some are missing."""
+    return bool(messages) and _processes(messages)[1] == 0
 
 
 def _by_number(name):
@@ -75,4 +80,5 @@ def _try(options, question, seconds):
     expired = job.expired and not over
     if expired:
         words = f"the launcher did not end within {seconds:g} s. {words}"
-    return found, words if job.returncode != 0 and not (job.expired and over) else "", expired
+    good = job.returncode == 0 or (job.expired and over)
+    return found, "" if good and not _is_of_unknown_size(found) else words, expired

@@ -17,8 +17,8 @@ def is_first():
 
 
 def size():
-    """How many processes there are, as far as is known."""
-    return max(1, _first(_SIZE, 1))
+    """How many processes there are; 0 where the launcher does not tell."""
+    return _first(_SIZE, 0)
 
 
 def local_size():
