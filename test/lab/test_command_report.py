@@ -109,6 +109,19 @@ class Outputs(Files):
         with open(path, encoding="utf-8") as file:
             self.assertEqual(file.read(), before)
 
+    def test_one_name_in_two_directories(self):
+        """Each job has its own label; a file that is named twice would be one job with samples that are there twice."""
+        os.mkdir(os.path.join(self.directory.name, "other"))
+        one, other = self.trace(), self.file(os.path.join("other", "job.trace"), "\n".join(lines()) + "\n")
+        page, path = (os.path.join(self.directory.name, name) for name in ("page.html", "nezha.prom"))
+        with contextlib.redirect_stdout(io.StringIO()):
+            self.assertEqual(cli.main(["report", one, other, "-o", page, "--prometheus", path]), 0)
+        with open(path, encoding="utf-8") as file:
+            samples = [line.rpartition(" ")[0] for line in file if not line.startswith("#")]
+        self.assertEqual(len(samples), len(set(samples)))
+        self.assertEqual({re.search('trace="(.*?)"', sample)[1] for sample in samples}, {one, other})
+        self.assertIn("is named more than once", self.refused(one, os.path.join(self.directory.name, "other", "..", "job.trace"), "-o", page))
+
     def test_another_result(self):
         path = os.path.join(self.directory.name, "page.html")
         self.assertIn("--perfetto " + path + ": that is the file of --output", self.refused(self.trace(), "-o", path, "--perfetto", path))

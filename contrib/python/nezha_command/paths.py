@@ -1,9 +1,24 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Which files of a command line are one and the same, whatever names and links lead there."""
 
+import collections
 import os
 
 from .errors import UsageError
+
+
+def check_each_once(inputs):
+    """UsageError where an input is named twice."""
+    count = collections.Counter(map(os.path.realpath, inputs))
+    for path in inputs:
+        if count[os.path.realpath(path)] > 1:
+            raise UsageError(f"{path} is named more than once")
+
+
+def names(inputs):
+    """{path: what tells it apart from the others}: its last part, or all of it where others end in the same."""
+    count = collections.Counter(map(os.path.basename, inputs))
+    return {path: os.path.basename(path) if count[os.path.basename(path)] == 1 else path for path in inputs}
 
 
 def check_apart(inputs, outputs):

@@ -3,7 +3,6 @@
 
 import datetime
 import json
-import os
 
 from nezha_bench.files import is_no_file, replaceable, write
 
@@ -38,6 +37,7 @@ def add(verbs):
 
 
 def run(options):
+    paths.check_each_once(options.files)
     paths.check_apart(options.files, {"--output": options.output, "--perfetto": options.perfetto, "--prometheus": options.prometheus})
     try:
         from . import report_bench, report_trace
@@ -45,12 +45,13 @@ def run(options):
     except ModuleNotFoundError as error:
         raise CommandError(f"Python's module {error.name} is missing: install python3-{error.name}") from None
     now = datetime.datetime.now().astimezone()
-    page = Page("Nezha: report", ", ".join(os.path.basename(path) for path in options.files))
+    names = paths.names(options.files)
+    page = Page("Nezha: report", ", ".join(names.values()))
     traces = []
     for path in options.files:
         kind, content = read(path)
         if kind == "trace":
-            traces.append((os.path.basename(path), content))
+            traces.append((names[path], content))
             report_trace.write(page, content, path, options.rates)
         else:
             report_bench.write(page, content, path)
