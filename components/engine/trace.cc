@@ -2,6 +2,7 @@
 #include "engine/trace.h"
 
 #include <fcntl.h>
+#include <sys/file.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -42,6 +43,15 @@ std::string first_line(const TraceSubject& subject) {
   return text + "}}";
 }
 
+/// Two jobs, or the one that MPI_Comm_spawn starts and its parent, may be given one name: the lock is held until the descriptor is
+/// closed. A file system without locks refuses nobody.
+Status begin_anew(const std::string& path, Fd& file) {
+  if (Status opened = open_regular(path, O_WRONLY | O_CREAT, "cannot be written", file); !opened.ok()) return opened;
+  if (flock(file.get(), LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK) return {Code::io, "cannot be written: another process writes it"};
+  if (ftruncate(file.get(), 0) != 0) return {Code::io, "cannot be emptied: " + std::generic_category().message(errno)};
+  return {};
+}
+
 double microseconds(Nanoseconds time) { return static_cast<double>(time) / static_cast<double>(kMicrosecond); }
 
 }  // namespace
@@ -50,8 +60,8 @@ std::unique_ptr<Trace> Trace::open(const std::string& path, const TraceSubject& 
                                    const std::deque<RailLoad>& loads, const std::vector<RailAddress>& rails,
                                    Status& why) {
   Fd file;
-  if (const Status opened = open_regular(path, O_WRONLY | O_CREAT | O_TRUNC, "cannot be written", file); !opened.ok()) {
-    why = {Code::io, path + " " + opened.text()};
+  if (const Status begun = begin_anew(path, file); !begun.ok()) {
+    why = {Code::io, path + " " + begun.text()};
     return nullptr;
   }
   std::unique_ptr<Trace> trace(new Trace(path, std::move(file), clock, loads, rails));

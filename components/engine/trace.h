@@ -46,8 +46,8 @@ class Trace final : public LaneWatcher {
  public:
   using Bytes = std::array<std::uint64_t, kMaxRails>;
 
-  /// Null, and `why` set, when the file cannot be made, or something else than a file has that name. `clock`, `loads` and
-  /// `rails` outlive the trace; rails may be added to both.
+  /// Null, and `why` set, when the file cannot be made, something else than a file has that name, or another trace writes
+  /// it. `clock`, `loads` and `rails` outlive the trace; rails may be added to both.
   static std::unique_ptr<Trace> open(const std::string& path, const TraceSubject& subject, const Clock& clock,
                                      const std::deque<RailLoad>& loads, const std::vector<RailAddress>& rails,
                                      Status& why);

@@ -125,7 +125,8 @@ constexpr std::array kRows = {
         "With 1, rank 0 prints at the end of the job what each rail carried and how fast each message size was."),
     row<&Config::trace>("trace", "", {0, 0}, "FILE", 3, 0,
         "A file that rank 0 writes while the job runs, for nezha report: bytes on each rail over time, what happens to "
-        "lanes, and what its calls took. It is made anew, and ends at 32 MiB. Empty: none."),
+        "lanes, and what its calls took. It is made anew, and ends at 32 MiB. A second job that is given the same file, as by "
+        "MPI_Comm_spawn, writes none while the first one runs. Empty: none."),
     row<&Config::single_node>("single_node", "0", {0, 8}, "", 8, 0,
         "For tests: the number of rails over the loopback interface (lo0 = 127.0.0.1, lo1 = 127.0.0.2, ...) that "
         "connect ranks of one host, in place of real rails. 0: off; see shared_memory for communicators within one node."),

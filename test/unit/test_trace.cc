@@ -160,5 +160,17 @@ TEST_F(TraceTest, APipeIsRefusedAndNothingWaitsForItsOtherEnd) {
   EXPECT_EQ(why_.text(), "/dev/null is no regular file");
 }
 
+TEST_F(TraceTest, AFileThatAnotherWritesIsLeftToIt) {
+  call(1000, kMicrosecond);
+  const std::vector<std::string> before = lines();
+  EXPECT_EQ(Trace::open(path_, {"n1", {}, {}}, clock_, loads_, rails_, why_), nullptr);
+  EXPECT_EQ(why_.text(), path_ + " cannot be written: another process writes it");
+  EXPECT_EQ(lines(), before);
+  trace_.reset();
+  trace_ = Trace::open(path_, {"n1", {}, {}}, clock_, loads_, rails_, why_);
+  ASSERT_NE(trace_, nullptr);
+  EXPECT_EQ(lines().size(), 1U);
+}
+
 }  // namespace
 }  // namespace nezha
