@@ -77,7 +77,8 @@ Trace::Trace(std::string path, Fd file, const Clock& clock, const std::deque<Rai
       origin_(clock.now()),
       path_(std::move(path)),
       file_(std::move(file)),
-      ticked_(origin_) {}
+      ticked_(origin_),
+      told_(origin_) {}
 
 Trace::~Trace() {
   tick(clock_.now() + kTraceTick);  // what came together since the last one
@@ -128,6 +129,7 @@ void Trace::call(Nanoseconds began, std::size_t bytes, int ranks, const Candidat
   const Nanoseconds now = clock_.now(), took = now - began;
   const std::size_t index = size_class_of(bytes);
   Size& size = sizes_[index];
+  told_ = now;
   name_rails();
   size.calls += 1;
   if (size.calls <= kSingly) {
@@ -147,10 +149,10 @@ void Trace::call(Nanoseconds began, std::size_t bytes, int ranks, const Candidat
   for (std::size_t rail = 0; rail < rails_; ++rail) size.sent[rail] += sent[rail];
 }
 
-void Trace::summarise(std::size_t index, Nanoseconds now) {
+void Trace::summarise(std::size_t index, Nanoseconds when) {
   Size& size = sizes_[index];
   line(R"({"kind":"calls","t":%.3f,"class":%zu,"calls":%llu,"us":%.3f,"least_us":%.3f,"way":%s,"sent":%s%s})",
-       milliseconds(now), index, static_cast<unsigned long long>(size.since),
+       milliseconds(when), index, static_cast<unsigned long long>(size.since),
        microseconds(size.time) / static_cast<double>(size.since), microseconds(size.least),
        json_text(size.way_text).c_str(), list(size.sent).c_str(), aggregated_part(size.aggregated, size.bytes).c_str());
   const std::uint64_t calls = size.calls;
@@ -164,15 +166,19 @@ void Trace::lane(std::string_view event, std::string_view label, std::string_vie
 }
 
 void Trace::tick(Nanoseconds now) {
+  const Nanoseconds before = std::exchange(told_, now);
   if (now - ticked_ < kTraceTick) return;
+  // Nobody ticks while nothing is carried: what has come together is from before such a pause.
+  const bool paused = before > ticked_ && now - before > kTraceTick;
+  const Nanoseconds when = paused ? before : now;
   ticked_ = now;
   name_rails();
-  traffic(now);
+  traffic(when);
   for (std::size_t index = 0; index < sizes_.size(); ++index)
-    if (sizes_[index].since != 0) summarise(index, now);
+    if (sizes_[index].since != 0) summarise(index, when);
 }
 
-void Trace::traffic(Nanoseconds now) {
+void Trace::traffic(Nanoseconds when) {
   Bytes sent{}, received{};
   bool any = false;
   for (std::size_t rail = 0; rail < rails_; ++rail) {
@@ -183,7 +189,7 @@ void Trace::traffic(Nanoseconds now) {
     any = any || sent[rail] != 0 || received[rail] != 0;
   }
   if (any)
-    line(R"({"kind":"traffic","t":%.3f,"sent":%s,"received":%s})", milliseconds(now), list(sent).c_str(),
+    line(R"({"kind":"traffic","t":%.3f,"sent":%s,"received":%s})", milliseconds(when), list(sent).c_str(),
          list(received).c_str());
 }
 

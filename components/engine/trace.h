@@ -4,7 +4,7 @@
 ///
 ///   {"kind":"start","format":1,"version":V,"node":N,"tick_ms":50,"command":C,"parameters":{NAME:VALUE,...}}
 ///   {"kind":"rails","names":[...]}                              the order of all lists below; again when rails are added
-///   {"kind":"traffic","t":T,"sent":[...],"received":[...]}      bytes since the last such line, or since the tick before
+///   {"kind":"traffic","t":T,"sent":[...],"received":[...]}      bytes of the tick before T, which after a pause is when that began
 ///   {"kind":"lane","t":T,"event":E,"lane":L,"peer":P,"why":W}   up, suspect, answers, lost
 ///   {"kind":"call","t":T,"ranks":R,"bytes":B,"us":U,"way":A,"sent":[...]}          the first 512 calls of a size class, each
 ///   {"kind":"calls","t":T,"class":K,"calls":C,"us":U,"least_us":L,"way":A,"sent":[...]}   later ones, once a tick: means
@@ -59,7 +59,7 @@ class Trace final : public LaneWatcher {
   void call(Nanoseconds began, std::size_t bytes, int ranks, const Candidate& way, const RailNames& names, const Bytes& sent,
             std::size_t aggregated);
   void lane(std::string_view event, std::string_view label, std::string_view peer, std::string_view why) override;
-  /// To be called often; writes down what came together since the last tick when one is over.
+  /// To be called often while anything is carried; writes down what came together since the last tick when one is over.
   void tick(Nanoseconds now);
 
   /// What is to be written; empty when that is nothing.
@@ -84,8 +84,8 @@ class Trace final : public LaneWatcher {
   double milliseconds(Nanoseconds when) const;
   void line(const char* format, ...) __attribute__((format(printf, 2, 3)));
   void add(std::string_view line);
-  void traffic(Nanoseconds now);
-  void summarise(std::size_t index, Nanoseconds now);
+  void traffic(Nanoseconds when);
+  void summarise(std::size_t index, Nanoseconds when);
   std::string list(const Bytes& bytes) const;
 
   const Clock& clock_;
@@ -96,6 +96,7 @@ class Trace final : public LaneWatcher {
   Fd file_;
   std::size_t rails_ = 0;  ///< whose names are written
   Nanoseconds ticked_ = 0;
+  Nanoseconds told_ = 0;  ///< the last tick() or call()
   Bytes sent_{}, received_{};  ///< at the last tick
   std::array<Size, NEZHA_SIZE_CLASSES> sizes_{};
   std::string lines_;

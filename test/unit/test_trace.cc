@@ -84,6 +84,19 @@ TEST_F(TraceTest, TrafficIsWrittenOnceATickAndOnlyWhereThereWasSome) {
   EXPECT_EQ(lines().back(), R"({"kind":"traffic","t":50.000,"sent":[0,0],"received":[0,7]})");
 }
 
+TEST_F(TraceTest, WhatIsBeforeAPauseKeepsItsTime) {
+  trace_->tick(clock_.time += 60 * kMillisecond);
+  for (int i = 0; i < 513; ++i) call(1000, 10 * kMicrosecond);
+  clock_.time += 5 * kSecond;
+  trace_->tick(clock_.time);
+  std::vector<std::string> found = lines();
+  EXPECT_EQ(found.at(found.size() - 2), R"({"kind":"traffic","t":65.130,"sent":[513000,0],"received":[0,0]})");
+  EXPECT_NE(found.back().find(R"("kind":"calls","t":65.130,)"), std::string::npos) << found.back();
+  loads_[0].bytes_sent += 7;  // in a pause that nobody saw begin
+  trace_->tick(clock_.time += kSecond);
+  EXPECT_EQ(lines().back(), R"({"kind":"traffic","t":6065.130,"sent":[7,0],"received":[0,0]})");
+}
+
 TEST_F(TraceTest, ManyCallsOfASizeShareALine) {
   for (int i = 0; i < 512; ++i) call(1024, kMicrosecond);
   const std::size_t singly = lines().size();
@@ -147,6 +160,18 @@ TEST_F(TraceTest, AFileThatCannotBeMadeIsReported) {
   EXPECT_EQ(why_.text(), "/nonexistent/trace cannot be written: No such file or directory");
 }
 
+TEST_F(TraceTest, AFileThatAnotherWritesIsLeftToIt) {
+  call(1000, kMicrosecond);
+  const std::vector<std::string> before = lines();
+  EXPECT_EQ(Trace::open(path_, {"n1", {}, {}}, clock_, loads_, rails_, why_), nullptr);
+  EXPECT_EQ(why_.text(), path_ + " cannot be written: another process writes it");
+  EXPECT_EQ(lines(), before);
+  trace_.reset();
+  trace_ = Trace::open(path_, {"n1", {}, {}}, clock_, loads_, rails_, why_);
+  ASSERT_NE(trace_, nullptr);
+  EXPECT_EQ(lines().size(), 1U);
+}
+
 TEST_F(TraceTest, APipeIsRefusedAndNothingWaitsForItsOtherEnd) {
   const std::string pipe = path_ + "-pipe";
   ASSERT_EQ(mkfifo(pipe.c_str(), 0600), 0);
@@ -158,18 +183,6 @@ TEST_F(TraceTest, APipeIsRefusedAndNothingWaitsForItsOtherEnd) {
   unlink(pipe.c_str());
   EXPECT_EQ(Trace::open("/dev/null", {"n0", {}, {}}, clock_, loads_, rails_, why_), nullptr);
   EXPECT_EQ(why_.text(), "/dev/null is no regular file");
-}
-
-TEST_F(TraceTest, AFileThatAnotherWritesIsLeftToIt) {
-  call(1000, kMicrosecond);
-  const std::vector<std::string> before = lines();
-  EXPECT_EQ(Trace::open(path_, {"n1", {}, {}}, clock_, loads_, rails_, why_), nullptr);
-  EXPECT_EQ(why_.text(), path_ + " cannot be written: another process writes it");
-  EXPECT_EQ(lines(), before);
-  trace_.reset();
-  trace_ = Trace::open(path_, {"n1", {}, {}}, clock_, loads_, rails_, why_);
-  ASSERT_NE(trace_, nullptr);
-  EXPECT_EQ(lines().size(), 1U);
 }
 
 }  // namespace
