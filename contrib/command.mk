@@ -2,7 +2,8 @@
 # The installed command: a script in bindir, its Python packages, the program that asks the engine, manual, completion.
 
 pkglibexec_PROGRAMS += %D%/programs/nezha_ask
-contrib_programs_nezha_ask_SOURCES = %D%/programs/nezha_ask.cc %D%/programs/ask_memory.cc %D%/programs/ask_memory.h
+contrib_programs_nezha_ask_SOURCES = %D%/programs/nezha_ask.cc %D%/programs/ask_facts.h %D%/programs/ask_memory.cc %D%/programs/ask_memory.h \
+	%D%/programs/ask_rails.cc %D%/programs/ask_rails.h
 contrib_programs_nezha_ask_LDADD = libnezha_engine.la
 
 # The aggregation service.

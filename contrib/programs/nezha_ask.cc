@@ -9,43 +9,28 @@
 ///
 /// Parameters are named without coll_nezha_; btl_tcp_if_include and btl_tcp_if_exclude are what Open MPI's own TCP was told.
 /// An answer is a line per fact, its fields between tabs, the kind of fact first. Exit status 2: wrong arguments.
-#include <unistd.h>
-
-#include <algorithm>
 #include <cerrno>
 #include <cstdio>
 #include <cstring>
 #include <memory>
-#include <set>
 #include <span>
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include "ask_facts.h"
 #include "ask_memory.h"
-#include "engine/aggregation/aggregator_key.h"
-#include "engine/aggregation/inquiry.h"
-#include "engine/transports.h"
+#include "ask_rails.h"
 #include "nezha/nezha.h"
 #include "rail/pairing.h"
-#include "rail/tcp/discover.h"
 #include "rail/tcp/tcp_place.h"
 #include "tuning/table_file.h"
 #include "util/params.h"
-#include "util/pci_device.h"
 
 namespace {
 
+using nezha::fact;
 using Config = std::unique_ptr<nezha_config_t, decltype(&nezha_config_destroy)>;
-
-void fact(std::initializer_list<std::string_view> fields) {
-  std::string line;
-  for (const std::string_view field : fields) {
-    if (!line.empty()) line += '\t';
-    for (const char letter : field) line += letter == '\t' || letter == '\n' ? ' ' : letter;
-  }
-  std::puts(line.c_str());
-}
 
 std::string default_of(std::string_view name) {
   std::size_t count = 0;
@@ -81,101 +66,6 @@ bool configure(nezha_config_t& config, std::span<char*> arguments) {
   }
   nezha_config_inherit(&config, inherited[0].c_str(), inherited[1].c_str());
   return true;
-}
-
-using Lines = std::vector<std::string>;
-
-/// What an engine with these parameters says while it opens its rails, and which it has then. It leaves the job's files alone.
-Lines open_engine(nezha_config_t& config, std::vector<nezha_rail_stats_t>& rails) {
-  Lines lines;
-  for (const char* file : {"trace", "table_save"}) nezha_config_set(&config, file, "", nullptr, 0);
-  nezha_host_t host{};
-  host.ctx = &lines;
-  host.log = [](void* ctx, int, const char* line) { static_cast<Lines*>(ctx)->emplace_back(line); };
-  const nezha_self_t self{.job_rank = 0, .node_name = "this node", .local_ranks = 0, .job_ranks = 0};
-  nezha_engine_t* engine = nullptr;
-  nezha_engine_create(&config, &host, &self, &engine, nullptr, 0);
-  for (std::size_t rail = 0; engine != nullptr && rail < nezha_engine_rails(engine); ++rail) {
-    rails.emplace_back();
-    nezha_engine_rail_stats(engine, rail, &rails.back());
-  }
-  nezha_engine_destroy(engine);
-  return lines;
-}
-
-/// The engine's reason for not opening a rail that was chosen.
-std::string reason_for(const std::string& name, const Lines& lines) {
-  const std::string begin = "rail " + name + " is left out: ";
-  for (const std::string& line : lines)
-    if (line.starts_with(begin)) return line.substr(begin.size());
-  return "it could not be opened";
-}
-
-template <typename Names>
-std::string listed(const Names& names) {
-  std::string text;
-  for (const std::string& name : names) text += (text.empty() ? "" : ", ") + name;
-  return text;
-}
-
-/// "aggregator PLACE NODE RAILS LANES MICROSECONDS SERVICE UPSTREAM OVER" for one that would serve this node, lanes being those between
-/// its rails and `own`, SERVICE the same for all with which it shares sums, OVER the rails of `own` that have lanes to it; "silent
-/// PLACE REASON" for another.
-void aggregators(const nezha::Config& config, const std::vector<nezha::RailAddress>& own) {
-  if (config.aggregators.empty()) return;
-  char node[256] = "";
-  gethostname(node, sizeof node - 1);
-  nezha::Secret key{};
-  const nezha::Status keyed = read_aggregator_key(config.aggregator_key, key);
-  for (const nezha::AggregatorList::Entry& entry : config.aggregators.entries) {
-    const nezha::AggregatorAnswer answer =
-        keyed.ok() ? ask_aggregator(entry, key, node) : nezha::AggregatorAnswer{keyed, {}, 0};
-    if (!answer.status.ok()) {
-      fact({"silent", entry.text(), answer.status.text()});
-      continue;
-    }
-    const std::vector<nezha::RailPair> lanes = pair_rails(own, answer.address.rails);
-    std::set<std::string> over;
-    for (const nezha::RailPair& lane : lanes) over.insert(own[lane.local].label());
-    std::vector<std::string> rails;
-    for (const nezha::RailAddress& rail : answer.address.rails) rails.push_back(rail.label());
-    fact({"aggregator", entry.text(), answer.address.node, listed(rails), std::to_string(lanes.size()),
-          std::to_string(answer.took / nezha::kMicrosecond), std::to_string(answer.address.service()), answer.address.upstream,
-          listed(over)});
-  }
-}
-
-/// The rules' answer first, then whether each chosen interface can really be opened (a port of the range, for one).
-int rails(nezha_config_t& handle) {
-  const nezha::Config& config = nezha::config_of(handle);
-  const nezha::DiscoverOptions options = nezha::tcp_rules(config);
-  nezha::Discovery found;
-  if (const nezha::Status status = nezha::discover(options, found); !status.ok()) {
-    std::fprintf(stderr, "nezha_ask: %s\n", status.text().c_str());
-    return 1;
-  }
-  std::vector<nezha_rail_stats_t> opened;
-  const Lines lines = open_engine(handle, opened);
-  std::vector<nezha::RailAddress> own;
-  for (const nezha::Interface& rail : found.chosen) {
-    const std::string name = "tcp/" + rail.name;
-    const bool open = std::any_of(opened.begin(), opened.end(), [&](const auto& stats) { return name == stats.name; });
-    if (!open) {
-      fact({"left_out", rail.name, reason_for(name, lines)});
-      continue;
-    }
-    own.push_back(nezha::tcp_address(rail, 0));
-    fact({"rail", name, rail.device, nezha::address_text(rail.family, rail.address), std::to_string(rail.prefix),
-          std::to_string(rail.speed_mbps), nezha::pci_device_of(rail.device)});
-  }
-  for (const std::string& text : found.left_out) {
-    const std::size_t colon = text.find(": ");
-    fact({"left_out", text.substr(0, colon), text.substr(colon + 2)});
-  }
-  for (const std::string& word : found.unknown) fact({"unknown", word});
-  for (const std::string& text : found.available) fact({"available", text});
-  aggregators(config, own);
-  return 0;
 }
 
 /// The rails at these addresses. False: one is no address.
@@ -252,5 +142,5 @@ int main(int argc, char** argv) {
   }
   if (!config || !configure(*config, std::span(argv + 2, argv + argc))) return 2;
   fact({"version", NEZHA_VERSION});
-  return rails(*config);
+  return nezha::ask_rails(*config);
 }

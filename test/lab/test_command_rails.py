@@ -2,6 +2,7 @@
 """nezha rails: the component's own answer, on this host and on emulated nodes."""
 
 import argparse
+import ctypes
 import os
 import re
 import subprocess
@@ -139,6 +140,27 @@ class Lab(CommandCase):
         found = self.json_in(self.lab, "rails", *ALL, env={"OMPI_MCA_coll_nezha_rail_include": "eth1"}, status=1)["nodes"]
         self.assertEqual([len(node["rails"]) for node in found.values()], [1, 1, 0])
         self.assertEqual(found["n2"]["left_out"], [{"name": "eth1", "reason": "no carrier"}])
+
+    def rails_of_libfabric(self, include, status):
+        try:
+            ctypes.CDLL("libfabric.so.1")
+        except OSError as reason:
+            self.skipTest(str(reason))
+        found = self.json_in(self.lab, "rails", "--host", "n0", env={"OMPI_MCA_coll_nezha_rail_include": include}, status=status)["nodes"]["n0"]
+        return [rail["name"] for rail in found["rails"]], found
+
+    def test_rails_of_libfabric(self):
+        """Alone, and beside one of TCP; those that are named in vain."""
+        names, found = self.rails_of_libfabric("ofi/eth0", 0)
+        self.assertEqual((names, found["unknown"]), (["ofi/tcp:eth0"], []))
+        self.assertIn({"name": "eth0", "reason": "coll_nezha_rail_include does not name it"}, found["left_out"])
+        names, found = self.rails_of_libfabric("tcp/eth0,ofi/eth1,ofi/eth9,shm/eth1", 1)
+        self.assertEqual((names, found["unknown"]), (["tcp/eth0", "ofi/tcp:eth1"], ["ofi/eth9", "shm/eth1"]))
+        names, found = self.rails_of_libfabric("tcp/eth0,ofi/eth9", 0)
+        self.assertEqual((names, [entry["name"] for entry in found["left_out"] if "/" in entry["name"]]), (["tcp/eth0"], ["ofi/eth9"]))
+        env = {"OMPI_MCA_coll_nezha_rail_include": "ofi/eth0"}
+        self.assertRegex(plain(self.nezha_in(self.lab, "rails", "--host", "n0", env=env)), "n0 ofi/tcp:eth0 [?] used")
+        self.assertIn("0 problems found", self.nezha_in(self.lab, "doctor", *ALL, env=env))
 
     def test_under_mpirun(self):
         """Each node tells of itself, once."""

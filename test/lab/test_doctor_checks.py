@@ -230,6 +230,13 @@ class Checks(unittest.TestCase):
         self.cluster.facts["n1"]["rails"] = []
         self.one(check_rails, "n1 has no rail", ["n1"])
 
+    def test_rails_of_libfabric_alone(self):
+        """They have no address that could be tried."""
+        for node in self.cluster.facts.values():
+            node["rails"] = [{"name": "ofi/tcp:eth0", "device": "", "address": "", "prefix": 0, "speed_mbps": 0, "pci": ""}]
+        self.cluster.probes = {node: {"listen": {}, "lanes": [], "links": [], "neighbours": {}} for node in NODES}
+        self.assertEqual(checks.findings(self.cluster), [])
+
     def test_no_such_rail(self):
         self.cluster.facts["n1"]["unknown"] = ["ib0"]
         self.one(check_rails, "ib0 is named as a rail and n1 has no such interface; there is eth0, eth1", ["n1"])

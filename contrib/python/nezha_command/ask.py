@@ -53,6 +53,11 @@ def rails(parameters):
     return found
 
 
+def by_address(found):
+    """Of these rails those of TCP: of others no address is known that could be tried without Nezha."""
+    return [rail for rail in found if rail["address"]]
+
+
 def aggregator_trouble(service):
     """Why the node that gave this answer of an aggregator cannot use it; empty: it can."""
     return service["trouble"] or ("" if service["lanes"] else f"no rail here is in a network of its rails ({', '.join(service['rails'])})")

@@ -9,7 +9,7 @@ import socket
 from nezha_doctor import checks, facts, matrix, peers
 from nezha_doctor.findings import PROBLEM, Cluster
 
-from . import fleet, launch, packed, terminal
+from . import ask, fleet, launch, packed, terminal
 from .errors import FOUND, GOOD, CommandError
 
 _PROBE_SECONDS = 60
@@ -66,7 +66,8 @@ def examine(options):
         answers, complaint = fleet.ask(options, ["facts"])
         cluster = Cluster(answers)
         if len(answers) > 1 and not complaint:
-            plan = {"port": options.port or _port(answers), "rails": {node: answer["rails"] for node, answer in answers.items()}}
+            rails = {node: ask.by_address(answer["rails"]) for node, answer in answers.items()}
+            plan = {"port": options.port or _port(answers), "rails": rails}
             progress.step(f"trying all lanes between {len(answers)} nodes, from both ends")
             cluster.probes, complaint = fleet.ask(options, ["probe", *packed.pack(plan)], _PROBE_SECONDS, tries=1)
     return cluster, complaint

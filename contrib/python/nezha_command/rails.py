@@ -96,7 +96,7 @@ def _show(answers):
     rows = []
     for name, answer in answers.items():
         for rail in answer["rails"]:
-            rows.append((name, rail["name"], f"{rail['address']}/{rail['prefix']}", _speed(rail),
+            rows.append((name, rail["name"], f"{rail['address']}/{rail['prefix']}" if rail["address"] else "", _speed(rail),
                          (use_text(rail, answer["rails"]), "green")))
         for other in answer["left_out"]:
             rows.append((name, other["name"], "", "", (f"left out: {other['reason']}", "dim")))

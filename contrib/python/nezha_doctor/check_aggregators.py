@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Every node gets an answer from the aggregators that are named, and has lanes to them: else no rank uses them."""
 
-from nezha_command.ask import aggregator_trouble
+from nezha_command.ask import aggregator_trouble, by_address
 
 from .check_pairs import aggregators_own
 from .findings import ADVICE, PROBLEM, Finding, names
@@ -18,8 +18,8 @@ def check(cluster):
     for node, facts in cluster.facts.items():
         for service in facts["aggregators"]:
             apart = any((node, rail) in own for rail in service["over"])
-            if not aggregator_trouble(service) and not apart and service["lanes"] < len(facts["rails"]):
-                yield Finding(ADVICE, "aggregators", [node], f"{node} has {len(facts['rails'])} rails, but only "
+            if not aggregator_trouble(service) and not apart and service["lanes"] < len(by_address(facts["rails"])):
+                yield Finding(ADVICE, "aggregators", [node], f"{node} has {len(by_address(facts['rails']))} rails, but only "
                               f"{service['lanes']} of them in networks of aggregator {service['name']} on {service['node']}",
                               "give the aggregator an interface in each network")
     yield from _different_ones(cluster)

@@ -3,7 +3,7 @@
 
 import collections
 
-from nezha_command.ask import aggregator_trouble
+from nezha_command.ask import aggregator_trouble, by_address
 
 from .facts import NOBODY
 from .findings import PROBLEM, Finding, names
@@ -39,7 +39,7 @@ def _no_lane(cluster):
     order = {node: number for number, node in enumerate(every)}
     for a in every if cluster.probes else []:
         apart = [b for b in tried_by(every, a) if order[a] < order[b] and (a, b) not in joined
-                 and cluster.facts[a]["rails"] and cluster.facts[b]["rails"]]
+                 and all(by_address(cluster.facts[node]["rails"]) for node in (a, b))]
         if apart:
             yield Finding(PROBLEM, "pairs", [a, *apart], f"no rail of {a} can be paired with one of {names(apart)}: one side has only "
                           "IPv4 addresses and the other only IPv6", "give them addresses of one kind, see coll_nezha_ip_version")

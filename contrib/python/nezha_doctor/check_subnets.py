@@ -4,6 +4,8 @@
 import collections
 import ipaddress
 
+from nezha_command.ask import by_address
+
 from .findings import PROBLEM, Finding, names
 
 
@@ -18,7 +20,7 @@ def check(cluster):
 def _loose(facts):
     """The devices that share a subnet and do not keep to their own address."""
     subnets = collections.defaultdict(list)
-    for rail in facts["rails"]:
+    for rail in by_address(facts["rails"]):
         if ":" not in rail["address"]:
             subnets[ipaddress.ip_interface(f"{rail['address']}/{rail['prefix']}").network].append(rail["device"])
     loose = [device for devices in subnets.values() if len(set(devices)) > 1 for device in devices

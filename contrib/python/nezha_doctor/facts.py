@@ -23,7 +23,7 @@ NOBODY = "00:00:00:00:00:00"
 def gather():
     parameters = ompi.rail_parameters()
     found = ask.rails(parameters)
-    names = [rail["device"] for rail in found["rails"]]
+    names = [rail["device"] for rail in ask.by_address(found["rails"])]
     return {"nezha": installed.VERSION, "parameters": parameters, **found,
             "ompi": {"version": ompi.version(), "built_for": installed.OMPI_VERSION, "component_found": ompi.component_found()},
             "memory": ask.memory(),

@@ -4,6 +4,8 @@
 import collections
 import dataclasses
 
+from nezha_command.ask import by_address
+
 PROBLEM = "problem"  # Nezha is not used, or not as it could be
 ADVICE = "advice"  # it works; this would make it faster, or is worth knowing
 
@@ -29,7 +31,7 @@ class Cluster:
         """{address: [(node, rail)]} of those that rails of several nodes have."""
         found = collections.defaultdict(list)
         for node, facts in self.facts.items():
-            for rail in facts["rails"]:
+            for rail in by_address(facts["rails"]):
                 found[rail["address"]].append((node, rail["name"]))
         return {address: places for address, places in found.items() if len({node for node, _ in places}) > 1}
 
