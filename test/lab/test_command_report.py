@@ -328,6 +328,15 @@ class Page(Files, CommandCase):
         self.assertIn("<title>call 1: 900 µs, ring</title>", page)
         self.assertIn("<td class=text>mesh</td>", page)
 
+    def test_many_events(self):
+        """As of a lane that comes and goes: a line for each kind in each step."""
+        flapping = (EVENT.replace("130.000", f"{130 + number / 100:.3f}").replace("lost", kind)
+                    for number in range(1500) for kind in ("lost", "up"))
+        page = self.page(self.file("flapping", "\n".join([*lines(), *flapping]) + "\n"))
+        self.assertIn("2999 lines are left out: in each step of 50 ms there is one for each kind of event.", page)
+        self.assertLess(len(page), 1 << 20)
+        self.assertNotIn("are left out", self.page(self.trace()))
+
     def test_bench(self):
         page = self.page(self.bench())
         self.sound(page, 1)

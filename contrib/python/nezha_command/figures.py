@@ -123,6 +123,14 @@ def shares(sizes, rails):
     return figure
 
 
+def thinned(marks, step_ms):
+    """Of `marks` of traffic() the first of each kind in each step: more lines are not seen, and a picture of 100000 is not drawn."""
+    first = {}
+    for mark in marks:
+        first.setdefault((int(mark[0] * 1e3 // step_ms), mark[1]), mark)
+    return list(first.values())
+
+
 def traffic(rails, step_ms, seconds, rates, marks):
     """Rates over time (the paper's Fig. 6). marks: (seconds, event, number)."""
     figure, panels = pyplot.subplots(len(rails), 1, figsize=(10, 1.2 + 1.55 * len(rails)), sharex=True, sharey=True,

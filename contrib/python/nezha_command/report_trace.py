@@ -111,9 +111,11 @@ def _write_traffic(page, trace, events):
     page.say("What rank 0 handed to its lanes. Lines mark what happened to lanes: red lost, orange suspect (no answer), "
              "green answering or connected again.")
     page.say(_idle(trace))
-    marks = [(event.ms / 1e3, event.event, number) for number, event in events]
+    marks = figures.thinned([(event.ms / 1e3, event.event, number) for number, event in events], step)
     page.svg(figures.svg(figures.traffic(trace.rails, step, seconds, rates, marks), f"t{next(_numbers)}"),
              "Bytes per second on each rail over time")
+    if len(marks) < len(events):
+        page.say(f"{len(events) - len(marks)} lines are left out: in each step of {step:g} ms there is one for each kind of event.")
     if events:
         page.table(["", "seconds", "event", "lane", "to", "why"],
                    [(number, f"{event.ms / 1e3:.3f}", event.event, event.lane, event.peer, event.why)
