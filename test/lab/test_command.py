@@ -86,6 +86,10 @@ class Help(CommandCase):
                                   env={**os.environ, "PYTHONPATH": PYTHON_DIR})
         self.assertEqual((done.returncode, done.stderr), (1, "bench: output cannot be written: No space left on device\n"))
 
+    def test_standard_output_that_is_closed(self):
+        done = subprocess.run(["sh", "-c", 'exec "$@" >&-', "sh", COMMAND, "rails"], stderr=subprocess.PIPE, text=True, timeout=120, check=False)
+        self.assertEqual((done.returncode, done.stderr), (3, "nezha: standard output is closed\n"))
+
     def test_a_reader_that_has_gone(self):
         read, write = os.pipe()
         os.close(read)

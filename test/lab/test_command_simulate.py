@@ -65,7 +65,6 @@ class Clusters(CommandCase):
             with open(path, "a", encoding="ascii") as file:
                 file.write("0 4 1\n")
             for words, text in ((["--traffic", path], f"{path}: line 5: rank 4: 0 to 3 is allowed"),
-                                (["--traffic", path + "s"], "cannot be read: No such file or directory"),
                                 (["--algorithms", "ring"], "'256' ranks: 2 to 128 is allowed"),
                                 (["--algorithms", "rings"], "'rings': ring, mesh, halving, doubling, single_step are allowed"),
                                 (["--algorithms", "ring", "--sizes", "x"], "size 'x'")):
@@ -73,6 +72,22 @@ class Clusters(CommandCase):
                     done = subprocess.run([COMMAND, "simulate", *words], capture_output=True, text=True, check=False)
                     self.assertEqual(done.returncode, 2)
                     self.assertIn(text, done.stderr)
+
+    def test_a_file_that_is_not_there(self):
+        for name in ("nosuch", "q\udcff"):
+            done = subprocess.run([COMMAND, "simulate", "--traffic", name], capture_output=True, text=True, errors="surrogateescape",
+                                  check=False)
+            self.assertEqual((done.returncode, done.stdout), (3, ""))
+            self.assertRegex(done.stderr, r"simulate: (nosuch|q\\udcff) cannot be read: No such file or directory")
+
+    def test_what_a_program_says_may_be_no_utf8(self):
+        with tempfile.TemporaryDirectory() as place:
+            path = os.path.join(place, "q\udcff")
+            with open(path, "w", encoding="ascii") as file:
+                file.write("no traffic\n")
+            done = subprocess.run([COMMAND, "simulate", "--traffic", path], capture_output=True, text=True, errors="replace", check=False)
+        self.assertEqual(done.returncode, 2, done.stderr)
+        self.assertNotIn("Traceback", done.stderr)
 
     def test_allreduce_for_scripts(self):
         found = json.loads(self.nezha("simulate", "--nodes", "2", "--accelerators", "2", "--algorithms", "ring,doubling", "--sizes", "1K",

@@ -37,6 +37,9 @@ class _Verb(argparse.ArgumentParser):
 
 
 def main(arguments=None):
+    if sys.stdout is None:  # closed, as by >&-
+        print("nezha: standard output is closed", file=sys.stderr)
+        return UNABLE
     name = ["nezha"]  # in front of errors; longer when it is known what this is about
     try:
         try:

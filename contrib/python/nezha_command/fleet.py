@@ -57,7 +57,7 @@ def _is_of_unknown_size(messages):
 
 def _by_number(name):
     """n2 before n10."""
-    digits = "".join(letter if letter.isdigit() else " " for letter in name).split()
+    digits = "".join(letter if letter.isdecimal() else " " for letter in name).split()
     return [int(word) for word in digits], name
 
 

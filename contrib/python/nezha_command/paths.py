@@ -15,10 +15,15 @@ def check_each_once(inputs):
             raise UsageError(f"{path} is named more than once")
 
 
+def printable(path):
+    """Without the bytes that are no UTF-8, which neither a page nor a terminal takes."""
+    return os.fsencode(path).decode(errors="replace")
+
+
 def names(inputs):
     """{path: what tells it apart from the others}: its last part, or all of it where others end in the same."""
     count = collections.Counter(map(os.path.basename, inputs))
-    return {path: os.path.basename(path) if count[os.path.basename(path)] == 1 else path for path in inputs}
+    return {path: printable(os.path.basename(path) if count[os.path.basename(path)] == 1 else path) for path in inputs}
 
 
 def check_apart(inputs, outputs):

@@ -52,9 +52,9 @@ def run(options):
         kind, content = read(path)
         if kind == "trace":
             traces.append((names[path], content))
-            report_trace.write(page, content, path, options.rates)
+            report_trace.write(page, content, paths.printable(path), options.rates)
         else:
-            report_bench.write(page, content, path)
+            _draw_bench(report_bench.write, page, content, path)
     results = [(options.output, page.text(f"nezha {installed.VERSION}, {now:%Y-%m-%d %H:%M}"))]
     for option, path, text in (("--perfetto", options.perfetto, perfetto.text), ("--prometheus", options.prometheus, prometheus.text)):
         if path and not traces:
@@ -64,10 +64,17 @@ def run(options):
     return GOOD if all([_write(path, text) for path, text in results]) else UNABLE
 
 
+def _draw_bench(draw, page, document, path):
+    try:
+        draw(page, document, paths.printable(path))
+    except (LookupError, TypeError, ValueError, AttributeError, ArithmeticError):
+        raise CommandError(f"{path} is not as nezha bench or contrib/bench has written it") from None
+
+
 def _write(path, text):
     written = write(path, text)
     if written:
-        print(path)
+        print(paths.printable(path))
     return written
 
 
@@ -83,7 +90,7 @@ def read(path):
             document = json.loads(first + file.read())
     except OSError as error:
         raise CommandError(f"{path} cannot be read: {error.strerror}") from None
-    except ValueError:
+    except (ValueError, RecursionError):
         document = None
     if isinstance(document, dict) and "programs" in document:
         raise CommandError(f"{path} is of contrib/bench --program, of which there are no pictures")

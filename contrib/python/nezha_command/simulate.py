@@ -28,7 +28,7 @@ packet, buffer and arbiter, as the model of SAURON does. It tells where the netw
   nezha simulate --papers
 
 It knows nothing of this cluster. The same arguments give the same numbers. Exit status: 0; 1 when, of --papers, a figure is
-outside of what is allowed and not known to be; 2 when a value is not allowed."""
+outside of what is allowed and not known to be; 2 when a value is not allowed; 3 when a file cannot be read."""
 
 # Option, metavar, help; the name of the setting is the option's with _ in place of -.
 _SETTINGS = (

@@ -31,6 +31,11 @@ def papers(everything, jobs, progress):
 
 def traffic(path, settings):
     """{"ranks", "messages", "bytes", "us"} of a file of messages."""
+    try:
+        with open(path, "rb"):
+            pass
+    except OSError as error:
+        raise CommandError(f"{path} cannot be read: {error.strerror}") from None
     facts = _facts(["traffic", path, *(f"{name}={value}" for name, value in settings.items())])
     (fields,) = [fields for kind, *fields in facts if kind == "took"]
     return {**dict(zip(("ranks", "messages", "bytes"), map(int, fields))), "us": float(fields[3])}
@@ -55,7 +60,7 @@ def output_of(name, *arguments, to=subprocess.PIPE):
     """What one of the programs prints, if it is not printed `to` a file. CommandError where it fails."""
     program = os.path.join(installed.LIBEXEC, name)
     try:
-        done = subprocess.run([program, *arguments], stdout=to, stderr=subprocess.PIPE, text=True, check=False)
+        done = subprocess.run([program, *arguments], stdout=to, stderr=subprocess.PIPE, text=True, errors="replace", check=False)
     except OSError as error:
         raise CommandError(f"{program} cannot be run ({error.strerror})") from None
     _check(done.returncode, done.stderr, program)
@@ -78,7 +83,8 @@ def _result(fields):
 def _facts(arguments, progress=None):
     program = os.path.join(installed.LIBEXEC, "nezha_simulate")
     try:
-        process = subprocess.Popen([program, *arguments], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+        process = subprocess.Popen([program, *arguments], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+                                   errors="replace")
     except OSError as error:
         raise CommandError(f"{program} cannot be run ({error.strerror})") from None
     try:

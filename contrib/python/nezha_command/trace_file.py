@@ -4,10 +4,12 @@
 import collections
 import dataclasses
 import json
+import math
 
 from .errors import CommandError
 
 FORMAT = 1
+_SIZE_CLASSES = 64
 
 Event = collections.namedtuple("Event", "ms event lane peer why")
 Traffic = collections.namedtuple("Traffic", "ms sent received")
@@ -58,7 +60,7 @@ def read(path):
             continue
         try:
             _take(trace, json.loads(line))
-        except (ValueError, KeyError, TypeError) as error:
+        except (ValueError, KeyError, TypeError, RecursionError) as error:
             if number == len(lines):
                 break
             raise CommandError(f"{path}, line {number}: this is no line of a trace ({error})") from None
@@ -71,22 +73,49 @@ def _take(trace, entry):
     if kind == "start":
         if entry["format"] != FORMAT:
             raise ValueError(f"format {entry['format']}, {FORMAT} is understood")
-        trace.version, trace.node, trace.tick_ms = entry["version"], entry["node"], float(entry["tick_ms"])
+        trace.version, trace.node, trace.tick_ms = str(entry["version"]), str(entry["node"]), float(_number(entry["tick_ms"]))
+        if trace.tick_ms == 0:
+            raise ValueError("a tick takes no time")
         trace.command, trace.parameters = str(entry.get("command", "")), dict(entry.get("parameters", {}))
     elif kind == "rails":
-        trace.rails = entry["names"]
+        trace.rails = [str(name) for name in entry["names"]]
     elif kind == "traffic":
-        trace.traffic.append(Traffic(entry["t"], entry["sent"], entry["received"]))
+        trace.traffic.append(Traffic(_number(entry["t"]), _counts(trace, entry["sent"]), _counts(trace, entry["received"])))
     elif kind == "lane":
-        trace.events.append(Event(entry["t"], entry["event"], entry["lane"], entry["peer"], entry["why"]))
+        trace.events.append(Event(_number(entry["t"]), *(str(entry[name]) for name in ("event", "lane", "peer", "why"))))
     elif kind == "call":
-        trace.single.append(Call(entry["t"], entry["ranks"], entry["bytes"], entry["us"], entry["way"], entry["sent"],
-                                 float(entry.get("aggregated", 0))))
+        trace.single.append(Call(_number(entry["t"]), _whole(entry["ranks"]), _whole(entry["bytes"], 1), _number(entry["us"]),
+                                 _way(entry["way"]), _counts(trace, entry["sent"]), _number(entry.get("aggregated", 0))))
     elif kind == "calls":
-        trace.summed.append(Calls(entry["t"], entry["class"], entry["calls"], entry["us"], entry["least_us"], entry["way"],
-                                  entry["sent"], float(entry.get("aggregated", 0))))
+        trace.summed.append(Calls(_number(entry["t"]), _whole(entry["class"], most=_SIZE_CLASSES - 1), _whole(entry["calls"], 1),
+                                  _number(entry["us"]), _number(entry["least_us"]), _way(entry["way"]), _counts(trace, entry["sent"]),
+                                  _number(entry.get("aggregated", 0))))
     elif kind == "full":
         trace.full = True
+
+
+def _number(value):
+    if type(value) not in (int, float) or not 0 <= value < math.inf:
+        raise ValueError(f"{value!r} is no number from 0 on")
+    return value
+
+
+def _whole(value, least=0, most=(1 << 64) - 1):
+    if type(value) is not int or not least <= value <= most:
+        raise ValueError(f"{value!r} is no whole number from {least} to {most}")
+    return value
+
+
+def _counts(trace, values):
+    if not isinstance(values, list) or len(values) > len(trace.rails):
+        raise ValueError(f"{len(trace.rails)} rails are named before")
+    return [_whole(value) for value in values]
+
+
+def _way(text):
+    if not isinstance(text, str) or not text.strip():
+        raise ValueError(f"{text!r} is no way")
+    return text
 
 
 def _pad(trace):
