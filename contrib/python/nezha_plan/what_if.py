@@ -32,7 +32,7 @@ def _one(cluster, word):
     if match is None:
         raise PlanError(f"what-if '{word}': {ALLOWED} are allowed")
     field, name, sign, value = match.groups()
-    if field == "rail" and sign == "-" and not value.isdigit():
+    if field == "rail" and sign == "-" and not value.isdecimal():
         return _without(cluster, word, value)
     if name and field not in _OF_RAILS:
         raise PlanError(f"what-if '{word}': only {', '.join(_OF_RAILS)} can be of one rail")
@@ -54,7 +54,7 @@ def _factor(word, value):
 
 
 def _count(word, value):
-    if not value.isdigit() or not 0 < int(value) <= _MOST_AGGREGATORS:
+    if not re.fullmatch("[0-9]{1,7}", value) or not 0 < int(value) <= _MOST_AGGREGATORS:
         raise PlanError(f"what-if '{word}': after + and - a whole number from 1 on is allowed")
     return int(value)
 
