@@ -55,6 +55,15 @@ class Parameters(MpiCase):
         rows = re.findall(r"(?m)^  from +1 MiB +3 +[\d.]+ +(\d+) +[\d.]+ +[\d.]+ +(\d+)$", done.stderr)
         self.assertEqual([least for least, _ in rows], ["1"], done.stderr)
 
+    def test_report_of_two_ranks(self):
+        """The median of an even number is between the two in the middle."""
+        wrapper = self.wrapper('export OMPI_MCA_coll_nezha_report=1\n[ "$PMIX_RANK" != 1 ] || export NEZHA_TEST_LATE_MS=10')
+        done = self.passes_wrapped(wrapper, ranks=2)
+        (row,) = re.findall(r"(?m)^  from +1 MiB +2 +([\d.]+) +\d+ +([\d.]+) +([\d.]+) +\d+$", done.stderr)
+        least, median, most = map(float, row)
+        self.assertGreater(most - least, 0.01)
+        self.assertAlmostEqual(median, (least + most) / 2, places=5)
+
     def test_report_when_rank_0_alone_wants_it(self):
         wrapper = self.wrapper('[ "$PMIX_RANK" != 0 ] || export OMPI_MCA_coll_nezha_report=1')
         done = self.passes_wrapped(wrapper)
@@ -85,8 +94,8 @@ class Parameters(MpiCase):
         wrapper = self.wrapper('export OMPI_MCA_coll_nezha_report=1\n[ "$PMIX_RANK" != 1 ] || export OMPI_MCA_coll_nezha_enable=0')
         self.assertIn("Rails carried no call: not all ranks use Nezha", self.passes_wrapped(wrapper, patience="1").stderr)
 
-    def passes_wrapped(self, wrapper, patience=WAIT):
-        done = mpirun([wrapper, program("counters"), "100", patience], 3)
+    def passes_wrapped(self, wrapper, patience=WAIT, ranks=3):
+        done = mpirun([wrapper, program("counters"), "100", patience], ranks)
         self.assertTrue(done.returncode == 0 and "passed" in done.stdout, done.stdout + done.stderr)
         return done
 

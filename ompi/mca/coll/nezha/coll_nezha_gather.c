@@ -107,7 +107,8 @@ static void compare(coll_nezha_class_times_t *times, ranks_time_t *sorted, const
     qsort(sorted, (size_t)ranks, sizeof *sorted, by_time);
     times->least = sorted[0].time;
     times->least_rank = sorted[0].rank;
-    times->median = sorted[ranks / 2].time;
+    uint64_t low = sorted[(ranks - 1) / 2].time, high = sorted[ranks / 2].time;
+    times->median = low + (high - low) / 2;
     times->most = sorted[ranks - 1].time;
     times->most_rank = sorted[ranks - 1].rank;
 }
