@@ -158,6 +158,8 @@ class Answers(Place):
         self.assertAlmostEqual(now["ways"][0]["us"] / then["ways"][0]["us"], 1.5, 1)
         self.assertEqual(now["ways"][0]["way"], now["fastest"])
         self.assertAlmostEqual(sum(now["ways"][0]["shares"].values()), 1)
+        self.assertEqual({(way["way"], *way["rails"]) for way in now["ways"] if way["algorithm"] == "ring"},
+                         {("ring", "tcp/eth0", "tcp/eth1"), ("ring on one rail", "tcp/eth0")})
         times = [way["us"] for way in now["ways"]]
         self.assertEqual(times, sorted(times))
         self.assertAlmostEqual(now["margin"], times[1] / times[0])

@@ -43,6 +43,6 @@ def _size(answer, least):
 
 def _way(estimate):
     way = estimate.way
-    return {"way": way.text(), "algorithm": way.algorithm, "rails": list(way.rails) or "all", "aggregated": way.aggregated,
+    return {"way": way.text(), "algorithm": way.algorithm, "rails": list(estimate.shares), "aggregated": way.aggregated,
             "us": estimate.seconds * 1e6, "limit": estimate.limit,
             "busy_us": {name: seconds * 1e6 for name, seconds in estimate.busy.items()}, "shares": estimate.shares}
