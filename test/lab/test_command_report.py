@@ -416,6 +416,14 @@ class Page(Files, CommandCase):
         self.assertIn(f"<td>{98304 * 8 / 1.914e9 * 1e6 / 4:.1f}</td>", page)
         self.nezha("report", self.trace(), "--rates", "eth0", status=2)
 
+    def test_rates_of_no_rail(self):
+        with contextlib.redirect_stderr(io.StringIO()) as said, contextlib.redirect_stdout(io.StringIO()):
+            output = os.path.join(self.directory.name, "page.html")
+            for given in ("eth0=1gbit,eth1=1gbit", "eth0=1gbit,tcp/eth7=1gbit"):
+                self.assertEqual(said.getvalue(), "")
+                self.assertEqual(cli.main(["report", self.trace(), "-o", output, "--rates", given]), 0)
+        self.assertEqual(said.getvalue(), "nezha report: --rates eth7: no trace has such a rail; there is tcp/eth0, tcp/eth1\n")
+
     def test_command_line(self):
         """Where the trace has it."""
         text = "\n".join(lines()).replace('"tick_ms":50}', '"tick_ms":50,"command":"./a <b>","parameters":{"learn":"0"}}') + "\n"

@@ -27,6 +27,11 @@ def _bare(rail):
     return rail.rpartition("/")[2]
 
 
+def unused(given, rails):
+    """The names of `given` that no rail in `rails` has, sorted."""
+    return sorted(set(given) - set(map(_bare, rails)))
+
+
 def together(rails, given):
     """Bits per second of all `rails`; None where the rate of one is not known."""
     known = [given.get(_bare(name)) for name in rails]

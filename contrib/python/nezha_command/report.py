@@ -3,6 +3,7 @@
 
 import datetime
 import json
+import sys
 
 from nezha_bench.files import is_no_file, replaceable, write
 
@@ -55,6 +56,7 @@ def run(options):
             report_trace.write(page, content, paths.printable(path), options.rates)
         else:
             _draw_bench(report_bench.write, page, content, path)
+    _check_rates(options.rates, [rail for _, trace in traces for rail in trace.rails])
     results = [(options.output, page.text(f"nezha {installed.VERSION}, {now:%Y-%m-%d %H:%M}"))]
     for option, path, text in (("--perfetto", options.perfetto, perfetto.text), ("--prometheus", options.prometheus, prometheus.text)):
         if path and not traces:
@@ -62,6 +64,13 @@ def run(options):
         if path:
             results.append((path, text(traces)))
     return GOOD if all([_write(path, text) for path, text in results]) else UNABLE
+
+
+def _check_rates(given, rails):
+    unused = rates.unused(given, rails)
+    if unused:
+        there = ", ".join(dict.fromkeys(rails)) or "none"
+        print(f"nezha report: --rates {', '.join(unused)}: no trace has such a rail; there is {there}", file=sys.stderr)
 
 
 def _draw_bench(draw, page, document, path):
