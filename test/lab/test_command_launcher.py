@@ -2,6 +2,8 @@
 """What nezha starts on the nodes by a launcher: how that ends when the launcher does not."""
 
 import argparse
+import contextlib
+import io
 import os
 import signal
 import subprocess
@@ -11,9 +13,10 @@ import unittest
 from unittest import mock
 
 from lab_case import PYTHON_DIR, eventually, heed_ctrl_c, script
+from test_doctor_checks import facts
 
 from nezha_bench import launch as bench_launch
-from nezha_command import cluster, fleet, launch
+from nezha_command import cluster, doctor, fleet, launch
 from nezha_command.errors import CommandError
 from nezha_lab import processes
 
@@ -74,14 +77,25 @@ class Launcher(unittest.TestCase):
         launcher = script(self.place, "launcher", f"sleep 700 & echo $! >{self.pids_file}; \"$@\"")
         with mock.patch("nezha_command.session._REST", 0.2):
             answers = self.ask(launcher, seconds=100)
-        self.assertEqual((answers, self.left()), (({"n0": {}}, ""), []))
+        self.assertEqual((answers, self.left()), (({"n0": {}}, "", False), []))
 
     def test_one_that_does_not_tell_how_many_it_starts(self):
         """It is waited for until it ends, and what it says counts even if it ends well."""
         launcher = script(self.place, "launcher", "\"$@\"; NODE=n1 \"$@\"; echo n2 does not answer >&2")
         answers = self.ask(launcher, size=0)
-        self.assertEqual(answers, ({"n0": {}, "n1": {}}, "n2 does not answer"))
-        self.assertEqual(self.ask(script(self.place, "launcher", "echo welcome >&2; \"$@\""), size=1), ({"n0": {}}, ""))
+        self.assertEqual(answers, ({"n0": {}, "n1": {}}, "n2 does not answer", False))
+        self.assertEqual(self.ask(script(self.place, "launcher", "echo welcome >&2; \"$@\""), size=1), ({"n0": {}}, "", False))
+        self.assertTrue(self.ask(script(self.place, "launcher", "\"$@\""), size=2).lacking)
+
+    def test_the_doctor_goes_on_whatever_a_launcher_says(self):
+        """Unless processes are lacking."""
+        options = argparse.Namespace(launcher="pdsh", hostfile=None, host=None, mpirun=[], port=None)
+        answers = {node: facts(number) for number, node in enumerate(("n0", "n1"))}
+        for lacking, asked in ((False, ["facts", "probe"]), (True, ["facts"])):
+            with mock.patch.object(fleet, "ask", side_effect=[(answers, "welcome", lacking), ({}, "welcome", False)]) as asking, \
+                    contextlib.redirect_stderr(io.StringIO()):
+                self.assertEqual(doctor.examine(options)[1], "welcome")
+            self.assertEqual([call.args[1][0] for call in asking.call_args_list], asked)
 
     def test_a_job_of_the_bench(self):
         """Its output is read to the end, which what mpirun has started may hold back."""

@@ -63,13 +63,13 @@ def examine(options):
         return Cluster({socket.gethostname(): facts.gather()}), ""
     with terminal.Progress() as progress:
         progress.step("asking the nodes what they have")
-        answers, complaint = fleet.ask(options, ["facts"])
+        answers, complaint, lacking = fleet.ask(options, ["facts"])
         cluster = Cluster(answers)
-        if len(answers) > 1 and not complaint:
+        if len(answers) > 1 and not lacking:
             rails = {node: ask.by_address(answer["rails"]) for node, answer in answers.items()}
             plan = {"port": options.port or _port(answers), "rails": rails}
             progress.step(f"trying all lanes between {len(answers)} nodes, from both ends")
-            cluster.probes, complaint = fleet.ask(options, ["probe", *packed.pack(plan)], _PROBE_SECONDS, tries=1)
+            cluster.probes, complaint, _ = fleet.ask(options, ["probe", *packed.pack(plan)], _PROBE_SECONDS, tries=1)
     return cluster, complaint
 
 

@@ -16,7 +16,8 @@ _WORDS = 1500
 # that were over soon, and waits for ever.
 _ENOUGH = 10
 
-Answers = collections.namedtuple("Answers", "by_node complaint")
+# lacking: fewer processes than there are have answered.
+Answers = collections.namedtuple("Answers", "by_node complaint lacking")
 
 
 def ask(options, question, seconds=60, tries=3):
@@ -32,10 +33,11 @@ def ask(options, question, seconds=60, tries=3):
     if not messages:
         raise CommandError(f"no node has answered: {complaint or 'the launcher started nothing'}")
     nodes = sorted(messages, key=_by_number)
-    if not _is_all(messages) and not _is_of_unknown_size(messages):
+    lacking = not _is_all(messages) and not _is_of_unknown_size(messages)
+    if lacking:
         here, whole = _processes(messages)
         complaint = f"only {', '.join(nodes)} with {here} of {whole} processes have answered. {complaint}"
-    return Answers({node: messages[node]["answer"] for node in nodes}, complaint)
+    return Answers({node: messages[node]["answer"] for node in nodes}, complaint, lacking)
 
 
 def _processes(messages):

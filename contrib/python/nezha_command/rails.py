@@ -35,7 +35,7 @@ def run(options):
     else:
         with terminal.Progress() as progress:
             progress.step("asking the nodes")
-            answers, complaint = fleet.ask(options, ["rails"])
+            answers, complaint, _ = fleet.ask(options, ["rails"])
     if options.json:
         print(json.dumps({"nodes": answers, "complaint": complaint}, indent=1))
     else:
