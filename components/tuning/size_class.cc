@@ -33,6 +33,7 @@ constexpr std::uint64_t kMostDearer = 8;  ///< a candidate's cost counts as so m
 
 constexpr double kFirstMargin = 0.03;
 constexpr double kMostMargin = 0.25;
+constexpr double kMarginShrinks = 0.8;  ///< with each look that changes nothing
 constexpr double kClearLead = 0.1;  ///< by which the slower one needs no proof
 
 /// Whether trials overestimate `other` at least as much as `one`. They do so alike for candidates on all rails, and
@@ -287,7 +288,7 @@ void SizeClass::choose_what_is_proved() {
 
 void SizeClass::conclude(std::size_t best) {
   if (was_settled_) looks_.ended(best != chosen_);
-  if (was_settled_ && best != chosen_) margin_ = std::min(2 * margin_, kMostMargin);
+  if (was_settled_) margin_ = std::clamp(margin_ * (best != chosen_ ? 2 : kMarginShrinks), kFirstMargin, kMostMargin);
   chosen_ = best;
   settle();
 }

@@ -68,6 +68,18 @@ TEST(Table, FollowsALateChange) {
   EXPECT_EQ(ranks.calls(2500, kSize, after).algorithm, AlgorithmChoice::ring);
 }
 
+/// What changed several times is not what it must be faster than by a quarter for good.
+TEST(Table, FollowsASmallChangeAfterManyLargeOnes) {
+  using enum AlgorithmChoice;
+  Ranks ranks(learning());
+  ranks.calls(200, kSize, times({{AlgorithmChoice::ring, 500}}));
+  for (const AlgorithmChoice faster : {mesh, halving, mesh, halving, mesh}) {
+    ranks.at(0).ask_for_look();
+    ASSERT_EQ(ranks.calls(3000, kSize, times({{faster, 200}})).algorithm, faster);
+  }
+  EXPECT_EQ(ranks.calls(60000, kSize, times({{mesh, 500}, {halving, 410}})).algorithm, halving);
+}
+
 /// `way` is fast for `few` calls in a row and slow from then on, as where a shape lets a burst through.
 Ranks::Duration flattering(const Candidate& way, int& run, const Ranks::Duration& usual, int few = 7) {
   return [way, &run, usual, few](const Candidate& used, int rank) {
