@@ -78,6 +78,10 @@ class Hierarchy {
   const TeamView& view() const { return view_; }
   /// The rank of the counterpart on that node.
   int counterpart(int node) const { return rank_at_[static_cast<std::size_t>(node)]; }
+  /// This rank takes part between nodes: it has a counterpart on each.
+  bool carries() const { return !rank_at_.empty(); }
+  /// The rank of that on the next node, if it does.
+  int next_counterpart() const { return counterpart(view_.next()); }
   /// Counterparts that this process needs lanes to.
   const Links& links() const { return links_; }
   /// Ranks of this node, the own one included.
@@ -145,7 +149,6 @@ class Hierarchy {
  private:
   std::optional<std::uint32_t> mate(int rank) const;
   HierarchyTrack::Root root_of(const Call& call) const;
-  bool carries() const { return !rank_at_.empty(); }
   std::size_t next_track() const { return 1 + requests_ % (tracks_.size() - 1); }
   Ticket begin_on(std::size_t track, const Call& call, AlgorithmChoice choice);
   const Trunk& next() const { return *view_.trunks[view_.number(view_.next())]; }

@@ -49,9 +49,9 @@ class Team {
   Nanoseconds sampling_until() const { return sampling_until_; }
   void set_sampling_until(Nanoseconds when) { sampling_until_ = when; }
   /// The next member in ring order.
-  Peer& next_peer() const {
-    return *peers_[static_cast<std::size_t>(rank_at_[static_cast<std::size_t>(view_.next())])];
-  }
+  Peer& ring_next() const { return peer(rank_at_[static_cast<std::size_t>(view_.next())]); }
+  /// Whom this rank's part of large vectors goes to over the rails: the counterpart on the next node, where nodes add up first.
+  Peer& next_peer() const { return hierarchy_ && hierarchy_->carries() ? peer(hierarchy_->next_counterpart()) : ring_next(); }
 
   // ---- lanes
   /// The members that this one needs lanes to by a plan, counterparts of other nodes included.

@@ -24,7 +24,7 @@ constexpr std::uint64_t kOnRails = 32;      ///< rank 0 only: the incumbent has 
 constexpr std::uint64_t kNotShared = 64;    ///< the ranks of this node cannot share memory
 constexpr std::uint64_t kToAll = 128;       ///< it has lanes to all others, or is getting them
 constexpr std::uint64_t kToSome = 256;      ///< to neighbours only
-constexpr std::uint64_t kUnsampled = 512;   ///< its lanes to the next member have still to be sampled
+constexpr std::uint64_t kUnsampled = 512;   ///< its lanes to next_peer() have still to be sampled
 constexpr double kRateUnit = 1e9;           ///< rates travel as bytes per second
 
 static_assert(kRows * sizeof(std::uint64_t) <= kMostCopied);
@@ -67,7 +67,7 @@ void Team::vote(std::array<std::uint64_t, NEZHA_VOTE_WORDS>& words, const Plan& 
   if (rank_ != 0) return;
   if (own.pins_bits()) words[kFlags] |= kAwaitLanes;
   if (!rows_.empty()) words[kFlags] |= kKnows;
-  if (const Trunk* next = next_peer().trunk.get(); !within_node_ && next != nullptr && next->lanes_up() > 1 && !next->shares_fixed())
+  if (const Trunk* next = ring_next().trunk.get(); !within_node_ && next != nullptr && next->lanes_up() > 1 && !next->shares_fixed())
     words[kFlags] |= kRails;
   if (incumbent_on_rails) words[kFlags] |= kOnRails;
   words[kTeamId] = id_ != 0 ? id_ : fresh_id;

@@ -50,5 +50,18 @@ TEST_F(Rates, AreSampledInTheFirstLargeCall) {
   for (int rank = 0; rank < 3; ++rank) EXPECT_GT(sent(rank), kSample + 2 * kLarge) << "by rank " << rank;
 }
 
+/// Where nodes add up first, those lanes count that their sums go by.
+TEST(RatesOfNodes, AreThoseOfLanesBetweenCounterparts) {
+  Ranks ranks(4, Settings{{"single_node", "2"}}, {"a", "a", "b", "b"});
+  Team team(ranks, "team");
+  team.foreseen = kLarge;
+  ASSERT_TRUE(team.start());
+  for (int rank = 0; rank < 4; ++rank) {
+    std::uint64_t bytes = 0;
+    for (const nezha_rail_stats_t& rail : ranks.at(rank).rails()) bytes += rail.bytes_sent;
+    EXPECT_GT(bytes, kSample) << "by rank " << rank;
+  }
+}
+
 }  // namespace
 }  // namespace nezha::test
