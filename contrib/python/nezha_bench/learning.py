@@ -18,6 +18,7 @@ from .sizes import size_text
 
 LEARNS, FROZEN, AGAIN, PLAIN = "learns", "frozen", "frozen again", "plain"
 CALLS = 1000
+FIRST = slice(3, 13)  # what OSU's programs time if they are given 10 calls: 3 come before
 _FEWEST = 48  # calls of a large vector, of which learning needs the first
 _BYTES = 64 << 20  # of all vectors of a size together, where there are more than that many
 
@@ -33,6 +34,7 @@ class Cost:
     cost: float
     floor: float       # what the frozen launches differ by
     restless: bool     # the host took processor time in too many rounds, and all count
+    first: object       # Estimate of the ratio of the FIRST calls to those without learning
     over_plain: object  # Estimate of the ratio to the late calls without learning
     plain_floor: float
     ways: list
@@ -127,8 +129,12 @@ def _cost(rounds, size):
     def late(kind):
         return [_late(members["each_us"]) for members in launches(kind)]
 
+    def first(kind):
+        return [statistics.mean(members["each_us"][FIRST]) for members in launches(kind)]
+
     frozen, again = _excess(launches(FROZEN)), _excess(launches(AGAIN))
     return Cost(size, statistics.median(late(FROZEN)), *([found[LEARNS][word] for found in rounds] for word in ("found", "settled")),
                 (_excess(launches(LEARNS)) - (frozen + again) / 2) / CALLS, abs(frozen - again) / CALLS, restless,
+                stats.estimate(stats.pair_ratios(first(LEARNS), first(PLAIN))),
                 stats.estimate(stats.pair_ratios(late(FROZEN), late(PLAIN))),
                 stats.noise_floor(stats.pair_ratios(late(AGAIN), late(FROZEN))), [found[LEARNS]["way"] for found in rounds])

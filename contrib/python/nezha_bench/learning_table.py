@@ -13,6 +13,7 @@ from .sizes import size_text
 _READING = ("us: a late call with what was learned, median. found: calls until the way that was settled on carried all, the "
             "median of the rounds and the most; settled: until it had given proof as well.",
             f"cost: of learning, in the first {learning.CALLS} calls; its floor is what two launches with the same table differ by.",
+            f"first: calls {learning.FIRST.start + 1} to {learning.FIRST.stop} while learning, over those without.",
             "/ plain: the learned way's time over that without learning, median of the rounds' ratios with its interval; its "
             "floor is what the learned way differs from itself by.")
 
@@ -25,7 +26,7 @@ def run(launcher, count):
     costs = learning.summarise(found)
     console = Console(highlight=False)
     table.say(console, table.heading(vars(case), count))
-    table.print_table(console, ["size", "us", "way", "found", "settled", "cost", "floor", "/ plain", "floor"],
+    table.print_table(console, ["size", "us", "way", "found", "settled", "cost", "floor", "first", "/ plain", "floor"],
                       [_cells(cost) for cost in costs])
     taken = stolen.summarise(sizes for kinds in found for sizes in kinds.values())
     table.say(console, [*_READING, *stolen.sentences(taken, any(cost.restless for cost in costs))])
@@ -33,7 +34,7 @@ def run(launcher, count):
 
 def _cells(cost):
     texts = (size_text(cost.size), f"{cost.us:.1f}", _ways(cost.ways), _calls(cost.found), _calls(cost.settled),
-             _percent(cost.cost), _percent(cost.floor), table.span_text(vars(cost.over_plain)),
+             _percent(cost.cost), _percent(cost.floor), table.span_text(vars(cost.first)), table.span_text(vars(cost.over_plain)),
              _percent(cost.plain_floor) + stolen.mark(cost.restless))
     return [(text, None) for text in texts]
 
