@@ -95,10 +95,10 @@ void Core::make_ready(Team& team) {
   take_early_failure(team);
 }
 
-/// Every member has the team now. Who came long before the others has waited for nobody: its patience begins here, for lanes that
-/// nobody wanted before and for memory of nodes.
+/// Every member has the team now. Who came long before the others has waited for nobody: its patience begins here, for
+/// lanes that nobody wanted before, for memory of nodes, and for a sample that the next vote waits for.
 void Core::all_are_there(Team& team) {
-  bool news = team.wants_hierarchy();
+  bool news = team.wants_hierarchy() || team.votes_again();
   for (const int rank : team.needed()) news = wiring_.wanted_by(team.peer(rank), clock_.now()) || news;
   if (news) team.set_wiring_until(clock_.now() + wiring_patience());
 }

@@ -233,23 +233,36 @@ void Team::create(int rank) {
   EXPECT_NE(handle(rank), nullptr);
 }
 
+nezha_team_state_t Team::vote(int rank) {
+  OrAllreduce::Words words{};
+  nezha_team_vote(handle(rank), words.data());
+  votes_.combine(words);
+  if (before_deciding) before_deciding(rank);
+  const nezha_team_state_t state = nezha_team_decide(handle(rank), words.data());
+  if (after_deciding) after_deciding(rank);
+  return state;
+}
+
 nezha_team_state_t Team::agree(int rank) {
   for (;;) {
-    OrAllreduce::Words words{};
     if (handle(rank) == nullptr) {
+      OrAllreduce::Words words{};
       nezha_vote_no(words.data());
       votes_.combine(words);
       return NEZHA_TEAM_DECLINED;
     }
     if (nezha_team_agreement_due(handle(rank), foreseen) == 0) continue;
-    nezha_team_vote(handle(rank), words.data());
-    votes_.combine(words);
-    if (before_deciding) before_deciding(rank);
-    const nezha_team_state_t state = nezha_team_decide(handle(rank), words.data());
-    if (after_deciding) after_deciding(rank);
+    const nezha_team_state_t state = vote(rank);
     if (state != NEZHA_TEAM_WIRING) return state;
     std::this_thread::sleep_for(std::chrono::milliseconds(1));
   }
+}
+
+nezha_team_state_t Team::agree_before_first_call(int rank) {
+  EXPECT_NE(nezha_team_agreement_due(handle(rank), foreseen), 0);
+  nezha_team_state_t state = vote(rank);
+  while (state == NEZHA_TEAM_WIRING && nezha_team_vote_again(handle(rank)) != 0) state = vote(rank);
+  return state;
 }
 
 void Team::destroy(int rank) {

@@ -155,6 +155,8 @@ class Team {
   /// Collective: agrees, at each time that the engine calls due, until the team is ready or declined. A member that has
   /// not created its part votes no.
   nezha_team_state_t agree(int rank);
+  /// Collective: what comes before the first call, as the host does it. Each member has created its part.
+  nezha_team_state_t agree_before_first_call(int rank);
   void destroy(int rank);
   /// See nezha_team_spec_t; to be set before create().
   bool within_node = false;
@@ -170,6 +172,7 @@ class Team {
 
  private:
   std::size_t index_of(int rank) const;
+  nezha_team_state_t vote(int rank);
 
   Ranks& ranks_;
   const std::string name_;

@@ -1,7 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
-/// Teams whose calls are small until long after they are ready: their lanes are sampled only then.
+/// When lanes are sampled: long after a team is ready where its calls are small, before its first call where no call
+/// may be the incumbent's.
 #include <gtest/gtest.h>
 
+#include <chrono>
+#include <thread>
 #include <vector>
 
 #include "kinds.h"
@@ -61,6 +64,21 @@ TEST(RatesOfNodes, AreThoseOfLanesBetweenCounterparts) {
     for (const nezha_rail_stats_t& rail : ranks.at(rank).rails()) bytes += rail.bytes_sent;
     EXPECT_GT(bytes, kSample) << "by rank " << rank;
   }
+}
+
+/// The lanes of the second team are those of the first, but in its ring other ones follow one another, which were not
+/// sampled.
+TEST(PinnedBits, HoldFromTheFirstCallOnAlsoWhereARankComesLate) {
+  Ranks ranks(3, Settings{{"single_node", "2"}, {"reproducible", "1"}, {"connect_timeout", "1"}});
+  Team forwards(ranks, "forwards"), backwards(ranks, "backwards", {0, 2, 1});
+  backwards.foreseen = kSmall;
+  ASSERT_TRUE(forwards.start());
+  ranks.run([&](int rank) {
+    if (rank == 1) std::this_thread::sleep_for(std::chrono::seconds(3));  // for longer than wiring may take
+    backwards.create(rank);
+    EXPECT_EQ(backwards.agree_before_first_call(rank), NEZHA_TEAM_READY)
+        << "rank " << rank << " leaves its call to the incumbent";
+  });
 }
 
 }  // namespace
