@@ -9,7 +9,9 @@ namespace {
 
 constexpr Nanoseconds kFirstRetry = 10 * kMillisecond;
 constexpr Nanoseconds kRetry = 100 * kMillisecond;  ///< longest time between two tries for a lane that is wanted
-constexpr Nanoseconds kLeisure = 5 * kSecond;  ///< for one that others have stood in for all the time, or nobody uses
+/// For one that others have stood in for all the time, or nobody uses, or whose pair never had any: teams go without
+/// that pair.
+constexpr Nanoseconds kLeisure = 5 * kSecond;
 constexpr Nanoseconds kSteady = kSecond;  ///< who dies younger has to wait longer each time: replays cost more than it brings
 constexpr Nanoseconds kUnused = 2 * kSecond;   ///< without an operation
 /// Within these the far end's kernel has to answer a try to connect: that of a lane that was up once does so at once, or its
@@ -167,9 +169,9 @@ void Wiring::peer_rail_back(Peer& peer, std::uint8_t remote_rail, Nanoseconds no
 }
 
 void Wiring::try_again(const Peer& peer, Wire& wire, Wire::State state, Nanoseconds now) {
-  const bool stood_in_for = peer.settled && peer.trunk->lanes_up() != 0;
+  const bool spared = peer.settled && (peer.trunk->lanes_up() != 0 || !peer.was_up());
   const bool wanted = wire.promising && now - used_ <= kUnused;
-  const Nanoseconds longest = stood_in_for && !wanted ? kLeisure : kRetry;
+  const Nanoseconds longest = spared && !wanted ? kLeisure : kRetry;
   const Nanoseconds doubled = kFirstRetry << std::min(wire.tries, 16U);
   const std::uint64_t seed = peer.address.id + wire.rails.local * 64 + wire.rails.remote * 1024 + wire.tries * 65536;
   wire.state = state;

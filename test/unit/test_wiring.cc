@@ -116,6 +116,37 @@ TEST_F(WiringTest, ARailThatIsBackIsTriedSoonAfterAMoment) {
   EXPECT_GE(tries(1, 80 * kMillisecond), 2u);
 }
 
+/// Its teams go without it for good: a firewall refuses at once, and each rank of a node would ask it ten times a
+/// second.
+TEST_F(WiringTest, APairThatCannotConnectIsTriedAtLeisure) {
+  EXPECT_GE(tries(0, kSecond), 2 * 8u) << "a team waits for it";
+  tries(0, 5 * kSecond);
+  ASSERT_TRUE(peers_[0].settled);
+  for (int second = 0; second < 20; ++second) {
+    wiring_.used(clock_.now());
+    EXPECT_LE(tries(0, kSecond), 2u) << "every 2.5 s at most, by each peer";
+  }
+}
+
+TEST_F(WiringTest, APairThatCouldNotConnectIsTriedSoonWhereARailOfItIsBack) {
+  tries(0, 20 * kSecond);
+  wiring_.rail_back(0, false, clock_.now());
+  EXPECT_GE(tries(0, 200 * kMillisecond), 2 * 3u);
+  tries(1, 20 * kSecond);
+  wiring_.peer_rail_back(peers_[1], 1, clock_.now());
+  EXPECT_GE(tries(1, 200 * kMillisecond), 3u);
+}
+
+/// Its teams may be ready, and their calls wait for it.
+TEST_F(WiringTest, APairThatHasLostAllLanesIsTriedOftenAlsoWhereNoCallBegins) {
+  all_up();
+  clock_.advance(10 * kSecond);
+  lose(0);
+  lose(1);
+  tries(0, 10 * kSecond);
+  EXPECT_GE(tries(0, kSecond), 2 * 8u);
+}
+
 TEST_F(WiringTest, WhoDiesYoungWaitsLongerEachTime) {
   all_up();
   clock_.advance(10 * kSecond);
