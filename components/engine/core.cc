@@ -15,17 +15,6 @@ constexpr Nanoseconds kListenEvery = 4 * kMillisecond;
 constexpr Nanoseconds kBuffersIdle = kSecond;  ///< unused for so long, at most twice that, buffers are released
 constexpr double kMbps = 1e6 / 8 / 1e9;        ///< in bytes per nanosecond
 
-/// It is being wired, or its lanes are sampled, and its patience is not at an end.
-bool is_in_wiring(const Team& team, Nanoseconds now) {
-  return (team.state() == NEZHA_TEAM_WIRING && now < team.wiring_until()) ||
-         (now < team.sampling_until() && team.lacks_rates());
-}
-
-/// The lanes to its next member are all there, and still to be sampled.
-bool may_sample(const Team& team) {
-  return !team.within_node() && team.next_peer().settled && team.next_peer().sample != Sample::done;
-}
-
 }  // namespace
 
 Core::Core(const Config& config, const Clock& clock, const Log& log, std::uint32_t job_rank, std::string node,
@@ -150,6 +139,7 @@ Team* Core::add_team(std::unique_ptr<Team> team) {
   for (Peer* peer : team->would_need(plan)) need(*peer);  // counterparts of other nodes too, which calls need much later
   team->link(plan, need);
   if (aggregators_ && !find_aggregators_ && !team->within_node()) aggregators_->begin();
+  setting_up_.add(*team);
   return teams_.emplace_back(std::move(team)).get();
 }
 
@@ -157,6 +147,7 @@ void Core::destroy_team(Team& team) {
   keep_table(team);
   if (team.active()) fail(team, failure_of(team, Failure::Why::gone), "the communicator is gone");
   std::erase(climbing_, &team);
+  for (TeamSet* const set : {&setting_up_, &active_, &sharing_}) set->remove(team);
   if (team.hierarchy() != nullptr) shared_before_ += team.hierarchy()->times();
   for (Stars::Index i = 0; team.stars() != nullptr && i < Stars::kMost; ++i) leave_star(team, i);
   std::vector<TeamId> ids{team.id()};
@@ -176,6 +167,7 @@ void Core::destroy_team(Team& team) {
 
 OpNumber Core::start(Team& team, const Call& call, AlgorithmChoice choice, bool more) {
   wiring_.used(clock_.now());
+  active_.add(team);
   hold_.begin();
   OpNumber number = 0;
   try {
@@ -229,15 +221,7 @@ void Core::step(Nanoseconds now) {
   watch_life(now);
   step_buffers(now);
   std::erase_if(parting_, [now](const Parting& parting) { return parting.team->small()->parted(now >= parting.until); });
-  for (const auto& team : teams_)
-    if ((team->state() == NEZHA_TEAM_WIRING || team->lacks_rates()) && may_sample(*team))
-      step_sample(team->next_peer(), now, team->wants_rates());
-}
-
-void Core::sample(Team& team, std::size_t bytes) {
-  if (!team.lacks_rates() || team.wants_rates()) return;
-  team.foresee(bytes);
-  team.set_sampling_until(clock_.now() + 2 * kSamplePatience);  // another rank may come to this call later
+  step_samples(now);
 }
 
 void Core::refresh_loads(Nanoseconds now) {
@@ -279,27 +263,13 @@ void Core::doze() {
   for (const auto& transport : transports_) transport->doze();
 }
 
-bool Core::wiring() const {
-  return std::any_of(teams_.begin(), teams_.end(), [now = clock_.now()](const auto& team) { return is_in_wiring(*team, now); });
-}
-
-/// Lanes are sampled or memory is joined, which goes on by steps. What else a team that is being wired waits for is told by a
-/// descriptor or a deadline: it may wait long for members that come late, or for ever.
-bool Core::setting_up() const {
-  return std::any_of(teams_.begin(), teams_.end(), [now = clock_.now()](const auto& team) {
-    if (!is_in_wiring(*team, now)) return false;
-    if (team->hierarchy() != nullptr && !team->hierarchy()->settled()) return true;
-    return team->wants_rates() && may_sample(*team);
-  });
-}
-
 Nanoseconds Core::next_due() const {
   if (setting_up()) return clock_.now() + kSampleTick;
   Nanoseconds due = wiring_.next_due();
   if (listening()) due = sooner(due, listened_ + kListenEvery);
   for (const RailLoad& load : loads_) due = sooner(due, load.look_due());
   for (const auto& transport : transports_) due = sooner(due, transport->next_deadline());
-  if (std::any_of(teams_.begin(), teams_.end(), [](const auto& team) { return team->active(); })) due = sooner(due, life_due_);
+  if (!active_.empty()) due = sooner(due, life_due_);
   due = sooner(due, buffers_due_);
   for (const Parting& parting : parting_) due = sooner(due, parting.until);
   if (aggregators_) due = sooner(due, aggregators_->next_due());

@@ -22,6 +22,7 @@
 #include "engine/ready_teams.h"
 #include "engine/table_files.h"
 #include "engine/team.h"
+#include "engine/team_set.h"
 #include "engine/wiring.h"
 #include "nezha/nezha.h"
 #include "rail/rail.h"
@@ -60,7 +61,7 @@ class Core final : public PieceReceiver, public OperationNews, public LaneNews, 
   void employ_service(RailWorker& service);
   const Address& self() const { return self_; }
   /// Other than a program has it. Before the door is open.
-  void share_by(const SharingOptions& sharing) { sharing_ = sharing; }
+  void share_by(const SharingOptions& sharing) { sharing_options_ = sharing; }
   /// Members of this node may ask for shared memory. Not ok: why they cannot, and no team of this process has any.
   Status open_door();
   /// Words of the share parameter that name no rail.
@@ -118,6 +119,8 @@ class Core final : public PieceReceiver, public OperationNews, public LaneNews, 
   void small_agreed(Team& team, const nezha_call_t& what);
   /// Then: what the call goes through, alike on all members; null: over the rails. To be asked once for each call.
   Star* star_for_small(Team& team, const nezha_call_t& what);
+  /// Beside what the rails carry of that call.
+  void begin_stars(Team& team, const Call& call, nezha_type_t type, nezha_op_t op);
   void begin_small(Team& team, const Call& call, nezha_type_t type, nezha_op_t op, Star& star);
   /// It goes on; true when it is over, or the team has failed.
   bool small_settled(Team& team);
@@ -177,6 +180,8 @@ class Core final : public PieceReceiver, public OperationNews, public LaneNews, 
   bool wiring() const;
   /// When step() must be called next; 0 = no need.
   Nanoseconds next_due() const;
+  /// How many teams a step looks at for connections, samples and signs of life.
+  std::size_t attended() const { return setting_up_.size() + active_.size(); }
 
   std::span<const std::unique_ptr<Transport>> transports() const { return transports_; }
   const Config& config() const { return config_; }
@@ -261,6 +266,8 @@ class Core final : public PieceReceiver, public OperationNews, public LaneNews, 
   void settle_doubts();
   void take_early_failure(const Team& team);
   bool climb_on();
+  void step_samples(Nanoseconds now);
+  void watch_members(Team& team, Nanoseconds now);
   void share_memory(Nanoseconds now);
   Nanoseconds beat_every() const;
   void fail(Team& team, const Failure& failure, const std::string& why);
@@ -298,9 +305,10 @@ class Core final : public PieceReceiver, public OperationNews, public LaneNews, 
   IdSource draw_id_ = random_id;
   std::unique_ptr<Aggregators> aggregators_;  ///< null: none are named
   AggregatorSource find_aggregators_;         ///< in their place
-  SharingOptions sharing_;
+  SharingOptions sharing_options_;
   std::optional<NodeAcceptor> door_;  ///< outlives the teams
   Nanoseconds shared_ = 0;            ///< when shared memory was last looked after
+  Nanoseconds all_shared_ = 0;        ///< and that of all teams
   Hierarchy::Times shared_before_;    ///< of teams that are gone
   Nanoseconds beat_due_ = 0;          ///< when this process next shows that it runs; 0: to nobody
   std::vector<std::unique_ptr<Team>> teams_;
@@ -310,6 +318,9 @@ class Core final : public PieceReceiver, public OperationNews, public LaneNews, 
   };
   std::vector<Parting> parting_;  ///< are gone, but for what lanes have to take of them
   std::vector<Team*> climbing_;  ///< with a call under way by way of shared memory
+  TeamSet setting_up_{&TeamMarks::setting_up};  ///< all that may be in wiring, or have their lanes sampled
+  TeamSet active_{&TeamMarks::active};          ///< all that may have something under way
+  TeamSet sharing_{&TeamMarks::sharing};        ///< those with a hierarchy
   ReadyTeams ready_;
   std::size_t most_lanes_ = 1;  ///< to one peer
   bool wanted_only_ = false;

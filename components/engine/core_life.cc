@@ -49,17 +49,22 @@ void Core::ask_for_life(const Team& team) {
 void Core::watch_life(Nanoseconds now) {
   if (now < life_due_) return;
   life_due_ = now + kLifeEvery;
+  for (Team* const team : active_) {
+    watch_stars(*team, now);
+    watch_members(*team, now);
+  }
+  active_.keep([](const Team& team) { return team.active(); });
+}
+
+void Core::watch_members(Team& team, Nanoseconds now) {
   const Nanoseconds timeout = config_.timeout * kSecond;
   const Nanoseconds ask_after = std::min(timeout / 4, kSecond);
-  for (const auto& team : teams_) {
-    watch_stars(*team, now);
-    for (std::size_t i = 0; team->active() && i < team->watched().size(); ++i) {
-      const int rank = team->watched()[i];
-      if (!team->awaits(rank)) continue;
-      const std::optional<Nanoseconds> in_memory = team->quiet_in_memory(rank, now);
-      const Nanoseconds quiet = in_memory ? *in_memory : team->peer(rank).trunk->quiet(now, ask_after);
-      if (quiet >= timeout) give_up(*team, rank, in_memory.has_value());
-    }
+  for (std::size_t i = 0; team.active() && i < team.watched().size(); ++i) {
+    const int rank = team.watched()[i];
+    if (!team.awaits(rank)) continue;
+    const std::optional<Nanoseconds> in_memory = team.quiet_in_memory(rank, now);
+    const Nanoseconds quiet = in_memory ? *in_memory : team.peer(rank).trunk->quiet(now, ask_after);
+    if (quiet >= timeout) give_up(team, rank, in_memory.has_value());
   }
 }
 

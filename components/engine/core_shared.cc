@@ -42,6 +42,7 @@ std::size_t Core::descriptors_of_memory(const Team& team) const {
 Hierarchy::Ticket Core::start_shared(Team& team, const Call& call, AlgorithmChoice choice, bool blocks) {
   wiring_.used(clock_.now());
   Hierarchy& hierarchy = *team.hierarchy();
+  active_.add(team);
   if (!hierarchy.under_way()) climbing_.push_back(&team);
   return blocks ? hierarchy.begin(call, choice) : hierarchy.begin_request(call, choice);
 }
@@ -80,8 +81,7 @@ bool Core::climb_on() {
 
 Hierarchy::Times Core::shared_times() const {
   Hierarchy::Times times = shared_before_;
-  for (const auto& team : teams_)
-    if (team->hierarchy() != nullptr) times += team->hierarchy()->times();
+  for (Team* const team : sharing_) times += team->hierarchy()->times();
   return times;
 }
 
@@ -95,24 +95,29 @@ Nanoseconds Core::beat_every() const { return std::min(config_.timeout * kSecond
 void Core::beat(Nanoseconds now) {
   if (beat_due_ == 0 || now < beat_due_) return;
   bool any = false;
-  for (const auto& team : teams_)
-    if (team->hierarchy() != nullptr) any = team->hierarchy()->beat() || any;
+  for (Team* const team : sharing_) any = team->hierarchy()->beat() || any;
   beat_due_ = any ? now + beat_every() : 0;
 }
 
 /// Hands out shared memory, and gets it; afterwards looks which ranks of this node have ended.
 void Core::share_memory(Nanoseconds now) {
-  const auto joining = [](const auto& team) {
-    return team->state() == NEZHA_TEAM_WIRING && team->hierarchy() != nullptr;
-  };
   beat(now);
   if (!door_ || now - shared_ < kJoinEvery) return;
-  const Nanoseconds every = !climbing_.empty() ? kCallEvery : kLookEvery;
-  if (now - shared_ < every && std::none_of(teams_.begin(), teams_.end(), joining)) return;
+  const auto joins = [](const Team* team) {
+    return team->state() == NEZHA_TEAM_WIRING && team->hierarchy() != nullptr;
+  };
+  const bool all = now - all_shared_ >= kLookEvery, called = !climbing_.empty() && now - shared_ >= kCallEvery;
+  if (!all && !called && std::none_of(setting_up_.begin(), setting_up_.end(), joins)) return;
   shared_ = now;
   door_->progress(now);
-  for (const auto& team : teams_)
-    if (team->hierarchy() != nullptr) team->hierarchy()->progress(now);
+  if (all) {
+    all_shared_ = now;
+    for (Team* const team : sharing_) team->hierarchy()->progress(now);
+    return;
+  }
+  for (Team* const team : setting_up_)
+    if (joins(team)) team->hierarchy()->progress(now);
+  for (Team* const team : climbing_) team->hierarchy()->progress(now);
 }
 
 }  // namespace nezha

@@ -52,11 +52,15 @@ nezha_team_state_t Core::decide(Team& team, const std::array<std::uint64_t, NEZH
   const nezha_team_state_t before = team.state();
   const bool was_to_share = team.hierarchy() != nullptr;
   const Status trouble = was_to_share ? team.hierarchy()->trouble() : Status{};
+  setting_up_.add(team);
+  sharing_.remove(team);  // its hierarchy may go
   const nezha_team_state_t after = team.decide(words, Plan::from(config_), notices_);
+  if (team.hierarchy() != nullptr) sharing_.add(team);
   if (after == NEZHA_TEAM_WIRING && team.relinks()) team.link(team.plan(), need());
   all_are_there(team);
   if (team.wants_hierarchy()) {
-    team.make_hierarchy(door_ ? &*door_ : nullptr, team.wiring_until() - kSecond, clock_, need(), sharing_);
+    team.make_hierarchy(door_ ? &*door_ : nullptr, team.wiring_until() - kSecond, clock_, need(), sharing_options_);
+    sharing_.add(team);
     all_are_there(team);
   }
   if (after == NEZHA_TEAM_WIRING) ask_for_life(team);

@@ -164,7 +164,7 @@ std::size_t Engine::operate_stars(Lock& lock, Team& team, const nezha_call_t& wh
   operated(team, call, [&] {
     await_room(lock, team);
     if (!team.error().empty()) return;
-    stars.begin(call, what.type, what.op, clock_.now());
+    core_.begin_stars(team, call, what.type, what.op);
     Call rest = call;
     rest.part = stars.rest();
     const OpNumber number = rest.part.to == 0 ? 0 : core_.start(team, rest, choice);

@@ -4,7 +4,7 @@ engine_sources += \
 	%D%/address.cc %D%/address.h \
 	%D%/agreed_kinds.h \
 	%D%/core.cc %D%/core.h %D%/core_arrivals.cc %D%/core_life.cc %D%/core_rails.cc \
-	%D%/core_shared.cc %D%/core_star.cc %D%/core_tables.cc %D%/core_vote.cc \
+	%D%/core_setup.cc %D%/core_shared.cc %D%/core_star.cc %D%/core_tables.cc %D%/core_vote.cc \
 	%D%/descriptors.cc %D%/descriptors.h \
 	%D%/engine.cc %D%/engine.h %D%/engine_carry.cc %D%/engine_operate.cc \
 	%D%/engine_requests.cc %D%/engine_rest.cc %D%/engine_sharp.cc %D%/engine_stats.cc \
@@ -27,7 +27,7 @@ engine_sources += \
 	%D%/sharp_way.cc %D%/sharp_way.h \
 	%D%/signals_blocked.h \
 	%D%/table_files.cc %D%/table_files.h \
-	%D%/team.cc %D%/team.h %D%/team_agreement.cc \
+	%D%/team.cc %D%/team.h %D%/team_agreement.cc %D%/team_set.h \
 	%D%/topology.cc %D%/topology.h \
 	%D%/trace.cc %D%/trace.h \
 	%D%/transports.cc %D%/transports.h \

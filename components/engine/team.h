@@ -24,6 +24,12 @@
 
 namespace nezha {
 
+/// Which sets of the core's a team is in (team_set.h).
+struct TeamMarks {
+  using Mark = bool TeamMarks::*;
+  bool setting_up = false, active = false, sharing = false;
+};
+
 class Team {
  public:
   /// `peers` by rank, null at `rank`; they and `buffers` outlive the team. Operations count from `before` + 1, on all
@@ -164,6 +170,8 @@ class Team {
   /// Ends what is under way without a result, and the team with it; the others are told who gave up.
   void fail(const std::string& why, const Failure& failure);
   const std::string& error() const { return error_; }
+
+  TeamMarks marks;  ///< TeamSet's own
 
   /// See nezha_team_spec_t. To be set before the first vote.
   bool incumbent_on_rails = false;

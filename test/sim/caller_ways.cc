@@ -190,7 +190,7 @@ void Caller::begin_stars(const Candidate& way) {
   state_ = State::aggregating;
   world_.call_begun(at_);
   process_.operation_begins();
-  stars.begin(what_, type_here(), call().op, process_.clock().now());
+  process_.core().begin_stars(team, what_, type_here(), call().op);
   Call rest = what_;
   rest.part = stars.rest();
   started_ = {};

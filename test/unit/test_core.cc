@@ -15,7 +15,8 @@ constexpr std::size_t KiB = 1024, MiB = 1024 * KiB;
 
 class StoppedClock final : public Clock {
  public:
-  Nanoseconds now() const override { return kSecond; }
+  Nanoseconds now() const override { return time; }
+  Nanoseconds time = kSecond;
 };
 
 std::vector<RailAddress> some_rails(std::size_t count) {
@@ -89,7 +90,7 @@ class OneOfAJob : public testing::Test {
   Words words;
   std::size_t peers = 0;
   Peer* latest = nullptr;
-  test::HandLane lane{{2, 0, 0, false, 1}};  ///< outlives the core, which closes it
+  test::HandLane lane{{2, 0, 0, false, 1}}, other_lane{{2, 1, 1, false, 1}};  ///< outlive the core, which closes them
   Core core;
 };
 
@@ -132,6 +133,65 @@ TEST_F(Agreed, ATeamThatHasFailedElsewhereBeforeItIsReadyHere) {
   for (const std::uint64_t word : words) core.team_failed(word, {Failure::Why::broken, 1, 1});  // one of them is its id
   EXPECT_EQ(core.decide(*team, words), NEZHA_TEAM_READY);
   EXPECT_NE(team->error().find("rank 1 on there gave up"), std::string::npos) << team->error();
+}
+
+/// A program may have a communicator for each of many purposes, and use few at a time.
+class ManyTeams : public Agreed {
+ protected:
+  ManyTeams() {
+    add_peer(2);
+    core.lane_up(lane);
+    core.lane_up(other_lane);
+    for (int i = 0; i < 1000; ++i) teams.push_back(core.create_team("one of many", 0, {nullptr, latest}));
+  }
+  void make_ready() {
+    for (Team* const each : teams) {
+      team = each;
+      ASSERT_EQ(agree(), NEZHA_TEAM_READY);
+      ASSERT_TRUE(team->lacks_rates());
+    }
+  }
+  /// By the last step of that time.
+  std::size_t attended_after(Nanoseconds time) {
+    for (const Nanoseconds until = clock.time + time; clock.time < until; core.step(clock.now()))
+      clock.time += kSecond / 10;
+    return core.attended();
+  }
+
+  std::vector<Team*> teams;
+};
+
+TEST_F(ManyTeams, AreNotLookedAtWhileTheyRest) {
+  EXPECT_EQ(core.attended(), teams.size()) << "all are being wired";
+  make_ready();
+  EXPECT_EQ(attended_after(kSecond), 0u);
+  EXPECT_FALSE(core.wiring());
+}
+
+TEST_F(ManyTeams, AreNotLookedAtWhereTheirMembersNeverCome) {
+  EXPECT_EQ(attended_after(10 * kSecond), 0u);
+  make_ready();
+}
+
+TEST_F(ManyTeams, AreLookedAtWhileTheirLanesAreSampled) {
+  make_ready();
+  core.step(clock.now());
+  core.sample(*team, MiB);
+  EXPECT_TRUE(core.wiring());
+  EXPECT_EQ(attended_after(kSecond / 2), 1u);
+  EXPECT_FALSE(lane.frames.empty() || other_lane.frames.empty());
+  EXPECT_EQ(attended_after(kSecond), 0u);
+  EXPECT_EQ(latest->sample, Sample::done);
+}
+
+TEST_F(ManyTeams, AreLookedAtWhileTheyHaveAnOperation) {
+  make_ready();
+  core.step(clock.now());
+  std::vector<std::uint64_t> words(1);
+  core.start(*team, Team::combine(words, NEZHA_SUM), AlgorithmChoice::mesh);
+  EXPECT_EQ(attended_after(5 * kSecond), 1u) << "it waits for the other's words";
+  core.destroy_team(*team);
+  EXPECT_EQ(core.attended(), 0u);
 }
 
 class WantedRails : public OneOfAJob {
