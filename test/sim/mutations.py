@@ -74,6 +74,11 @@ MUTATIONS = [
         ("  is_busy();\n  owed_.add(piece);", "  owed_.add(piece);")]),
     ("a trunk that has something to send is at rest", "components/trunk/trunk_send.cc", [
         ("  is_busy();\n  flow.push(chunk);", "  flow.push(chunk);")]),
+    # Nor at teams that are at rest.
+    ("a team whose call is under way is at rest", ENGINE + "core.cc", [
+        ("  active_.add(team);\n", "")]),
+    ("a team is at rest as soon as somebody has looked at it", ENGINE + "core_life.cc", [
+        ("active_.keep([](const Team& team) { return team.active(); });", "active_.keep([](const Team&) { return false; });")]),
     # Rails over messages.
     ("messages are sent for which no receive is posted", MESSAGE + "channel.cc", [
         (" || under_way() + kReserved >= peer_receives_) return {};", ") return {};")]),
