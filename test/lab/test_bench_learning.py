@@ -4,7 +4,7 @@
 import unittest
 
 from bench_case import OnTheLab
-
+from documents import options
 from nezha_bench import learning
 
 
@@ -48,8 +48,7 @@ class Summary(unittest.TestCase):
 
 class Table(OnTheLab):
     def test_table(self):
-        done = self.run_bench("--learning", "--nodes", "2", "--rail", "200mbit", "--rail", "200mbit", "--sizes", "1K,1M",
-                              "--rounds", "1")
+        done = self.run_bench(*options("contrib/bench --learning"), "--sizes", "1K,1M", "--rounds", "1")
         self.assertEqual(done.returncode, 0, done.stderr)
         self.assertRegex(done.stdout, r"(?m)^ +1K +[\d.]+ +[a-z_ ]+ +\d+-\d+ +\d+-\d+ +-?[\d.]+% ")
         self.assertRegex(done.stdout, r"(?m)^ +1M +[\d.]+ +[a-z_ ]+ +\d+-\d+ +\d+-\d+ +-?[\d.]+% ")
