@@ -49,8 +49,10 @@ bool LaneRate::looked(Nanoseconds now, std::size_t left, std::size_t queued) {
   const bool flowed = flows_;
   flows_ = flowed || passed_ >= kBurst || now - begun_ >= kBurstTime;
   const bool over = flows_ == flowed && long_enough(now - since_);
-  if (over) measured_at_ = now;
-  if (over) follow(static_cast<double>(left_) / static_cast<double>(now - since_), !flowed);
+  if (over) {
+    measured_at_ = now;
+    follow(static_cast<double>(left_) / static_cast<double>(now - since_), !flowed);
+  }
   if (over || flows_ != flowed) {
     since_ = now;
     left_ = 0;

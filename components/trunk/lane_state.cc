@@ -17,13 +17,12 @@ std::size_t LaneState::refresh(Nanoseconds now) {
   return drained;
 }
 
-/// Where the other process answers, or takes nothing, its lane is not to blame.
+/// Where the other process takes nothing, its lane is not to blame.
 void LaneState::judge(Nanoseconds now) {
   const auto verdict = punctuality.looked(now, fill);
-  if (lane->answers() != Answers::transport) return;
   if (verdict == Punctuality::Verdict::in_time) rate.in_time(now);
   if (verdict == Punctuality::Verdict::late && lane->pulse().in_flight != 0) rate.late(now, pace(*this));
-  if (fill != 0) rail->look_by(punctuality, rate.slowed());
+  if (fill != 0) rail->look_by(now, punctuality, rate.slowed());
 }
 
 void LaneState::handed(Nanoseconds now, std::size_t bytes) {
@@ -33,8 +32,9 @@ void LaneState::handed(Nanoseconds now, std::size_t bytes) {
   handed_at = now;
   frames += 1;
   rail->update(now, bytes, 0);
+  if (lane->answers() != Answers::transport) return;  // of a process nothing is expected by a certain time
   punctuality.expect(now, queue_time(*this));
-  rail->look_by(punctuality, rate.slowed());
+  rail->look_by(now, punctuality, rate.slowed());
 }
 
 void LaneState::forget_fill(Nanoseconds now) {

@@ -26,9 +26,10 @@ void RailLoad::refresh(Nanoseconds now, Nanoseconds age) {
   update(now, 0, drained);
 }
 
-void RailLoad::look_by(const Punctuality& given, bool slowed) {
-  if (slowed) in_time_until_ = sooner(in_time_until_, given.in_time_until() - kWakeUp);
-  late_from_ = std::max(late_from_, given.late_from());
+void RailLoad::look_by(Nanoseconds now, const Punctuality& given, bool slowed) {
+  const Nanoseconds in_time = given.in_time_until() - kWakeUp;
+  if (slowed && in_time > now) in_time_until_ = sooner(in_time_until_, in_time);
+  if (given.late_from() > now) late_from_ = std::max(late_from_, given.late_from());
 }
 
 void RailLoad::update(Nanoseconds now, std::size_t added, std::size_t drained) {

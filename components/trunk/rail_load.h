@@ -35,8 +35,9 @@ struct RailLoad {
   void add_lane();
   /// Asks all loaded lanes how much has left, if the last answer is older than `age`.
   void refresh(Nanoseconds now, Nanoseconds age);
-  /// A lane of it was given something. `slowed`: it may be faster than it is thought to be.
-  void look_by(const Punctuality& given, bool slowed);
+  /// A lane of it holds something. `slowed`: it may be faster than it is thought to be. A time that is past counts no more: a look
+  /// then has told all, and what waits for a delayed answer would ask for one without end.
+  void look_by(Nanoseconds now, const Punctuality& given, bool slowed);
   /// When a look would tell whether the rates of loaded lanes are wrong; 0: nothing is expected of any.
   Nanoseconds look_due() const { return loaded.empty() ? 0 : sooner(in_time_until_, late_from_); }
   /// `fill` changed by `added` handed over and `drained` delivered, as seen at `now`.

@@ -35,6 +35,29 @@ class StrategyTest : public testing::Test {
   std::array<LaneState, 2> lanes;
 };
 
+/// Looks at a rail when they tell whether the rates of its lanes are wrong.
+using LooksTest = StrategyTest;
+
+/// The last segments may be answered 40 ms later, which a look every moment would make no sooner.
+TEST_F(LooksTest, AreOverOnceTheyHaveToldAll) {
+  lanes[0].rate.late(now, 0.1);  // thought to be slower than it was, too
+  ASSERT_TRUE(lanes[0].rate.slowed());
+  load(lanes[0], 2000);
+  ASSERT_GT(rails[0].look_due(), now);
+  for (int looks = 0; rails[0].look_due() != 0; ++looks) {
+    ASSERT_LT(looks, 3);
+    now = std::max(now + 1, rails[0].look_due());
+    rails[0].refresh(now, 0);
+    ASSERT_TRUE(rails[0].look_due() == 0 || rails[0].look_due() > now);
+  }
+}
+
+TEST_F(LooksTest, AreForLanesThatAKernelOrANicAnswersOn) {
+  ends[0].answering = Answers::process;
+  load(lanes[0], kSome);
+  EXPECT_EQ(rails[0].look_due(), 0);
+}
+
 class EarliestFinishTest : public StrategyTest {
  protected:
   LaneChoice choose(std::size_t queued = kMuch) { return earliest_finish().choose(lanes, 0, {queued, 0}, now); }
