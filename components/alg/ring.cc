@@ -53,7 +53,7 @@ class Ring final : public Algorithm {
 
   /// The sum went all the way round, so what was sent of these bytes before has arrived.
   void arriving(int, const PieceHeader& piece) override {
-    team().superseded(team().next(), piece.offset, piece.length);
+    if (piece.step >= gather_step()) team().superseded(team().next(), piece.offset, piece.length);
   }
 
   bool arrived(int, const PieceHeader& piece, const std::byte* data) override {

@@ -61,13 +61,14 @@ void Trunk::peer_ended(TeamId team, OpNumber op) {
   drop_acked();
 }
 
+/// Several of the flow's pieces may be of the same bytes: a rack's partial sums of one chunk.
 void Trunk::superseded(Flow& flow, std::uint64_t offset, std::uint64_t size) {
-  if (flow.unacked == 0) return;
-  for (std::uint64_t id = log_.oldest(); id != log_.next(); ++id) {
+  for (std::uint64_t id = log_.oldest(); flow.unacked != 0 && id != log_.next(); ++id) {
     SentPiece& piece = log_.at(id);
     if (piece.flow != &flow) continue;
     if (piece.header.offset < offset + size && offset < piece.header.offset + piece.header.length) acknowledged(piece);
   }
+  drop_acked();
 }
 
 /// Moves the piece's bytes into the trunk's own memory. False when there is no room now.

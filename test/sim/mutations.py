@@ -42,7 +42,7 @@ MUTATIONS = [
     ("who has begun an operation is taken to have ended those of other teams", TRUNK + "trunk_ack.cc", [
         ("piece.header.team == team && piece.header.op <= op", "piece.header.op <= op")]),
     ("what is later overwritten is not superseded", "components/alg/ring.cc", [
-        ("    team().superseded(team().next(), piece.offset, piece.length);\n", "")]),
+        ("    if (piece.step >= gather_step()) team().superseded(team().next(), piece.offset, piece.length);\n", "")]),
     ("what halving later overwrites is not superseded", "components/alg/halving.cc", [
         ("{ team().superseded(from, piece.offset, piece.length); }", "{ static_cast<void>(from), static_cast<void>(piece); }")]),
     ("halving adds in the order of arrival", "components/alg/halving.cc", [
