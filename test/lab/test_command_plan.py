@@ -19,7 +19,7 @@ from documents import manual_example, read
 
 from nezha_command import cli
 from nezha_papers import limits
-from nezha_plan import answers, description
+from nezha_plan import answers, description, observations
 from nezha_plan.errors import PlanError
 
 LEARNED, BENCH = (os.path.join(TOP, "test", "tables", name) for name in ("learned.json", "bench.json"))
@@ -287,6 +287,13 @@ class Measured(Place):
             with self.subTest(name=name):
                 self.assertIn(said, run(path, "--from", self.file(name, content))[2])
         self.assertIn("3 measured times of rails like the described ones are needed at least, not 1", run(path, "--from", LEARNED)[2])
+
+    def test_without_learning_the_algorithm_depends_on_nodes(self):
+        """Between which ranks that share memory carry parts."""
+        case = {"summary": {"subject": "nezha", "case": {"nodes": 2, "rails": []}, "sizes": [{"size": 64 << 10, "competitors": {"nezha": {"us": {"median": 9}}}}]},
+                "versions": {"nezha": {"ranks": 16}}, "nezha_mca": [["coll_nezha_learn", "0"]]}
+        found, = observations.of_bench({"cases": [case]})
+        self.assertEqual((found.ranks_per_node, found.algorithm), (8, "ring"))
 
     def test_rails_that_were_measured_have_to_be_the_described_ones(self):
         self.assertIn("3 measured times of rails like the described ones are needed at least, not 0",

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """The model of nezha plan: counts as the engine has them, limits, resources, changes; needs no build."""
 
+import math
 import os
 import re
 import unittest
@@ -8,7 +9,7 @@ import unittest
 from bench_case import TOP
 from lab_case import PYTHON_DIR  # noqa: F401 (its import makes nezha_plan importable)
 
-from nezha_plan import algorithms, answers, description, model, pcie, what_if
+from nezha_plan import algorithms, answers, description, model, on_node, pcie, what_if
 from nezha_plan.algorithms import DOUBLING, HALVING, MESH, RING, SINGLE_STEP
 from nezha_plan.errors import PlanError
 from nezha_plan.model import Way
@@ -163,11 +164,6 @@ class Resources(unittest.TestCase):
         own = cluster(8, rails=[{**BARE, "byte": "10ns"}])
         self.assertAlmostEqual(seconds(lab, RING, 64 * MB) / seconds(own, RING, 64 * MB), 4, 1)
 
-    def test_ranks_of_a_node_share_its_rails(self):
-        many = cluster(ranks_per_node=4)
-        self.assertEqual(model.estimate(many, Way(MESH), 16 * MB).limit, "rail r0")
-        self.assertGreater(seconds(many, MESH, 16 * MB), 3 * seconds(cluster(), MESH, 16 * MB))
-
     def test_a_burst_is_free(self):
         burst = cluster(rails=[{**BARE, "burst": "1M"}])
         self.assertAlmostEqual(seconds(cluster(), RING, 64 * MB) - seconds(burst, RING, 64 * MB), MB / 1e9, 5)
@@ -207,6 +203,49 @@ class Resources(unittest.TestCase):
         self.assertAlmostEqual(8e-9 * pcie.raw_rate(3, 16), 126.03, 2)
         self.assertAlmostEqual(1e9 * pcie.packet_seconds(3, 16, 128), 9.39, 2)
         self.assertLess(pcie.payload_rate(3, 16, 128), pcie.payload_rate(3, 16, 256))
+
+
+class RanksOfANode(unittest.TestCase):
+    """Are added up in memory; as many as are worth it carry a part each between nodes (components/engine/hierarchy.cc)."""
+
+    FREE = {"rate": "1000TB", "latency": "0us"}
+
+    def test_a_node_sends_a_vector_once(self):
+        for name in (RING, MESH, HALVING):
+            one, many = (seconds(cluster(8, ranks_per_node=ranks, local=self.FREE), name, 16 * MB) for ranks in (1, 8))
+            self.assertAlmostEqual(many / one, 1, delta=0.02, msg=name)
+
+    def test_what_is_possible_depends_on_nodes(self):
+        ways = answers.answer(cluster(16, 2, ranks_per_node=8), MB).estimates
+        self.assertEqual({one.way.text() for one in ways}, {MESH, RING, HALVING, "mesh on one rail", "ring on one rail"})
+        self.assertEqual(answers.answer(cluster(3, ranks_per_node=32), 64).best.way.algorithm, SINGLE_STEP)
+
+    def test_small_vectors_are_carried_by_one_rank(self):
+        one, many = (seconds(cluster(8, ranks_per_node=ranks, local=self.FREE), DOUBLING, 4096) for ranks in (1, 8))
+        self.assertAlmostEqual(one, many)
+
+    def test_memory(self):
+        free, slow = (cluster(2, ranks_per_node=8, local={**self.FREE, "rate": rate}) for rate in ("1000TB", "1GB"))
+        more = seconds(slow, RING, 64 * MB) - seconds(free, RING, 64 * MB)
+        self.assertTrue(0.9 * 64 * MB / 1e9 < more < 1.1 * 64 * MB / 1e9, more)  # it copies nearly two vectors while rails carry one
+        self.assertEqual(model.estimate(slow, Way(RING), 64 * MB).limit, "cpu")
+        waits = cluster(2, ranks_per_node=8, local={**self.FREE, "latency": "100us"})
+        self.assertAlmostEqual(seconds(waits, DOUBLING, 64) - seconds(free, DOUBLING, 64), 200e-6)
+
+    def test_they_have_no_aggregators(self):
+        for ranks, some in ((1, True), (2, False)):
+            found = answers.answer(cluster(16, ranks_per_node=ranks, aggregators={"kind": "switch"}), 64 * MB)
+            self.assertEqual(any(one.way.aggregated for one in found.estimates), some)
+
+    def test_limits_are_those_of_the_engine(self):
+        with open(os.path.join(TOP, "components", "engine", "hierarchy.h"), encoding="utf-8") as file:
+            options = dict(re.findall(r"(segments|\w+_segment|least_part) = ([^,;]+)[,;]", file.read()))
+        for name, ours in (("segments", on_node.SEGMENTS), ("least_segment", on_node.LEAST_SEGMENT), ("most_segment", on_node.MOST_SEGMENT),
+                           ("least_part", on_node.LEAST_PART)):
+            self.assertEqual(math.prod(map(int, options[name].split(" * "))), ours, name)
+        self.assertEqual(constant("node/node_layout.h", "kNodeSmall"), on_node.MOST_SMALL)
+        with open(os.path.join(TOP, "components", "node", "node_layout.h"), encoding="utf-8") as file:
+            self.assertRegex(file.read(), f"kLeastSmall = {on_node.LEAST_SMALL >> 10} \\* 1024, .* kMostFolded = {on_node.MOST_FOLDED >> 10} \\* 1024;")
 
 
 class Changes(unittest.TestCase):

@@ -19,9 +19,9 @@ def load(cluster, size, whole):
         hops=_HOPS, message=loads.message_work(cluster, carried, size < whole),
         waits=_HOPS * (carried.latency + own.latency + levels * cluster.switch.latency),
         messages=_HOPS,
-        busy={**loads.wires(cluster, carried, size, factors), **loads.work(cluster, carried, whole, size, 0, factors),
+        busy={**loads.wires(cluster, carried, cluster.ranks_per_node * size, factors), **loads.work(cluster, carried, whole, size, 0, factors),
               **_uplinks(cluster, rails, size), WHO: _aggregators(cluster, carried, size) * max(factors)},
-        refills=loads.refills(cluster, rails, size), chunks=1, shares={}, overlap=loads.overlap(carried.rails))
+        refills=loads.refills(rails, cluster.ranks_per_node * size), chunks=1, shares={}, overlap=loads.overlap(carried.rails))
 
 
 def _aggregators(cluster, carried, size):

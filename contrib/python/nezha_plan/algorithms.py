@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """What each algorithm of components/alg does, counted: steps, messages, bytes, and how much of that leaves a group of ranks.
 
-The counts are those of components/tuning/cost.cc (test/lab/test_plan_model.py compares them); a vector is 1. Ranks are numbered node by
-node, so a group (a node, the nodes under one switch) is a run of positions."""
+The counts are those of components/tuning/cost.cc (test/lab/test_plan_model.py compares them); a vector is 1. Ranks here are those that
+send between nodes, one on each (on_node.py has the others); a group, the nodes under one switch, is a run of positions."""
 
 import dataclasses
 import functools

@@ -37,14 +37,14 @@ def estimate(cluster, way, size):
 
 
 def _estimates(cluster, size):
-    """What the engine tries: each algorithm that the size and the number of ranks allow, and, where blocks are split among rails, ring and mesh on the best rail
-    alone. And what aggregators may do: all of it, or a part beside each of these."""
-    names = [name for name in algorithms.ALL if algorithms.possible(name, size, cluster.ranks)]
+    """What the engine tries: each algorithm that the size and the number of nodes allow, and, where blocks are split among rails, ring and mesh on the best rail
+    alone. And what aggregators may do: all of it, or a part beside each of these; not where ranks of a node share memory."""
+    names = [name for name in algorithms.ALL if algorithms.possible(name, size, cluster.nodes)]
     found = [estimate(cluster, Way(name), size) for name in names]
-    if len(cluster.trunk) > 1 and size // cluster.ranks >= SPLIT:
+    if len(cluster.trunk) > 1 and size // cluster.nodes >= SPLIT:
         for name in (name for name in (RING, MESH) if name in names):
             found.append(min((estimate(cluster, Way(name, (rail.name,)), size) for rail in cluster.trunk), key=_time))
-    if cluster.aggregators:
+    if cluster.aggregators and cluster.ranks_per_node == 1:
         found.append(estimate(cluster, Way("", (), 1.0), size))
         found += filter(None, (_beside_aggregators(cluster, name, size) for name in names))
     return found

@@ -50,10 +50,10 @@ class Cpu:
 
 @dataclasses.dataclass(frozen=True)
 class Local:
-    """Between ranks of one node."""
+    """The memory that ranks of one node share."""
 
-    rate: float  # of what one rank sends
-    latency: float
+    rate: float  # at which a rank copies
+    latency: float  # until a rank sees what another one has written
 
 
 @dataclasses.dataclass(frozen=True)

@@ -3,7 +3,7 @@
 
 import dataclasses
 
-from . import algorithms, spread
+from . import algorithms, on_node, spread
 from .algorithms import RING
 
 CPU, LOCAL, UPLINKS = "cpu", "local", "uplinks of "
@@ -17,7 +17,7 @@ class Load:
     messages: float  # that the busiest rank sends
     busy: dict  # {resource: seconds} with bytes alone
     refills: dict  # {resource: seconds} from one call's bytes to the next one's
-    chunks: int  # so many chunks of a block follow each other, so that hops overlap
+    chunks: int  # so many chunks or segments follow each other, so that hops overlap
     shares: dict  # {rail: part of the bytes}
     overlap: float  # it takes so many times longer while another part of the vector is under way
 
@@ -31,22 +31,28 @@ def crowd(cluster):
 
 
 def of_algorithm(cluster, algorithm, rails, size, whole):
-    """Of a vector of `whole` bytes the part of `size`; aggregators reduce the rest."""
-    count = algorithms.counts(algorithm, cluster.ranks)
-    hops, sent = algorithms.chain(algorithm, cluster.ranks), size * count.sent
-    carried = spread.over(rails, cluster.devices, sent / count.messages, sent / hops)
+    """Of a vector of `whole` bytes the part of `size`; aggregators reduce the rest. Between nodes each carrier does what the algorithm does among as
+    many ranks as there are nodes."""
+    shared = on_node.of(cluster, size)
+    part = size / shared.carriers
+    count = algorithms.counts(algorithm, cluster.nodes)
+    hops, sent = algorithms.chain(algorithm, cluster.nodes), part * count.sent
+    messages, of_node = count.messages * shared.segments, sent * shared.carriers
+    carried = spread.over(rails, cluster.devices, sent / messages, of_node / hops)
     factors = slowed(carried.rails, size < whole)
-    inside = algorithms.crossing(algorithm, cluster.ranks, cluster.ranks_per_node)
-    chunks = _chunks(algorithm, cluster.ranks, size) if cluster.pipelined else 1
-    more = (algorithms.pieces(algorithm, cluster.ranks) - count.messages) * cluster.cpu.piece * crowd(cluster)
+    chunks = _chunks(algorithm, cluster.nodes, part / shared.segments) * shared.segments if cluster.pipelined else 1
+    blocks = (algorithms.pieces(algorithm, cluster.nodes) - count.messages) * shared.segments
+    copying = shared.copied / cluster.local.rate * crowd(cluster)
     return Load(
         hops=hops, message=message_work(cluster, carried, size < whole),
-        waits=_waits(cluster, carried, algorithm, hops, inside),
+        waits=_waits(cluster, carried, algorithm, hops) + shared.turns * cluster.local.latency,
         messages=max(count.messages * chunks, sent / algorithms.LARGEST_CHUNK),
-        busy={**wires(cluster, carried, sent * inside.part, factors), **_uplinks(cluster, carried, algorithm, sent),
-              **work(cluster, carried, whole, sent * inside.part, size * count.folded, factors, more),
-              **_between_ranks(cluster, algorithm, sent * (1 - inside.part), sent)},
-        refills=refills(cluster, rails, sent * inside.part), chunks=chunks, shares=dict(zip([rail.name for rail in carried.rails], carried.shares)), overlap=overlap(carried.rails))
+        busy={**wires(cluster, carried, of_node, factors), **_uplinks(cluster, carried, algorithm, of_node),
+              **work(cluster, carried, whole, sent, part * count.folded + shared.folded, factors,
+                     blocks * cluster.cpu.piece * crowd(cluster) + copying),
+              **({LOCAL: copying} if copying else {})},
+        refills=refills(rails, of_node), chunks=chunks, shares=dict(zip([rail.name for rail in carried.rails], carried.shares)),
+        overlap=overlap(carried.rails))
 
 
 def slowed(rails, beside):
@@ -75,20 +81,17 @@ def _chunks(algorithm, ranks, size):
     return -(-block // algorithms.chunk(algorithm, block))
 
 
-def _waits(cluster, carried, algorithm, hops, inside):
-    """Latencies one after the other: hops between nodes, hops within, and further switches."""
-    total = inside.hops * carried.latency + (hops - inside.hops) * cluster.local.latency
-    for level in cluster.switch.levels:
-        above = algorithms.crossing(algorithm, cluster.ranks, level.nodes * cluster.ranks_per_node)
-        total += above.hops * 2 * cluster.switch.latency
-    return total
+def _waits(cluster, carried, algorithm, hops):
+    """Latencies one after the other: hops between nodes, and further switches."""
+    above = sum(algorithms.crossing(algorithm, cluster.nodes, level.nodes).hops for level in cluster.switch.levels)
+    return hops * carried.latency + above * 2 * cluster.switch.latency
 
 
 def wires(cluster, carried, sent, factors):
-    """Of rails and PCIe devices. sent: bytes that a rank sends to other nodes; factors: of slowed()."""
+    """Of rails and PCIe devices. sent: bytes that a node sends to others; factors: of slowed()."""
     busy = {}
     for rail, share, factor in zip(carried.rails, carried.shares, factors):
-        mine = cluster.ranks_per_node * sent * share
+        mine = sent * share
         busy[f"rail {rail.name}"] = max(0.0, mine - rail.burst) / rail.rate * factor
         if rail.device:
             device = f"pcie {rail.device}"
@@ -96,11 +99,11 @@ def wires(cluster, carried, sent, factors):
     return busy
 
 
-def refills(cluster, rails, sent):
-    """{rail: seconds in which what a rank sends comes back of its burst}. Calls that follow one another cannot take less, with the rest between
+def refills(rails, sent):
+    """{rail: seconds in which what a node sends comes back of its burst}. Calls that follow one another cannot take less, with the rest between
     them, whatever else the rails' bytes wait for. What is small takes the rail that is free, so that in the long run all of them share."""
     rate = sum(rail.rate for rail in rails)
-    return {f"rail {rail.name}": cluster.ranks_per_node * sent / rate for rail in rails if rail.burst}
+    return {f"rail {rail.name}": sent / rate for rail in rails if rail.burst}
 
 
 def rest(cluster, size):
@@ -117,8 +120,7 @@ def limited(sent, rate, burst, pause):
 def _uplinks(cluster, carried, algorithm, sent):
     rate, busy = sum(rail.rate for rail in carried.rails), {}
     for level in cluster.switch.levels:
-        group = level.nodes * cluster.ranks_per_node
-        leaves = group * sent * algorithms.crossing(algorithm, cluster.ranks, group).part
+        leaves = level.nodes * sent * algorithms.crossing(algorithm, cluster.nodes, level.nodes).part
         busy[uplinks(level)] = leaves * level.oversubscription / (level.nodes * rate)
     return busy
 
@@ -138,10 +140,3 @@ def work(cluster, carried, whole, sent, folded, factors, more=0.0):
         who = f"thread of {rail.name}" if cpu.rail_threads else CPU
         busy[who] = busy.get(who, 0.0) + sent * share * rail.byte * factor * slower
     return busy
-
-
-def _between_ranks(cluster, algorithm, sent, all_sent):
-    """Of a rank that sends `sent` bytes to others of its node. All but one of a ring's ranks send all that they send to these."""
-    if cluster.ranks_per_node == 1:
-        return {}
-    return {LOCAL: (all_sent if algorithm == RING else sent) / cluster.local.rate}

@@ -2,8 +2,8 @@
 """How long an allreduce takes by one way, and what of that each resource is busy for.
 
 A chain of hops waits for latency and for one message's work a hop. Beside that the busiest resource decides: rails, PCIe devices,
-uplinks of switches, processors and the memory between ranks of a node work at the same time. The ring's hops overlap, too, where a
-block is more than one chunk: a chunk moves on while the next one arrives. A part of the vector that aggregators reduce is under way
+uplinks of switches and processors work at the same time. The ring's hops overlap, too, where a block is more than one chunk: a chunk
+moves on while the next one arrives; and all hops, where ranks of a node carry their part in several segments. A part of the vector that aggregators reduce is under way
 beside the rest, and what both use is busy for both. What rails let through in bursts has to come back from one call to the next, which
 bounds the whole, not what stands in a chain.
 """
@@ -101,6 +101,6 @@ def _seconds(part, total, messages):
     moving = max(total[resource] for resource in part.busy)
     waits = part.hops * part.message + part.waits
     processor = total[CPU] + messages
-    if part.chunks > 1:  # the first of a block's chunks is on its way again before the last one arrives
+    if part.chunks > 1:  # the first of them is on its way again before the last one arrives
         return max(max(moving, processor) + waits / part.hops, waits + moving / part.chunks)
     return waits + max(moving, processor - part.hops * part.message)

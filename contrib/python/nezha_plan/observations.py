@@ -67,7 +67,7 @@ def of_bench(document):
         for row in summary["sizes"]:
             cell = row["competitors"][subject]
             if cell.get("carried_by") not in _NOT_OURS and ranks % nodes == 0 and nodes > 1:
-                way = "" if learns else algorithms.first(row["size"], ranks)
+                way = "" if learns else algorithms.first(row["size"], nodes)
                 yield Observation(nodes, ranks // nodes, row["size"], cell["us"]["median"] / 1e6, way, rates=_rates(summary["case"]),
                                   noise=row.get("noise_floor") or 0.0)
 
