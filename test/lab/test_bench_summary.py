@@ -237,7 +237,7 @@ class Reading(unittest.TestCase):
         self.assertEqual(parse_sizes("4:32"), [4, 8, 16, 32])
         self.assertEqual(parse_sizes("1M,4,3000,1K,4"), [4, 1024, 3000, 1 << 20])
         self.assertEqual([size_text(size) for size in (4, 1000, 2048, 3 << 20)], ["4", "1000", "2K", "3M"])
-        for bad in ("", "0", "4:", "1M:4", "4,,8", "-4", "4KB"):
+        for bad in ("", "0", "4:", "1M:4", "4,,8", "-4", "4KB", 400 * "9", 5000 * "9"):
             with self.assertRaises(BenchError, msg=bad):
                 parse_sizes(bad)
 

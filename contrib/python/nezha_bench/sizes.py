@@ -8,13 +8,13 @@ from .errors import BenchUsage
 QUICK_SIZES = "4,1K,16K,64K,256K,1M,4M,16M"
 
 _SHIFTS = {"": 0, "K": 10, "M": 20, "G": 30}
-_SIZE = re.compile(r"([1-9][0-9]*)([KMG]?)", re.IGNORECASE)
+_SIZE = re.compile(r"([1-9][0-9]{0,14})([KMG]?)", re.IGNORECASE)
 
 
 def parse_size(text):
     match = _SIZE.fullmatch(text.strip())
     if match is None:
-        raise BenchUsage(f"size '{text}': a number with nothing, K, M or G after it is allowed")
+        raise BenchUsage(f"size '{text}': a number of up to 15 digits with nothing, K, M or G after it is allowed")
     return int(match[1]) << _SHIFTS[match[2].upper()]
 
 
