@@ -105,6 +105,19 @@ class Descriptions(Place):
             self.assertTrue(err.startswith("nezha plan: "))
         self.assertIn("none.yaml cannot be read: No such file", run(self.path("none.yaml"))[2])
 
+    def test_what_no_message_has_room_for(self):
+        """A list that aliases make 9 to the power of 9 words long, a number of 10000 digits, and a name that moves the cursor."""
+        lines = [f"- &a{level} [{', '.join(9 * [f'*a{level - 1}' if level else 'word'])}]" for level in range(9)]
+        for name, content, said in (("aliases.yaml", "\n".join(["pcie:", *lines, "nodes: *a8"]), "nodes: [[["),
+                                    ("digits.yaml", f"nodes: 0x{9000 * 'f'}\n", "nodes: a number of too many digits: a whole number"),
+                                    ("key.yaml", f"? 0x{9000 * 'f'}\n: 1\n", "a number of too many digits: there is no such field"),
+                                    ("cursor.json", {"\x1b[2J": 4}, r"'\x1b[2J': there is no such field")):
+            with self.subTest(name=name):
+                status, _, err = run(self.file(name, content))
+                self.assertEqual(status, 3)
+                self.assertIn(said, err)
+                self.assertLess(len(err), 400)
+
     def test_yaml_without_its_module(self):
         real = builtins.__import__
 

@@ -3,12 +3,14 @@
 
 import dataclasses
 import math
+import reprlib
 from collections.abc import Callable
 
 from .errors import PlanError
 
 REQUIRED = object()
 _NO_NUMBER = 1e300  # nor what is infinite, or larger than a float
+_MOST_SHOWN = 60  # letters of a value
 
 
 @dataclasses.dataclass(frozen=True)
@@ -100,9 +102,14 @@ def entries(value, place, most):
 
 
 def _at(place, key):
-    return f"{place}.{key}" if place else str(key)
+    text = key if isinstance(key, str) and key.isprintable() and len(key) <= _MOST_SHOWN else _shown(key)
+    return f"{place}.{text}" if place else text
 
 
 def _shown(value):
-    text = repr(value) if isinstance(value, str) else str(value)
-    return text if len(text) <= 60 else text[:57] + "..."
+    """Of a list not all: aliases of YAML make a short file longer than any memory."""
+    try:
+        text = reprlib.repr(value) if isinstance(value, (list, dict)) else repr(value) if isinstance(value, str) else str(value)
+    except ValueError:  # Python writes integers of a few thousand digits at most
+        text = "a number of too many digits"
+    return text if len(text) <= _MOST_SHOWN else text[:_MOST_SHOWN - 3] + "..."
