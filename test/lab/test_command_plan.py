@@ -97,6 +97,8 @@ class Descriptions(Place):
         for name, content, said in (("a.json", "{", "a.json is no JSON: "), ("a.yaml", "nodes: [", "a.yaml is no YAML: "),
                                     ("deep.json", 20000 * "[", "deep.json is no JSON: "), ("deep.yaml", 2000 * "[", "deep.yaml is no YAML: "),
                                     ("date.yaml", "nodes: 2001-99-99", "date.yaml is no YAML: "),
+                                    ("twice.json", '{"nodes": 4, "nodes": 400}', "twice.json is no JSON: 'nodes' is there twice"),
+                                    ("twice.yaml", "rails:\n  - {rate: 1gbit, rate: 25gbit}", "twice.yaml is no YAML: 'rate' is there twice"),
                                     ("b.yaml", "4", "b.yaml: the description: fields with values are allowed, not 4"),
                                     ("c.json", {"nodes": 4}, "c.json: rails is missing")):
             status, out, err = run(self.file(name, content))
@@ -138,6 +140,9 @@ class Descriptions(Place):
             self.skipTest("there is no python3-yaml here")
         text = manual_example("nezha-cluster.5")
         self.assertEqual(description.cluster(description.load(self.file("c.yaml", text))), description.cluster(yaml.safe_load(text)))
+        rails = [{"rate": "1gbit", "name": "a"}, {"rate": "2gbit", "name": "a"}]
+        for content in ("{nodes: 4, rails: [&a {rate: 1gbit, name: a}, {<<: *a, rate: 2gbit}]}", json.dumps({"nodes": 4, "rails": rails})):
+            self.assertEqual(description.load(self.file("flow.yaml", content)), {"nodes": 4, "rails": rails})
 
     def test_the_manual_has_every_field(self):
         text = read(TOP, "contrib", "man", "nezha-cluster.5").replace("\\-", "-")

@@ -93,7 +93,8 @@ def load(path):
         raise PlanError(f"{path} cannot be read: {error.strerror}") from None
     except UnicodeDecodeError:
         raise PlanError(f"{path} is no text") from None
-    if os.path.splitext(path)[1].lower() == ".json" or text.lstrip().startswith("{"):
+    suffix = os.path.splitext(path)[1].lower()
+    if suffix == ".json" or (suffix not in (".yaml", ".yml") and text.lstrip().startswith("{")):
         return _json(path, text)
     return _yaml(path, text)
 
@@ -101,9 +102,18 @@ def load(path):
 def _json(path, text):
     import json
     try:
-        return json.loads(text)
+        return json.loads(text, object_pairs_hook=_once)
     except (ValueError, RecursionError) as error:
         raise PlanError(f"{path} is no JSON: {error}") from None
+
+
+def _once(pairs):
+    """Of fields that are there twice one would count, and nobody knows which."""
+    found = dict(pairs)
+    if len(found) < len(pairs):
+        names = [name for name, _ in pairs]
+        raise ValueError(f"{next(name for name in found if names.count(name) > 1)!r} is there twice")
+    return found
 
 
 def _yaml(path, text):
@@ -111,8 +121,15 @@ def _yaml(path, text):
         import yaml
     except ModuleNotFoundError:
         raise PlanError(f"{path} is YAML, for which Python's module yaml is missing: install python3-yaml, or write it as JSON") from None
+
+    class Loader(yaml.SafeLoader):
+        def compose_mapping_node(self, anchor):
+            node = super().compose_mapping_node(anchor)
+            _once([(key.value, value) for key, value in node.value if isinstance(key, yaml.ScalarNode)])
+            return node
+
     try:
-        return yaml.safe_load(text)
+        return yaml.load(text, Loader)
     except (yaml.YAMLError, ValueError, RecursionError) as error:
         raise PlanError(f"{path} is no YAML: {' '.join(str(error).split())}") from None
 
