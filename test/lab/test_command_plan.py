@@ -82,6 +82,10 @@ class Descriptions(Place):
                 ({"rails": [rail, rail]}, "rails[1].name: 'tcp/eth0' is there already"),
                 ({"rails": [{**rail, "pcie": "slot"}]}, "rails[0].pcie: 'slot': no device is in pcie"),
                 ({"rails": [{**rail, "trunk": False}]}, "rails: one of them at least has to have trunk: true"),
+                *(({section: value}, f"{section}: fields with values are allowed, not {value}") for section, value in
+                  (("cpu", 0), ("local", []), ("switch", False))),
+                *(({"pcie": [{"name": "slot", "rate": "8GB", **more}]}, "pcie[0]: either generation and lanes are allowed, or rate")
+                  for more in ({"generation": 3}, {"lanes": 8}, {"payload": 256})),
                 ({"pcie": [{"name": "slot"}]}, "pcie[0]: either generation and lanes are allowed, or rate"),
                 ({"pcie": [{"name": "slot", "generation": 7, "lanes": 16}]}, "pcie[0].generation: 7: 1, 2, 3, 4, 5, 6 are allowed"),
                 ({"pcie": [{"name": "slot", "generation": 3, "lanes": 3}]}, "pcie[0].lanes: 3: 1, 2, 4"),

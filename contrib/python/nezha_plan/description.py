@@ -48,7 +48,7 @@ _DEVICE = {
     "name": Field(fields.name),
     "generation": Field(fields.one_of(*pcie.GENERATIONS), 0),
     "lanes": Field(fields.one_of(*pcie.LANES), 0),
-    "payload": Field(fields.one_of(*pcie.PAYLOADS), 128),
+    "payload": Field(fields.one_of(*pcie.PAYLOADS), 0),
     "rate": Field(units.rate, 0.0),
 }
 _SWITCH = {
@@ -146,9 +146,9 @@ def _cluster(document):
     top = fields.take(document, "", _TOP)
     devices = _devices(top["pcie"])
     rails = _rails(top["rails"], devices)
-    return Cluster(nodes=top["nodes"], ranks_per_node=top["ranks_per_node"], rails=rails, devices=devices, switch=_switch(top["switch"]),
-                   cpu=Cpu(**fields.take(top["cpu"] or {}, "cpu", _CPU)),
-                   local=Local(**fields.take(top["local"] or {}, "local", _LOCAL)),
+    return Cluster(nodes=top["nodes"], ranks_per_node=top["ranks_per_node"], rails=rails, devices=devices, switch=_switch(top),
+                   cpu=Cpu(**_section(top, "cpu", _CPU)),
+                   local=Local(**_section(top, "local", _LOCAL)),
                    aggregators=_aggregators(top["aggregators"], rails), rest=top["rest"], rest_byte=top["rest_byte"], pipelined=top["pipelined"])
 
 
@@ -158,9 +158,10 @@ def _devices(value):
         own = fields.take(entry, place, _DEVICE)
         if own["name"] in found:
             raise PlanError(f"{place}.name: {own['name']!r} is there already")
-        if bool(own["rate"]) == bool(own["generation"] and own["lanes"]):
-            raise PlanError(f"{place}: either generation and lanes are allowed, or rate (as of NVLink)")
-        found[own["name"]] = own["rate"] or pcie.payload_rate(own["generation"], own["lanes"], own["payload"])
+        link = own["generation"], own["lanes"], own["payload"] or pcie.PAYLOADS[0]
+        if any((own["generation"], own["lanes"], own["payload"])) if own["rate"] else not all(link):
+            raise PlanError(f"{place}: either generation and lanes are allowed, or rate (as of NVLink) without payload")
+        found[own["name"]] = own["rate"] or pcie.payload_rate(*link)
     return found
 
 
@@ -180,8 +181,12 @@ def _rails(value, devices):
     return tuple(found)
 
 
-def _switch(value):
-    own = fields.take(value or {}, "switch", _SWITCH)
+def _section(top, name, table):
+    return fields.take({} if top[name] is None else top[name], name, table)
+
+
+def _switch(top):
+    own = _section(top, "switch", _SWITCH)
     levels = []
     for entry, place in fields.entries(own["levels"], "switch.levels", 4) if own["levels"] is not None else ():
         level = Level(**fields.take(entry, place, _LEVEL))
