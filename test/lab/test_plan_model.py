@@ -168,6 +168,12 @@ class Resources(unittest.TestCase):
         burst = cluster(rails=[{**BARE, "burst": "1M"}])
         self.assertAlmostEqual(seconds(cluster(), RING, 64 * MB) - seconds(burst, RING, 64 * MB), MB / 1e9, 5)
 
+    def test_what_costs_nothing_takes_some_time(self):
+        free = cluster(rails=[{**BARE, "latency": "0us", "message": "0us", "burst": "1G"}])
+        answer = answers.answer(free, 4096)
+        self.assertTrue(0 < answer.best.seconds < 1e-9)
+        self.assertEqual(answer.margin, 1)
+
     def test_a_burst_needs_rest_to_fill_up_again(self):
         size = 16 * MB
         rested, hardly, long = (cluster(rails=[{**BARE, "burst": "64M"}], **rest) for rest in ({}, {"rest": "1ms"}, {"rest": "9s"}))
@@ -281,7 +287,9 @@ class Changes(unittest.TestCase):
                            ("rate*0", "after . a number above 0"), ("rate+1", "are allowed"), ("rate:b*2", "the rails are a"),
                            ("nodes:a*2", "only rate, latency"), ("nodes*0.1", "2 to 1048576"), ("rail+16", "at most 16 rails"),
                            ("cores*2", "has no cpu.cores"), ("aggregator-1", "there are 0"), ("rail+x", "a whole number"), ("", "are allowed"),
-                           ("port-1", "are allowed"), ("rate*nan", "after . a number")):
+                           ("port-1", "are allowed"), ("rate*nan", "after . a number"), ("rate*1e-300", "1 to 1000000000000000 are allowed for rate"),
+                           ("latency*1e6,latency*1e6", "0 to 1000 are allowed for latency"), ("pcie*1e-300", "allowed for pcie"),
+                           ("oversubscription*2000", "0 to 1000 are allowed for oversubscription")):
             with self.subTest(text=text), self.assertRaisesRegex(PlanError, said):
                 self.changed(text)
 

@@ -11,6 +11,7 @@ from .fields import REQUIRED, Field
 MOST_NODES = 1 << 20
 MOST_RANKS = 1024
 MOST_RAILS = 16  # as of the engine
+MOST_CORES, MOST_OVERSUBSCRIPTION = 4096, 1000
 _MOST_ENTRIES = 64
 
 # What sockets cost where nothing was measured: kHop and kMessage of components/tuning/cost.cc.
@@ -34,7 +35,7 @@ _TOP = {
 _RAIL = {
     "name": Field(fields.name, ""),
     "rate": Field(units.rate),
-    "payload": Field(fields.number(0, 1), _PAYLOAD),
+    "payload": Field(fields.number(0, 1, least=0.01), _PAYLOAD),
     "latency": Field(units.seconds, LATENCY),
     "message": Field(units.seconds, MESSAGE),
     "byte": Field(units.seconds, _BYTE),
@@ -58,13 +59,13 @@ _SWITCH = {
 }
 _LEVEL = {
     "nodes": Field(fields.whole(1, MOST_NODES)),
-    "oversubscription": Field(fields.number(0, 1000), 1.0),
+    "oversubscription": Field(fields.number(0, MOST_OVERSUBSCRIPTION), 1.0),
 }
 _CPU = {
     "call": Field(units.seconds, _CALL),
     "fold": Field(units.seconds, _FOLD),
     "piece": Field(units.seconds, _PIECE),
-    "cores": Field(fields.whole(1, 4096), 0),
+    "cores": Field(fields.whole(1, MOST_CORES), 0),
     "machines": Field(fields.whole(1, MOST_NODES), 0),
     "rail_threads": Field(fields.truth, False),
     "split": Field(units.seconds, 0.0),

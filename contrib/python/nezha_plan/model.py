@@ -14,6 +14,7 @@ from . import aggregation, loads
 from .loads import CPU
 
 LATENCY = "latency"
+_LEAST = 1e-12  # seconds of what costs nothing, as where all fits into bursts: times are compared
 
 
 @dataclasses.dataclass(frozen=True)
@@ -54,6 +55,7 @@ def estimate(cluster, way, size):
     for rail, again in _refilled(cluster, parts, size).items():
         total[rail] = max(total.get(rail, 0.0), again)
         seconds = max(seconds, again)
+    seconds = max(seconds, _LEAST)
     busy = {**total, CPU: total[CPU] + messages + cluster.cpu.call}
     busy[LATENCY] = max(0.0, seconds - max(busy.values()))
     return Estimate(way, size, seconds, busy, parts[0].shares)

@@ -9,17 +9,17 @@ from nezha_bench.sizes import parse_size
 _NUMBER = re.compile(r"\s*([0-9]+(?:\.[0-9]*)?|\.[0-9]+)\s*([A-Za-z/]*)\s*")
 _BITS = {"bit": 1, "kbit": 1e3, "mbit": 1e6, "gbit": 1e9, "tbit": 1e12}
 _BYTES = {"B": 1, "kB": 1e3, "KB": 1e3, "MB": 1e6, "GB": 1e9, "TB": 1e12}
-_MOST_RATE, _MOST_SECONDS = 1e15, 1000
+LEAST_RATE, MOST_RATE, MOST_SECONDS = 1.0, 1e15, 1000
 _SECONDS = {"ns": 1e-9, "us": 1e-6, "ms": 1e-3, "s": 1}
 
 
 def rate(value):
     """'25gbit' or '3GB', with or without /s: bytes per second. These are powers of ten."""
-    allowed = "a rate above 0 and up to 1000TB/s with its unit is allowed, as 25gbit, 200mbit or 3GB/s"
+    allowed = "a rate of 1B/s to 1000TB/s with its unit is allowed, as 25gbit, 200mbit or 3GB/s"
     number, unit = _parts(value, allowed)
     unit = unit.removesuffix("/s")
     factor = _BYTES[unit] if unit in _BYTES else _BITS.get(unit.lower(), 0) / 8
-    if not 0 < number * factor <= _MOST_RATE:
+    if not LEAST_RATE <= number * factor <= MOST_RATE:
         raise ValueError(allowed)
     return number * factor
 
@@ -28,7 +28,7 @@ def seconds(value):
     """'15us': seconds."""
     allowed = "a time of 0s to 1000s with its unit is allowed, as 15us, 300ns or 2ms"
     number, unit = _parts(value, allowed)
-    if unit not in _SECONDS or number * _SECONDS[unit] > _MOST_SECONDS:
+    if unit not in _SECONDS or number * _SECONDS[unit] > MOST_SECONDS:
         raise ValueError(allowed)
     return number * _SECONDS[unit]
 

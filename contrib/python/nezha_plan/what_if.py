@@ -5,8 +5,9 @@ import dataclasses
 import re
 
 from .cluster import Aggregator
-from .description import MOST_NODES, MOST_RAILS, MOST_RANKS
+from .description import MOST_CORES, MOST_NODES, MOST_OVERSUBSCRIPTION, MOST_RAILS, MOST_RANKS
 from .errors import PlanError
+from .units import LEAST_RATE, MOST_RATE, MOST_SECONDS
 
 ALLOWED = ("rail+N, port+N, rail-N, rail-NAME, aggregator+N, aggregator-N, and nodes, ranks, cores, rate, latency, message, byte, pcie "
            "and oversubscription with *X, the first three also with +N and -N; rate, latency, message and byte also of one rail, as in "
@@ -14,10 +15,13 @@ ALLOWED = ("rail+N, port+N, rail-N, rail-NAME, aggregator+N, aggregator-N, and n
 _CHANGE = re.compile(r"([a-z]+)(?::([^*]+))?([*+-])(.+)")
 _OF_RAILS = ("rate", "latency", "message", "byte")
 _MOST_AGGREGATORS = 1 << 20
+_RATES, _TIMES = (LEAST_RATE, MOST_RATE), (0.0, MOST_SECONDS)  # bytes per second, seconds
+_RANGES = {"nodes": (2, MOST_NODES), "ranks_per_node": (1, MOST_RANKS), "cores": (1, MOST_CORES), "oversubscription": (0.0, MOST_OVERSUBSCRIPTION),
+           "rate": _RATES, "pcie": _RATES, "latency": _TIMES, "message": _TIMES, "byte": _TIMES}
 
 
 def with_nodes(cluster, nodes):
-    return _whole(cluster, f"nodes {nodes}", "nodes", nodes, 2, MOST_NODES)
+    return _whole(cluster, f"nodes {nodes}", "nodes", nodes)
 
 
 def changed(cluster, text):
@@ -109,10 +113,17 @@ def _aggregators(cluster, word, more):
     return cluster.replaced(aggregators=dataclasses.replace(own, count=count) if count else None)
 
 
-def _whole(cluster, word, field, value, low, high):
-    if value != int(value) or not low <= value <= high:
-        raise PlanError(f"'{word}': {low} to {high} are allowed for {field}, it would be {value:g}")
-    return cluster.replaced(**{field: int(value)})
+def _allowed(word, field, value):
+    """What a description may have: with others times would have no end."""
+    low, high = _RANGES[field]
+    whole = isinstance(low, int)
+    if not low <= value <= high or whole and value != int(value):
+        raise PlanError(f"'{word}': {low:.16g} to {high:.16g} are allowed for {field}, it would be {value:g}")
+    return int(value) if whole else value
+
+
+def _whole(cluster, word, field, value):
+    return cluster.replaced(**{field: _allowed(word, field, value)})
 
 
 def _of_rails(field):
@@ -120,7 +131,7 @@ def _of_rails(field):
         if name and name not in [rail.name for rail in cluster.rails]:
             raise PlanError(f"what-if '{word}': the rails are {', '.join(rail.name for rail in cluster.rails)}")
         return cluster.replaced(rails=tuple(
-            dataclasses.replace(rail, **{field: getattr(rail, field) * factor}) if name in (None, rail.name) else rail
+            dataclasses.replace(rail, **{field: _allowed(word, field, getattr(rail, field) * factor)}) if name in (None, rail.name) else rail
             for rail in cluster.rails))
     return change
 
@@ -128,34 +139,33 @@ def _of_rails(field):
 def _pcie(cluster, word, factor, _):
     if not cluster.devices:
         raise PlanError(f"what-if '{word}': the description has no pcie")
-    return cluster.replaced(devices={name: rate * factor for name, rate in cluster.devices.items()})
+    return cluster.replaced(devices={name: _allowed(word, "pcie", rate * factor) for name, rate in cluster.devices.items()})
 
 
 def _oversubscription(cluster, word, factor, _):
     if not cluster.switch.levels:
         raise PlanError(f"what-if '{word}': the description's switch has no levels")
-    levels = tuple(dataclasses.replace(level, oversubscription=level.oversubscription * factor) for level in cluster.switch.levels)
+    levels = tuple(dataclasses.replace(level, oversubscription=_allowed(word, "oversubscription", level.oversubscription * factor))
+                   for level in cluster.switch.levels)
     return cluster.replaced(switch=dataclasses.replace(cluster.switch, levels=levels))
 
 
 def _cores(cluster, word, value):
     if not cluster.cpu.cores:
         raise PlanError(f"what-if '{word}': the description has no cpu.cores")
-    if value != int(value) or value < 1:
-        raise PlanError(f"what-if '{word}': 1 or more is allowed, it would be {value:g}")
-    return cluster.replaced(cpu=dataclasses.replace(cluster.cpu, cores=int(value)))
+    return cluster.replaced(cpu=dataclasses.replace(cluster.cpu, cores=_allowed(word, "cores", value)))
 
 
 _FACTORS = {
     **{field: _of_rails(field) for field in _OF_RAILS},
     "pcie": _pcie, "oversubscription": _oversubscription,
-    "nodes": lambda cluster, word, factor, _: _whole(cluster, word, "nodes", cluster.nodes * factor, 2, MOST_NODES),
-    "ranks": lambda cluster, word, factor, _: _whole(cluster, word, "ranks_per_node", cluster.ranks_per_node * factor, 1, MOST_RANKS),
+    "nodes": lambda cluster, word, factor, _: _whole(cluster, word, "nodes", cluster.nodes * factor),
+    "ranks": lambda cluster, word, factor, _: _whole(cluster, word, "ranks_per_node", cluster.ranks_per_node * factor),
     "cores": lambda cluster, word, factor, _: _cores(cluster, word, cluster.cpu.cores * factor),
 }
 _SUMS = {
     "rail": _rails, "port": _ports, "aggregator": _aggregators,
-    "nodes": lambda cluster, word, more: _whole(cluster, word, "nodes", cluster.nodes + more, 2, MOST_NODES),
-    "ranks": lambda cluster, word, more: _whole(cluster, word, "ranks_per_node", cluster.ranks_per_node + more, 1, MOST_RANKS),
+    "nodes": lambda cluster, word, more: _whole(cluster, word, "nodes", cluster.nodes + more),
+    "ranks": lambda cluster, word, more: _whole(cluster, word, "ranks_per_node", cluster.ranks_per_node + more),
     "cores": lambda cluster, word, more: _cores(cluster, word, cluster.cpu.cores + more),
 }
