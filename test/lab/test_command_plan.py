@@ -312,6 +312,22 @@ class Measured(Place):
                 self.assertIn(said, run(path, "--from", self.file(name, content))[2])
         self.assertIn("3 measured times of rails like the described ones are needed at least, not 1", run(path, "--from", LEARNED)[2])
 
+    def test_values_that_no_measurement_has(self):
+        path, bench = self.file("cluster.json", SMALL), json.loads(read(BENCH))
+        row = bench["cases"][0]["summary"]["sizes"][0]
+        cell = row["competitors"][bench["cases"][0]["summary"]["subject"]]
+        whole = dict(row)
+        cell["carried_by"] = "rails"
+        for changed in ({"size": 0}, {"size": -4}, {"size": "4"}, {"size": 4.5}, {"noise_floor": "x"}, {"noise_floor": -1}):
+            with self.subTest(changed=changed):
+                row.update(changed)
+                self.assertIn("nothing that", run(path, "--from", self.file("bench.json", bench))[2])
+                row.update(whole)
+        for median in (0, -3, float("nan"), 1e400, 1e300):
+            with self.subTest(median=median):
+                cell["us"] = {"median": median}
+                self.assertIn("nothing that", run(path, "--from", self.file("bench.json", bench))[2])
+
     def test_without_learning_the_algorithm_depends_on_nodes(self):
         """Between which ranks that share memory carry parts."""
         case = {"summary": {"subject": "nezha", "case": {"nodes": 2, "rails": []}, "sizes": [{"size": 64 << 10, "competitors": {"nezha": {"us": {"median": 9}}}}]},

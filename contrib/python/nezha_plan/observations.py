@@ -8,9 +8,12 @@ from nezha_bench import carried
 from nezha_lab.spec import bits_per_second
 
 from . import algorithms
+from .description import MOST_NODES, MOST_RANKS
 from .errors import PlanError
+from .units import MOST_SECONDS
 
 _LEAST_PAYLOAD = 0.8  # of a link's rate
+_MOST_BYTES = 1 << 48
 _NOT_OURS = (carried.INCUMBENT, carried.PARTLY)  # who carried calls of the bench, where that was not Nezha
 
 
@@ -24,6 +27,11 @@ class Observation:
     one_rail: bool = False
     rates: tuple = ()  # of the rails' links, in bytes per second; (): not known
     noise: float = 0.0  # what the measurement differs from itself, as a part
+
+    def __post_init__(self):
+        whole = (self.nodes, MOST_NODES), (self.ranks_per_node, MOST_RANKS), (self.size, _MOST_BYTES)
+        if not (all(type(value) is int and 0 < value <= most for value, most in whole) and 0 < self.seconds <= MOST_SECONDS and self.noise >= 0):
+            raise ValueError("no measurement")
 
     def is_of(self, cluster):
         """Whether its rails may be the described ones, as far as it says."""
@@ -87,7 +95,7 @@ def _of_table(document):
             for way in rule.get("measured", ()):
                 rails = way.get("rails", "all")
                 if way["alg"] != "incumbent" and way["time_ns"] > 0 and (rails in ("all", "one") or len(rails) == 1):
-                    yield Observation(nodes, ranks // nodes, rule["msg_size_min"], way["time_ns"] / 1e9, way["alg"], rails != "all")
+                    yield Observation(nodes, ranks // nodes, rule["msg_size_min"] or 1, way["time_ns"] / 1e9, way["alg"], rails != "all")
 
 
 def _of_rails(answers):
