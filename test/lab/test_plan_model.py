@@ -279,7 +279,7 @@ class Changes(unittest.TestCase):
         self.assertAlmostEqual(self.changed("rate:a*2,latency*0.5").rails[0].latency, 12.5e-6)
         self.assertEqual(self.changed("ranks*2,nodes+3").ranks, 14)
         self.assertEqual(self.changed("oversubscription*3").switch.levels[0].oversubscription, 3)
-        self.assertEqual(self.changed("aggregator+2").aggregators.count, 2)
+        self.assertEqual(self.changed("aggregator+2").aggregators, cluster(aggregators={"count": 2}).aggregators)
         self.assertEqual(self.changed("pcie*2").devices, {"slot": 2e9})
 
     def test_what_is_not_understood(self):

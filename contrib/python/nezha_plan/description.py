@@ -17,6 +17,7 @@ _MOST_ENTRIES = 64
 # What sockets cost where nothing was measured: kHop and kMessage of components/tuning/cost.cc.
 LATENCY, MESSAGE = 25e-6, 6e-6
 _BYTE, _FOLD, _CALL, _PIECE = 0.3e-9, 0.1e-9, 2e-6, 0.3e-6
+AGGREGATION = 5e-6
 _PAYLOAD = 0.94  # of Ethernet frames of 1500 bytes with IP and TCP
 
 _TOP = {
@@ -80,7 +81,7 @@ _AGGREGATORS = {
     "kind": Field(fields.one_of("host", "switch"), "host"),
     "count": Field(fields.whole(1, MOST_NODES), 1),
     "rate": Field(units.rate, 0.0),
-    "latency": Field(units.seconds, 5e-6),
+    "latency": Field(units.seconds, AGGREGATION),
     "rails": Field(fields.names, ()),
 }
 

@@ -5,7 +5,7 @@ import dataclasses
 import re
 
 from .cluster import Aggregator
-from .description import MOST_CORES, MOST_NODES, MOST_OVERSUBSCRIPTION, MOST_RAILS, MOST_RANKS
+from .description import AGGREGATION, MOST_CORES, MOST_NODES, MOST_OVERSUBSCRIPTION, MOST_RAILS, MOST_RANKS
 from .errors import PlanError
 from .units import LEAST_RATE, MOST_RATE, MOST_SECONDS
 
@@ -106,7 +106,7 @@ def _ports(cluster, word, more):
 
 def _aggregators(cluster, word, more):
     """The first one is a process on a further node."""
-    own = cluster.aggregators or Aggregator("host", 0, 0.0, 0.0, ())
+    own = cluster.aggregators or Aggregator("host", 0, 0.0, AGGREGATION, ())
     count = own.count + more
     if not 0 <= count <= _MOST_AGGREGATORS:
         raise PlanError(f"what-if '{word}': there are {own.count}")
