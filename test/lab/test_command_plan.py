@@ -234,6 +234,21 @@ class Answers(Place):
         for shown in (r"ring: 64K, [\d.]+ µs", r"rails: 16M, [\d.]+", r"rail\+1: 64M, [\d.]+", r"4M: 16, [\d.]+ ms"):
             self.assertRegex(page, f"<title>{shown}</title></use>")
 
+    def test_a_page_of_any_names(self):
+        try:
+            import matplotlib  # noqa: F401
+        except ModuleNotFoundError:
+            self.skipTest("there is no python3-matplotlib here")
+        rails = [{"name": name, "rate": "1gbit"} for name in (r"a$\frac$", "<script>alert(1)</script>")]
+        status, _, err = run(self.file("q\udcff.json", {"nodes": 4, "rails": rails}), "--sizes", "4K,8K", "--what-if", r"rail-a$\frac$",
+                             "--what-if", f"rate:{rails[1]['name']}*2", "--page", self.path("p.html"))
+        self.assertEqual((status, err), (0, ""))
+        page = read(self.path("p.html"))
+        self.assertIn("<title>Nezha: plan</title>", page)
+        self.assertIn("q\ufffd.json: MPI_Allreduce on 4 nodes", page)
+        self.assertIn(r"<title>rail-a$\frac$: 8K", page)
+        self.assertEqual(page.count("<script>"), 1)
+
 
 class Measured(Place):
     def table(self, factor):

@@ -40,6 +40,11 @@ def svg(figure, number):
     return re.sub(r'(xlink:href="#|url\(#)', rf"\1p{number}-", body)
 
 
+def no_formula(text):
+    """For a label: matplotlib takes what stands between dollars for a formula, and ends where it is none."""
+    return text.replace("$", r"\$")
+
+
 def _explain(artist, texts):
     """A text for each marker of `artist`, or the one of a bar."""
     artist.nezha_texts = texts
@@ -59,7 +64,7 @@ def _tips(figure):
                 continue
             name = f"points{len(found)}"
             line.set_gid(name)
-            label = "" if line.get_label().startswith("_") else f"{line.get_label()}: "
+            label = "" if line.get_label().startswith("_") else f"{line.get_label()}: ".replace(r"\$", "$")
             found[name] = [f"{label}{_on(panel.xaxis, x)}, {_on(panel.yaxis, y)}" for x, y in zip(*line.get_data(orig=True))]
     return found
 

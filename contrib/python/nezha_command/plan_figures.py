@@ -6,7 +6,7 @@ from matplotlib import pyplot, ticker
 from nezha_bench.sizes import size_text
 from nezha_plan import algorithms, tables
 
-from .figures import way_colour
+from .figures import no_formula, way_colour
 
 _RESOURCES = {"latency": "#7f7f7f", "rails": "#1f77b4", "pcie": "#9467bd", "uplinks": "#8c564b", "cpu": "#ff7f0e", "threads": "#bcbd22",
               "local": "#e377c2", "aggregators": "#2ca02c"}
@@ -51,7 +51,7 @@ def changes(plan):
     sizes = [answer.size for answer in plan.found]
     for text, found in plan.changed.items():
         factors = [now.best.seconds / then.best.seconds for now, then in zip(plan.found, found)]
-        panel.plot(sizes, factors, marker="o", markersize=3.5, linewidth=1.6, label=text)
+        panel.plot(sizes, factors, marker="o", markersize=3.5, linewidth=1.6, label=no_formula(text))
     panel.axhline(1, color="black", linewidth=0.8)
     panel.set_ylim(bottom=0)
     panel.set_ylabel("times as fast")

@@ -7,7 +7,7 @@ from nezha_bench.sizes import size_text
 from nezha_plan import tables
 from nezha_plan.units import rate_text, time_text
 
-from . import figures, plan_figures
+from . import figures, paths, plan_figures
 from .page import Page
 
 NOT_COVERED = ("Computed from a description and not measured: times are those of a model of steps, bytes and resources. It knows no other "
@@ -15,7 +15,7 @@ NOT_COVERED = ("Computed from a description and not measured: times are those of
 
 
 def make(plans, source):
-    page = Page("Nezha: plan", f"{os.path.basename(source)}: MPI_Allreduce on {', '.join(str(plan.cluster.nodes) for plan in plans)} nodes")
+    page = Page("Nezha: plan", f"{paths.printable(os.path.basename(source))}: MPI_Allreduce on {', '.join(str(plan.cluster.nodes) for plan in plans)} nodes")
     page.warn(NOT_COVERED)
     page.tiles(_tiles(plans[-1]))
     page.table(*_rails(plans[0].cluster), text=("rail", "PCIe device"))
