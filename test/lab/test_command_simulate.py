@@ -107,6 +107,8 @@ class Clusters(CommandCase):
                             (["--loads", "10,x"], "load_percent 'x': a number from 0.01 to 100 is allowed"),
                             (["--patterns", "C9"], "'C9': C1 to C5 or a percentage is allowed"),
                             (["--buffer", "5000"], "buffer '5000': with 8 accelerators 37376 or more is allowed"),
+                            (["--traffic", "t", "--algorithms", "ring"], "either --traffic or --algorithms is allowed"),
+                            (["--algorithms", "ring", "--picture", os.path.join(tempfile.gettempdir(), "load.png")], "--picture: there is one of loads"),
                             (["--nodes", "1", "--accelerators", "1"], "there is nobody to send to")):
             with self.subTest(words=words):
                 done = subprocess.run([COMMAND, "simulate", *words], capture_output=True, text=True, check=False)

@@ -97,7 +97,11 @@ def _percentage(word):
 def run(options):
     if options.papers:
         return _papers(options)
+    if options.traffic and options.algorithms:
+        raise UsageError("either --traffic or --algorithms is allowed")
     if options.traffic or options.algorithms:
+        if options.picture:
+            raise UsageError("--picture: there is one of loads alone, and none with --traffic or --algorithms")
         return _traffic(options)
     drawing = _drawing() if options.picture else None
     settings = _settings(options)
