@@ -273,6 +273,8 @@ class Changes(unittest.TestCase):
     def test_a_dead_rail(self):
         self.assertEqual([rail.name for rail in what_if.changed(cluster(rails=3), "rail-r1").rails], ["r0", "r2"])
         self.assertEqual([rail.name for rail in what_if.changed(cluster(rails=3), "rail-1").rails], ["r0", "r1"])
+        numbered = cluster(rails=[{**BARE, "name": str(number)} for number in range(3)])
+        self.assertEqual([rail.name for rail in what_if.changed(numbered, "rail-1").rails], ["0", "2"])
 
     def test_factors(self):
         self.assertAlmostEqual(self.changed("rate*2").rails[0].rate, 2e9)

@@ -36,7 +36,7 @@ def _one(cluster, word):
     if match is None:
         raise PlanError(f"what-if '{word}': {ALLOWED} are allowed")
     field, name, sign, value = match.groups()
-    if field == "rail" and sign == "-" and not value.isdecimal():
+    if field == "rail" and sign == "-" and (not value.isdecimal() or value in [rail.name for rail in cluster.rails]):
         return _without(cluster, word, value)
     if name and field not in _OF_RAILS:
         raise PlanError(f"what-if '{word}': only {', '.join(_OF_RAILS)} can be of one rail")
