@@ -94,6 +94,8 @@ class Descriptions(Place):
                 ({"switch": {"kind": "torus"}}, "switch.kind: 'torus': single, fat_tree, dragonfly are allowed"),
                 ({"switch": {"kind": "fat_tree"}}, "switch.levels: a single switch has none"),
                 ({"switch": level}, "switch.levels[1].nodes: 8: more than the 8 of the level before"),
+                ({"cpu": {"machines": 2}}, "cpu.machines: it counts with cpu.cores alone, which is missing"),
+                ({"cpu": {"beyond": 1.5}}, "cpu.beyond: it counts with cpu.cache alone"),
                 ({"cpu": {"rail_threads": 1}}, "cpu.rail_threads: 1: true and false are allowed"),
                 ({"aggregators": {"rails": ["ib0"]}}, "aggregators.rails: 'ib0': tcp/eth0, tcp/eth1 are in rails")):
             with self.subTest(changed=changed):

@@ -149,7 +149,7 @@ def _cluster(document):
     devices = _devices(top["pcie"])
     rails = _rails(top["rails"], devices)
     return Cluster(nodes=top["nodes"], ranks_per_node=top["ranks_per_node"], rails=rails, devices=devices, switch=_switch(top),
-                   cpu=Cpu(**_section(top, "cpu", _CPU)),
+                   cpu=_cpu(top),
                    local=Local(**_section(top, "local", _LOCAL)),
                    aggregators=_aggregators(top["aggregators"], rails), rest=top["rest"], rest_byte=top["rest_byte"], pipelined=top["pipelined"])
 
@@ -185,6 +185,14 @@ def _rails(value, devices):
 
 def _section(top, name, table):
     return fields.take({} if top[name] is None else top[name], name, table)
+
+
+def _cpu(top):
+    own = _section(top, "cpu", _CPU)
+    for name, needed in (("machines", "cores"), ("beyond", "cache")):
+        if own[name] != _CPU[name].default and not own[needed]:
+            raise PlanError(f"cpu.{name}: it counts with cpu.{needed} alone, which is missing")
+    return Cpu(**own)
 
 
 def _switch(top):
