@@ -212,6 +212,19 @@ class Answers(Place):
                 self.assertIn(said, err)
         self.assertEqual((json.loads(read(path)), os.path.exists(new)), (SMALL, False))
 
+    def test_names_on_a_terminal(self):
+        """In whose columns words in brackets are no colours."""
+        try:
+            from rich.console import Console
+        except ModuleNotFoundError:
+            self.skipTest("there is no python3-rich here")
+        rails = [{"name": name, "rate": "1gbit"} for name in ("a[red]", "b[/b]")]
+        out = io.StringIO()
+        with mock.patch("nezha_command.terminal.console", lambda: Console(file=out, width=200)):
+            self.assertEqual(run(self.file("cluster.json", {"nodes": 4, "rails": rails}), "--what-if", "rail-a[red]", "--what-if", "rail-b[/b]")[0], 0)
+        self.assertIn("rail-a[red]", out.getvalue())
+        self.assertIn("rail-b[/b]", out.getvalue())
+
     def test_16384_nodes(self):
         """Under 10 s and 1 GiB, of which little is used."""
         started = time.process_time()

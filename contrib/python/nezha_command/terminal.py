@@ -28,7 +28,7 @@ def print_table(columns, rows, right=()):
     from rich.text import Text
     table = Table(box=None, header_style="bold", pad_edge=False)
     for name in columns:
-        table.add_column(name, justify="right" if name in right else "left", overflow="fold")
+        table.add_column(Text(name), justify="right" if name in right else "left", overflow="fold")
     for row in cells:
         table.add_row(*(Text(text, style=style or "") for text, style in row))
     rich.print(table)
