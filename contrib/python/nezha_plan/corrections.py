@@ -8,6 +8,7 @@ import statistics
 
 _ANY = None  # in the place of an algorithm
 _REACH = 2  # times as small as the smallest measured size of an algorithm, or as large as its largest: so far its own errors count
+_FADES = 16  # times beyond that those of all algorithms count no more: they say nothing of what limits there
 
 
 class Corrections:
@@ -31,7 +32,8 @@ class Corrections:
         own = self._known.get(_key(cluster, way.algorithm, len(way.rails) == 1))
         if own and own[0][0] <= size * _REACH and size <= own[-1][0] * _REACH:
             return _interpolated(own, size)
-        return _interpolated(self._known.get(_key(cluster, _ANY, False), []), size)
+        known = self._known.get(_key(cluster, _ANY, False), [])
+        return _interpolated(known, size) * _weight(known, size)
 
 
 def _key(of, algorithm, one_rail):
@@ -42,6 +44,12 @@ def _means(entries):
     """By size, each once."""
     groups = itertools.groupby(sorted(entries), key=lambda entry: entry[0])
     return [(size, statistics.fmean(error for _, error in group)) for size, group in groups]
+
+
+def _weight(known, size):
+    """1 near what is known, 0 far beyond."""
+    beyond = max(known[0][0] / size, size / known[-1][0]) / _REACH if known else 1
+    return min(1.0, max(0.0, 1 - math.log(beyond, _FADES)))
 
 
 def _interpolated(known, size):
