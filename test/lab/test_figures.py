@@ -2,6 +2,7 @@
 """contrib/figures: figures of the papers within the errors that were set for them; needs no build."""
 
 import functools
+import json
 import os
 import statistics
 import subprocess
@@ -104,6 +105,25 @@ class Figures(unittest.TestCase):
         for path, said in ((COSTS, "is no JSON"), (os.path.join(TOP, "test", "tables", "learned.json"), "it is not of contrib/bench --json")):
             done = subprocess.run([os.path.join(TOP, "contrib", "figures"), "--lab", path], capture_output=True, text=True, check=False)
             self.assertEqual((done.returncode, done.stdout), (1, ""))
+            self.assertIn(said, done.stderr)
+
+    def test_a_bench_file_with_values_that_no_measurement_has(self):
+        with open(BENCH, encoding="utf-8") as file:
+            document = json.load(file)
+        for changed in ({"size": "4"}, {"size": 0}, {"noise_floor": -1}):
+            document["cases"][0]["summary"]["sizes"][2].update(changed)
+            with tempfile.NamedTemporaryFile("w", suffix=".json") as file:
+                json.dump(document, file)
+                file.flush()
+                done = self.run_it("--lab", file.name)
+            self.assertEqual((done.returncode, done.stdout), (1, ""))
+            self.assertIn("it is not of contrib/bench --json", done.stderr)
+
+    def test_options_that_leave_one_another_out(self):
+        for words, said in ((["--lab", BENCH, "--page", os.path.join(tempfile.gettempdir(), "p.html")], "--page: there is one of parts alone"),
+                            (["--across", "003"], "--across goes with --lab alone")):
+            done = self.run_it(*words)
+            self.assertEqual((done.returncode, done.stdout), (2, ""))
             self.assertIn(said, done.stderr)
 
     def run_it(self, *words):

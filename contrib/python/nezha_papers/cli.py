@@ -69,6 +69,10 @@ def _arguments():
     unknown = [name for name in given.parts if name not in PARTS]
     if unknown:
         parser.error(f"'{unknown[0]}': {', '.join(PARTS)} are allowed")
+    if given.lab and given.page:
+        parser.error("--page: there is one of parts alone, and none with --lab")
+    if given.across and not given.lab:
+        parser.error("--across goes with --lab alone")
     return given
 
 
@@ -115,7 +119,7 @@ def _counted(rows):
 def _show_lab(path, rows_of):
     try:
         rows = list(rows_of(path))
-    except (PlanError, KeyError, TypeError) as error:
+    except (PlanError, LookupError, TypeError, ValueError, AttributeError, ArithmeticError) as error:
         print(f"figures: --lab {path}: {error if isinstance(error, PlanError) else 'it is not of contrib/bench --json'}", file=sys.stderr)
         return 1
     terminal.print_table(("case", "measured us", "ours", "error", "within", "A/A floor", ""), map(_lab_cells, rows), right=_RIGHT)
