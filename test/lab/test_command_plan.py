@@ -177,6 +177,12 @@ class Answers(Place):
         self.assertRegex(text, r"16M (?:\S+ )+rail tcp/eth0$")
         self.assertRegex(text, "64K - - ")
 
+    def test_aggregators_that_are_of_no_use(self):
+        described = {**SMALL, "aggregators": {"kind": "switch"}, "ranks_per_node": 2}
+        said = "; no aggregators, which are for one rank on each node"
+        self.assertIn(f"4 nodes, 2 ranks each, 23.5 Gbit/s + 23.5 Gbit/s{said}\n", self.plan("--sizes", "4K", document=described))
+        self.assertNotIn(said, self.plan("--sizes", "4K", document={**described, "ranks_per_node": 1}))
+
     def test_nodes_and_changes(self):
         plans = self.json("--nodes", "4,64", "--sizes", "64K:64M", "--what-if", "rail+1", "--what-if", "rate*2,nodes*2")
         self.assertEqual([plan["nodes"] for plan in plans], [4, 64])

@@ -243,6 +243,9 @@ class RanksOfANode(unittest.TestCase):
             found = answers.answer(cluster(16, ranks_per_node=ranks, aggregators={"kind": "switch"}), 64 * MB)
             self.assertEqual(any(one.way.aggregated for one in found.estimates), some)
 
+        with self.assertRaisesRegex(PlanError, "aggregators are for one rank on each node, there are 2"):
+            what_if.changed(cluster(ranks_per_node=2), "aggregator+1")
+
     def test_limits_are_those_of_the_engine(self):
         with open(os.path.join(TOP, "components", "engine", "hierarchy.h"), encoding="utf-8") as file:
             options = dict(re.findall(r"(segments|\w+_segment|least_part) = ([^,;]+)[,;]", file.read()))

@@ -18,7 +18,7 @@ from .row import Row
 PAPER = "limits"
 LARGEST = {"nodes": 16384, "ranks_per_node": 8, "rails": [{"rate": "400gbit"} for _ in range(8)], "aggregators": {"kind": "switch"},
            "switch": {"kind": "fat_tree", "levels": [{"nodes": 32, "oversubscription": 2}, {"nodes": 1024}]}}
-WORDS = ("--sizes", "4:1G", "--what-if", "rail-rail0", "--what-if", "aggregator+1")
+WORDS = ("--sizes", "4:1G", "--what-if", "rail-rail0", "--what-if", "ranks*0.125")
 SIMULATED = {"nodes": 512, "accelerators": 8, "warm_up_us": 60, "measured_us": 200}
 PATTERNS = {"C1": 20, "C5": 0}  # the least and the most that arrives at full load
 _PLAN = "import sys; from nezha_command.cli import main; sys.exit(main(sys.argv[1:]))"
