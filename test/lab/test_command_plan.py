@@ -7,49 +7,18 @@ import json
 import os
 import re
 import resource
-import tempfile
 import time
 import unittest
-from contextlib import redirect_stderr, redirect_stdout
 from unittest import mock
 
 from bench_case import TOP
 from command_case import CommandCase, plain
 from documents import manual_example, read
+from plan_case import BENCH, LEARNED, SMALL, Place, run
 
-from nezha_command import cli
 from nezha_papers import limits
-from nezha_plan import answers, description, observations
+from nezha_plan import description
 from nezha_plan.errors import PlanError
-
-LEARNED, BENCH = (os.path.join(TOP, "test", "tables", name) for name in ("learned.json", "bench.json"))
-SMALL = {"nodes": 4, "rails": [{"name": "tcp/eth0", "rate": "25gbit"}, {"name": "tcp/eth1", "rate": "25gbit"}], "cpu": {"rail_threads": True}}
-
-
-def run(*words):
-    """(status, standard output, standard error) of the command in this process."""
-    out, err = io.StringIO(), io.StringIO()
-    with redirect_stdout(out), redirect_stderr(err):
-        try:
-            status = cli.main(["plan", *words])
-        except SystemExit as end:
-            status = end.code
-    return status, out.getvalue(), err.getvalue()
-
-
-class Place(unittest.TestCase):
-    def setUp(self):
-        directory = tempfile.TemporaryDirectory()
-        self.addCleanup(directory.cleanup)
-        self.place = directory.name
-
-    def path(self, name):
-        return os.path.join(self.place, name)
-
-    def file(self, name, content):
-        with open(self.path(name), "w", encoding="utf-8") as file:
-            file.write(content if isinstance(content, str) else json.dumps(content))
-        return self.path(name)
 
 
 class Descriptions(Place):
@@ -269,130 +238,6 @@ class Answers(Place):
         self.assertIn("q\ufffd.json: MPI_Allreduce on 4 nodes", page)
         self.assertIn(r"<title>rail-a$\frac$: 8K", page)
         self.assertEqual(page.count("<script>"), 1)
-
-
-class Measured(Place):
-    def table(self, factor):
-        """Times of the model, `factor` times as long, as nezha tune would have put them into a table."""
-        cluster = description.cluster(SMALL)
-        rules = []
-        for size in (1 << power for power in range(2, 26, 3)):
-            ways = [{"alg": one.way.algorithm, **({"rails": "one"} if one.way.rails else {}), "time_ns": round(factor * 1e9 * one.seconds)}
-                    for one in answers.answer(cluster, size).estimates]
-            rules.append({"msg_size_min": size, "msg_size_max": 2 * size - 1, "alg": ways[0]["alg"], "measured": ways})
-        shape = {f"comm_{what}_{end}": 4 for what in ("size", "nodes") for end in ("min", "max")}
-        return self.file("measured.json", {"rule_file_version": 1, "module": "nezha", "collectives": {"allreduce": [{**shape, "rules": rules}]}})
-
-    def fit(self, *paths, document=None):
-        words = [word for path in paths for word in ("--from", path)]
-        status, out, err = run(self.file("cluster.json", document or SMALL), "--json", *words)
-        self.assertEqual((status, err), (0, ""))
-        return json.loads(out)["fit"]
-
-    def test_what_the_model_gives_needs_no_factors(self):
-        found = self.fit(self.table(1))
-        self.assertLess(found["typical_error"], 0.01)
-        for name, factor in found["factors"].items():
-            self.assertAlmostEqual(factor, 1, 1, name)
-
-    def test_everything_slower(self):
-        found = self.fit(self.table(1.5))
-        self.assertLess(found["typical_error"], 0.03)
-        self.assertTrue(1.2 < found["factors"]["byte"] < 1.9, found)  # of which little depends here
-        self.assertAlmostEqual(found["factors"]["message"], 1.5, 1)
-
-    def test_errors_of_the_model_are_made_up_for(self):
-        """At a size that was measured, and by half of it in between; other changes are compared alike, other numbers of nodes left alone."""
-        path = self.table(1)
-        with open(path, encoding="utf-8") as file:
-            document = json.load(file)
-        slow = [way for rule in document["collectives"]["allreduce"][0]["rules"] for way in rule["measured"]
-                if rule["msg_size_min"] == 1 << 14 and way["alg"] == "ring" and "rails" not in way]
-        slow[0]["time_ns"] *= 2
-        _, out, _ = run(self.file("cluster.json", SMALL), "--json", "--sizes", "16K,46341", "--nodes", "4,8", "--what-if", "message*1", "--from",
-                        self.file("slow.json", document))
-        four, eight = json.loads(out)["plans"]
-        (_, plain_out, _) = run(self.path("cluster.json"), "--json", "--sizes", "16K,46341", "--nodes", "4,8")
-        bare_four, bare_eight = json.loads(plain_out)["plans"]
-
-        def ring(sizes, number):
-            return next(way["us"] for way in sizes[number]["ways"] if way["way"] == "ring")
-
-        self.assertAlmostEqual(ring(four["sizes"], 0), slow[0]["time_ns"] / 1000, delta=0.01)
-        self.assertAlmostEqual(ring(four["sizes"], 1) / ring(bare_four["sizes"], 1), 2 ** 0.5, delta=0.1)
-        self.assertEqual(ring(four["what_if"]["message*1"], 0), ring(four["sizes"], 0))
-        self.assertAlmostEqual(ring(eight["sizes"], 0) / ring(bare_eight["sizes"], 0), 1, delta=0.1)
-
-    def test_errors_of_small_sizes_say_nothing_of_large_ones(self):
-        """Else large vectors would be faster than rails."""
-        with open(self.table(1), encoding="utf-8") as file:
-            document = json.load(file)
-        rules = document["collectives"]["allreduce"][0]["rules"]
-        del rules[4:]
-        for way in rules[-1]["measured"]:
-            way["time_ns"] = round(way["time_ns"] / 2)
-        sizes = f"{rules[-1]['msg_size_min']},64M"
-        words = self.file("cluster.json", SMALL), "--json", "--sizes", sizes
-        (near, far), (bare_near, bare_far) = (json.loads(run(*words, *more)[1])["plans"][0]["sizes"]
-                                              for more in (["--from", self.file("small.json", document)], []))
-        self.assertAlmostEqual(near["ways"][0]["us"] / bare_near["ways"][0]["us"], 0.5, delta=0.01)
-        self.assertAlmostEqual(far["ways"][0]["us"] / bare_far["ways"][0]["us"], 1, delta=0.1)
-        self.assertGreater(far["ways"][0]["us"], 0.99 * far["least_us"])
-
-    def test_it_is_told(self):
-        status, out, _ = run(self.file("cluster.json", SMALL), "--from", self.table(1))
-        self.assertEqual(status, 0)
-        self.assertRegex(out, r"^Fitted to \d+ measured times: latency x \d.*\. Typical difference \S+ %, largest \S+ %: made up for at the measured sizes and in between\.\n")
-
-    def test_rails_that_nodes_have(self):
-        rails = [{"name": "tcp/eth0", "speed_mbps": 10000}, {"name": "tcp/eth1", "speed_mbps": 25000}]
-        answered = {"nodes": {"n0": {"rails": rails}, "n1": {"rails": [*rails[1:], {"name": "tcp/ib0", "speed_mbps": 1}]}}, "complaint": ""}
-        status, out, _ = run(self.file("cluster.json", {}), "--json", "--from", self.file("rails.json", answered))
-        plan, = json.loads(out)["plans"]
-        self.assertEqual((status, plan["nodes"], [rail["name"] for rail in plan["rails"]]), (0, 2, ["tcp/eth1"]))
-        self.assertAlmostEqual(plan["rails"][0]["bytes_per_s"], 25e9 / 8 * 0.94)
-        rails[1]["speed_mbps"] = 0
-        self.assertIn("the speed of tcp/eth1 is not known", run(self.file("cluster.json", {}), "--from", self.file("rails.json", answered))[2])
-
-    def test_what_is_no_measurement(self):
-        path = self.file("cluster.json", SMALL)
-        for name, content, said in (("x", "x", "x is no JSON"), ("list", [1], "nothing that nezha rails --json or nezha bench --json has written"),
-                                    ("cases", {"cases": [{}]}, "nothing that"), ("deep", 20000 * "[", "deep is no JSON"),
-                                    ("nodes", {"nodes": [1]}, "nothing that"), ("speed", {"nodes": {"a": {"rails": [{"name": "x"}]}}}, "nothing that"),
-                                    ("none", {"nodes": {"a": {"rails": [{"name": "x", "speed_mbps": 1e400}]}}}, "nothing that"), ("empty", {"cases": []}, "no time of a call that Nezha carried")):
-            with self.subTest(name=name):
-                self.assertIn(said, run(path, "--from", self.file(name, content))[2])
-        self.assertIn("3 measured times of rails like the described ones are needed at least, not 1", run(path, "--from", LEARNED)[2])
-
-    def test_values_that_no_measurement_has(self):
-        path, bench = self.file("cluster.json", SMALL), json.loads(read(BENCH))
-        row = bench["cases"][0]["summary"]["sizes"][0]
-        cell = row["competitors"][bench["cases"][0]["summary"]["subject"]]
-        whole = dict(row)
-        cell["carried_by"] = "rails"
-        for changed in ({"size": 0}, {"size": -4}, {"size": "4"}, {"size": 4.5}, {"noise_floor": "x"}, {"noise_floor": -1}):
-            with self.subTest(changed=changed):
-                row.update(changed)
-                self.assertIn("nothing that", run(path, "--from", self.file("bench.json", bench))[2])
-                row.update(whole)
-        for median in (0, -3, float("nan"), 1e400, 1e300):
-            with self.subTest(median=median):
-                cell["us"] = {"median": median}
-                self.assertIn("nothing that", run(path, "--from", self.file("bench.json", bench))[2])
-
-    def test_without_learning_the_algorithm_depends_on_nodes(self):
-        """Between which ranks that share memory carry parts."""
-        case = {"summary": {"subject": "nezha", "case": {"nodes": 2, "rails": []}, "sizes": [{"size": 64 << 10, "competitors": {"nezha": {"us": {"median": 9}}}}]},
-                "versions": {"nezha": {"ranks": 16}}, "nezha_mca": [["coll_nezha_learn", "0"]]}
-        found, = observations.of_bench({"cases": [case]})
-        self.assertEqual((found.ranks_per_node, found.algorithm), (8, "ring"))
-
-    def test_rails_that_were_measured_have_to_be_the_described_ones(self):
-        self.assertIn("3 measured times of rails like the described ones are needed at least, not 0",
-                      run(self.file("cluster.json", SMALL), "--from", BENCH)[2])
-        lab = {"nodes": 4, "rest": "200us", "rails": [{"rate": "1gbit", "payload": 0.957, "burst": "128K", "byte": "1ns"} for _ in range(2)],
-               "cpu": {"cores": 2, "machines": 1}}
-        self.assertLess(self.fit(BENCH, document=lab)["typical_error"], 0.05)
 
 
 class Tables(Place, CommandCase):
