@@ -93,6 +93,19 @@ class Measured(Place):
         rails[1]["speed_mbps"] = 0
         self.assertIn("the speed of tcp/eth1 is not known", run(self.file("cluster.json", {}), "--from", self.file("rails.json", answered))[2])
 
+    def test_other_calls_and_nodes_that_differ_are_left_out(self):
+        bench = json.loads(read(BENCH))
+        summary = bench["cases"][0]["summary"]
+        for where, changed in ((summary, {"collective": "bcast"}), (summary["case"], {"node_rates": ["1:1:500mbit"]}),
+                               (summary["case"], {"aggregator": ["4gbit"]}), (summary["case"], {"ranks": [1, 2, 4, 5]})):
+            before = dict(where)
+            self.assertTrue(list(observations.of_bench(bench)))
+            where.update(changed)
+            with self.subTest(changed=changed):
+                self.assertEqual(list(observations.of_bench({"cases": bench["cases"][:1]})), [])
+            where.clear()
+            where.update(before)
+
     def test_what_is_no_measurement(self):
         path = self.file("cluster.json", SMALL)
         for name, content, said in (("x", "x", "x is no JSON"), ("list", [1], "nothing that nezha rails --json or nezha bench --json has written"),

@@ -5,6 +5,7 @@ import dataclasses
 import json
 
 from nezha_bench import carried
+from nezha_bench.collectives import ALLREDUCE
 from nezha_lab.spec import bits_per_second
 
 from . import algorithms
@@ -68,6 +69,8 @@ def read(path):
 def of_bench(document):
     for case in document["cases"]:
         summary = case["summary"]
+        if not _is_alike(summary):
+            continue
         subject = summary["subject"]
         header = case["versions"][subject]
         learns = ["coll_nezha_learn", "0"] not in case.get("nezha_mca", [])
@@ -78,6 +81,13 @@ def of_bench(document):
                 way = "" if learns else algorithms.first(row["size"], nodes)
                 yield Observation(nodes, ranks // nodes, row["size"], cell["us"]["median"] / 1e6, way, rates=_rates(summary["case"]),
                                   noise=row.get("noise_floor") or 0.0)
+
+
+def _is_alike(summary):
+    """Whether it is about allreduces of ranks and nodes that are alike, without an aggregator, as the model has them."""
+    case = summary["case"]
+    return (summary.get("collective", ALLREDUCE) == ALLREDUCE and not case.get("node_rates") and not case.get("aggregator") and
+            not isinstance(case.get("ranks"), list))
 
 
 def _rates(case):
