@@ -8,7 +8,7 @@ import statistics
 
 _ANY = None  # in the place of an algorithm
 _REACH = 2  # times as small as the smallest measured size of an algorithm, or as large as its largest: so far its own errors count
-_FADES = 16  # times beyond that those of all algorithms count no more: they say nothing of what limits there
+_FADES = 16  # times as large as that those of all algorithms count no more: something else limits there. Small vectors all wait for the same
 
 
 class Corrections:
@@ -47,8 +47,8 @@ def _means(entries):
 
 
 def _weight(known, size):
-    """1 near what is known, 0 far beyond."""
-    beyond = max(known[0][0] / size, size / known[-1][0]) / _REACH if known else 1
+    """1 up to sizes near the known ones, 0 far beyond."""
+    beyond = size / known[-1][0] / _REACH if known else 1
     return min(1.0, max(0.0, 1 - math.log(beyond, _FADES)))
 
 
