@@ -31,6 +31,8 @@ using nezha_simulate::Measured;
 using nezha_simulate::Setting;
 
 constexpr int kWrong = 2, kUnable = 3;
+/// Of some traffic, each of which takes some 100 bytes of memory.
+constexpr long long kMostPackets = 1 << 24;
 
 int wrong(const std::string& why) {
   std::fprintf(stderr, "nezha_simulate: %s\n", why.c_str());
@@ -113,10 +115,16 @@ int traffic(std::span<char*> arguments) {
   if (traffic.ranks > setting.nodes * setting.accelerators)
     return wrong(name + " has " + std::to_string(traffic.ranks) + " ranks: nodes x accelerators are " +
                  std::to_string(setting.nodes * setting.accelerators));
+  long long bytes = 0, packets = 0;
+  for (const auto& message : traffic.messages) {
+    bytes += message.bytes;
+    packets += (message.bytes + setting.inter_payload - 1) / setting.inter_payload;
+  }
+  if (packets > kMostPackets)
+    return wrong(name + " has " + std::to_string(packets) + " packets: " + std::to_string(kMostPackets) +
+                 " are allowed; inter_payload is what one of them carries");
   nezha_simulate::Cluster cluster(setting, traffic);
   const nezha_simulate::Time time = cluster.replay();
-  long long bytes = 0;
-  for (const auto& message : traffic.messages) bytes += message.bytes;
   std::printf("took\t%d\t%zu\t%lld\t%.6g\n", traffic.ranks, traffic.messages.size(), bytes,
               static_cast<double>(time) / nezha_simulate::kMicrosecond);
   return EXIT_SUCCESS;

@@ -63,8 +63,13 @@ class Clusters(CommandCase):
             self.assertEqual([entry[name] for name in ("ranks", "messages", "bytes")], [4, 2, 2000000])
             self.assertAlmostEqual(entry["us"], 2 * 1e6 / 128 * 9.3945e-3, delta=5)  # a NIC takes so long for 128 bytes
             with open(path, "a", encoding="ascii") as file:
+                file.write("0 3 1000000000000\n")
+            done = subprocess.run([COMMAND, "simulate", "--traffic", path], capture_output=True, text=True, check=False)
+            self.assertEqual((done.returncode, done.stdout), (2, ""))
+            self.assertIn("packets: 16777216 are allowed; inter_payload is what one of them carries", done.stderr)
+            with open(path, "a", encoding="ascii") as file:
                 file.write("0 4 1\n")
-            for words, text in ((["--traffic", path], f"{path}: line 5: rank 4: 0 to 3 is allowed"),
+            for words, text in ((["--traffic", path], f"{path}: line 6: rank 4: 0 to 3 is allowed"),
                                 (["--algorithms", "ring"], "'256' ranks: 2 to 128 is allowed"),
                                 (["--algorithms", "rings"], "'rings': ring, mesh, halving, doubling, single_step are allowed"),
                                 (["--algorithms", "ring", "--sizes", "x"], "size 'x'")):
