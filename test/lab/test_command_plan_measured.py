@@ -139,6 +139,13 @@ class Measured(Place):
         found, = observations.of_bench({"cases": [case]})
         self.assertEqual((found.ranks_per_node, found.algorithm), (8, "ring"))
 
+    def test_an_algorithm_that_was_named_carried_the_calls(self):
+        for named, expected in (("halving", "halving"), ("doubling", "ring"), ("automatic", "")):
+            bench = json.loads(read(BENCH))
+            bench["cases"][0]["nezha_mca"] = [["coll_nezha_algorithm", named]]
+            found = {one.algorithm for one in observations.of_bench({"cases": bench["cases"][:1]}) if one.size > 32 << 10}
+            self.assertEqual(found, {expected})
+
     def test_rails_that_were_measured_have_to_be_the_described_ones(self):
         self.assertIn("3 measured times of rails like the described ones are needed at least, not 0",
                       run(self.file("cluster.json", SMALL), "--from", BENCH)[2])

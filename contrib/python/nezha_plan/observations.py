@@ -73,14 +73,22 @@ def of_bench(document):
             continue
         subject = summary["subject"]
         header = case["versions"][subject]
-        learns = ["coll_nezha_learn", "0"] not in case.get("nezha_mca", [])
+        parameters = {name: value for name, value in case.get("nezha_mca", [])}
         ranks, nodes = header["ranks"], header.get("nodes") or summary["case"]["nodes"]
         for row in summary["sizes"]:
             cell = row["competitors"][subject]
             if cell.get("carried_by") not in _NOT_OURS and ranks % nodes == 0 and nodes > 1:
-                way = "" if learns else algorithms.first(row["size"], nodes)
+                way = _algorithm(parameters, row["size"], nodes)
                 yield Observation(nodes, ranks // nodes, row["size"], cell["us"]["median"] / 1e6, way, rates=_rates(summary["case"]),
                                   noise=row.get("noise_floor") or 0.0)
+
+
+def _algorithm(parameters, size, nodes):
+    """What carried the calls, as Plan::choose has it; '': the fastest, which was learned."""
+    named = parameters.get("coll_nezha_algorithm")
+    if named in algorithms.ALL:
+        return named if size <= algorithms.MOST_COPIED or named not in (algorithms.SINGLE_STEP, algorithms.DOUBLING) else algorithms.RING
+    return algorithms.first(size, nodes) if parameters.get("coll_nezha_learn") == "0" else ""
 
 
 def _is_alike(summary):
