@@ -34,7 +34,9 @@ int coll_nezha_iallreduce(const void *send, void *recv, int count, struct ompi_d
     return incumbent->iallreduce(send, recv, count, type, op, comm, request, incumbent->iallreduce_module);
 }
 
-/** Starts of persistent calls come in the same order on all ranks, as all calls do: so they decide alike. */
+/** Starts of persistent calls come in the same order on all ranks, as all calls do: so they decide alike. Where a call cannot be
+ * started its request is over at once, with the error: MPI_Startall drops what this returns, and so do programs that leave errors to
+ * a handler, which MPI_Start of 4.1 does not call. */
 static int start(coll_nezha_request_t *request)
 {
     ompi_request_t *base = &request->super.super;
@@ -46,7 +48,7 @@ static int start(coll_nezha_request_t *request)
         request->call.words.reduce_ctx = &request->call.reduction;
         status = coll_nezha_request_start(request);
     }
-    int rc = NEZHA_OK == status ? OMPI_SUCCESS : OMPI_ERROR;
+    int rc = OMPI_SUCCESS;
     if (NEZHA_USE_INCUMBENT == status) {
         rc = request->incumbent->req_start(1, &request->incumbent);
         if (OMPI_SUCCESS == rc) {
@@ -57,9 +59,9 @@ static int start(coll_nezha_request_t *request)
         rc = coll_nezha_team_failed(request->module, base->req_mpi_object.comm, status);
     }
     if (OMPI_SUCCESS != rc) {
-        base->req_complete = REQUEST_COMPLETED;
+        coll_nezha_request_fail(request, rc);
     }
-    return rc;
+    return OMPI_SUCCESS;
 }
 
 static int start_all(size_t count, ompi_request_t **requests)

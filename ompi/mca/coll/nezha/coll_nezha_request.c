@@ -58,10 +58,22 @@ static void request_construct(coll_nezha_request_t *request)
 
 OBJ_CLASS_INSTANCE(coll_nezha_request_t, ompi_coll_base_nbc_request_t, request_construct, NULL);
 
+/** Of one that keeps its communicator. */
+static void complete_with(coll_nezha_request_t *request, int error)
+{
+    struct ompi_communicator_t *comm = request->super.super.req_mpi_object.comm;
+    request->super.super.req_status.MPI_ERROR = error;
+    ompi_request_complete(&request->super.super, true);
+    /* The communicator may have been freed meanwhile, and this may be the last reference to it. After an error there has to
+     * be one for good, because Open MPI asks the communicator for its error handler after it has freed the request. */
+    if (OMPI_SUCCESS == error) {
+        OBJ_RELEASE(comm);
+    }
+}
+
 /** The state that its completion leaves it in. */
 static void complete(coll_nezha_request_t *request)
 {
-    struct ompi_communicator_t *comm = request->super.super.req_mpi_object.comm;
     int error;
     if (request->with_incumbent) {
         request->with_incumbent = false;
@@ -73,15 +85,10 @@ static void complete(coll_nezha_request_t *request)
         nezha_request_free(request->engine);
         request->engine = NULL;
         status = coll_nezha_call_stage_out(&request->call, team, status);
-        error = NEZHA_OK == status ? OMPI_SUCCESS : coll_nezha_team_failed(request->module, comm, status);
+        error = NEZHA_OK == status ? OMPI_SUCCESS
+                                   : coll_nezha_team_failed(request->module, request->super.super.req_mpi_object.comm, status);
     }
-    request->super.super.req_status.MPI_ERROR = error;
-    ompi_request_complete(&request->super.super, true);
-    /* The communicator may have been freed meanwhile, and this may be the last reference to it. After an error there has to
-     * be one for good, because Open MPI asks the communicator for its error handler after it has freed the request. */
-    if (OMPI_SUCCESS == error) {
-        OBJ_RELEASE(comm);
-    }
+    complete_with(request, error);
 }
 
 static bool over(const coll_nezha_request_t *request)
@@ -182,10 +189,21 @@ void coll_nezha_request_give_back(coll_nezha_request_t *request)
     pthread_mutex_unlock(&lock);
 }
 
-void coll_nezha_request_follow(coll_nezha_request_t *request)
+static void activate(coll_nezha_request_t *request)
 {
     request->super.super.req_state = OMPI_REQUEST_ACTIVE;
     OBJ_RETAIN(request->super.super.req_mpi_object.comm);
+}
+
+void coll_nezha_request_fail(coll_nezha_request_t *request, int error)
+{
+    activate(request);
+    complete_with(request, error);
+}
+
+void coll_nezha_request_follow(coll_nezha_request_t *request)
+{
+    activate(request);
     pthread_mutex_lock(&lock);
     opal_list_append(&under_way, (opal_list_item_t *)request);
     atomic_fetch_add_explicit(&count_under_way, 1, memory_order_relaxed);

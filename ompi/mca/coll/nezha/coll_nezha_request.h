@@ -41,6 +41,8 @@ int coll_nezha_request_begin(coll_nezha_module_t *module, const coll_nezha_call_
 int coll_nezha_request_start(coll_nezha_request_t *request);
 /** The incumbent's request of a persistent one has been started: that counts. */
 void coll_nezha_request_follow(coll_nezha_request_t *request);
+/** A persistent one could not be started: whoever waits for it gets `error`, an OMPI code. */
+void coll_nezha_request_fail(coll_nezha_request_t *request, int error);
 
 /** No request is left. */
 void coll_nezha_request_close(void);
