@@ -40,6 +40,9 @@ int coll_nezha_iallreduce(const void *send, void *recv, int count, struct ompi_d
 static int start(coll_nezha_request_t *request)
 {
     ompi_request_t *base = &request->super.super;
+    if (OMPI_REQUEST_INACTIVE != base->req_state) {
+        return MPI_ERR_REQUEST; /* 4.1 does not look */
+    }
     base->req_status.MPI_ERROR = OMPI_SUCCESS;
     base->req_complete = REQUEST_PENDING;
     int status = NEZHA_USE_INCUMBENT;
