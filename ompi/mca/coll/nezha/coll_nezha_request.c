@@ -5,6 +5,7 @@
 #include <stdatomic.h>
 
 #include "ompi/constants.h"
+#include "ompi/errhandler/errcode-internal.h"
 #include "opal/class/opal_list.h"
 #include "opal/runtime/opal_progress.h"
 
@@ -58,11 +59,11 @@ static void request_construct(coll_nezha_request_t *request)
 
 OBJ_CLASS_INSTANCE(coll_nezha_request_t, ompi_coll_base_nbc_request_t, request_construct, NULL);
 
-/** Of one that keeps its communicator. */
+/** Of one that keeps its communicator; `error` is an OMPI code. Open MPI hands the status on as it is. */
 static void complete_with(coll_nezha_request_t *request, int error)
 {
     struct ompi_communicator_t *comm = request->super.super.req_mpi_object.comm;
-    request->super.super.req_status.MPI_ERROR = error;
+    request->super.super.req_status.MPI_ERROR = ompi_errcode_get_mpi_code(error);
     ompi_request_complete(&request->super.super, true);
     /* The communicator may have been freed meanwhile, and this may be the last reference to it. After an error there has to
      * be one for good, because Open MPI asks the communicator for its error handler after it has freed the request. */
