@@ -10,6 +10,7 @@ check_PROGRAMS += \
 	%D%/device_memory \
 	%D%/differing_counts \
 	%D%/duplicates \
+	%D%/early_tool \
 	%D%/every_operation \
 	%D%/extremes \
 	%D%/forked \
@@ -49,6 +50,9 @@ test_mpi_differing_counts_LDADD = $(MPI_LIBS) -lm
 test_mpi_duplicates_SOURCES = %D%/duplicates.c $(mpi_test_common)
 test_mpi_duplicates_CPPFLAGS = $(MPI_CFLAGS)
 test_mpi_duplicates_LDADD = $(MPI_LIBS) -lm
+test_mpi_early_tool_SOURCES = %D%/early_tool.c $(mpi_test_common)
+test_mpi_early_tool_CPPFLAGS = $(MPI_CFLAGS)
+test_mpi_early_tool_LDADD = $(MPI_LIBS) -lm
 test_mpi_every_operation_SOURCES = %D%/every_operation.c $(mpi_test_common) %D%/types.c %D%/types.h
 test_mpi_every_operation_CPPFLAGS = $(MPI_CFLAGS)
 test_mpi_every_operation_LDADD = $(MPI_LIBS) -lm

@@ -39,6 +39,9 @@ class Parameters(MpiCase):
         for name in ("retransmissions", "suspicions", "failovers", "reconnections"):
             self.assertEqual(len(values[f"rail_{name}"]), 2, name)
 
+    def test_counters_bound_before_mpi_init(self):
+        self.passes("early_tool", 2)
+
     def test_report(self):
         done = self.passes("counters", 3, "100", WAIT, params={**RAILS, "coll_nezha_report": "1"})
         self.assertEqual(done.stderr.count("Nezha's report: 3 ranks"), 1)

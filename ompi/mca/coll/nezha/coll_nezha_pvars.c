@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "coll_nezha_pvars.h"
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdio.h>
 
@@ -9,6 +10,7 @@
 #include "opal/mca/base/mca_base_pvar.h"
 
 #include "coll_nezha_engine.h"
+#include "coll_nezha_gather.h"
 
 typedef struct rail_value {
     const char *name, *help;
@@ -144,8 +146,10 @@ static size_t rail_count(void)
 }
 
 /** Readers have room for as many values as their handle was bound with; nobody tells us which handle it is. So the first
- * to be bound decides for all, and rails that appear later are not shown. */
+ * to be bound decides for all, and rails that appear later are not shown. Before MPI_Init nobody knows how many there will be: then
+ * it is as many as a report shows, and the values behind the last rail's are 0. To refuse the handle would crash Open MPI. */
 static size_t shown_rails;
+static bool bound;
 
 static int get_rails(const mca_base_pvar_t *pvar, void *value, void *object)
 {
@@ -164,8 +168,9 @@ static int bind_rails(mca_base_pvar_t *pvar, mca_base_pvar_event_t event, void *
     (void)pvar;
     (void)object;
     if (MCA_BASE_PVAR_HANDLE_BIND == event) {
-        if (0 == shown_rails) {
-            shown_rails = rail_count();
+        if (!bound) {
+            shown_rails = NULL != coll_nezha_engine() ? rail_count() : COLL_NEZHA_REPORTED_RAILS;
+            bound = true;
         }
         *count = (int)shown_rails;
     }
