@@ -27,7 +27,8 @@ check_PROGRAMS += \
 	%D%/siblings \
 	%D%/survives \
 	%D%/threads \
-	%D%/until_error
+	%D%/until_error \
+	%D%/without_last
 
 test_mpi_aborts_SOURCES = %D%/aborts.c $(mpi_test_common)
 test_mpi_aborts_CPPFLAGS = $(MPI_CFLAGS)
@@ -104,6 +105,9 @@ test_mpi_threads_LDADD = $(MPI_LIBS) -lm
 test_mpi_until_error_SOURCES = %D%/until_error.c $(mpi_test_common)
 test_mpi_until_error_CPPFLAGS = $(MPI_CFLAGS)
 test_mpi_until_error_LDADD = $(MPI_LIBS) -lm
+test_mpi_without_last_SOURCES = %D%/without_last.c $(mpi_test_common)
+test_mpi_without_last_CPPFLAGS = $(MPI_CFLAGS)
+test_mpi_without_last_LDADD = $(MPI_LIBS) -lm
 
 # Preloaded by the scripts.
 check_LTLIBRARIES = %D%/join_first.la %D%/no_reduce_local.la %D%/other_release.la

@@ -5,6 +5,7 @@
 
 import os
 import re
+import tempfile
 import unittest
 
 from mpi_case import BUILD, MpiCase, mpirun, plain, program
@@ -48,6 +49,17 @@ class SomeRanks(MpiCase):
     def test_no_text_where_it_would_not_be_used(self):
         done = self.run_with(of_ranks("1", DISABLED), params={"coll_nezha_learn": "0"})
         self.assertNotIn("nezha", done.stderr.lower())
+
+    def test_communicators_of_the_others(self):
+        """They are carried: the report tells of their calls, and what they learn is saved."""
+        with tempfile.TemporaryDirectory() as place:
+            table = os.path.join(place, "table.json")
+            done = mpirun([self.wrapper(of_ranks("2", DISABLED)), program("without_last")], 3,
+                          params={"coll_nezha_single_node": "2", "coll_nezha_report": "1", "coll_nezha_table_save": table})
+            self.assertTrue(done.returncode == 0 and "passed" in done.stdout.splitlines(), done.stdout + done.stderr)
+            self.assertIn("Open MPI carried the calls over MPI_COMM_WORLD: not all ranks use Nezha", done.stderr)
+            self.assertRegex(done.stderr, r"(?m)^  from +4 B +\d+")
+            self.assertTrue(os.path.exists(table), done.stderr)
 
     def test_bench_ends_at_once(self):
         for setting in (DISABLED, ABSENT):

@@ -13,8 +13,20 @@
 
 /* Whether there is to be a report: what rank 0 published decides, so that all ranks take part in gathering it or none. */
 static bool report;
-/* Why MPI_COMM_WORLD was left to Open MPI; NULL when it was not. Then this rank reports alone. */
+/* Why MPI_COMM_WORLD was left to Open MPI; NULL when it was not. Then rank 0 reports alone. */
 static const char *left;
+
+/** Communicators of ranks that all use Nezha may have been carried although MPI_COMM_WORLD was not. */
+static bool carried(void)
+{
+    uint64_t calls = 0, bytes = 0;
+    nezha_memory_stats_t memory = {0};
+    if (NULL != coll_nezha_engine()) {
+        nezha_engine_totals(coll_nezha_engine(), &calls, &bytes);
+        nezha_engine_memory_stats(coll_nezha_engine(), &memory);
+    }
+    return calls + memory.calls > 0;
+}
 
 /** Called at the very start of MPI_Finalize, while everything still works. */
 static int finalize_begins(MPI_Comm self, int keyval, void *attribute, void *extra)
@@ -23,14 +35,12 @@ static int finalize_begins(MPI_Comm self, int keyval, void *attribute, void *ext
     (void)keyval;
     (void)attribute;
     (void)extra;
-    if (NULL != left) {
-        coll_nezha_report_nothing(left);
-        return MPI_SUCCESS;
-    }
-    if (report) {
+    if (report && NULL != left) {
+        coll_nezha_report_left(left);
+    } else if (report) {
         coll_nezha_report_print();
     }
-    if (NULL != coll_nezha_engine()) {
+    if (NULL != coll_nezha_engine() && (NULL == left || carried())) {
         nezha_engine_ending(coll_nezha_engine());
     }
     return MPI_SUCCESS;
@@ -69,8 +79,7 @@ void coll_nezha_finalize_prepare(struct ompi_communicator_t *world)
 
 void coll_nezha_finalize_left(const char *reason)
 {
-    if (0 == nezha_topology_job_rank() && coll_nezha_params_bool("report")) {
-        left = reason;
-        watch_finalize();
-    }
+    left = reason;
+    report = 0 == nezha_topology_job_rank() && coll_nezha_params_bool("report");
+    watch_finalize();
 }

@@ -8,8 +8,7 @@
 /** Arranges for it. To be called for MPI_COMM_WORLD, inside MPI_Init. */
 void coll_nezha_finalize_prepare(struct ompi_communicator_t *world);
 
-/** Instead, when MPI_COMM_WORLD is left to Open MPI because of `reason`, a string that stays: arranges for a report that says
- * so, if rank 0 is to print one. */
+/** Instead, when MPI_COMM_WORLD is left to Open MPI because of `reason`, a string that stays: the report says so. */
 void coll_nezha_finalize_left(const char *reason);
 
 #endif

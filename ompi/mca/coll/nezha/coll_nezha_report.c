@@ -181,10 +181,15 @@ static bool carried_nothing(void)
     return 0 == calls;
 }
 
-void coll_nezha_report_nothing(const char *reason)
+void coll_nezha_report_left(const char *reason)
 {
     print_head(stderr);
-    print_nothing(stderr, reason);
+    if (carried_nothing()) {
+        print_nothing(stderr, reason);
+    } else {
+        fprintf(stderr, "  Open MPI carried the calls over MPI_COMM_WORLD: %s\n  Rank 0's over other communicators:\n", reason);
+        print_classes(stderr);
+    }
 }
 
 void coll_nezha_report_print(void)

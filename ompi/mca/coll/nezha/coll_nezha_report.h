@@ -11,7 +11,7 @@ void coll_nezha_report_print(void);
 /** A reason for coll_nezha_finalize_left(). */
 extern const char coll_nezha_outranked[];
 
-/** Prints, on this rank alone, that rails carried no call because of `reason`. */
-void coll_nezha_report_nothing(const char *reason);
+/** Prints, of this rank alone, that rails carried no call because of `reason`, or which ones they did carry nevertheless. */
+void coll_nezha_report_left(const char *reason);
 
 #endif
