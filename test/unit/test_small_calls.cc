@@ -19,6 +19,17 @@ TEST(SmallCalls, GoThroughTheService) {
   EXPECT_EQ(cluster.service().memory(), 0U);
 }
 
+TEST(SmallCalls, LeaveTheServiceNothingToLookAt) {
+  StarCluster cluster(3);
+  ASSERT_TRUE(cluster.join());
+  cluster.idle(20 * kMillisecond);
+  EXPECT_EQ(cluster.service().stars(), 1U);
+  EXPECT_EQ(cluster.service().attended(), 0U);
+  const std::uint64_t before = cluster.service().counts().operations;
+  ASSERT_TRUE(cluster.call());
+  EXPECT_EQ(cluster.service().counts().operations, before + 1);
+}
+
 /// Types of one signature may differ from rank to rank, and with them whether there is a kernel.
 TEST(SmallCalls, GoOverTheRailsWhereARankLacksAKernel) {
   StarCluster cluster(3);

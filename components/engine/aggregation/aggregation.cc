@@ -245,11 +245,7 @@ void Aggregation::progress(Nanoseconds now, bool greetings) {
     step_greetings(now);
   }
   for (const Said& said : std::exchange(said_, {})) hear(said);
-  for (const auto& [id, star] : stars_) {
-    if (star->under_way() && star->finished()) end(*star);
-    if (star->ready()) begin(*star);
-    if (star->under_way() && star->finished()) end(*star);  // a small vector's sum leaves at once
-  }
+  attend();
   for (const auto& [id, why] : std::exchange(over_, {})) give_up(id, why);
   if (now - looked_ >= kLookEvery) look_after(now);
 }

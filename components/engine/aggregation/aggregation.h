@@ -74,6 +74,8 @@ class Aggregation final : public Guests {
   const Counts& counts() const { return counts_; }
   std::size_t clients() const { return clients_.size(); }
   std::size_t stars() const { return stars_.size(); }
+  /// Stars that a turn looks at: those with something to do.
+  std::size_t attended() const { return attended_.size(); }
   std::uint64_t memory() const { return memory_; }
 
   // Guests
@@ -131,6 +133,7 @@ class Aggregation final : public Guests {
   bool reserve(const HostedStar& star, std::uint64_t memory);
   void begin(HostedStar& star);
   void end(HostedStar& star);
+  void attend();
   void give_up(TeamId id, const std::string& why);
 
   Core& core_;
@@ -147,6 +150,7 @@ class Aggregation final : public Guests {
   std::map<ProcessId, Client> clients_;
   std::vector<Claim> claims_;
   std::map<TeamId, std::unique_ptr<HostedStar>> stars_;
+  std::vector<HostedStar*> attended_;
   std::vector<Said> said_;                            ///< that came with the last frames
   std::vector<std::pair<TeamId, std::string>> over_;  ///< to be given up, for that reason
   std::size_t under_way_ = 0;

@@ -129,6 +129,7 @@ Status Aggregation::join(const Said& said, const Peer& peer) {
     star->climb(said.op, description, bytes);
   else if (description.terms.whole)
     star->keep(description, contribution);
+  if (!std::exchange(star->attended, true)) attended_.push_back(star);
   return {};
 }
 
@@ -150,6 +151,15 @@ Status Aggregation::open(TeamId id, std::size_t members, const Peer& first, Host
 }
 
 // ---- operations
+
+void Aggregation::attend() {
+  for (HostedStar* const star : attended_) {
+    if (star->under_way() && star->finished()) end(*star);
+    if (star->ready()) begin(*star);
+    if (star->under_way() && star->finished()) end(*star);  // a small vector's sum leaves at once
+  }
+  std::erase_if(attended_, [](HostedStar* star) { return !(star->attended = star->busy()); });
+}
 
 bool Aggregation::reserve(const HostedStar& star, std::uint64_t memory) {
   const std::uint64_t of_star = star.memory + star.next_memory + memory;
@@ -184,6 +194,7 @@ void Aggregation::give_up(TeamId id, const std::string& why) {
   star_memory_ -= HostedStar::memory_of(star.members());
   if (star.under_way()) --under_way_;
   ++counts_.given_up;
+  std::erase(attended_, &star);
   stars_.erase(found);
 }
 

@@ -58,6 +58,8 @@ class HostedStar {
   bool under_way() const { return under_way_; }
   /// Something was passed on that is not over.
   bool climbs() const { return upstream_ != nullptr && up_->active(); }
+  /// Something is under way, or described.
+  bool busy() const { return under_way_ || descriptions_ != 0 || climbs(); }
   void begin();
   /// Goes on towards the end.
   bool finished();
@@ -78,6 +80,7 @@ class HostedStar {
   // ---- the service's book-keeping
   std::uint64_t memory = 0;       ///< of the operation under way
   std::uint64_t next_memory = 0;  ///< of the next one, so far
+  bool attended = false;          ///< it has something to do
 
  private:
   static constexpr std::array<int, 1> kNeighbours = {1};
