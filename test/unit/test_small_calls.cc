@@ -171,6 +171,39 @@ TEST_F(Protocol, TwoMembersAreTheSameOne) {
   expect_all_goes_on();  // who is no member cannot end a star
 }
 
+/// Whoever has opened them.
+TEST_F(Protocol, AMemberIsInMoreStarsThanItMayBe) {
+  Aggregation::Limits limits;
+  limits.stars = 2;  // one is the team's
+  cluster.service().change(Secret{}, limits);
+  const std::uint64_t before = cluster.service().counts().operations;
+  ByHand opens(cluster, 77, 0, 0), joins(cluster, 77, 1, 1), opens_another(cluster, 78, 2, 0);
+  for (ByHand* one : {&opens, &joins, &opens_another}) one->begin();
+  cluster.idle(20 * kMillisecond);
+  EXPECT_EQ(cluster.service().counts().operations, before + 1);
+  {
+    ByHand joins_another(cluster, 78, 1, 1);
+    joins_another.begin();
+    cluster.idle(20 * kMillisecond);
+    EXPECT_EQ(cluster.service().counts().operations, before + 1);
+  }
+  EXPECT_EQ(cluster.service().stars(), 3U);
+}
+
+TEST_F(Protocol, AMemberIsInOneStarAfterAnother) {
+  Aggregation::Limits limits;
+  limits.stars = 2;
+  cluster.service().change(Secret{}, limits);
+  for (TeamId id = 100; id < 110; ++id) {
+    cluster.idle(20 * kMillisecond);
+    const std::uint64_t before = cluster.service().counts().operations;
+    ByHand one(cluster, id, 0, 0), other(cluster, id, 1, 1);
+    for (ByHand* each : {&one, &other}) each->begin();
+    cluster.idle(20 * kMillisecond);
+    EXPECT_EQ(cluster.service().counts().operations, before + 1);
+  }
+}
+
 /// What waits at the service for other members would else use up the window that the team's description needs.
 TEST_F(Protocol, ContributionsThatWaitLeaveRoomForOthers) {
   std::vector<std::unique_ptr<ByHand>> waiting;

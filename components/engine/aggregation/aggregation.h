@@ -93,6 +93,7 @@ class Aggregation final : public Guests {
     Nanoseconds seen = 0;  ///< when it last had a lane
     std::uint64_t failed = 0;  ///< descriptions
     unsigned in_row = 0;       ///< of them, the latest, if it is a rank
+    std::size_t stars = 0;     ///< that it is in
   };
   /// Somebody has greeted with the id of a client that has lanes.
   struct Claim {
@@ -128,7 +129,7 @@ class Aggregation final : public Guests {
   HostedStar* find(TeamId id) const;
   bool shared(const Trunk& trunk) const;
   void hear(const Said& said);
-  Status join(const Said& said, const Peer& peer);
+  Status join(const Said& said, Client& from);
   Status open(TeamId id, std::size_t members, const Peer& first, HostedStar*& star);
   bool reserve(const HostedStar& star, std::uint64_t memory);
   void begin(HostedStar& star);

@@ -91,7 +91,7 @@ void Aggregation::hear(const Said& said) {
   Client& from = client->second;
   const Peer& peer = *from.peer;
   if (!peer.trunk->may_tell()) return drop_client(said.by, "it does not acknowledge what it is told");
-  const Status status = join(said, peer);
+  const Status status = join(said, from);
   if (status.ok()) return from.in_row = 0, void();
   if (std::has_single_bit(++from.failed))
     core_.log().line(1, "%s: %s (%llu times so far)", peer.label().c_str(), status.text().c_str(),
@@ -104,17 +104,22 @@ void Aggregation::hear(const Said& said) {
   peer.trunk->forget_team(said.team);
 }
 
-Status Aggregation::join(const Said& said, const Peer& peer) {
+Status Aggregation::join(const Said& said, Client& from) {
+  const Peer& peer = *from.peer;
   StarDescription description;
   const std::span<const std::byte> bytes = said.bytes, contribution = bytes.subspan(kStarDescriptionSize);
   if (Status status = read_description(bytes.first(kStarDescriptionSize), description); !status.ok()) return status;
   if (contribution.size() != (description.terms.whole ? description.bytes() : 0))
     return {Code::bad_wire, "a contribution of " + std::to_string(contribution.size()) + " bytes"};
   HostedStar* star = find(said.team);
+  const bool comes = star == nullptr || star->client(*peer.trunk) < 0;
+  if (comes && from.stars >= (shared(*peer.trunk) ? kStarsOfRack : limits_.stars))
+    return {Code::busy, "it is in too many communicators"};
   if (star == nullptr)
     if (Status status = open(said.team, description.terms.members, peer, star); !status.ok()) return status;
   if (description.terms.members != star->members()) return {Code::bad_peer, "members differ on how many they are"};
   if (!star->seat(description.terms.position, *peer.trunk)) return {Code::bad_peer, "two members say that they are the same one"};
+  if (comes) ++from.stars;
   if (said.op != star->begun() + 1) return {Code::bad_peer, "an operation comes out of turn"};
   if (star->descriptions() != 0 && !star->description().agrees(description))
     return {Code::bad_peer, "members differ on an operation"};
@@ -135,10 +140,6 @@ Status Aggregation::join(const Said& said, const Peer& peer) {
 
 Status Aggregation::open(TeamId id, std::size_t members, const Peer& first, HostedStar*& star) {
   const bool from_rack = first.address.job_rank == kNoRank;
-  const auto in = std::count_if(stars_.begin(), stars_.end(),
-                                [&](const auto& other) { return other.second->client(*first.trunk) >= 0; });
-  if (static_cast<std::size_t>(in) >= (from_rack ? kStarsOfRack : limits_.stars))
-    return {Code::busy, "it is in too many communicators"};
   const std::uint64_t memory = HostedStar::memory_of(members);
   if (star_memory_ + memory > limits_.memory) return {Code::busy, "there is no memory for more communicators"};
   if (in_rack_ && (upstream_ == nullptr || upstream_->trunk->lanes_up() == 0))
@@ -190,6 +191,9 @@ void Aggregation::give_up(TeamId id, const std::string& why) {
   HostedStar& star = *found->second;
   core_.log().line(2, "a communicator of %zu ranks is given up: %s", star.members(), why.c_str());
   star.give_up();
+  star.each_client([this](const Trunk& trunk) {
+    if (const auto client = clients_.find(trunk.peer()); client != clients_.end()) --client->second.stars;
+  });
   memory_ -= star.memory + star.next_memory;
   star_memory_ -= HostedStar::memory_of(star.members());
   if (star.under_way()) --under_way_;

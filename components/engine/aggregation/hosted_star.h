@@ -35,6 +35,10 @@ class HostedStar {
   std::size_t members() const { return holders_.size(); }
   /// Number of the client; -1: it is none.
   int client(const Trunk& trunk) const;
+  template <typename Each>
+  void each_client(const Each& each) const {
+    for (const auto& [trunk, number] : clients_) each(*trunk);
+  }
   Trunk* upstream() const { return upstream_; }
 
   // ---- the next operation
