@@ -60,6 +60,7 @@ void Wiring::want(Peer& peer, Nanoseconds now) {
   peer.wanted = true;
   peer.settled = peer.wired();  // lanes may have come up for the other side already
   due(now);
+  if (peer.is_aggregator()) wanted_by(peer, now);  // no team agrees on its lanes: it has said so in a greeting
 }
 
 bool Wiring::wanted_by(Peer& peer, Nanoseconds now) {
@@ -132,7 +133,7 @@ void Wiring::settle(Peer& peer) {
     const std::string trouble = wire.trouble();
     const std::string why = trouble.empty() ? "no connection came in" : trouble;
     log_.line(1, "lane %s to %s is left out: %s", wire.label.c_str(), peer.label().c_str(), why.c_str());
-    notices_.push_back({"lane left out", {wire.label, peer.label(), why}});
+    if (!peer.is_aggregator()) notices_.push_back({"lane left out", {wire.label, peer.label(), why}});
   }
 }
 

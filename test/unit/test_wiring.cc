@@ -331,6 +331,21 @@ TEST_F(WiringTest, AnAggregatorOnTheRanksNetworkChangesNothing) {
   EXPECT_EQ(notices_.size(), 1u);
 }
 
+/// Nobody waits for it, and no team agrees on it.
+TEST_F(WiringTest, ALaneToAnAggregatorThatNeverComesUpIsTriedAtLeisure) {
+  all_up();
+  Peer aggregator;
+  aggregator.connects = true;
+  want_over_rail_1(aggregator);
+  EXPECT_GE(tries(1, kSecond), 8u);
+  tries(1, 5 * kSecond);
+  for (int second = 0; second < 20; ++second) {
+    wiring_.used(clock_.now());
+    EXPECT_LE(tries(1, kSecond), 1u) << "every 2.5 s at most";
+  }
+  EXPECT_TRUE(notices_.empty()) << "the log tells";
+}
+
 /// The other side's communicator has come first: it had connected before this one wanted lanes.
 TEST_F(WiringTest, LanesThatCameBeforeTheyWereWantedAreNotWaitedFor) {
   Peer early;
