@@ -44,6 +44,23 @@ class Greetings : public testing::Test {
   Aggregation aggregation_{service_.core(), Secret{}, Aggregation::Limits{}};
 };
 
+/// Names lead to addresses of either family.
+TEST_F(Greetings, ComeByIPv6AndByIPv4) {
+  ASSERT_TRUE(aggregation_.listen("", 0).ok());
+  sockaddr_in to4{};
+  to4.sin_family = AF_INET;
+  to4.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+  sockaddr_in6 to6{};
+  to6.sin6_family = AF_INET6;
+  to6.sin6_addr = in6addr_loopback;
+  to4.sin_port = to6.sin6_port = htons(aggregation_.port());
+  const Fd by4(socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0)), by6(socket(AF_INET6, SOCK_STREAM | SOCK_CLOEXEC, 0));
+  EXPECT_EQ(connect(by4.get(), reinterpret_cast<const sockaddr*>(&to4), sizeof to4), 0);
+  const int error = connect(by6.get(), reinterpret_cast<const sockaddr*>(&to6), sizeof to6) == 0 ? 0 : errno;
+  if (!by6 || error == EADDRNOTAVAIL) GTEST_SKIP() << "no IPv6 here";
+  EXPECT_EQ(error, 0);
+}
+
 TEST_F(Greetings, AFloodFillsNoLog) {
   for (int i = 0; i < 100; ++i) {
     connect_to_it();

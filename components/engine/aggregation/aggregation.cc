@@ -2,6 +2,7 @@
 #include "engine/aggregation/aggregation.h"
 
 #include <netdb.h>
+#include <netinet/in.h>
 #include <sys/socket.h>
 
 #include <algorithm>
@@ -39,16 +40,22 @@ Aggregation::Aggregation(Core& core, const Secret& key, const Limits& limits, bo
 Aggregation::~Aggregation() = default;
 
 Status Aggregation::listen(const std::string& host, std::uint16_t port) {
+  const std::string where = (host.empty() ? "*" : host) + ":" + std::to_string(port);
+  if (!host.empty()) return listen_at(host, port, where);
+  const Status both = listen_at("::", port, where);
+  return both.ok() ? both : listen_at("0.0.0.0", port, where);  // a kernel may have no IPv6
+}
+
+Status Aggregation::listen_at(const std::string& host, std::uint16_t port, const std::string& where) {
   addrinfo hints{};
   hints.ai_socktype = SOCK_STREAM;
   hints.ai_flags = AI_PASSIVE | AI_NUMERICSERV;
   addrinfo* found = nullptr;
-  const std::string where = (host.empty() ? "*" : host) + ":" + std::to_string(port);
-  if (const int error = getaddrinfo(host.empty() ? nullptr : host.c_str(), std::to_string(port).c_str(), &hints, &found);
-      error != 0)
+  if (const int error = getaddrinfo(host.c_str(), std::to_string(port).c_str(), &hints, &found); error != 0)
     return {Code::bad_parameter, "cannot listen at " + where + ": " + gai_strerror(error)};
-  const int on = 1;
+  const int on = 1, off = 0;
   listener_ = Fd(socket(found->ai_family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0));
+  if (listener_) setsockopt(listener_.get(), IPPROTO_IPV6, IPV6_V6ONLY, &off, sizeof off);  // no matter to IPv4
   const bool good = listener_ && setsockopt(listener_.get(), SOL_SOCKET, SO_REUSEADDR, &on, sizeof on) == 0 &&
                     bind(listener_.get(), found->ai_addr, found->ai_addrlen) == 0 && ::listen(listener_.get(), 64) == 0;
   const int error = errno;

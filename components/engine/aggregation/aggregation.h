@@ -49,7 +49,7 @@ class Aggregation final : public Guests {
     key_ = key;
     limits_ = limits;
   }
-  /// Listens for greetings; port 0: any.
+  /// Listens for greetings; port 0: any. Without a host at every address, of IPv6 and of IPv4.
   Status listen(const std::string& host, std::uint16_t port);
   std::uint16_t port() const { return port_; }
   /// What clients are told: the core's, and the tree that it is of.
@@ -108,6 +108,7 @@ class Aggregation final : public Guests {
     std::vector<std::byte> bytes;  ///< the description, and of a small vector the contribution
   };
 
+  Status listen_at(const std::string& host, std::uint16_t port, const std::string& where);
   void accept_greetings(Nanoseconds now);
   void pause(int error, Nanoseconds now);
   void make_room();
