@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-/// The system's resolver does not answer for the name of an aggregator: nothing waits for it.
+/// What the system's resolver says of the name of an aggregator: nothing, which nobody waits for, or several addresses.
 #include <dlfcn.h>
 #include <gtest/gtest.h>
 #include <netdb.h>
@@ -12,6 +12,7 @@
 #include <thread>
 
 #include "aggregators.h"
+#include "engine/aggregation/inquiry.h"
 #include "kinds.h"
 
 namespace nezha::test {
@@ -19,7 +20,7 @@ namespace {
 
 using namespace std::chrono_literals;
 
-constexpr char kName[] = "slow.test";
+constexpr char kName[] = "slow.test", kSeveral[] = "several.test";
 
 /// A resolver that answers for kName when it is told to, or in the end by itself.
 class Resolver {
@@ -80,12 +81,28 @@ TEST(Lookups, AreNotWaitedFor) {
   EXPECT_TRUE(resolver.answer());
 }
 
+/// The service listens at one of them alone.
+TEST(Lookups, GiveAddressesOfWhichEachIsTried) {
+  const KeyFile key("several");
+  Aggregator aggregator(key.key());
+  const AggregatorAnswer answer = ask_aggregator({kSeveral, aggregator.port()}, key.key(), "n0");
+  EXPECT_TRUE(answer.status.ok()) << answer.status.text();
+  Settings named = settings(aggregator.port(), key.path(), "50");
+  named[2].second = std::string(kSeveral) + ":" + std::to_string(aggregator.port());
+  Ranks ranks(2, named, nodes(2));
+  Team team(ranks, "everybody");
+  ASSERT_TRUE(team.start());
+  EXPECT_TRUE(joins(ranks, team));
+}
+
 }  // namespace
 }  // namespace nezha::test
 
-/// The system's, but for one name.
+/// The system's, but for two names.
 extern "C" int getaddrinfo(const char* name, const char* service, const addrinfo* hints, addrinfo** found) {
   if (name != nullptr && std::strcmp(name, nezha::test::kName) == 0) return nezha::test::resolver.look_up();
   static const auto system = reinterpret_cast<decltype(&getaddrinfo)>(dlsym(RTLD_NEXT, "getaddrinfo"));
-  return system(name, service, hints, found);
+  if (name == nullptr || std::strcmp(name, nezha::test::kSeveral) != 0) return system(name, service, hints, found);
+  const int error = system("127.0.0.2", service, hints, found);
+  return error != 0 ? error : system("127.0.0.1", service, hints, &(*found)->ai_next);
 }

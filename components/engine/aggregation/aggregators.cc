@@ -40,6 +40,7 @@ class Aggregators::Link {
     switch (state_) {
       case State::idle:
         lookup_.begin(entry_);
+        place_ = 0;
         state_ = State::looking_up;
         return;
       case State::looking_up:
@@ -58,7 +59,7 @@ class Aggregators::Link {
     if (!lookup_.over()) return;
     if (!lookup_.status().ok()) return retry(now, lookup_.status().text());
     Fd fd;
-    if (const Status begun = begin_connection(lookup_.place(), fd); !begun.ok()) return retry(now, begun.text());
+    if (const Status begun = begin_connection(lookup_.places()[place_], fd); !begun.ok()) return go_on(now, begun.text());
     greeting_.emplace(Greeting::Side::rank, std::move(fd), key, core_.self(), now + kGreetingTime);
     state_ = State::greeting;
   }
@@ -66,6 +67,7 @@ class Aggregators::Link {
   void greet(Nanoseconds now) {
     const Greeting::State state = greeting_->step(now);
     if (state == Greeting::State::pending) return;
+    if (state == Greeting::State::failed && !greeting_->connected()) return go_on(now, greeting_->why().text());
     if (state == Greeting::State::failed) return retry(now, greeting_->why().text());
     peer_ = core_.add_outsider(greeting_->peer(), greeting_->secret());
     greeting_.reset();
@@ -75,6 +77,13 @@ class Aggregators::Link {
     lost_at_ = now + kWiringTime;
     retries_ = 0;
     said_.clear();
+  }
+
+  /// By its next address: nothing listens at this one.
+  void go_on(Nanoseconds now, const std::string& why) {
+    if (++place_ == lookup_.places().size()) return retry(now, why);
+    greeting_.reset();
+    state_ = State::looking_up;
   }
 
   void watch(Nanoseconds now) {
@@ -99,6 +108,7 @@ class Aggregators::Link {
   const AggregatorList::Entry entry_;
   const std::string label_;
   Lookup lookup_;
+  std::size_t place_ = 0;  ///< which of its addresses is tried
   State state_ = State::idle;
   std::optional<Greeting> greeting_;
   Peer* peer_ = nullptr;

@@ -38,6 +38,8 @@ class Greeting {
 
   State step(Nanoseconds now);
   int fd() const { return fd_.get(); }
+  /// The other side's kernel has answered.
+  bool connected() const { return !connecting_; }
   /// Nothing has come of the other side.
   bool silent() const;
   bool wants_write() const { return connecting_ || !out_.empty(); }

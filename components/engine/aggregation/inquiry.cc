@@ -4,6 +4,7 @@
 #include <poll.h>
 
 #include <utility>
+#include <vector>
 
 #include "engine/aggregation/greeting.h"
 #include "engine/aggregation/lookup.h"
@@ -15,17 +16,10 @@ namespace {
 
 constexpr Nanoseconds kPatience = 3 * kSecond;
 
-}  // namespace
-
-AggregatorAnswer ask_aggregator(const AggregatorList::Entry& entry, const Secret& key, const std::string& node) {
-  AggregatorAnswer answer;
-  SocketAddress place;
-  if (answer.status = look_up(entry, place); !answer.status.ok()) return answer;
-  Address own;
-  own.node = node;
-  if (answer.status = random_id(own.id); !answer.status.ok()) return answer;
+/// False: nothing listens there.
+bool ask_at(const SocketAddress& place, const Secret& key, const Address& own, AggregatorAnswer& answer) {
   Fd fd;
-  if (answer.status = begin_connection(place, fd); !answer.status.ok()) return answer;
+  if (answer.status = begin_connection(place, fd); !answer.status.ok()) return false;
   const SystemClock clock;
   const Nanoseconds began = clock.now();
   Greeting greeting(Greeting::Side::rank, std::move(fd), key, own, began + kPatience);
@@ -39,6 +33,20 @@ AggregatorAnswer ask_aggregator(const AggregatorList::Entry& entry, const Secret
     answer.status = greeting.why();
   else
     answer.address = greeting.peer();
+  return greeting.connected();
+}
+
+}  // namespace
+
+AggregatorAnswer ask_aggregator(const AggregatorList::Entry& entry, const Secret& key, const std::string& node) {
+  AggregatorAnswer answer;
+  std::vector<SocketAddress> places;
+  if (answer.status = look_up(entry, places); !answer.status.ok()) return answer;
+  Address own;
+  own.node = node;
+  if (answer.status = random_id(own.id); !answer.status.ok()) return answer;
+  for (const SocketAddress& place : places)
+    if (ask_at(place, key, own, answer)) break;
   return answer;
 }
 

@@ -16,15 +16,18 @@
 
 namespace nezha {
 
-Status look_up(const AggregatorList::Entry& entry, SocketAddress& place) {
+Status look_up(const AggregatorList::Entry& entry, std::vector<SocketAddress>& places) {
   addrinfo hints{};
   hints.ai_socktype = SOCK_STREAM;
   hints.ai_flags = AI_NUMERICSERV;
   addrinfo* found = nullptr;
   const int error = getaddrinfo(entry.host.c_str(), std::to_string(entry.port).c_str(), &hints, &found);
   if (error != 0) return {Code::io, gai_strerror(error)};
-  place.size = std::min<socklen_t>(found->ai_addrlen, sizeof place.storage);
-  std::memcpy(&place.storage, found->ai_addr, place.size);
+  for (const addrinfo* each = found; each != nullptr; each = each->ai_next) {
+    SocketAddress& place = places.emplace_back();
+    place.size = std::min<socklen_t>(each->ai_addrlen, sizeof place.storage);
+    std::memcpy(&place.storage, each->ai_addr, place.size);
+  }
   freeaddrinfo(found);
   return {};
 }
@@ -33,10 +36,10 @@ struct Lookup::State {
   AggregatorList::Entry entry;
   std::atomic<bool> over = false;
   Status status;
-  SocketAddress place;
+  std::vector<SocketAddress> places;
 
   void run() {
-    status = look_up(entry, place);
+    status = look_up(entry, places);
     over.store(true, std::memory_order_release);
   }
 };
@@ -57,7 +60,7 @@ void Lookup::begin(const AggregatorList::Entry& entry) {
 
 bool Lookup::over() const { return state_->over.load(std::memory_order_acquire); }
 const Status& Lookup::status() const { return state_->status; }
-const SocketAddress& Lookup::place() const { return state_->place; }
+const std::vector<SocketAddress>& Lookup::places() const { return state_->places; }
 
 Status begin_connection(const SocketAddress& place, Fd& fd) {
   fd = Fd(socket(place.storage.ss_family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0));

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <memory>
+#include <vector>
 
 #include "rail/tcp/socket.h"
 #include "util/aggregator_list.h"
@@ -11,8 +12,8 @@
 
 namespace nezha {
 
-/// Any thread; may block for as long as the system's resolver likes.
-Status look_up(const AggregatorList::Entry& entry, SocketAddress& place);
+/// All addresses of it, in the order in which they are to be tried. Any thread; may block for as long as the system's resolver likes.
+Status look_up(const AggregatorList::Entry& entry, std::vector<SocketAddress>& places);
 
 /// A look-up by a thread of its own. Nobody waits for that thread: its end is looked for, or this ends before it.
 class Lookup {
@@ -23,7 +24,8 @@ class Lookup {
 
   // ---- once it is over
   const Status& status() const;
-  const SocketAddress& place() const;
+  /// At least one where that is ok.
+  const std::vector<SocketAddress>& places() const;
 
  private:
   struct State;
