@@ -29,20 +29,20 @@ std::string directory_of(const std::string& path) {
   return slash == std::string::npos ? "." : path.substr(0, slash + 1);
 }
 
-Status write_all(int fd, std::string_view rest) {
+Status write_all(int fd, std::string_view rest, Written written) {
   while (!rest.empty()) {
     const ssize_t count = write(fd, rest.data(), rest.size());
     if (count < 0 && errno != EINTR) return trouble("cannot write");
     if (count > 0) rest.remove_prefix(static_cast<std::size_t>(count));
   }
-  return fsync(fd) == 0 ? Status() : trouble("cannot write");
+  return written == Written::soon || fsync(fd) == 0 ? Status() : trouble("cannot write");
 }
 
-Status write_new(const std::string& path, mode_t mode, std::string_view contents) {
+Status write_new(const std::string& path, mode_t mode, std::string_view contents, Written written) {
   const Fd file(open(path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666));
   if (!file) return trouble("cannot make a file beside it");
   if (mode != 0 && fchmod(file.get(), mode) != 0) return trouble("cannot set permissions");
-  return write_all(file.get(), contents);
+  return write_all(file.get(), contents, written);
 }
 
 }  // namespace
@@ -89,7 +89,7 @@ Status read_file(const FilePath& path, std::size_t most, std::string& contents) 
   return {};
 }
 
-Status replace_file(const FilePath& path, std::string_view contents) {
+Status replace_file(const FilePath& path, std::string_view contents, Written written) {
   const std::string target = real_path(path.text);
   struct stat about;
   const bool there = stat(target.c_str(), &about) == 0;
@@ -97,12 +97,13 @@ Status replace_file(const FilePath& path, std::string_view contents) {
   std::uint64_t mark = 0;
   if (const Status status = random_id(mark); !status.ok()) return status;
   const std::string fresh = target + ".new-" + std::to_string(mark);
-  Status status = write_new(fresh, there ? about.st_mode & 07777 : 0, contents);
+  Status status = write_new(fresh, there ? about.st_mode & 07777 : 0, contents, written);
   if (status.ok() && rename(fresh.c_str(), target.c_str()) != 0) status = trouble("cannot be replaced");
   if (!status.ok()) {
     unlink(fresh.c_str());
     return status;
   }
+  if (written == Written::soon) return {};
   const Fd directory(open(directory_of(target).c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
   if (directory) fsync(directory.get());  // not every file system can; the file itself is on the disk
   return {};

@@ -32,8 +32,14 @@ Status open_regular(const std::string& path, int flags, const char* what, Fd& fi
 /// The contents of a regular file of at most `most` bytes. Code::absent: there is no such file.
 Status read_file(const FilePath& path, std::size_t most, std::string& contents);
 
-/// Puts a file with these contents in the place of what is there, in one step and safely on the disk: who opens it sees
-/// the old or the new one. Keeps the permissions of a file that it replaces, and a symbolic link that leads to it.
-Status replace_file(const FilePath& path, std::string_view contents);
+/// What is to be known of a file once it is replaced.
+enum class Written {
+  safely,  ///< it is on the disk, for which this waits
+  soon,    ///< the system writes it when it likes
+};
+
+/// Puts a file with these contents in the place of what is there, in one step: who opens it sees the old or the new one. Keeps
+/// the permissions of a file that it replaces, and a symbolic link that leads to it.
+Status replace_file(const FilePath& path, std::string_view contents, Written written = Written::safely);
 
 }  // namespace nezha

@@ -129,7 +129,7 @@ std::string AggregatorServer::statistics() const {
 void AggregatorServer::write_statistics(Nanoseconds now) {
   if (options_.statistics.empty() || (written_ != 0 && now - written_ < kWriteEvery)) return;
   written_ = now;
-  const Status status = replace_file({options_.statistics}, statistics());
+  const Status status = replace_file({options_.statistics}, statistics(), Written::soon);  // operations wait meanwhile
   if (!status.ok() && !told_) core_.log().line(0, "statistics: %s", status.text().c_str());
   told_ = !status.ok();
 }
