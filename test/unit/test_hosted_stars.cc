@@ -88,7 +88,9 @@ class Upstream : public testing::Test {
 TEST_F(Upstream, PassesSumsOn) {
   begin(kStar);
   for (std::size_t chunk = 0; chunk < 2 * kChunks; ++chunk) add_up(kStar, chunk);
+  pass(20 * kMillisecond);
   EXPECT_EQ(aggregation_.counts().given_up, 0U);
+  EXPECT_EQ(aggregation_.counts().bytes, kBytes);
 }
 
 /// The last rack of a chunk is the first one of the slot's next chunk.

@@ -122,7 +122,8 @@ void HostedStar::begin() {
   contributions_.swap(next_contributions_);
   call.recv = tier_ == StarTier::rack ? call.star.fold->sum() : contributions_.data();
   const BlockPart& part = description_.part;
-  bytes_ = description_.terms.whole ? call.bytes() : call.bytes() / BlockPart::kWhole * (part.to - part.from);
+  const std::uint64_t size = part.to - part.from, bytes = call.bytes();
+  bytes_ = bytes / BlockPart::kWhole * size + bytes % BlockPart::kWhole * size / BlockPart::kWhole;  // a product of both may be too large
   for (std::size_t client = 0; client < trunks_.size(); ++client)
     operations_->peer_at(client, begun_, begun_ - 1);  // who describes an operation has begun it
   operations_->start(call, AlgorithmChoice::ring);
