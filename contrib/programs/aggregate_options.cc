@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -16,6 +17,8 @@ namespace {
 
 constexpr std::uint16_t kPort = 4757;
 constexpr std::size_t kMostConfig = 64 * 1024;
+/// Other parameters mean nothing to a service, or have options of their own.
+constexpr std::string_view kOfRails = "rail_exclude, port_range, ip_version, checksum, window, single_node";
 
 struct Word {
   std::string where;  ///< before the name of the option, in errors
@@ -56,17 +59,27 @@ bool read_size(const std::string& text, std::uint64_t& size) {
   return true;
 }
 
-Status set_rails(const Word& word, Config& config, const std::string& name, const std::string& value) {
-  const Status status = set_parameter(config, name, value);
+Status named(const Word& word, const Status& status) {
   return status.ok() ? status : Status{Code::bad_parameter, word.where + word.name + ": " + status.text()};
+}
+
+Status set_of_rails(const Word& word, Config& config) {
+  const std::size_t equals = word.value.find('=');
+  if (equals == std::string::npos) return bad(word, "NAME=VALUE is allowed");
+  const std::string name = word.value.substr(0, equals);
+  const std::vector<std::string_view> names = words_of(kOfRails);
+  if (std::find(names.begin(), names.end(), name) == names.end())
+    return bad(word, ("allowed names are " + std::string(kOfRails)).c_str());
+  return named(word, set_parameter(config, name, word.value.substr(equals + 1)));
 }
 
 Status apply(const Word& word, AggregateOptions& options) {
   AggregatorServer::Options& server = options.server;
   const std::string& value = word.value;
-  if (word.name == "key") return parse(value, options.key);
+  if (word.name == "key") return named(word, parse(value, options.key));
   if (word.name == "statistics") return server.statistics = value, Status();
-  if (word.name == "rails") return set_rails(word, server.config, "rail_include", value);
+  if (word.name == "rails") return named(word, set_parameter(server.config, "rail_include", value));
+  if (word.name == "set") return set_of_rails(word, server.config);
   if (word.name == "listen") return read_listen(value, server) ? Status() : bad(word, "[HOST:]PORT is allowed");
   if (word.name == "upstream")
     return read_upstream(value, server.config) ? Status() : bad(word, "HOST:PORT of one other aggregator is allowed");
@@ -78,10 +91,7 @@ Status apply(const Word& word, AggregateOptions& options) {
     if (value.size() != 1 || value[0] < '0' || value[0] > '3') return bad(word, "0 to 3 is allowed");
     return options.verbose = value[0] - '0', Status();
   }
-  const std::size_t equals = value.find('=');
-  if (word.name != "set") return bad(word, "no such option");
-  if (equals == std::string::npos) return bad(word, "NAME=VALUE is allowed");
-  return set_rails(word, server.config, value.substr(0, equals), value.substr(equals + 1));
+  return bad(word, "no such option; there are key, listen, rails, set, memory, job-memory, upstream, statistics and verbose");
 }
 
 /// Lines of a name and a value; empty ones, and those that begin with #, say nothing.

@@ -300,6 +300,10 @@ class Arguments(unittest.TestCase):
         for upstream in ("node7", "node7:", "node7:1,node8:1"):
             self.assertIn(f"--upstream {upstream}: HOST:PORT", self.complaint(2, "--key", key, "--upstream", upstream))
         self.assertIn("rails", self.complaint(2, "--key", key, "--set", "rails=eth0"))
+        for unused in ("aggregators=node7:1", "timeout=5", "rail_include=eth0"):
+            said = self.complaint(2, "--key", key, "--set", unused)
+            self.assertIn(f"--set {unused}: allowed names are rail_exclude, port_range", said)
+        self.assertIn("--key: a path has", self.complaint(2, "--key", "k" * 5000))
         self.assertIn("usage:", self.complaint(0, "--help"))
 
     def config_file(self, text):
@@ -311,7 +315,8 @@ class Arguments(unittest.TestCase):
     def test_wrong_lines_of_a_file_are_named(self):
         key = key_file(self, "k")
         for text, wrong in (("# sizes\n\nmemory\t2m \njob-memory 5\n", ":4: job-memory 5"), ("memory\n", ":1: memory"),
-                            ("colour red\n", ":1: colour red"), ("set rails=eth0\n", ":1: set")):
+                            ("colour red\n", ":1: colour red: no such option; there are key, listen"), ("set rails=eth0\n", ":1: set"),
+                            ("\nkey a\x01b\n", ":2: key: a path has")):
             file = self.config_file(text)
             self.assertIn(file + wrong, self.complaint(2, "--key", key, "--config", file))
         self.assertIn("--config /nonexistent", self.complaint(2, "--key", key, "--config", "/nonexistent"))
