@@ -7,6 +7,7 @@
 #include <cstring>
 #include <exception>
 #include <mutex>
+#include <system_error>
 #include <thread>
 #include <utility>
 
@@ -78,7 +79,12 @@ struct SharpOpening::State {
 SharpOpening::SharpOpening(SharpGroup::Spec spec) : state_(std::make_shared<State>()) {
   state_->spec = std::move(spec);
   const SignalsBlocked meanwhile;
-  std::thread([state = state_] { state->run(); }).detach();
+  try {
+    std::thread([state = state_] { state->run(); }).detach();
+  } catch (const std::system_error&) {
+    state_->ended = true;
+    state_->status = {Code::io, "the system refuses a thread that opens the library"};
+  }
 }
 
 SharpOpening::~SharpOpening() { abandon("the communicator has failed"); }
@@ -170,12 +176,17 @@ void leave_sharp(std::unique_ptr<SharpGroup> group) {
   const auto leaving = std::make_shared<Leaving>();
   leaving->group = std::move(group);
   const SignalsBlocked meanwhile;
-  std::thread([leaving] {
-    leaving->group->close();
-    const std::lock_guard lock(leaving->mutex);
-    leaving->left = true;
-    leaving->changed.notify_all();
-  }).detach();
+  try {
+    std::thread([leaving] {
+      leaving->group->close();
+      const std::lock_guard lock(leaving->mutex);
+      leaving->left = true;
+      leaving->changed.notify_all();
+    }).detach();
+  } catch (const std::system_error&) {
+    leaving->group.release();  // the system refuses a thread, and this one must not block: the library keeps the group
+    return;
+  }
   std::unique_lock lock(leaving->mutex);
   leaving->changed.wait_for(lock, kLeave, [&] { return leaving->left; });
 }

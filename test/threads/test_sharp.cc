@@ -1,10 +1,13 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// Allreduces of which a part goes through the SHARP library, of which test/sharp/stub.cc has the place, to an aggregator: sums,
 /// faults of one rank's library and of the aggregator, and when it is not used.
+#include <dlfcn.h>
 #include <gtest/gtest.h>
+#include <pthread.h>
 
 #include <array>
 #include <atomic>
+#include <cerrno>
 #include <cstdlib>
 #include <memory>
 #include <string>
@@ -31,6 +34,9 @@ class Variable {
  private:
   const char* const name_;
 };
+
+/// The calling thread gets no other ones.
+thread_local bool refused = false;
 
 /// The faults of the stub.
 class Stub : public Variable {
@@ -82,7 +88,9 @@ class Sharp : public testing::Test {
       const std::byte* from = in_place ? recv.data() : send.data();
       nezha_call_t call = make_call(sum, count, from, recv.data());
       if (rank == without) call.type = NEZHA_TYPE_OTHER;
+      refused = rank == alone_;
       ASSERT_EQ(team_->allreduce(rank, call), NEZHA_OK);
+      refused = false;
       ASSERT_TRUE(same_bytes(recv, sums.result)) << "on rank " << rank << ", " << count << " of " << name;
     });
   }
@@ -93,6 +101,8 @@ class Sharp : public testing::Test {
   }
 
   const Rank& rank(int number) { return ranks_->at(number); }
+
+  int alone_ = -1;  ///< a rank to which the system refuses threads
 
   const KeyFile key_{"sharp"};
   std::unique_ptr<Aggregator> aggregator_ = std::make_unique<Aggregator>(key_.key());
@@ -222,6 +232,25 @@ INSTANTIATE_TEST_SUITE_P(All, Openings,
                                          std::pair("rank=1,init=hang", "coll_nezha_connect_timeout = 1 s"),
                                          std::pair("rank=1,comm=error", "sharp_coll_comm_init")));
 
+TEST_F(Sharp, IsNotOpenedWithoutAThread) {
+  alone_ = 1;
+  begin(3, sharp_settings("60"));
+  add_up_often(3);
+  EXPECT_NE(told(rank(1)).find("the system refuses a thread"), std::string::npos) << told(rank(1));
+  for (int number = 0; number < 3; ++number) EXPECT_EQ(reduced(rank(number)), 0U);
+}
+
+TEST_F(Sharp, IsLeftWithoutAThread) {
+  const Stub stub("rank=1,error=2");
+  begin(3, sharp_settings("60"));
+  add_up_often(1);
+  const std::uint64_t before = reduced(rank(0));
+  EXPECT_GT(before, 0U);
+  alone_ = 1;
+  add_up_often(4);
+  EXPECT_TRUE(said(rank(0), "another rank lacks sums"));
+}
+
 TEST_F(Sharp, CarriesOnlyWhatAllLibrariesHave) {
   const Stub stub("rank=1,float=no");
   begin(2, sharp_settings("60"));
@@ -295,3 +324,9 @@ TEST_F(Sharp, ALibraryThatIsNotThereIsTold) {
 
 }  // namespace
 }  // namespace nezha::test
+
+extern "C" int pthread_create(pthread_t* thread, const pthread_attr_t* attributes, void* (*run)(void*), void* argument) {
+  if (nezha::test::refused) return EAGAIN;
+  static const auto system = reinterpret_cast<decltype(&pthread_create)>(dlsym(RTLD_NEXT, "pthread_create"));
+  return system(thread, attributes, run, argument);
+}
