@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// The aggregation service: reduces parts of vectors for jobs whose coll_nezha_aggregators name it (nezha-aggregate(1)).
 #include <signal.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 #include <cstdio>
@@ -63,6 +64,14 @@ void handle(int signal, void (*handler)(int)) {
   sigaction(signal, &action, nullptr);
 }
 
+/// As many descriptors as it may have: a shell's limit of 1024 is less than the lanes of a few hundred ranks.
+void take_descriptors() {
+  rlimit limit{};
+  if (getrlimit(RLIMIT_NOFILE, &limit) != 0) return;
+  limit.rlim_cur = limit.rlim_max;
+  setrlimit(RLIMIT_NOFILE, &limit);
+}
+
 /// The new key and limits, or, where something is wrong, none of them.
 void read_anew(int argc, char** argv, AggregatorServer& server) {
   AggregateOptions options;
@@ -106,6 +115,7 @@ int serve(int argc, char** argv, AggregateOptions& options) {
 
 int main(int argc, char** argv) {
   signal(SIGPIPE, SIG_IGN);
+  take_descriptors();
   AggregateOptions options;
   if (const nezha::Status status = read_options(argc, argv, options); !status.ok()) return wrong(status.text(), 2);
   if (options.wanted == AggregateOptions::Wanted::help) return usage(stdout, 0);

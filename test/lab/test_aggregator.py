@@ -4,6 +4,7 @@ when it is killed, stands still or is cut off. Strangers and jobs with another k
 
 import os
 import re
+import resource
 import shutil
 import signal
 import subprocess
@@ -343,6 +344,17 @@ class Arguments(unittest.TestCase):
             self.assertIn(f"{file}:3: memory lots", said())
             service.terminate()
             self.assertEqual(service.wait(30), 0)
+
+    def test_descriptors(self):
+        """A shell allows less than it may have."""
+        hard = resource.getrlimit(resource.RLIMIT_NOFILE)[1]
+        with subprocess.Popen([SERVICE, "--key", key_file(self, "k"), "--listen", "0", "--set", "single_node=2"], text=True,
+                              stdout=subprocess.PIPE, preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_NOFILE, (64, hard))) as service:
+            self.addCleanup(service.kill)
+            self.assertIn("ready", service.stdout.readline())
+            found = resource.prlimit(service.pid, resource.RLIMIT_NOFILE)
+            service.terminate()
+        self.assertEqual(found, (hard, hard))
 
     def test_a_key_must_be_secret_and_long(self):
         self.assertIn("/nonexistent", self.complaint(1, "--key", "/nonexistent"))
