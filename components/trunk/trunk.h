@@ -197,6 +197,8 @@ class Trunk final : public LaneEvents {
   void op_begun(TeamId team, OpNumber op, OpNumber ended) {
     if (!early_.empty() || !wants_.empty()) answer_begun(team, op, ended);
   }
+  /// What is half-way here of that operation goes to its place no more: the memory is about to be somebody else's.
+  void discard(TeamId team, OpNumber op);
   /// The team is gone or has failed: nothing of it will be wanted any more.
   void forget_team(TeamId team);
   /// Of the latest of those.

@@ -120,9 +120,7 @@ std::size_t Trunk::abort_flow(Flow& flow) {
   unlist(flow);
   for (std::uint64_t id = log_.oldest(); flow.unacked != 0 && id != log_.next(); ++id)
     if (log_.at(id).flow == &flow) withdraw(log_.at(id));
-  for (LaneState& state : lanes_)
-    for (std::size_t i = 0; state.receiving && i < state.records.count; ++i)
-      if (state.records.pieces[i].team == flow.team() && state.records.pieces[i].op == flow.op()) to_bin(state, i);
+  discard(flow.team(), flow.op());
   return std::exchange(flow.charged, 0);
 }
 

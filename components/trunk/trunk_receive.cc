@@ -237,6 +237,12 @@ void Trunk::discard_elsewhere(std::uint64_t id) {
       if (state.records.pieces[i].id == id) to_bin(state, i);
 }
 
+void Trunk::discard(TeamId team, OpNumber op) {
+  for (LaneState& state : lanes_)
+    for (std::size_t i = 0; state.receiving && i < state.records.count; ++i)
+      if (state.records.pieces[i].team == team && state.records.pieces[i].op == op) to_bin(state, i);
+}
+
 void Trunk::drop_receiving(LaneState& state) {
   if (!state.receiving) return;
   state.receiving = false;

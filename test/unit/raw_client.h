@@ -9,6 +9,7 @@
 #include <functional>
 #include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "alg/star.h"
@@ -18,15 +19,17 @@
 
 namespace nezha::test {
 
-/// A core with one rail. The port outlives the processes that it has lanes to.
+/// A core with a rail for each port. Ports outlive the processes that they have lanes to.
 class RawProcess {
  public:
   RawProcess(SimNetwork& network, SimPort& port, std::uint32_t job_rank, ProcessId id, const Log& log = Log())
+      : RawProcess(network, std::vector<SimPort*>{&port}, job_rank, id, log) {}
+  RawProcess(SimNetwork& network, std::vector<SimPort*> ports, std::uint32_t job_rank, ProcessId id, const Log& log = Log())
       : network_(network) {
     Config config;
     config.window = 256 * 1024;
     core_ = std::make_unique<Core>(config, network, log, job_rank, "n" + std::to_string(id), id, Secret{});
-    core_->add_transport(std::make_unique<SimTransport>(network, network, id, std::vector<SimPort*>{&port}, *core_, [] {}));
+    core_->add_transport(std::make_unique<SimTransport>(network, network, id, std::move(ports), *core_, [] {}));
   }
 
   Core& core() { return *core_; }
@@ -58,7 +61,9 @@ class RawClient final : public Guests {
   };
 
   RawClient(SimNetwork& network, SimPort& port, std::uint32_t job_rank, ProcessId id)
-      : process_(network, port, job_rank, id) {
+      : RawClient(network, std::vector<SimPort*>{&port}, job_rank, id) {}
+  RawClient(SimNetwork& network, std::vector<SimPort*> ports, std::uint32_t job_rank, ProcessId id)
+      : process_(network, std::move(ports), job_rank, id) {
     core().serve(*this);
   }
 
@@ -75,11 +80,12 @@ class RawClient final : public Guests {
     return rack.add_outsider(core().self(), {});
   }
   Trunk& trunk() { return *service_->trunk; }
-  /// `whole`: bytes of the operation's vector.
-  void say(TeamId team, OpNumber op, std::uint16_t step, std::uint64_t offset, std::span<const std::byte> bytes, std::size_t whole) {
+  /// `whole`: bytes of the operation's vector. `rails`: by which it goes.
+  void say(TeamId team, OpNumber op, std::uint16_t step, std::uint64_t offset, std::span<const std::byte> bytes, std::size_t whole,
+           RailSet rails = 0) {
     Flow& flow = flows_.emplace_back();
     const std::vector<std::byte>& kept = said_.emplace_back(bytes.begin(), bytes.end());
-    flow.open(team, op, kStarGrain, false, 0, static_cast<std::uint32_t>(whole));
+    flow.open(team, op, kStarGrain, false, rails, static_cast<std::uint32_t>(whole));
     flow.begun = true;
     trunk().send(flow, {.data = kept.data(), .offset = offset, .size = static_cast<std::uint32_t>(kept.size()), .step = step});
   }

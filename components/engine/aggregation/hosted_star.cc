@@ -132,7 +132,10 @@ void HostedStar::begin() {
 /// The climb of the next one may be under way.
 bool HostedStar::finished() { return operations_->finished() && (upstream_ == nullptr || up_->finished(begun_)); }
 
+/// What a client sends twice, which it must not, may be half-way here.
 void HostedStar::end() {
+  for (Trunk* trunk : trunks_) trunk->discard(id_, begun_);
+  if (upstream_ != nullptr) upstream_->discard(id_, begun_);
   under_way_ = false;
   contributions_ = {};
 }
