@@ -88,6 +88,8 @@ void Engine::open_sharp(Lock& lock, Team& team, SharpWay& sharp) {
   core_.log().line(1, "team %s goes over the rails alone, without SHARP: %s", team.name().c_str(),
                    status.ok() ? "another rank has no group" : status.text().c_str());
   if (!status.ok()) core_.notify({"no sharp", {team.name(), core_.self().node, status.text()}});
+  const Unlocked meanwhile(lock);
+  if (std::unique_ptr<SharpGroup> group = opening.rest()) leave_sharp(std::move(group));
 }
 
 /// Both ways at once, then a word of all members on whether they have all sums; where one lacks some, the rails carry that

@@ -161,6 +161,11 @@ std::unique_ptr<SharpGroup> SharpOpening::group(const Words& combined) {
   return std::move(state_->group);
 }
 
+std::unique_ptr<SharpGroup> SharpOpening::rest() {
+  const std::lock_guard lock(state_->mutex);
+  return state_->ended ? std::move(state_->group) : nullptr;
+}
+
 Status SharpOpening::status() const {
   const std::lock_guard lock(state_->mutex);
   return state_->status;

@@ -47,6 +47,8 @@ class SharpOpening {
   // ---- once it is over
   /// Null: some member has no group. `combined`: the words of the last round.
   std::unique_ptr<SharpGroup> group(const Words& combined);
+  /// What this member's library has opened and nobody uses, to be left; null: nothing, or it goes on with it.
+  std::unique_ptr<SharpGroup> rest();
   /// Bits of what all libraries have.
   static std::uint64_t types(const Words& combined) { return ~combined[5]; }
   static std::uint64_t ops(const Words& combined) { return ~combined[6]; }

@@ -6,6 +6,7 @@
 /// NEZHA_SHARP_STUB makes it fail: words separated by commas. "rank=R": on that rank alone.
 ///   init=error, init=hang    sharp_coll_init fails before it asks for any collective, or never returns
 ///   comm=error               sharp_coll_comm_init fails, likewise
+///   finalize=hang            sharp_coll_finalize never returns
 ///   error=N, hang=N          the operations from number N on (the first is 0) end with an error, or never
 ///   float=no                 there are no sums of float
 #include <unistd.h>
@@ -132,6 +133,7 @@ int sharp_coll_init(InitSpec* spec, Context** context) {
 }
 
 int sharp_coll_finalize(Context* context) {
+  if (fault("finalize", context->spec.world_rank) == "hang") hang();
   delete context;
   return kSuccess;
 }

@@ -230,7 +230,8 @@ TEST_P(Openings, ThatFailLeaveItToTheRails) {
 INSTANTIATE_TEST_SUITE_P(All, Openings,
                          testing::Values(std::pair("rank=1,init=error", "sharp_coll_init: an error of the stub (-8)"),
                                          std::pair("rank=1,init=hang", "coll_nezha_connect_timeout = 1 s"),
-                                         std::pair("rank=1,comm=error", "sharp_coll_comm_init")));
+                                         std::pair("rank=1,comm=error", "sharp_coll_comm_init"),
+                                         std::pair("rank=1,comm=error,finalize=hang", "sharp_coll_comm_init")));
 
 TEST_F(Sharp, IsNotOpenedWithoutAThread) {
   alone_ = 1;
