@@ -52,6 +52,7 @@ Nanoseconds SystemClock::now() const {
 Engine::Engine(const Config& config, const nezha_host_t& host, const nezha_self_t& self)
     : host_(host),
       local_ranks_(self.local_ranks),
+      crowded_(self.local_ranks > sysconf(_SC_NPROCESSORS_ONLN)),
       host_btl_(host),
       errands_([this] { wake_service(); }),
       core_(with_window(config, self.job_ranks), clock_, Log(host.log, host.ctx, config.verbose), self.job_rank,

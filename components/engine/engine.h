@@ -170,6 +170,7 @@ class Engine {
 
   const nezha_host_t host_;
   const std::uint32_t local_ranks_;
+  const bool crowded_;  ///< the job has more ranks on this node than that has processors
   const SystemClock clock_;
   HostBtl host_btl_;
   bool host_carries_ = false;  ///< there are rails that move only in the host's threads; as open() has found
@@ -196,7 +197,7 @@ class Engine {
   Nanoseconds moved_ = 0;        ///< when a look last brought requests on
   Nanoseconds settled_ = 0;      ///< when it did, or acks were last sent on their own
   unsigned node_spins_ = 100;    ///< of look_at_node()
-  unsigned spins_ = 0;           ///< looks at once after one another that brought nothing
+  Nanoseconds napped_ = 0;       ///< when a caller that looks after requests last slept
   unsigned vain_naps_ = 0;       ///< of the service thread in a row, while there are requests, that it found nothing after
   Nanoseconds shown_ = 0;        ///< when peers were last given a sign of life
   Nanoseconds overlapped_ = 0;   ///< when the service thread last saw that there are requests

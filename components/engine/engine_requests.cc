@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// Calls that do not block: how they begin, and who goes on with them while the application does something else.
+#include <algorithm>
 #include <new>
 
 #include "engine/engine.h"
@@ -11,12 +12,12 @@ constexpr Nanoseconds kShowLife = kSecond;           ///< of a process that comp
 constexpr Nanoseconds kStep = kMillisecond;          ///< between two looks at what is due by time
 /// A caller that has looked so recently will look again: it sees what comes sooner than a thread that has to be woken.
 constexpr Nanoseconds kPolled = 100 * kMicrosecond;
-/// A caller that does nothing but look: it comes back so soon, again and again. After a while without anything it
-/// sleeps for a moment, so that on a node with more ranks than cores the peer that it waits for gets its turn.
+/// A caller that does nothing but look: it comes back so soon. On a node with more ranks than processors it sleeps for a moment now and
+/// then, so that the peer that it waits for gets its turn. No more than that, and elsewhere not at all: messages of the host's may be
+/// what it waits for, and these do not wake it.
 constexpr Nanoseconds kAtOnce = 10 * kMicrosecond;
-constexpr unsigned kSpins = 50;
-constexpr Nanoseconds kYoung = 300 * kMicrosecond;
 constexpr Nanoseconds kNap = 50 * kMicrosecond;
+constexpr Nanoseconds kNapEvery = 400 * kMicrosecond;
 /// Of the service thread while they bring something: each takes up to a chunk of each call further, and holds the lock.
 constexpr unsigned kLooksInARow = 16;
 
@@ -83,10 +84,9 @@ bool Engine::progress() {
     no_memory();
   }
   if (host_carries_) return moved;  // to sleep on descriptors would keep the host's threads from it
-  spins_ = at_once && !moved ? spins_ + 1 : 0;
-  if (spins_ < kSpins || now - begun_ < kYoung || now - moved_ < kYoung) return moved;
+  if (!crowded_ || !at_once || now - std::max({begun_, moved_, napped_}) < kNapEvery) return moved;
   rest(lock, kNap);
-  polled_ = clock_.now();
+  polled_ = napped_ = clock_.now();
   return moved;
 }
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// Calls that do not block: who goes on with them, on which thread, and how they end.
 #include <gtest/gtest.h>
+#include <sys/resource.h>
 
 #include <atomic>
 #include <chrono>
@@ -99,6 +100,30 @@ TEST_P(Requests, GoOnWhileNobodyLooks) {
     EXPECT_EQ(ranks.at(rank).memory().calls, GetParam().memory ? 3u : 0u);
     EXPECT_EQ(ranks.at(rank).calls(), GetParam().within_node ? 0u : 3u) << "that rails carried";
   }
+}
+
+std::int64_t times_that_this_thread_slept() {
+  rusage usage{};
+  getrusage(RUSAGE_THREAD, &usage);
+  return usage.ru_nvcsw;
+}
+
+/// Messages of the host's may be what it waits for, and these do not wake it.
+TEST_P(Requests, DoNotPutToSleepWhoLooksAfterThem) {
+  Ranks ranks(kRanks, kSettings, GetParam().nodes);
+  Team team(ranks, "everybody");
+  ASSERT_TRUE(start(team));
+  const Kind& sum = kind("int32_sum");
+  ranks.run([&](int rank) {
+    if (rank != 0) std::this_thread::sleep_for(milliseconds(100));
+    Begun begun = begin(team, rank, sum, 1000);
+    const std::int64_t before = times_that_this_thread_slept();
+    const auto until = steady_clock::now() + milliseconds(50);
+    while (rank == 0 && steady_clock::now() < until) nezha_engine_progress(ranks.at(rank).engine());
+    EXPECT_LT(times_that_this_thread_slept() - before, 50);
+    EXPECT_TRUE(comes_true([&] { return !begun.pending(); }));
+    nezha_request_free(begun.request);
+  });
 }
 
 /// A thread that is about to call the host.
