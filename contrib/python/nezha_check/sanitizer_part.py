@@ -25,9 +25,10 @@ ALSO = {"thread": ("test/unit/test_node_segment", "test/unit/test_node_stage")}
 ALWAYS = ("address-undefined",)
 TIMELESS, TIMED = ("sim",), ("unit", "threads")  # by whether their tests depend on a clock that is not their own
 FASTER = {"address-undefined": "test/sanitizers/memmove.cc"}  # linked into each program of a kind
-# What takes a quarter of a compiler's time, for what the address sanitizer tells of as well, or x86 does not mind.
-ONLY_LONG = "-fno-sanitize=null,alignment,object-size,vptr"
-ONLY_LONG_IN_TESTS = "-fno-sanitize=undefined -fno-sanitize-address-use-after-scope"  # a fifth of the time, in the tests' own code
+# What takes much of a compiler's time: for what the address sanitizer tells of as well, what x86 does not mind, and variables
+# that are used behind their block.
+ONLY_LONG = "-fno-sanitize=null,alignment,object-size,vptr -fno-sanitize-address-use-after-scope"
+ONLY_LONG_IN_TESTS = "-fno-sanitize=undefined"  # in the tests' own code
 PRELOAD = {"address-undefined": "libasan.so", "thread": "libtsan.so"}
 SYMBOLS = {"address-undefined": ("__asan_report", "__ubsan_handle"), "thread": ("__tsan_read",)}
 MARK = re.compile(r"^# sanitizers:(.*)$", re.MULTILINE)

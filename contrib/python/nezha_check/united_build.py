@@ -17,10 +17,12 @@ PRECOMPILED = "test/precompiled/googletest.h"  # for units of tests
 APART = "components/reduce/kernels.cc"  # is compiled once for each kind of processor
 # These make what tests hand in and what has to come of it, number by number: they are optimised, and no sanitizer looks at them.
 NUMBERS = ("test/threads/kinds.cc", "test/unit/node_case.cc")
-# The tests' own code is compiled with other flags. The engine calls its own copies of inline functions, not those of tests.
+# The tests' own code is compiled with other flags. The engine calls its own copies of inline functions, not those of tests. The
+# compiler may use half a GiB before it looks for memory that it does not need any more, which takes time.
 RULES = """include Makefile
 united_flags = $(DEFS) $(DEFAULT_INCLUDES) $(AM_CPPFLAGS) -I$(top_srcdir) -DNEZHA_TEST_TABLES='"$(abs_top_srcdir)/test/tables"' \\
-	$(CPPFLAGS) $(AM_CXXFLAGS) -fPIC -fvisibility=default -fno-semantic-interposition -Wno-subobject-linkage
+	$(CPPFLAGS) $(AM_CXXFLAGS) -fPIC -fvisibility=default -fno-semantic-interposition -Wno-subobject-linkage \\
+	--param=ggc-min-heapsize=524288
 united_link = $(CXX) $(CXXFLAGS) $(AM_LDFLAGS) -o $@ $(filter %.o %.so,$^) -Wl,-rpath,$(abs_builddir)/united
 united_libraries = $(NETTLE_LIBS) $(HWLOC_LIBS) $(MNL_LIBS) $(LIBS)
 united/%.o: united/%.cc
