@@ -133,8 +133,9 @@ int sharp_coll_init(InitSpec* spec, Context** context) {
 }
 
 int sharp_coll_finalize(Context* context) {
-  if (fault("finalize", context->spec.world_rank) == "hang") hang();
-  delete context;
+  const bool hangs = fault("finalize", context->spec.world_rank) == "hang";
+  delete context;  // its thread must not outlive the program's statics
+  if (hangs) hang();
   return kSuccess;
 }
 
