@@ -9,6 +9,7 @@ namespace nezha::test {
 namespace {
 
 constexpr double kShares = 0.2;  ///< of the worlds have nodes whose ranks share memory
+constexpr std::size_t kMostChunks = 512;  ///< of a vector: else some worlds take as long as hundreds of others
 constexpr Nanoseconds kCalm = kSecond;  ///< what lasts longer may last from one storm of faults to the next
 
 /// Between `low` and `high`, small ones as likely as large ones. By square roots, which are the same to the last bit on
@@ -168,6 +169,7 @@ void Setting::draw_config() {
   config.small_max = draw_size(random, 16, 32 * 1024);
   config.mesh_block = draw_size(random, 64, 128 * 1024);
   config.chunk = random.chance(0.5) ? 0 : draw_size(random, 16, 64 * 1024);
+  if (config.chunk != 0) shape.largest = std::min(shape.largest, kMostChunks * config.chunk);
   config.checksum = random.chance(0.2);
   config.threshold = 0;
   config.timeout = 30;
