@@ -36,16 +36,19 @@ engine_sources += \
 	%D%/worker_thread.cc %D%/worker_thread.h \
 	%D%/workers.cc %D%/workers.h
 
-gtest_programs += test/unit/test_carriers test/unit/test_core test/unit/test_operations test/unit/test_plan test/unit/test_secret test/unit/test_team test/unit/test_trace test/unit/test_wiring \
-	test/unit/test_workers
+gtest_programs += test/unit/test_carriers test/unit/test_core test/unit/test_core_rails test/unit/test_operations test/unit/test_plan test/unit/test_secret test/unit/test_team test/unit/test_trace test/unit/test_wiring \
+	test/unit/test_wiring_loopback test/unit/test_wiring_patience test/unit/test_workers
 test_unit_test_carriers_SOURCES = test/unit/test_carriers.cc test/unit/cluster.h $(node_members_sources)
 test_unit_test_carriers_LDADD = libnezha_sim.la $(LDADD)
-test_unit_test_core_SOURCES = test/unit/test_core.cc test/unit/trunk_pair.h
+test_unit_test_core_SOURCES = test/unit/test_core.cc test/unit/core_case.h test/unit/trunk_pair.h
+test_unit_test_core_rails_SOURCES = test/unit/test_core_rails.cc test/unit/core_case.h test/unit/trunk_pair.h
 test_unit_test_operations_SOURCES = test/unit/test_operations.cc test/unit/cluster.h
 test_unit_test_operations_LDADD = libnezha_sim.la $(LDADD)
 test_unit_test_secret_SOURCES = test/unit/test_secret.cc
 test_unit_test_trace_SOURCES = test/unit/test_trace.cc test/unit/small_files.h
 test_unit_test_plan_SOURCES = test/unit/test_plan.cc
 test_unit_test_team_SOURCES = test/unit/test_team.cc
-test_unit_test_wiring_SOURCES = test/unit/test_wiring.cc test/unit/trunk_pair.h
+test_unit_test_wiring_SOURCES = test/unit/test_wiring.cc test/unit/trunk_pair.h test/unit/wiring_case.h
+test_unit_test_wiring_loopback_SOURCES = test/unit/test_wiring_loopback.cc test/unit/trunk_pair.h test/unit/wiring_case.h
+test_unit_test_wiring_patience_SOURCES = test/unit/test_wiring_patience.cc test/unit/trunk_pair.h test/unit/wiring_case.h
 test_unit_test_workers_SOURCES = test/unit/test_workers.cc
