@@ -10,6 +10,7 @@
 #include <system_error>
 #include <thread>
 #include <utility>
+#include <vector>
 
 #include "engine/signals_blocked.h"
 
@@ -25,6 +26,14 @@ constexpr auto kLeave = std::chrono::seconds(1);
 
 /// All that ask put the same value into the pair of words.
 bool unanimous(const SharpOpening::Words& words, Word word) { return (words[word] & words[word + 1]) == 0; }
+
+/// To the end of the process, as the library does.
+void keep(std::unique_ptr<SharpGroup> group) {
+  static std::mutex mutex;
+  static auto& kept = *new std::vector<std::unique_ptr<SharpGroup>>;
+  const std::lock_guard lock(mutex);
+  kept.push_back(std::move(group));
+}
 
 }  // namespace
 
@@ -189,8 +198,7 @@ void leave_sharp(std::unique_ptr<SharpGroup> group) {
       leaving->changed.notify_all();
     }).detach();
   } catch (const std::system_error&) {
-    leaving->group.release();  // the system refuses a thread, and this one must not block: the library keeps the group
-    return;
+    return keep(std::move(leaving->group));  // the system refuses a thread, and this one must not block
   }
   std::unique_lock lock(leaving->mutex);
   leaving->changed.wait_for(lock, kLeave, [&] { return leaving->left; });
