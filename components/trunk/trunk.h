@@ -285,6 +285,8 @@ class Trunk final : public LaneEvents {
   bool settle_early(const PieceHeader& piece, std::byte* buffer);
   Status control_arrived(LaneState& state, const PieceHeader& piece);
   void discard_elsewhere(std::uint64_t id);
+  template <typename Unwanted>
+  void discard(const Unwanted& unwanted);
   void to_bin(LaneState& state, std::size_t index);
   void drop_receiving(LaneState& state);
 

@@ -232,15 +232,18 @@ void Trunk::to_bin(LaneState& state, std::size_t index) {
 
 /// Another lane may be half-way into the same piece: it must not write where the operation goes on working.
 void Trunk::discard_elsewhere(std::uint64_t id) {
-  for (LaneState& state : lanes_)
-    for (std::size_t i = 0; state.receiving && i < state.records.count; ++i)
-      if (state.records.pieces[i].id == id) to_bin(state, i);
+  discard([id](const PieceHeader& piece) { return piece.id == id; });
 }
 
 void Trunk::discard(TeamId team, OpNumber op) {
+  discard([team, op](const PieceHeader& piece) { return piece.team == team && piece.op == op; });
+}
+
+template <typename Unwanted>
+void Trunk::discard(const Unwanted& unwanted) {
   for (LaneState& state : lanes_)
     for (std::size_t i = 0; state.receiving && i < state.records.count; ++i)
-      if (state.records.pieces[i].team == team && state.records.pieces[i].op == op) to_bin(state, i);
+      if (unwanted(state.records.pieces[i])) to_bin(state, i);
 }
 
 void Trunk::drop_receiving(LaneState& state) {

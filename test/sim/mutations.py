@@ -16,7 +16,7 @@ MUTATIONS = [
     ("duplicates are found when they begin only", TRUNK + "trunk_receive.cc", [
         ("if (received_.contains(piece.id)) {", "if (false) {")]),
     ("another lane keeps writing into a complete piece", TRUNK + "trunk_receive.cc", [
-        ("if (state.records.pieces[i].id == id) to_bin(state, i);", "if (id == 0) to_bin(state, i);")]),
+        ("return piece.id == id;", "return id == 0 && piece.id == id;")]),
     # Nothing is lost.
     ("no replay of what a dead lane had", TRUNK + "trunk_silence.cc", [
         ("if (piece.lane != index || piece.acked) continue;", "continue;")]),
