@@ -20,6 +20,12 @@ struct BlockPart {
   static constexpr std::uint32_t kWhole = 65536;
   std::uint32_t from = 0, to = kWhole;
 
+  /// So many 65536ths of an amount, whose product with them may be too large.
+  static constexpr std::uint64_t of(std::uint64_t amount, std::uint64_t parts) {
+    return amount / kWhole * parts + amount % kWhole * parts / kWhole;
+  }
+  std::uint64_t of(std::uint64_t amount) const { return of(amount, to - from); }
+
   bool operator==(const BlockPart&) const = default;
 };
 
@@ -115,7 +121,7 @@ class Layout {
   /// Bytes from the beginning of a block to that 65536th of its elements.
   std::size_t cut_off(int block, std::size_t where) const {
     const std::size_t elements = count_ / blocks_ + (at(block) < count_ % blocks_ ? 1 : 0);
-    return (elements / BlockPart::kWhole * where + elements % BlockPart::kWhole * where / BlockPart::kWhole) * element_;
+    return BlockPart::of(elements, where) * element_;
   }
   /// The first count % blocks blocks have one element more.
   std::size_t rest(int block) const { return std::min(at(block), count_ % blocks_); }

@@ -121,9 +121,7 @@ void HostedStar::begin() {
   under_way_ = true;
   contributions_.swap(next_contributions_);
   call.recv = tier_ == StarTier::rack ? call.star.fold->sum() : contributions_.data();
-  const BlockPart& part = description_.part;
-  const std::uint64_t size = part.to - part.from, bytes = call.bytes();
-  bytes_ = bytes / BlockPart::kWhole * size + bytes % BlockPart::kWhole * size / BlockPart::kWhole;  // a product of both may be too large
+  bytes_ = description_.part.of(call.bytes());
   for (std::size_t client = 0; client < trunks_.size(); ++client)
     operations_->peer_at(client, begun_, begun_ - 1);  // who describes an operation has begun it
   operations_->start(call, AlgorithmChoice::ring);

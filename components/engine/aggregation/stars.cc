@@ -161,8 +161,7 @@ std::size_t Stars::accept(const Call& call) {
     all = all && !lacking(i);
     if (lacking(i)) continue;
     stars_[i]->accept(call);
-    const BlockPart& part = stars_[i]->part();
-    accepted += call.bytes() * (part.to - part.from) / BlockPart::kWhole;
+    accepted += stars_[i]->part().of(call.bytes());
     times[i] = static_cast<Nanoseconds>(~words_[kTimes + 2 * i + 1]);
   }
   if (!all) return accepted;
