@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What is reduced in the network: every rank sends its part of the vector once and gets the sum back, whatever their number."""
+"""What is reduced in the network: every node sends its part of the vector once and gets the sum back, whatever their number. Each has one
+rank: aggregators are of no use to others (answers.py)."""
 
 from . import loads, spread
 from .loads import Load
@@ -19,25 +20,25 @@ def load(cluster, size, whole):
         hops=_HOPS, message=loads.message_work(cluster, carried, size < whole),
         waits=_HOPS * (carried.latency + own.latency + levels * cluster.switch.latency),
         messages=_HOPS,
-        busy={**loads.wires(cluster, carried, cluster.ranks_per_node * size, factors), **loads.work(cluster, carried, whole, size, 0, factors),
+        busy={**loads.wires(cluster, carried, size, factors), **loads.work(cluster, carried, whole, size, 0, factors),
               **_uplinks(cluster, rails, size), WHO: _aggregators(cluster, carried, size) * max(factors)},
-        refills=loads.refills(rails, cluster.ranks_per_node * size), chunks=1, shares={}, overlap=loads.overlap(carried.rails))
+        refills=loads.refills(rails, size), chunks=1, shares={}, overlap=loads.overlap(carried.rails))
 
 
 def _aggregators(cluster, carried, size):
     own = cluster.aggregators
     if own.kind == "switch":  # each port takes in what its node sends; 0: as fast as that
-        return cluster.ranks_per_node * size / own.rate if own.rate else 0.0
-    taken = cluster.ranks * size / own.count  # bytes of one of them, and as many go out
+        return size / own.rate if own.rate else 0.0
+    taken = cluster.nodes * size / own.count  # bytes of one of them, and as many go out
     byte = sum(share * rail.byte for rail, share in zip(carried.rails, carried.shares)) + cluster.cpu.fold
-    return max(taken / (own.rate or carried.rate), taken * byte + cluster.ranks * carried.frame * carried.frames)
+    return max(taken / (own.rate or carried.rate), taken * byte + cluster.nodes * carried.frame * carried.frames)
 
 
 def _uplinks(cluster, rails, size):
     """Switches send one sum on; what host processes reduce leaves every group whole."""
     rate, busy = sum(rail.rate for rail in rails), {}
     for level in cluster.switch.levels:
-        senders = 1 if cluster.aggregators.kind == "switch" else min(level.nodes, cluster.nodes) * cluster.ranks_per_node
+        senders = 1 if cluster.aggregators.kind == "switch" else min(level.nodes, cluster.nodes)
         outside = 1 - min(1.0, level.nodes / cluster.nodes)
         busy[loads.uplinks(level)] = senders * size * outside * level.oversubscription / (level.nodes * rate)
     return busy
