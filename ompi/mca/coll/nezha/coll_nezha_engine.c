@@ -109,6 +109,15 @@ nezha_engine_t *coll_nezha_engine(void)
     return engine;
 }
 
+uint64_t coll_nezha_engine_calls(void)
+{
+    uint64_t calls = 0, bytes = 0;
+    if (NULL != coll_nezha_engine()) {
+        nezha_engine_totals(coll_nezha_engine(), &calls, &bytes);
+    }
+    return calls;
+}
+
 const char *coll_nezha_engine_trouble(void)
 {
     return trouble;

@@ -15,6 +15,9 @@ void coll_nezha_engine_close(void);
 /** NULL when memory was refused, after close, and in a forked child. */
 nezha_engine_t *coll_nezha_engine(void);
 
+/** How many calls rails have carried; 0 without an engine. */
+uint64_t coll_nezha_engine_calls(void);
+
 /** Why this process has no usable rail; empty when it has. */
 const char *coll_nezha_engine_trouble(void);
 

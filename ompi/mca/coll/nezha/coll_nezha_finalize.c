@@ -19,13 +19,9 @@ static const char *left;
 /** Communicators of ranks that all use Nezha may have been carried although MPI_COMM_WORLD was not. */
 static bool carried(void)
 {
-    uint64_t calls = 0, bytes = 0;
     nezha_memory_stats_t memory = {0};
-    if (NULL != coll_nezha_engine()) {
-        nezha_engine_totals(coll_nezha_engine(), &calls, &bytes);
-        nezha_engine_memory_stats(coll_nezha_engine(), &memory);
-    }
-    return calls + memory.calls > 0;
+    nezha_engine_memory_stats(coll_nezha_engine(), &memory);
+    return coll_nezha_engine_calls() + memory.calls > 0;
 }
 
 /** Called at the very start of MPI_Finalize, while everything still works. */

@@ -76,11 +76,7 @@ static int get_calls(const mca_base_pvar_t *pvar, void *value, void *object)
 {
     (void)pvar;
     (void)object;
-    uint64_t calls = 0, bytes = 0;
-    if (NULL != coll_nezha_engine()) {
-        nezha_engine_totals(coll_nezha_engine(), &calls, &bytes);
-    }
-    *(unsigned long long *)value = calls;
+    *(unsigned long long *)value = coll_nezha_engine_calls();
     return OMPI_SUCCESS;
 }
 

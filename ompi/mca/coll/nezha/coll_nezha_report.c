@@ -172,19 +172,10 @@ static void print_nothing(FILE *out, const char *reason)
     fprintf(out, "  Rails carried no call: %s\n", reason);
 }
 
-static bool carried_nothing(void)
-{
-    uint64_t calls = 0, bytes = 0;
-    if (NULL != coll_nezha_engine()) {
-        nezha_engine_totals(coll_nezha_engine(), &calls, &bytes);
-    }
-    return 0 == calls;
-}
-
 void coll_nezha_report_left(const char *reason)
 {
     print_head(stderr);
-    if (carried_nothing()) {
+    if (0 == coll_nezha_engine_calls()) {
         print_nothing(stderr, reason);
     } else {
         fprintf(stderr, "  Open MPI carried the calls over MPI_COMM_WORLD: %s\n  Rank 0's over other communicators:\n", reason);
@@ -210,7 +201,7 @@ void coll_nezha_report_print(void)
             print_times(out, &all);
         }
         print_memory(out, &all);
-        if (carried_nothing()) {
+        if (0 == coll_nezha_engine_calls()) {
             print_nothing(out, why_nothing());
         }
         fclose(out);
