@@ -142,6 +142,11 @@ int test_until_error(MPI_Comm comm, int* data, int count, double* took) {
   return rc;
 }
 
+void test_set_errhandlers(MPI_Errhandler errors) {
+  MPI_Comm_set_errhandler(MPI_COMM_WORLD, errors);
+  MPI_Comm_set_errhandler(MPI_COMM_SELF, errors);
+}
+
 bool test_is_long(void) { return NULL != getenv("NEZHA_LONG"); }
 
 unsigned test_number(unsigned seed, unsigned rank, size_t index) {

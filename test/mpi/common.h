@@ -45,6 +45,9 @@ void test_settle_and_say(MPI_Comm comm);
 /// that call returned; `*took` are its seconds.
 int test_until_error(MPI_Comm comm, int* data, int count, double* took);
 
+/// For errors of MPI_COMM_WORLD and of MPI_COMM_SELF, which has those of requests without a communicator.
+void test_set_errhandlers(MPI_Errhandler errors);
+
 /// Whether the program was asked for the longer form of its test.
 bool test_is_long(void);
 

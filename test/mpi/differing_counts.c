@@ -42,18 +42,13 @@ static void handle(MPI_Comm* comm, int* error, ...) {
   ++handled;
 }
 
-static void set_errhandlers(MPI_Errhandler errors) {
-  MPI_Comm_set_errhandler(MPI_COMM_WORLD, errors);
-  MPI_Comm_set_errhandler(MPI_COMM_SELF, errors);
-}
-
 /** By a call that does not block, on a communicator that is freed before the call is over: the one that the error is
  * reported on nevertheless. Open MPI 4.1 reports such errors on MPI_COMM_WORLD. A rank that hears early of the mistake gets
  * the error at the call's beginning, unless the call is persistent. */
 static void make_and_free(int culprit, bool persistent, int* data) {
   MPI_Errhandler errors;
   MPI_Comm_create_errhandler(handle, &errors);
-  set_errhandlers(errors);
+  test_set_errhandlers(errors);
   MPI_Comm comm;
   MPI_Comm_dup(MPI_COMM_WORLD, &comm);
   test_settle(comm);
@@ -78,7 +73,7 @@ static void make_and_free(int culprit, bool persistent, int* data) {
   if (MPI_REQUEST_NULL != request) {
     MPI_Request_free(&request);
   }
-  set_errhandlers(MPI_ERRORS_ARE_FATAL);
+  test_set_errhandlers(MPI_ERRORS_ARE_FATAL);
   MPI_Errhandler_free(&errors);
 }
 
@@ -104,7 +99,7 @@ static void start_after(int* data) {
   MPI_Comm comm;
   MPI_Request some[STARTED], others[STARTED];
   MPI_Status statuses[STARTED];
-  set_errhandlers(MPI_ERRORS_RETURN);
+  test_set_errhandlers(MPI_ERRORS_RETURN);
   MPI_Comm_dup(MPI_COMM_WORLD, &comm);
   MPI_Comm_set_errhandler(comm, MPI_ERRORS_RETURN);
   test_settle(comm);
@@ -124,7 +119,7 @@ static void start_after(int* data) {
   forget(some);
   forget(others);
   MPI_Comm_free(&comm);
-  set_errhandlers(MPI_ERRORS_ARE_FATAL);
+  test_set_errhandlers(MPI_ERRORS_ARE_FATAL);
 }
 #endif
 

@@ -181,18 +181,13 @@ static void pairs(MPI_Comm comm) {
 }
 
 #ifdef ALLREDUCE_INIT
-static void set_errhandlers(MPI_Errhandler errors) {
-  MPI_Comm_set_errhandler(MPI_COMM_WORLD, errors);
-  MPI_Comm_set_errhandler(MPI_COMM_SELF, errors);
-}
-
 /// Vector 0's: an active one is not started again, and ends as if nobody had tried.
 static void start_twice(MPI_Request* request) {
   fill(0, 9);
-  set_errhandlers(MPI_ERRORS_RETURN);
+  test_set_errhandlers(MPI_ERRORS_RETURN);
   MPI_Start(request);
   test_that(MPI_SUCCESS != MPI_Start(request), "an active request can be started");
-  set_errhandlers(MPI_ERRORS_ARE_FATAL);
+  test_set_errhandlers(MPI_ERRORS_ARE_FATAL);
   MPI_Wait(request, MPI_STATUS_IGNORE);
   check(0, "vector of a request that was started twice");
 }
