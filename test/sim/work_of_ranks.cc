@@ -160,9 +160,7 @@ class Job {
   template <typename Done>
   bool drive(const Done& done, Nanoseconds step = kStep, bool settles = false) {
     for (const Nanoseconds limit = network_.now() + 60 * kSecond; network_.now() < limit;) {
-      const Nanoseconds next = network_.now() + step;
-      network_.after(step, [] {});
-      while (network_.next() <= next) network_.step();
+      network_.pass(step);
       for (std::size_t rank = 0; rank < cores_.size(); ++rank) {
         const Counted counted(rank);
         cores_[rank]->step(network_.now());

@@ -156,8 +156,7 @@ void World::check_silence() {
   for (std::uint64_t before = ~frames_sent(); frames_sent() != before;) {
     if (network_.now() > limit) return fail("frames are sent although nothing is outstanding");
     before = frames_sent();
-    const Nanoseconds until = network_.now() + kSilence;
-    while (network_.next() <= until) network_.step();
+    network_.run_until(network_.now() + kSilence);
     if (!network_.violations().empty()) return fail(network_.violations().front());
   }
 }

@@ -115,9 +115,7 @@ class StarCluster {
     const Nanoseconds limit = network_.now() + 60 * kSecond;
     while (!done()) {
       if (network_.now() >= limit) return false;
-      const Nanoseconds next = network_.now() + 50 * kMicrosecond;
-      network_.after(50 * kMicrosecond, [] {});
-      while (network_.next() <= next) network_.step();
+      network_.pass(50 * kMicrosecond);
       if (service_ != nullptr && !stopped_) {
         service_->progress(Watch::all);
         aggregation_->progress(network_.now());

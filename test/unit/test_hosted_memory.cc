@@ -29,9 +29,7 @@ class Turns : public testing::Test {
   }
   void pass(Nanoseconds time) {
     for (const Nanoseconds until = network_.now() + time; network_.now() < until;) {
-      const Nanoseconds next = network_.now() + 50 * kMicrosecond;
-      network_.after(50 * kMicrosecond, [] {});
-      while (network_.next() <= next) network_.step();
+      network_.pass(50 * kMicrosecond);
       service_.turn();
       aggregation_.progress(network_.now());
       for (auto& member : members_) member.process().turn();

@@ -39,9 +39,7 @@ class Upstream : public testing::Test {
 
   void pass(Nanoseconds time, RawClient* other = nullptr) {
     for (const Nanoseconds until = network_.now() + time; network_.now() < until;) {
-      const Nanoseconds next = network_.now() + 50 * kMicrosecond;
-      network_.after(50 * kMicrosecond, [] {});
-      while (network_.next() <= next) network_.step();
+      network_.pass(50 * kMicrosecond);
       if (service_.turn()) aggregation_.progress(network_.now());
       for (auto& rack : racks_) rack.process().turn();
       if (other != nullptr) other->process().turn();
@@ -266,9 +264,7 @@ class Rack : public testing::Test {
 
   void pass(Nanoseconds time) {
     for (const Nanoseconds until = network_.now() + time; network_.now() < until;) {
-      const Nanoseconds next = network_.now() + 50 * kMicrosecond;
-      network_.after(50 * kMicrosecond, [] {});
-      while (network_.next() <= next) network_.step();
+      network_.pass(50 * kMicrosecond);
       service_.turn();
       aggregation_.progress(network_.now());
       for (RawClient* client : {&upstream_, &member_}) client->process().turn();

@@ -21,9 +21,7 @@ class Sources : public testing::Test {
     for (std::size_t client = 0; client < trunks_.size(); ++client)
       trunks_[client] = clients_[client].be_upstream(service_.core())->trunk.get();
     for (const Nanoseconds until = network_.now() + 20 * kMillisecond; network_.now() < until;) {
-      const Nanoseconds next = network_.now() + 50 * kMicrosecond;
-      network_.after(50 * kMicrosecond, [] {});
-      while (network_.next() <= next) network_.step();
+      network_.pass(50 * kMicrosecond);
       service_.process().turn();
       for (auto& client : clients_) client.process().turn();
     }

@@ -32,6 +32,15 @@ bool SimNetwork::step() {
   return true;
 }
 
+void SimNetwork::run_until(Nanoseconds time) {
+  while (next() <= time) step();
+}
+
+void SimNetwork::pass(Nanoseconds time) {
+  after(time, [] {});
+  run_until(now_ + time);
+}
+
 bool SimNetwork::passes(const SimPort& from, const SimPort& to) const {
   return from.sends() && to.hears() && (blocked_.empty() || blocked_.count({&from, &to}) == 0);
 }

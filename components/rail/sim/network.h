@@ -54,6 +54,11 @@ class SimNetwork final : public Clock {
   /// When that will be.
   Nanoseconds next() const { return events_.empty() ? std::numeric_limits<Nanoseconds>::max() : events_.front().when; }
 
+  /// Lets all happen that comes until then.
+  void run_until(Nanoseconds time);
+  /// The same for so long, after which it is then.
+  void pass(Nanoseconds time);
+
   /// Bytes that leave the one port reach the other: its carrier is there, and nothing swallows them silently.
   bool passes(const SimPort& from, const SimPort& to) const;
   /// Silent loss between two ports only, in one direction.
