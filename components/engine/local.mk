@@ -5,7 +5,7 @@ engine_sources += \
 	%D%/agreed_kinds.h \
 	%D%/core.cc %D%/core.h %D%/core_arrivals.cc %D%/core_life.cc %D%/core_rails.cc \
 	%D%/core_setup.cc %D%/core_shared.cc %D%/core_star.cc %D%/core_tables.cc %D%/core_vote.cc \
-	%D%/descriptors.cc %D%/descriptors.h \
+	%D%/descriptors.cc %D%/descriptors.h %D%/detached_thread.h \
 	%D%/engine.cc %D%/engine.h %D%/engine_carry.cc %D%/engine_operate.cc \
 	%D%/engine_requests.cc %D%/engine_rest.cc %D%/engine_sharp.cc %D%/engine_stats.cc \
 	%D%/errand_queue.cc %D%/errand_queue.h \

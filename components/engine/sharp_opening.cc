@@ -7,12 +7,10 @@
 #include <cstring>
 #include <exception>
 #include <mutex>
-#include <system_error>
-#include <thread>
 #include <utility>
 #include <vector>
 
-#include "engine/signals_blocked.h"
+#include "engine/detached_thread.h"
 
 namespace nezha {
 namespace {
@@ -87,13 +85,9 @@ struct SharpOpening::State {
 
 SharpOpening::SharpOpening(SharpGroup::Spec spec) : state_(std::make_shared<State>()) {
   state_->spec = std::move(spec);
-  const SignalsBlocked meanwhile;
-  try {
-    std::thread([state = state_] { state->run(); }).detach();
-  } catch (const std::system_error&) {
-    state_->ended = true;
-    state_->status = {Code::io, "the system refuses a thread that opens the library"};
-  }
+  if (detach_thread(nullptr, [state = state_] { state->run(); })) return;
+  state_->ended = true;
+  state_->status = {Code::io, "the system refuses a thread that opens the library"};
 }
 
 SharpOpening::~SharpOpening() { abandon("the communicator has failed"); }
@@ -189,17 +183,13 @@ void leave_sharp(std::unique_ptr<SharpGroup> group) {
   };
   const auto leaving = std::make_shared<Leaving>();
   leaving->group = std::move(group);
-  const SignalsBlocked meanwhile;
-  try {
-    std::thread([leaving] {
-      leaving->group->close();
-      const std::lock_guard lock(leaving->mutex);
-      leaving->left = true;
-      leaving->changed.notify_all();
-    }).detach();
-  } catch (const std::system_error&) {
-    return keep(std::move(leaving->group));  // the system refuses a thread, and this one must not block
-  }
+  const bool detached = detach_thread(nullptr, [leaving] {
+    leaving->group->close();
+    const std::lock_guard lock(leaving->mutex);
+    leaving->left = true;
+    leaving->changed.notify_all();
+  });
+  if (!detached) return keep(std::move(leaving->group));  // this thread must not block
   std::unique_lock lock(leaving->mutex);
   leaving->changed.wait_for(lock, kLeave, [&] { return leaving->left; });
 }

@@ -2,17 +2,14 @@
 #include "engine/aggregation/lookup.h"
 
 #include <netdb.h>
-#include <pthread.h>
 
 #include <algorithm>
 #include <atomic>
 #include <cerrno>
 #include <cstring>
 #include <string>
-#include <system_error>
-#include <thread>
 
-#include "engine/signals_blocked.h"
+#include "engine/detached_thread.h"
 
 namespace nezha {
 
@@ -47,15 +44,9 @@ struct Lookup::State {
 void Lookup::begin(const AggregatorList::Entry& entry) {
   state_ = std::make_shared<State>();
   state_->entry = entry;
-  const SignalsBlocked meanwhile;
-  try {
-    std::thread thread([state = state_] { state->run(); });
-    pthread_setname_np(thread.native_handle(), "nezha-resolve");
-    thread.detach();
-  } catch (const std::system_error&) {
-    state_->status = {Code::io, "the system refuses a thread that looks up its name"};
-    state_->over.store(true, std::memory_order_relaxed);
-  }
+  if (detach_thread("nezha-resolve", [state = state_] { state->run(); })) return;
+  state_->status = {Code::io, "the system refuses a thread that looks up its name"};
+  state_->over.store(true, std::memory_order_relaxed);
 }
 
 bool Lookup::over() const { return state_->over.load(std::memory_order_acquire); }
