@@ -147,7 +147,7 @@ void Core::destroy_team(Team& team) {
   keep_table(team);
   if (team.active()) fail(team, failure_of(team, Failure::Why::gone), "the communicator is gone");
   std::erase(climbing_, &team);
-  for (TeamSet* const set : {&setting_up_, &active_, &sharing_}) set->remove(team);
+  for (MarkedSet<Team>* const set : {&setting_up_, &active_, &sharing_}) set->remove(team);
   if (team.hierarchy() != nullptr) shared_before_ += team.hierarchy()->times();
   for (Stars::Index i = 0; team.stars() != nullptr && i < Stars::kMost; ++i) leave_star(team, i);
   std::vector<TeamId> ids{team.id()};

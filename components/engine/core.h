@@ -19,10 +19,10 @@
 #include "engine/aggregation/guests.h"
 #include "engine/notices.h"
 #include "engine/peer.h"
+#include "engine/marked_set.h"
 #include "engine/ready_teams.h"
 #include "engine/table_files.h"
 #include "engine/team.h"
-#include "engine/team_set.h"
 #include "engine/wiring.h"
 #include "nezha/nezha.h"
 #include "rail/rail.h"
@@ -318,9 +318,9 @@ class Core final : public PieceReceiver, public OperationNews, public LaneNews, 
   };
   std::vector<Parting> parting_;  ///< are gone, but for what lanes have to take of them
   std::vector<Team*> climbing_;  ///< with a call under way by way of shared memory
-  TeamSet setting_up_{&TeamMarks::setting_up};  ///< all that may be in wiring, or have their lanes sampled
-  TeamSet active_{&TeamMarks::active};          ///< all that may have something under way
-  TeamSet sharing_{&TeamMarks::sharing};        ///< those with a hierarchy
+  MarkedSet<Team> setting_up_{&Team::in_setup};  ///< all that may be in wiring, or have their lanes sampled
+  MarkedSet<Team> active_{&Team::in_active};     ///< all that may have something under way
+  MarkedSet<Team> sharing_{&Team::in_sharing};   ///< those with a hierarchy
   ReadyTeams ready_;
   std::size_t most_lanes_ = 1;  ///< to one peer
   bool wanted_only_ = false;

@@ -14,6 +14,7 @@ engine_sources += \
 	%D%/hierarchy.cc %D%/hierarchy.h %D%/hierarchy_track.cc %D%/hierarchy_track.h \
 	%D%/lane_watcher.h \
 	%D%/links.cc %D%/links.h \
+	%D%/marked_set.h \
 	%D%/memory.cc %D%/memory.h \
 	%D%/notices.h \
 	%D%/operation.cc %D%/operation.h %D%/operation_carrier.cc %D%/operation_carrier.h \
@@ -27,7 +28,7 @@ engine_sources += \
 	%D%/sharp_way.cc %D%/sharp_way.h \
 	%D%/signals_blocked.h \
 	%D%/table_files.cc %D%/table_files.h \
-	%D%/team.cc %D%/team.h %D%/team_agreement.cc %D%/team_set.h \
+	%D%/team.cc %D%/team.h %D%/team_agreement.cc \
 	%D%/topology.cc %D%/topology.h \
 	%D%/trace.cc %D%/trace.h \
 	%D%/transports.cc %D%/transports.h \

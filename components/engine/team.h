@@ -24,12 +24,6 @@
 
 namespace nezha {
 
-/// Which sets of the core's a team is in (team_set.h).
-struct TeamMarks {
-  using Mark = bool TeamMarks::*;
-  bool setting_up = false, active = false, sharing = false;
-};
-
 class Team {
  public:
   /// `peers` by rank, null at `rank`; they and `buffers` outlive the team. Operations count from `before` + 1, on all
@@ -171,7 +165,7 @@ class Team {
   void fail(const std::string& why, const Failure& failure);
   const std::string& error() const { return error_; }
 
-  TeamMarks marks;  ///< TeamSet's own
+  bool in_setup = false, in_active = false, in_sharing = false;  ///< sets of the core's (marked_set.h)
 
   /// See nezha_team_spec_t. To be set before the first vote.
   bool incumbent_on_rails = false;

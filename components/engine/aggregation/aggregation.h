@@ -22,6 +22,7 @@
 #include "engine/aggregation/guests.h"
 #include "engine/aggregation/hosted_star.h"
 #include "engine/core.h"
+#include "engine/marked_set.h"
 
 namespace nezha {
 
@@ -152,7 +153,7 @@ class Aggregation final : public Guests {
   std::map<ProcessId, Client> clients_;
   std::vector<Claim> claims_;
   std::map<TeamId, std::unique_ptr<HostedStar>> stars_;
-  std::vector<HostedStar*> attended_;
+  MarkedSet<HostedStar> attended_{&HostedStar::attended};
   std::vector<Said> said_;                            ///< that came with the last frames
   std::vector<std::pair<TeamId, std::string>> over_;  ///< to be given up, for that reason
   std::size_t under_way_ = 0;

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// The part of the service that is about stars: who joins, when operations begin and end, memory.
-#include <algorithm>
 #include <bit>
 #include <utility>
 
@@ -134,7 +133,7 @@ Status Aggregation::join(const Said& said, Client& from) {
     star->climb(said.op, description, bytes);
   else if (description.terms.whole)
     star->keep(description, contribution);
-  if (!std::exchange(star->attended, true)) attended_.push_back(star);
+  attended_.add(*star);
   return {};
 }
 
@@ -159,7 +158,7 @@ void Aggregation::attend() {
     if (star->ready()) begin(*star);
     if (star->under_way() && star->finished()) end(*star);  // a small vector's sum leaves at once
   }
-  std::erase_if(attended_, [](HostedStar* star) { return !(star->attended = star->busy()); });
+  attended_.keep([](const HostedStar& star) { return star.busy(); });
 }
 
 bool Aggregation::reserve(const HostedStar& star, std::uint64_t memory) {
@@ -198,7 +197,7 @@ void Aggregation::give_up(TeamId id, const std::string& why) {
   star_memory_ -= HostedStar::memory_of(star.members());
   if (star.under_way()) --under_way_;
   ++counts_.given_up;
-  std::erase(attended_, &star);
+  attended_.remove(star);
   stars_.erase(found);
 }
 

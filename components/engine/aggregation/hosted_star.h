@@ -84,7 +84,7 @@ class HostedStar {
   // ---- the service's book-keeping
   std::uint64_t memory = 0;       ///< of the operation under way
   std::uint64_t next_memory = 0;  ///< of the next one, so far
-  bool attended = false;          ///< it has something to do
+  bool attended = false;          ///< it has something to do (marked_set.h)
 
  private:
   static constexpr std::array<int, 1> kNeighbours = {1};
