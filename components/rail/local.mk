@@ -14,5 +14,6 @@ test_unit_test_frame_SOURCES = test/unit/test_frame.cc test/unit/no_lane.h
 test_unit_test_handshake_SOURCES = test/unit/test_handshake.cc
 test_unit_test_pairing_SOURCES = test/unit/test_pairing.cc
 test_unit_test_rail_contract_SOURCES = \
-	test/unit/test_rail_contract.cc test/unit/rail_contract.h test/unit/message_pair.h test/unit/tcp_pair.h test/unit/random_bytes.h
+	test/unit/test_rail_contract.cc test/unit/rail_contract.cc test/unit/rail_contract.h test/unit/message_pair.h test/unit/tcp_pair.h \
+	test/unit/random_bytes.h
 test_unit_test_rail_contract_LDADD = libnezha_sim.la $(LDADD)

@@ -9,7 +9,7 @@
 
 #include "rail/message/message_transport.h"
 #include "rail/ofi/ofi.h"
-#include "tcp_pair.h"
+#include "rail_contract.h"
 
 namespace nezha::test {
 
@@ -21,11 +21,8 @@ inline InterfaceList words(const char* text) {
 
 /// Over the rail of that name.
 template <const char* kName>
-struct OfiWorld {
-  static constexpr bool kAuthenticates = true, kWakes = true;
-  static constexpr std::size_t kMostQueued = 8 * 1024 * 1024;
-
-  OfiWorld() {
+struct OfiWorld final : RailWorld {
+  OfiWorld() : RailWorld(first, second, {.most_queued = 8 * 1024 * 1024}) {
     Status why;
     const OfiLibrary* library = OfiLibrary::load(why);
     if (library == nullptr) return;
@@ -37,22 +34,21 @@ struct OfiWorld {
       if (kind) side->transport = make_message_transport(std::move(kind), options, clock, log, *side, side->self, &side->why);
     }
     a.known = b.self, b.known = a.self;
-    there = a.transport && b.transport;
   }
-  Nanoseconds now() const { return clock.now(); }
-  bool step() { return static_cast<int>(progress(a)) + static_cast<int>(progress(b)) != 0; }
-  bool step_a() { return progress(a); }
+  Nanoseconds now() const override { return clock.now(); }
+  bool step() override { return static_cast<int>(progress(a)) + static_cast<int>(progress(b)) != 0; }
+  bool step_a() override { return progress(a); }
+  bool there() const override { return a.transport && b.transport; }
   static bool progress(Side& side) { return side.transport && side.transport->progress(Watch::all); }
-  bool rest() {
+  bool rest() override {
     poll(nullptr, 0, 1);
     clock.advance(kMillisecond);
     return true;
   }
 
-  bool there = false;
   HandClock clock;
   MessageOptions options = ofi_options(0);
-  Side a{11}, b{22};
+  Side first{11}, second{22};
 };
 
 }  // namespace nezha::test

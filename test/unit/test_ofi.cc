@@ -237,7 +237,7 @@ TEST(OfiAddress, OnlyWhatIsLikeOnesOwnFits) {
 
 /// The contract, kept by libfabric's own TCP.
 constexpr char kConnected[] = "tcp:lo";
-INSTANTIATE_TYPED_TEST_SUITE_P(Ofi, RailContract, OfiWorld<kConnected>);
+INSTANTIATE_TEST_SUITE_P(Ofi, RailContract, testing::Values(made<OfiWorld<kConnected>>));
 
 }  // namespace
 }  // namespace nezha::test

@@ -14,8 +14,8 @@ namespace {
 
 constexpr char kOverTcp[] = "tcp;ofi_rxm:lo", kOverUdp[] = "udp;ofi_rxd:lo";
 
-INSTANTIATE_TYPED_TEST_SUITE_P(OfiRdmTcp, RailContract, OfiWorld<kOverTcp>);
-INSTANTIATE_TYPED_TEST_SUITE_P(OfiRdmUdp, RailContract, OfiWorld<kOverUdp>);
+INSTANTIATE_TEST_SUITE_P(OfiRdmTcp, RailContract, testing::Values(made<OfiWorld<kOverTcp>>));
+INSTANTIATE_TEST_SUITE_P(OfiRdmUdp, RailContract, testing::Values(made<OfiWorld<kOverUdp>>));
 
 /// One rail and the pairs that called it.
 struct RdmSide final : MessageArrivals {

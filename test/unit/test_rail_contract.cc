@@ -17,38 +17,32 @@ bool progress(Sides&... sides) {
   return ((sides.transport ? sides.transport->progress(Watch::all) : false) | ...);
 }
 
-struct TcpWorld {
-  static constexpr bool kAuthenticates = true, kWakes = true;
-  static constexpr std::size_t kMostQueued = 8 * 1024 * 1024;
-
-  TcpWorld() { a.known = b.self, b.known = a.self; }
-  Nanoseconds now() const { return clock.now(); }
-  bool step() { return progress(a, b); }
-  bool step_a() { return progress(a); }
-  bool rest() {
+struct TcpWorld final : RailWorld {
+  TcpWorld() : RailWorld(first, second, {.most_queued = 8 * 1024 * 1024}) { a.known = b.self, b.known = a.self; }
+  Nanoseconds now() const override { return clock.now(); }
+  bool step() override { return progress(a, b); }
+  bool step_a() override { return progress(a); }
+  bool rest() override {
     poll(nullptr, 0, 1);
     return true;
   }
 
   HandClock clock;
-  Side a{11, clock, {}, 1}, b{22, clock, {}, 1};
+  Side first{11, clock, {}, 1}, second{22, clock, {}, 1};
 };
 
-struct MessageWorld {
-  static constexpr bool kAuthenticates = true, kWakes = true;
-  static constexpr std::size_t kMostQueued = 4 * 1024 * 1024;
-
-  MessageWorld() {
+struct MessageWorld final : RailWorld {
+  MessageWorld() : RailWorld(first, second, {.most_queued = 4 * 1024 * 1024}) {
     fabric.refuse_every = 5;
     for (Side* side : {&a, &b})
       side->transport = make_message_transport(std::make_unique<FakeKind>(fabric, 1), options, clock,
                                                Log(Side::write_line, side, 2), *side, side->self, &side->why);
     a.known = b.self, b.known = a.self;
   }
-  Nanoseconds now() const { return clock.now(); }
-  bool step() { return progress(a, b); }
-  bool step_a() { return progress(a); }
-  bool rest() {
+  Nanoseconds now() const override { return clock.now(); }
+  bool step() override { return progress(a, b); }
+  bool step_a() override { return progress(a); }
+  bool rest() override {
     clock.advance(10 * kMillisecond);  // nothing else will happen, but for deadlines
     return clock.now() < 30 * kSecond;
   }
@@ -56,14 +50,11 @@ struct MessageWorld {
   HandClock clock;
   MessageOptions options;
   FakeFabric fabric;
-  Side a{11}, b{22};
+  Side first{11}, second{22};
 };
 
-struct BtlWorld {
-  static constexpr bool kAuthenticates = true, kWakes = false;
-  static constexpr std::size_t kMostQueued = 4 * 1024 * 1024;
-
-  BtlWorld() {
+struct BtlWorld final : RailWorld {
+  BtlWorld() : RailWorld(first, second, {.wakes = false, .most_queued = 4 * 1024 * 1024}) {
     at_a.other = &at_b, at_b.other = &at_a;
     for (Side* side : {&a, &b}) {
       FakeHost& host = side == &a ? at_a : at_b;
@@ -73,16 +64,16 @@ struct BtlWorld {
     }
     a.known = b.self, b.known = a.self;
   }
-  Nanoseconds now() const { return clock.now(); }
-  bool step() {
+  Nanoseconds now() const override { return clock.now(); }
+  bool step() override {
     const bool moved = at_a.deliver() | at_b.deliver();
     return progress(a, b) || moved;
   }
-  bool step_a() {
+  bool step_a() override {
     const bool moved = at_a.deliver() | at_b.deliver();
     return progress(a) || moved;
   }
-  bool rest() {
+  bool rest() override {
     clock.advance(10 * kMillisecond);
     return clock.now() < 60 * kSecond;
   }
@@ -90,36 +81,30 @@ struct BtlWorld {
   HandClock clock;
   MessageOptions options = btl_options(0);
   FakeHost at_a, at_b;
-  Side a{11}, b{22};
+  Side first{11}, second{22};
 };
 
-struct SimWorld {
-  static constexpr bool kAuthenticates = false, kWakes = false;
-  static constexpr std::size_t kMostQueued = 1024 * 1024;
-
-  SimWorld() {
+struct SimWorld final : RailWorld {
+  SimWorld() : RailWorld(first, second, {.authenticates = false, .wakes = false, .most_queued = 1024 * 1024}) {
     for (SimPort* port : {&port_a, &port_b}) {
       Side& side = port == &port_a ? a : b;
       side.transport = std::make_unique<SimTransport>(network, network, side.self, std::vector{port}, side, [] {});
     }
     a.known = b.self, b.known = a.self;
   }
-  Nanoseconds now() const { return network.now(); }
-  bool step() { return progress(a, b); }
-  bool step_a() { return progress(a); }
-  bool rest() { return network.step(); }
+  Nanoseconds now() const override { return network.now(); }
+  bool step() override { return progress(a, b); }
+  bool step_a() override { return progress(a); }
+  bool rest() override { return network.step(); }
 
   SimNetwork network{{.stall = 0.1, .stall_time = kMillisecond, .short_write = 0.2, .short_read = 0.2}, 7};
   SimPort port_a{network, {}}, port_b{network, {}};
-  Side a{11}, b{22};
+  Side first{11}, second{22};
 };
 
 /// Rails over messages on simulated NICs, which are less kind than the memory of MessageWorld.
-struct QueueWorld {
-  static constexpr bool kAuthenticates = true, kWakes = true;
-  static constexpr std::size_t kMostQueued = 4 * 1024 * 1024;
-
-  QueueWorld() {
+struct QueueWorld final : RailWorld {
+  QueueWorld() : RailWorld(first, second, {.most_queued = 4 * 1024 * 1024}) {
     for (SimPort* port : {&port_a, &port_b}) {
       Side& side = port == &port_a ? a : b;
       auto kind = std::make_unique<SimQueueKind>(fabric, side.self, std::vector{port}, [] {});
@@ -128,13 +113,13 @@ struct QueueWorld {
     }
     a.known = b.self, b.known = a.self;
   }
-  Nanoseconds now() const { return network.now(); }
-  bool step() { return progress(a, b); }
-  bool step_a() {
+  Nanoseconds now() const override { return network.now(); }
+  bool step() override { return progress(a, b); }
+  bool step_a() override {
     for (int i = 0; i < 20 && network.step(); ++i) {}
     return progress(a);
   }
-  bool rest() {
+  bool rest() override {
     if (network.step()) return true;
     network.after(10 * kMillisecond, [] {});  // nothing else will happen, but for deadlines
     return network.now() < 30 * kSecond;
@@ -144,14 +129,14 @@ struct QueueWorld {
   SimQueueFabric fabric{network, {.latest = 200 * kMicrosecond, .put_off = 0.2}, {}};
   SimPort port_a{network, {}}, port_b{network, {}};
   MessageOptions options;
-  Side a{11}, b{22};
+  Side first{11}, second{22};
 };
 
-INSTANTIATE_TYPED_TEST_SUITE_P(Tcp, RailContract, TcpWorld);
-INSTANTIATE_TYPED_TEST_SUITE_P(Messages, RailContract, MessageWorld);
-INSTANTIATE_TYPED_TEST_SUITE_P(Btl, RailContract, BtlWorld);
-INSTANTIATE_TYPED_TEST_SUITE_P(Simulated, RailContract, SimWorld);
-INSTANTIATE_TYPED_TEST_SUITE_P(SimulatedQueues, RailContract, QueueWorld);
+INSTANTIATE_TEST_SUITE_P(Tcp, RailContract, testing::Values(made<TcpWorld>));
+INSTANTIATE_TEST_SUITE_P(Messages, RailContract, testing::Values(made<MessageWorld>));
+INSTANTIATE_TEST_SUITE_P(Btl, RailContract, testing::Values(made<BtlWorld>));
+INSTANTIATE_TEST_SUITE_P(Simulated, RailContract, testing::Values(made<SimWorld>));
+INSTANTIATE_TEST_SUITE_P(SimulatedQueues, RailContract, testing::Values(made<QueueWorld>));
 
 }  // namespace
 }  // namespace nezha::test
