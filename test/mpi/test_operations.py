@@ -75,9 +75,9 @@ class Operations(MpiCase):
         self.assertNotEqual(done.returncode, 0)
         self.assertIn("MPI was asked for a reduction", done.stderr)
 
-    @unittest.skipIf(SANITIZED, "2.4 GB take too long under a sanitizer")
-    def test_beyond_2_gib(self):
-        self.passes("beyond_2gib", 2, timeout=600)
+    if LONG and not SANITIZED:
+        def test_beyond_2_gib(self):
+            self.passes("beyond_2gib", 2, timeout=600)
 
 
 class Bits(MpiCase):

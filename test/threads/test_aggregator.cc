@@ -98,6 +98,7 @@ Settings small_settings(std::uint16_t port, const std::string& key) {
 class SmallCalls : public testing::TestWithParam<int> {};
 
 constexpr std::size_t kSmallCounts[] = {1, 2, 7, 64, 500};
+const auto kEnds = fewer<std::size_t>(4) + 1;  ///< of a service, after each of which it takes seconds to be joined again
 
 TEST_P(SmallCalls, GiveTheSumsOfTheRails) {
   const KeyFile key("small");
@@ -138,7 +139,7 @@ TEST(Aggregators, MayEndAndComeBackInSmallCalls) {
   Ranks ranks(4, small_settings(port, key.path()), nodes(4));
   Team team(ranks, "everybody");
   ASSERT_TRUE(team.start());
-  for (std::size_t times = 1; times <= 4; ++times) {
+  for (std::size_t times = 1; times <= kEnds; ++times) {
     ASSERT_TRUE(small_calls_join(ranks, team, times));
     std::atomic<bool> over = false;
     std::thread other([&] {
@@ -170,7 +171,7 @@ TEST(Aggregators, MayEndBetweenRanksThatHaveTheSumAndOthers) {
   std::vector<std::vector<std::byte>> ordered;
   for (const int rank : ranks.ring_order(team.members())) ordered.push_back(make_vector(sum, 100, static_cast<std::size_t>(rank)));
   const std::vector<std::byte> expected = ring_result(sum, ordered);
-  for (std::size_t times = 1; times <= 5; ++times) {
+  for (std::size_t times = 1; times <= kEnds; ++times) {
     ASSERT_TRUE(small_calls_join(ranks, team, times));
     std::thread other([&] {
       wait_ms(15 + 11 * static_cast<int>(times));
