@@ -8,7 +8,8 @@ contrib_programs_nezha_ask_LDADD = libnezha_engine.la
 
 # The aggregation service.
 bin_PROGRAMS = nezha-aggregate
-nezha_aggregate_SOURCES = %D%/programs/nezha_aggregate.cc %D%/programs/aggregate_options.cc %D%/programs/aggregate_options.h
+nezha_aggregate_SOURCES = %D%/programs/nezha_aggregate.cc %D%/programs/aggregate_options.cc %D%/programs/aggregate_options.h \
+	%D%/programs/notify_ready.cc %D%/programs/notify_ready.h
 nezha_aggregate_LDADD = libnezha_engine.la
 nodist_pkgdata_DATA = nezha-aggregate.service
 CLEANFILES += nezha-aggregate.service

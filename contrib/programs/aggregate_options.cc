@@ -129,6 +129,8 @@ Status read_arguments(int argc, char** argv, std::vector<Word>& words, std::stri
   int which = 0;
   for (int letter; (letter = getopt_long(argc, argv, "h", kOptions, &which)) != -1;) {
     if (letter == 'w') words.push_back({"--", kOptions[which].name, optarg});
+    if (letter == 'c' && !file.empty())
+      return {Code::bad_parameter, std::string("--config ") + optarg + ": one file is allowed, and " + file + " is given already"};
     if (letter == 'c') file = optarg;
     if (letter == 'h') return wanted = AggregateOptions::Wanted::help, Status();
     if (letter == 'V') return wanted = AggregateOptions::Wanted::version, Status();

@@ -9,6 +9,7 @@
 
 #include "aggregate_options.h"
 #include "engine/aggregation/aggregator_key.h"
+#include "notify_ready.h"
 
 namespace {
 
@@ -106,6 +107,7 @@ int serve(int argc, char** argv, AggregateOptions& options) {
   for (const nezha::RailAddress& rail : server.core().self().rails) rails += (rails.empty() ? "" : ", ") + rail.label();
   std::printf("nezha-aggregate: ready at port %u, over %s\n", static_cast<unsigned>(server.port()), rails.c_str());
   std::fflush(stdout);
+  nezha::notify_ready();
   while (server.run()) read_anew(argc, argv, server);
   running = nullptr;
   return 0;

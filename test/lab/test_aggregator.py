@@ -7,6 +7,7 @@ import re
 import resource
 import shutil
 import signal
+import socket
 import subprocess
 import sys
 import tempfile
@@ -159,6 +160,7 @@ class WithService(unittest.TestCase):
             self.assertTrue(job.go_on(), job.errors)
             back()
             self.assert_used(job)
+            self.assertTrue(eventually(lambda: job.joined() >= times or not job.go_on(1), 60), job.errors)  # it is told by another way
             self.assertGreaterEqual(job.joined(), times, job.errors)
         self.assert_right(job)
 
@@ -321,6 +323,19 @@ class Arguments(unittest.TestCase):
             file = self.config_file(text)
             self.assertIn(file + wrong, self.complaint(2, "--key", key, "--config", file))
         self.assertIn("--config /nonexistent", self.complaint(2, "--key", key, "--config", "/nonexistent"))
+        self.assertIn("--config b: one file is allowed", self.complaint(2, "--key", key, "--config", "a", "--config", "b"))
+
+    def test_systemd_is_told_when_it_serves(self):
+        directory = self.enterContext(tempfile.TemporaryDirectory())
+        for name in (os.path.join(directory, "notify"), f"\0nezha-{os.getpid()}"):
+            with self.subTest(name), socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as told:
+                told.bind(name)
+                told.settimeout(30)
+                with subprocess.Popen([SERVICE, "--key", key_file(self, "k"), "--listen", "0", "--set", "single_node=2"],
+                                      stdout=subprocess.DEVNULL, env={**os.environ, "NOTIFY_SOCKET": name.replace("\0", "@")}) as service:
+                    self.addCleanup(service.kill)
+                    self.assertEqual(told.recv(100), b"READY=1")
+                    service.terminate()
 
     def test_reload(self):
         """By SIGHUP it reads all anew; if something is wrong it says so and serves on."""
