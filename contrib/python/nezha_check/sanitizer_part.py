@@ -92,7 +92,7 @@ def built_united(check, kind):
     wanted = [name for folder in FOLDERS[kind] for name in make_list(build_dir, "tests", folder) if is_compiled(kind, name)]
     libraries = [name for name in programs_of(build_dir, FOLDERS[kind]) if name.endswith(".la")]
     united = United(check, build_dir, [*wanted, *libraries], FASTER.get(kind))
-    return cases + united.make(kind, f"-O0 -g1 {ONLY_LONG_IN_TESTS}"), united
+    return cases + united.make(kind, f"-O0 -g0 {ONLY_LONG_IN_TESTS}"), united
 
 
 def is_compiled(kind, name):
