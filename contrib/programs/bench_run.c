@@ -223,6 +223,7 @@ void bench_measure(const struct bench_options* o, const struct bench_driver* dri
   if (walls == NULL) MPI_Abort(MPI_COMM_WORLD, 1);
 
   double wall = 0, cpu = 0, pause = 0;
+  if (driver->watch != NULL) driver->watch->begin(driver->watch->context);
   for (long i = 0; i < n; i++) {
     const struct spent spent = one_call(o, driver, buffers, elements(o, driver, bytes));
     walls[i] = spent.wall * 1e6;
@@ -230,6 +231,7 @@ void bench_measure(const struct bench_options* o, const struct bench_driver* dri
     cpu += spent.cpu;
     pause += spent.pause * 1e6;
   }
+  if (driver->watch != NULL) driver->watch->end(driver->watch->context);
   const double gib = (double)bytes * (double)n / (1024.0 * 1024 * 1024);
   double least_cpu, least_pause, most_pause;
   over_ranks(wall / (double)n, &result->average, &result->least, &result->most);

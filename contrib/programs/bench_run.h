@@ -25,6 +25,14 @@ struct bench_shape {
                       struct bench_fault* fault);
 };
 
+/// Called on each rank before the first measured call and after the last one: neither the warm-up nor what puts the
+/// ranks' times together lies between the two.
+struct bench_watch {
+  void* context;
+  void (*begin)(void* context);
+  void (*end)(void* context);
+};
+
 /// What is measured. `reduce` is called with the slot (0 or 1) that alternates with the buffers,
 /// and reports its own failures by ending the job. In place, `in` equals `out`. The barrier is the driver's own,
 /// because MPI's would spin on the processor that a slower rank of a library that sleeps still needs.
@@ -34,6 +42,7 @@ struct bench_driver {
   void (*barrier)(void* context);
   void (*reduce)(void* context, int slot, const void* in, void* out, size_t count);
   const struct bench_shape* shape;  ///< null: an allreduce's
+  const struct bench_watch* watch;  ///< null: none
 };
 
 struct bench_buffers {

@@ -26,10 +26,9 @@ static struct bench_reduction reduction_of(const struct bench_options* o) {
   return (struct bench_reduction){types[o->type], ops[o->op]};
 }
 
-/// The least of the ranks' counts since `before`, where `calls` are those that Nezha carried in either way; complete on
-/// rank 0. Calls that leave the node and go through its memory count once.
-static struct nezha_counts carried_since(struct nezha_counts before) {
-  const struct nezha_counts now = nezha_counters_read();
+/// The least of the ranks' counts between two readings, where `calls` are those that Nezha carried in either way;
+/// complete on rank 0. Calls that leave the node and go through its memory count once.
+static struct nezha_counts carried_between(struct nezha_counts before, struct nezha_counts now) {
   const unsigned long memory_calls = now.memory_calls - before.memory_calls;
   unsigned long own[4] = {now.calls - before.calls, now.bytes - before.bytes, now.aggregated - before.aggregated, memory_calls};
   unsigned long least[4] = {0, 0, 0, 0};
@@ -37,6 +36,15 @@ static struct nezha_counts carried_since(struct nezha_counts before) {
   MPI_Reduce(own, least, 4, MPI_UNSIGNED_LONG, MPI_MIN, 0, MPI_COMM_WORLD);
   return (struct nezha_counts){least[0], least[1], least[2], least[3]};
 }
+
+/// What the counters said when the measured calls of a size began and ended.
+struct readings {
+  struct nezha_counts begin, end;
+};
+
+static void read_begin(void* context) { ((struct readings*)context)->begin = nezha_counters_read(); }
+
+static void read_end(void* context) { ((struct readings*)context)->end = nezha_counters_read(); }
 
 /// A size for calls that are not measured, of no size class that is: those are to begin with what is measured.
 static size_t unmeasured(const struct bench_options* o) {
@@ -51,29 +59,32 @@ static size_t unmeasured(const struct bench_options* o) {
 
 /// Calls until Nezha carries some, or for a while. Returns the seconds that took.
 static double settle(const struct bench_options* o, struct bench_reduction* reduction, struct bench_buffers* buffers) {
-  const struct bench_driver allreduce = {reduction, o->in_place, barrier, bench_collective_of("allreduce")->call, NULL};
+  const struct bench_collective* const collective = bench_collective_of("allreduce");
+  const struct bench_driver allreduce = {reduction, o->in_place, barrier, collective->call, NULL, NULL};
   const size_t bytes = unmeasured(o);
   const double start = MPI_Wtime();
   for (int done = 0; !done;) {
     const struct nezha_counts before = nezha_counters_read();
     bench_warm(o, &allreduce, buffers, bytes, 5);
-    const struct nezha_counts carried = carried_since(before);
+    const struct nezha_counts carried = carried_between(before, nezha_counters_read());
     done = carried.calls > 0 || MPI_Wtime() - start > kSettleSeconds;
     MPI_Bcast(&done, 1, MPI_INT, 0, MPI_COMM_WORLD);
   }
   return MPI_Wtime() - start;
 }
 
-static void measure_all(const struct bench_options* o, const struct bench_driver* driver, struct bench_buffers* buffers,
-                        bool nezha, int rank) {
+/// What went through aggregators counts with the warm-up, as the processor time of the services does beside it.
+static void measure_all(const struct bench_options* o, const struct bench_driver* driver,
+                        const struct readings* measured, struct bench_buffers* buffers, bool nezha, int rank) {
   char detail[128];
   for (int i = 0; i < o->size_count; i++) {
     struct bench_result result;
     const struct nezha_counts before = nezha_counters_read();
     bench_measure(o, driver, buffers, o->sizes[i], &result);
-    const struct nezha_counts carried = carried_since(before);
+    const struct nezha_counts all = carried_between(before, nezha_counters_read());
+    const struct nezha_counts carried = carried_between(measured->begin, measured->end);
     snprintf(detail, sizeof detail, "\"nezha_calls\":%lu,\"nezha_bytes\":%lu,\"nezha_aggregated\":%lu", carried.calls,
-             carried.bytes, carried.aggregated);
+             carried.bytes, all.aggregated);
     if (rank == 0) bench_print_result(o, &result, nezha ? detail : NULL);
     free(result.each);
   }
@@ -132,7 +143,9 @@ static int run(const struct bench_options* o, const struct bench_collective* col
     return EXIT_FAILURE;
   }
   struct bench_reduction reduction = reduction_of(o);
-  const struct bench_driver driver = {&reduction, o->in_place, barrier, collective->call, collective->shape};
+  struct readings measured;
+  const struct bench_watch watch = {&measured, read_begin, read_end};
+  const struct bench_driver driver = {&reduction, o->in_place, barrier, collective->call, collective->shape, &watch};
   if (!bench_allocate(o, &buffers)) {
     fprintf(stderr, "not enough memory for four vectors of %zu bytes\n", bench_largest(o));
     MPI_Abort(MPI_COMM_WORLD, 1);
@@ -146,7 +159,7 @@ static int run(const struct bench_options* o, const struct bench_collective* col
            nezha ? "true" : "false", nezha_parameter("threshold", -1), settled, nodes(), collective->name);
   snprintf(title, sizeof title, "Nezha MPI %s Latency Test", collective->title);
   if (rank == 0) bench_print_header(o, title, library, ranks, detail);
-  measure_all(o, &driver, &buffers, nezha, rank);
+  measure_all(o, &driver, &measured, &buffers, nezha, rank);
   nezha_counters_close();
   bench_release(&buffers);
   return EXIT_SUCCESS;

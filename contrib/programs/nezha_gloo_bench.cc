@@ -106,7 +106,8 @@ class Bench {
   bench_result measure(const Way& way, size_t bytes, const bench_options& options) {
     const size_t count = std::max<size_t>(1, bytes / sizeof(float));
     rails_.prepare(way, buffers_, count);
-    const bench_driver driver = {&rails_, options.in_place || works_in_place(way.algorithm), barrier, reduce, nullptr};
+    const bool in_place = options.in_place || works_in_place(way.algorithm);
+    const bench_driver driver = {&rails_, in_place, barrier, reduce, nullptr, nullptr};
     bench_result result;
     MPI_Barrier(MPI_COMM_WORLD);
     bench_measure(&options, &driver, &buffers_, bytes, &result);

@@ -171,6 +171,21 @@ class Comparison(OnTheLab):
         if alone["rounds"][0]["nezha"]["header"].get("nezha"):
             self.assertNotEqual(alone["summary"]["sizes"][0]["competitors"]["nezha"]["carried_by"], "incumbent")
 
+    def test_only_measured_calls_count_as_carried(self):
+        """Rails carry the warm-up of 8 KiB, and the times of 2500 calls to rank 0, which are 20000 bytes."""
+        table = os.path.join(self.place, "table.json")
+        rule = {"msg_size_min": 1024, "msg_size_max": 2047, "alg": "incumbent"}
+        with open(table, "w", encoding="ascii") as file:
+            json.dump({"rule_file_version": 1, "module": "nezha", "collectives": {"allreduce": [{"rules": [rule]}]}}, file)
+        done, found = self.bench("--component-dir", self.component_dir(), "--nodes", "2", "--unshaped", "--competitors", "nezha", "--rounds",
+                                 "1", "--sizes", "1K,8K", "--iterations", "2500", "--warmup", "50", "--nezha-mca", "coll_nezha_learn", "0",
+                                 "--nezha-mca", "coll_nezha_table", table)
+        self.assertIn(done.returncode, (0, 3), done.stderr)
+        for launch in found["cases"][0]["rounds"][0].values():
+            self.assertEqual(launch["sizes"]["1024"]["nezha_calls"], 0)
+            self.assertLessEqual(launch["sizes"]["8192"]["nezha_calls"], 2500)
+        self.assertRegex(done.stdout, r"(?m)^ +1K +[\d.]+ i ")
+
     def test_an_osu_program(self):
         """Ours takes OSU's options and prints OSU's format, so it can stand for one: all powers of two of a range."""
         os.symlink(program("nezha_allreduce_bench"), os.path.join(self.place, "osu_allreduce"))
