@@ -16,6 +16,7 @@ import unittest
 from bench_case import TOP
 from command_case import COMMAND, MANUAL, CommandCase
 from lab_case import PYTHON_DIR
+from test_command_report import lines
 
 from nezha_bench.excerpt import excerpt
 from nezha_command import cli, letters
@@ -96,6 +97,20 @@ class Help(CommandCase):
         done = subprocess.run([COMMAND, "table", "check", LEARNED], stdout=write, stderr=subprocess.PIPE, text=True, check=False)
         os.close(write)
         self.assertEqual((done.returncode, done.stderr), (0, ""))
+
+    def test_standard_error_that_nobody_reads(self):
+        """It is no end of standard output, which may not even have begun."""
+        with tempfile.TemporaryDirectory() as place:
+            trace = os.path.join(place, "job.trace")
+            with open(trace, "w", encoding="utf-8") as file:
+                file.write("\n".join(lines()) + "\n")
+            for words in (["table", "show", "/nonexistent"], ["report", trace, "--rates", "eth7=1gbit", "-o", f"{trace}.html"]):
+                read, write = os.pipe()
+                os.close(read)
+                done = subprocess.run([COMMAND, *words], stdout=subprocess.PIPE, stderr=write, text=True, check=False)
+                os.close(write)
+                with self.subTest(words=words):
+                    self.assertEqual((done.returncode, done.stdout), (3, ""))
 
     def test_the_beginning_of_what_a_launcher_says(self):
         with tempfile.TemporaryDirectory() as place:

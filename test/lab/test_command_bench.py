@@ -1,17 +1,24 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """nezha bench on two emulated nodes: both columns are there, and what did not run over the rails is said to be invalid."""
 
+import contextlib
+import functools
+import io
 import json
 import os
+import pty
+import sys
 import tempfile
 import unittest
 from unittest import mock
 
-from bench_case import launch, measured, program
+from bench_case import LIMITS, launch, measured, program, rounds
 from command_case import CommandCase
 from lab_case import make_lab
 
-from nezha_command import bench, cli
+from nezha_bench.cases import PRESETS
+from nezha_bench.competitors import Effort, Launcher, Programs
+from nezha_command import bench, cli, terminal
 
 SHORT = ("--sizes", "1K,256K", "--rounds", "2", "--time", "0.05")
 WHERE = ("--", "-np", "2", "--host", "n0:1,n1:1", "--mca", "btl_tcp_if_include", "mgmt")
@@ -29,6 +36,44 @@ class Interrupted(unittest.TestCase):
               mock.patch("nezha_command.cluster.Cluster"), mock.patch("nezha_bench.table.print_summary") as shown):
             self.assertEqual(bench.run(options), 130)
         shown.assert_called_once()
+
+
+class Lost(unittest.TestCase):
+    """Standard error that is lost while something is measured: a terminal, which rich still takes for one, and a pipe."""
+
+    KINDS = (pty.openpty, {"FORCE_COLOR": "1"}), (os.pipe, {})
+
+    @contextlib.contextmanager
+    def standard_error(self, kind, variables):
+        """A function that closes its other end."""
+        reader, writer = kind()
+        with (open(writer, "w", encoding="utf-8") as stream, mock.patch.object(sys, "stderr", stream),
+              mock.patch.dict(os.environ, variables)):
+            yield functools.partial(os.close, reader)
+
+    def test_what_was_measured_is_kept(self):
+        launcher = Launcher(PRESETS["1+1"], Programs("m", "g", "c"), Effort((1024, 1 << 20), 0.1))
+        for kind in self.KINDS:
+            with self.subTest(kind=kind), tempfile.TemporaryDirectory() as place, self.standard_error(*kind) as lose:
+                def measure(*words):
+                    lose()
+                    words[-1].launch(0, 1, "nezha")
+                    return measured(rounds(), LIMITS)
+
+                options = cli.build_parser().parse_args(["bench", "--json", os.path.join(place, "bench.json")])
+                options.mpirun = []
+                with (mock.patch("nezha_bench.rounds.measure", measure), mock.patch("nezha_command.cluster.Cluster"),
+                      mock.patch("nezha_command.cluster.Launcher", return_value=launcher), contextlib.redirect_stdout(io.StringIO())):
+                    self.assertEqual(bench.run(options), 0)
+                with open(options.json, encoding="utf-8") as file:
+                    self.assertEqual(len(json.load(file)["cases"][0]["rounds"]), 6)
+
+    def test_other_work_goes_on(self):
+        for kind in self.KINDS:
+            with self.subTest(kind=kind), self.standard_error(*kind) as lose, terminal.Progress() as progress:
+                lose()
+                for number in range(2):
+                    progress.step(f"step {number}")
 
 
 class Bench(CommandCase):

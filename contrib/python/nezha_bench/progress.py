@@ -1,8 +1,11 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What is seen while the comparison runs: a bar on a terminal, a line per launch elsewhere. All on standard error."""
+"""What is seen while the comparison runs: a bar on a terminal, a line per launch elsewhere. All on standard error,
+which may be lost meanwhile.
+"""
 
 import time
 
+from nezha_lab.leaving import quiet_if_lost
 from rich.console import Console
 from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
 
@@ -25,38 +28,44 @@ class Bar:
         self._case, self._now, self._sizes, self._begun = case, case, sizes, 0
 
     def __enter__(self):
-        self._bar.start()
+        with quiet_if_lost():
+            self._bar.start()
         return self
 
     def __exit__(self, *_):
-        self._bar.stop()
+        with quiet_if_lost():
+            self._bar.stop()
 
     def launch(self, number, count, who):
         self._now = f"{self._case}  round {number + 1} of {count}  {name_of(who, self._subject)}"
-        self._bar.update(self._task, description=self._now, completed=self._begun * self._sizes)
+        self._update(description=self._now, completed=self._begun * self._sizes)
         self._begun += 1
 
     def size(self, size):
-        self._bar.update(self._task, advance=1, description=f"{self._now}  {size_text(size)}")
+        self._update(advance=1, description=f"{self._now}  {size_text(size)}")
 
     def scout(self, who):
         self._now = f"{self._case}  {LABELS[who]} tries its algorithms"
-        self._bar.update(self._task, description=self._now)
+        self._update(description=self._now)
 
     def scout_size(self, size):
-        self._bar.update(self._task, description=f"{self._now}  {size_text(size)}")
+        self._update(description=f"{self._now}  {size_text(size)}")
 
     def memory(self, who):
-        self._bar.update(self._task, description=f"{self._case}  memory of {LABELS[who]}")
+        self._update(description=f"{self._case}  memory of {LABELS[who]}")
 
     def instructions(self, size):
-        self._bar.update(self._task, description=f"{self._case}  instructions at {size_text(size)}")
+        self._update(description=f"{self._case}  instructions at {size_text(size)}")
 
     def round_done(self, number, count):
         pass
 
     def more(self, sizes):
-        self._bar.update(self._task, total=None)
+        self._update(total=None)
+
+    def _update(self, **fields):
+        with quiet_if_lost():
+            self._bar.update(self._task, **fields)
 
 
 class Lines:
@@ -96,7 +105,8 @@ class Lines:
         self._say(f"the host took too much of {', '.join(map(size_text, sizes))}: measured again")
 
     def _say(self, text):
-        self._console.print(f"{self._case}: {text}", markup=False, soft_wrap=True)
+        with quiet_if_lost():
+            self._console.print(f"{self._case}: {text}", markup=False, soft_wrap=True)
 
 
 def make(case, subject, launches, sizes, quiet=False):

@@ -5,7 +5,7 @@ import argparse
 import socket
 import sys
 
-from nezha_lab.leaving import EXIT_INTERRUPTED, leave_on_signals, output_error
+from nezha_lab.leaving import EXIT_INTERRUPTED, has_reader, leave_on_signals, output_error, quiet_if_lost
 
 from . import bench, doctor, installed, node, plan, rails, report, simulate, table, tune
 from .errors import GOOD, UNABLE, CommandError
@@ -51,12 +51,14 @@ def main(arguments=None):
     except CommandError as error:
         status, text = error.status, error
     except OSError as error:
+        enough = isinstance(error, BrokenPipeError) and not has_reader(sys.stdout)  # as head has it
         if not output_error(error):
             raise
-        if isinstance(error, BrokenPipeError):  # the reader of our output has gone, as head does
+        if enough:
             return GOOD
         status, text = UNABLE, f"output cannot be written: {error.strerror}"
-    print(f"{' '.join(name)}: {text}", file=sys.stderr)
+    with quiet_if_lost():
+        print(f"{' '.join(name)}: {text}", file=sys.stderr)
     return status
 
 

@@ -3,6 +3,8 @@
 
 import sys
 
+from nezha_lab.leaving import quiet_if_lost
+
 
 def console(stream=None):
     """A rich Console when `stream` (standard output) is a terminal and rich is there, else None."""
@@ -51,7 +53,8 @@ def say(text="", style=None):
 
 
 class Progress:
-    """What is under way, on standard error: one line that changes on a terminal, a line per step elsewhere."""
+    """What is under way, on standard error: one line that changes on a terminal, a line per step elsewhere. That may be lost
+    meanwhile."""
 
     def __init__(self):
         self._rich = console(sys.stderr)
@@ -59,15 +62,18 @@ class Progress:
 
     def __enter__(self):
         if self._status:
-            self._status.start()
+            with quiet_if_lost():
+                self._status.start()
         return self
 
     def __exit__(self, *_):
         if self._status:
-            self._status.stop()
+            with quiet_if_lost():
+                self._status.stop()
 
     def step(self, text):
-        if self._status:
-            self._status.update(text)
-        else:
-            print(f"nezha: {text}", file=sys.stderr, flush=True)
+        with quiet_if_lost():
+            if self._status:
+                self._status.update(text)
+            else:
+                print(f"nezha: {text}", file=sys.stderr, flush=True)

@@ -1,8 +1,10 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """How commands end that use a lab: by a signal, and with an error."""
 
+import contextlib
 import errno
 import os
+import select
 import signal
 import sys
 
@@ -28,10 +30,39 @@ def leave_on_signals():
 def output_error(error):
     """Whether an OSError says that what it was written to is full or gone. Standard output is then not tried again when Python
     ends."""
-    if error.filename is not None or error.errno not in _OF_WRITING:
+    if not _is_of_writing(error):
         return False
-    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    _silence(sys.stdout)
     return True
+
+
+def _is_of_writing(error):
+    return error.filename is None and error.errno in _OF_WRITING
+
+
+def _silence(stream):
+    """What is written to it from here on is lost, without an error."""
+    nowhere = os.open(os.devnull, os.O_WRONLY)
+    os.dup2(nowhere, stream.fileno())
+    os.close(nowhere)
+
+
+@contextlib.contextmanager
+def quiet_if_lost():
+    """Around what is said on standard error: where that is full or gone, nothing comes there any more, and the work goes on."""
+    try:
+        yield
+    except OSError as error:
+        if not _is_of_writing(error):
+            raise
+        _silence(sys.stderr)
+
+
+def has_reader(stream):
+    """False: it is a pipe or a socket whose other end is closed."""
+    poll = select.poll()
+    poll.register(stream.fileno(), 0)
+    return not any(event & (select.POLLERR | select.POLLHUP) for _, event in poll.poll(0))
 
 
 def exit_status(command, run, *errors):
@@ -53,5 +84,6 @@ def exit_status(command, run, *errors):
         if isinstance(error, BrokenPipeError):
             return 128 + signal.SIGPIPE
         status, text = 1, f"output cannot be written: {error.strerror}"
-    print(f"{command}: {text}", file=sys.stderr)
+    with quiet_if_lost():
+        print(f"{command}: {text}", file=sys.stderr)
     return status
