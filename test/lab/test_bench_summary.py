@@ -13,7 +13,7 @@ from unittest import mock
 
 from bench_case import CARRIED, LIMITS, SIZES, launch, measured, rounds
 from lab_case import script
-from nezha_bench import (carried, choices, cli, competitors, demo, document, instructions, memory, picture, progress, stats, story, summary,
+from nezha_bench import (carried, choices, cli, compare, competitors, demo, document, instructions, memory, picture, progress, stats, story, summary,
                          table)
 from nezha_bench.cases import PRESETS, Case, presets
 from nezha_bench.competitors import Effort, Launcher, Programs
@@ -115,6 +115,17 @@ class Summary(unittest.TestCase):
             self.assertEqual((len(found.rounds), found.interrupted), (1, True))
             with self.assertRaises(by):
                 interrupted_in(2, by)
+
+    def test_ctrl_c_and_signals_after_the_rounds_keep_them(self):
+        options = cli.build_parser().parse_args(["--memory", "--instructions"])
+        for by in KeyboardInterrupt, SystemExit:
+            for part in memory, instructions:
+                with (mock.patch.object(compare.rounds, "measure", return_value=measured(rounds(), LIMITS)),
+                      mock.patch.object(compare, "_wanted", return_value=["nezha"]), mock.patch.object(compare.aggregator, "beside"),
+                      mock.patch.object(memory, "measure"), mock.patch.object(instructions, "measure"),
+                      mock.patch.object(part, "measure", side_effect=by), contextlib.redirect_stderr(io.StringIO())):
+                    run, _ = compare.compare(options, mock.MagicMock(processes=4), mock.Mock(), Effort((1024,), 0.1))
+                self.assertEqual((len(run.rounds), run.interrupted, run.failure), (6, True, None))
 
     def test_a_demonstration_that_ctrl_c_has_ended_says_so(self):
         for interrupted, status in ((False, 0), (True, 130)):

@@ -48,6 +48,8 @@ def compare(options, case, programs, effort):
             if options.instructions and not measured.interrupted:
                 most = min(count, instructions.REPETITIONS)
                 measured.instructions = instructions.measure(lab, launcher, most, _VALGRIND_SECONDS, seen)
+        except (KeyboardInterrupt, SystemExit):
+            measured.interrupted = True
         except BenchError as error:
             measured.interrupted, measured.failure = True, error
     return measured, launcher
