@@ -77,7 +77,7 @@ class OnTheLab(unittest.TestCase):
 def launch(competitor, times, nezha=None, **members):
     """One whose sizes take `times` ({size: us}); nezha: the calls that the rails carried at each size, of 10."""
     header = {"nezha": nezha is not None, "nezha_threshold": 4096}
-    sizes = {size: {"avg_us": us, "median_us": us, "iterations": 10, "cpu_s_per_gib": 1.0, **members}
+    sizes = {size: {"avg_us": us, "median_us": us, "max_us": us, "iterations": 10, "cpu_s_per_gib": 1.0, **members}
              for size, us in times.items()}
     for size in sizes if nezha is not None else ():
         sizes[size].update(nezha_calls=nezha[size], nezha_bytes=nezha[size] * size)

@@ -80,11 +80,12 @@ class Files(unittest.TestCase):
     def trace(self):
         return self.file("job.trace", "\n".join(lines()) + "\n")
 
-    def bench(self):
+    def bench(self, *what):
+        """what: as summary.summarise() takes it behind the rounds."""
         run = measured(rounds(), LIMITS)
         whole = document.start()
         launcher = Launcher(PRESETS["1+1"], Programs("m", "g", "c"), Effort((1024, 1 << 20), 0.1))
-        document.add_case(whole, run, summary.summarise(run), launcher)
+        document.add_case(whole, run, summary.summarise(run, *what), launcher)
         path = os.path.join(self.directory.name, "bench.json")
         document.write(whole, path)
         return path
@@ -307,6 +308,24 @@ class Page(Files, CommandCase):
                          r"the best competitor, Open MPI \(all rails\), 2\.00 times as long; faster than every competitor at 1K and 1M\.<")
         self.assertIn("<summary>Command line and parameters</summary>", page)
         self.assertIn("--json -s 1024,1048576 -T 0.1", page)
+
+    def test_another_collective(self):
+        page = self.page(self.bench(summary.SLOWEST, "bcast"))
+        self.assertIn("<h2>Measured: 1+1 (bcast, 4 nodes, 1gbit + 1gbit)</h2>", page)
+        self.assertRegex(page, ">Bcast, 4 nodes, 1gbit \\+ 1gbit: medians of 6 rounds<")
+        self.assertRegex(page, ">a call's slowest time in microseconds<")
+        self.assertIn("<p class=verdict>1+1: bcast, at 1M Nezha", page)
+        self.assertIn("a call&#x27;s slowest time.", page)
+        self.assertIn("Open MPI&#x27;s own bcast (incumbent)", page)
+
+    def test_a_bench_file_of_an_older_version(self):
+        """It does not tell of which collective, and which of a launch's times counts."""
+        with open(self.bench(), encoding="utf-8") as file:
+            document = json.load(file)
+        for name in "collective", "statistic":
+            del document["cases"][0]["summary"][name]
+        page = self.page(self.file("older.json", json.dumps(document)))
+        self.assertRegex(page, ">Allreduce, 4 nodes, 1gbit \\+ 1gbit: medians of 6 rounds<")
 
     def test_verdict_first(self):
         page = self.page(self.trace(), self.bench())

@@ -41,7 +41,7 @@ def make(summary):
     _draw_times(panels[0][0], summary)
     if limited:
         _draw_of_limit(panels[0][1], summary)
-    figure.suptitle(f"Allreduce, {case_text(summary['case'])}: medians of {summary['rounds']} rounds")
+    figure.suptitle(f"{summary['collective'].capitalize()}, {case_text(summary['case'])}: medians of {summary['rounds']} rounds")
     figure.tight_layout()
     return figure
 
@@ -75,7 +75,7 @@ def _draw_times(panel, summary):
         panel.plot([row["size"] for row in firm], [row["limit_us"] for row in firm], color="black", linestyle="--",
                    linewidth=1, label="computed limit")
     panel.set_yscale("log")
-    panel.set_ylabel("time of a call in microseconds")
+    panel.set_ylabel(f"a call's {summary['statistic']} time in microseconds")
     panel.legend(fontsize=9)
 
 

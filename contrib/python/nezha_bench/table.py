@@ -54,11 +54,15 @@ def _ranks_text(ranks):
     return f" with {', '.join(map(str, ranks[:-1]))} and {ranks[-1]} ranks"
 
 
+def collective_text(collective):
+    """In front of what it was measured on; nothing for allreduces."""
+    return "" if collective == ALLREDUCE else f"{collective}, "
+
+
 def heading(case, rounds, interrupted=False, collective=ALLREDUCE):
     """The lines above a table."""
     ended = ", ended early" if interrupted else ""
-    what = "" if collective == ALLREDUCE else f"{collective}, "
-    return ["", f"{case['name']}: {what}{case_text(case)}, {rounds} round{'' if rounds == 1 else 's'}{ended}"]
+    return ["", f"{case['name']}: {collective_text(collective)}{case_text(case)}, {rounds} round{'' if rounds == 1 else 's'}{ended}"]
 
 
 def print_table(console, columns, rows):

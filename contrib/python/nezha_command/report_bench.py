@@ -5,9 +5,11 @@ import itertools
 import shlex
 
 from nezha_bench import carried
+from nezha_bench.collectives import ALLREDUCE
 from nezha_bench.competitors import SHORT
 from nezha_bench.sizes import size_text
-from nezha_bench.table import case_text
+from nezha_bench.summary import AVERAGE
+from nezha_bench.table import case_text, collective_text
 
 from . import figures, verdict
 
@@ -21,9 +23,9 @@ def write(page, document, path):
 
 
 def _write_case(page, case, document, path):
-    summary = case["summary"]
+    summary = {"collective": ALLREDUCE, "statistic": AVERAGE, **case["summary"]}  # files of older versions have neither
     page.verdict(verdict.of_case(summary))
-    page.heading(f"Measured: {summary['case']['name']} ({case_text(summary['case'])})")
+    page.heading(f"Measured: {summary['case']['name']} ({collective_text(summary['collective'])}{case_text(summary['case'])})")
     machine = document.get("machine", {})
     page.say(f"{path}, {summary['rounds']} alternating rounds, {document.get('started', '')}, "
              f"{machine.get('processor', 'unknown processor')}, {machine.get('cores', '?')} cores.")
@@ -33,9 +35,9 @@ def _write_case(page, case, document, path):
     page.tiles(_tiles(summary))
     page.svg(figures.svg(figures.bench(summary), f"b{next(_numbers)}"), "Time of a call, and percentage of the limit, by size")
     page.table(*_table(summary))
-    page.say("µs: medians over the rounds. “×”: time over that of the first column, the median of the rounds' ratios; "
-             "+ the first is faster, − slower, = not resolvable (less than the A/A floor, what it differs from itself). "
-             "i: Open MPI's own allreduce (incumbent) carried Nezha's calls; p: some of them.")
+    page.say(f"µs: medians over the rounds of a call's {summary['statistic']} time. “×”: time over that of the first column, the median "
+             "of the rounds' ratios; + the first is faster, − slower, = not resolvable (less than the A/A floor, what it differs from "
+             f"itself). i: Open MPI's own {summary['collective']} (incumbent) carried Nezha's calls; p: some of them.")
 
 
 def _launches(case):

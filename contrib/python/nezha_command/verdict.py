@@ -4,6 +4,7 @@
 from nezha_bench import stats
 from nezha_bench.competitors import LABELS
 from nezha_bench.sizes import size_text
+from nezha_bench.table import collective_text
 
 from .trace_story import INCUMBENT
 
@@ -50,7 +51,8 @@ def _listed(names):
 def of_case(summary):
     largest = summary["sizes"][-1]
     subject = largest["competitors"][summary["subject"]]
-    text = f"{summary['case']['name']}: at {size_text(largest['size'])} {_name(summary['subject'])} took {_time(subject['us']['median'])}"
+    text = (f"{summary['case']['name']}: {collective_text(summary['collective'])}at {size_text(largest['size'])} "
+            f"{_name(summary['subject'])} took {_time(subject['us']['median'])}")
     if "of_limit" in subject:
         text += f", {100 * subject['of_limit']['median']:.0f} % of what the rails allow"
     best = largest["best_competitor"]
