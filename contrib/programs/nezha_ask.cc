@@ -9,6 +9,7 @@
 ///
 /// Parameters are named without coll_nezha_; btl_tcp_if_include and btl_tcp_if_exclude are what Open MPI's own TCP was told.
 /// An answer is a line per fact, its fields between tabs, the kind of fact first. Exit status 2: wrong arguments.
+#include <algorithm>
 #include <cerrno>
 #include <cstdio>
 #include <cstring>
@@ -92,11 +93,19 @@ int lanes(const char* mine, const char* theirs) {
 
 std::string limit(int number) { return number == nezha::Range::kNoLimit ? "inf" : std::to_string(number); }
 
+/// As text_of(), with rails in the order of their names, so that it is alike for ways that are.
+std::string way_text(nezha::Candidate way, const nezha::RailNames& names) {
+  nezha::RailNames sorted = names;
+  std::sort(sorted.begin(), sorted.end());
+  way.rails = nezha::renumbered(way.rails, names, sorted).value();
+  return text_of(way, sorted);
+}
+
 void print(const nezha::Rule& rule, const nezha::RailNames& names) {
   const bool endless = rule.last + 1 >= nezha::kSizeClasses;
   fact({"rule", std::to_string(rule.first == 0 ? 0 : std::size_t{1} << rule.first),
-        endless ? "inf" : std::to_string((std::size_t{2} << rule.last) - 1), text_of(rule.chosen, names), std::to_string(rule.calls)});
-  for (const nezha::Measured& way : rule.measured) fact({"measured", text_of(way.way, names), std::to_string(way.time)});
+        endless ? "inf" : std::to_string((std::size_t{2} << rule.last) - 1), way_text(rule.chosen, names), std::to_string(rule.calls)});
+  for (const nezha::Measured& way : rule.measured) fact({"measured", way_text(way.way, names), std::to_string(way.time)});
   for (const nezha::RailShare& share : rule.shares) fact({"share", share.rail, std::to_string(share.share)});
 }
 

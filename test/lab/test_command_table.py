@@ -20,13 +20,13 @@ class Table(CommandCase):
         self.directory = tempfile.TemporaryDirectory()
         self.addCleanup(self.directory.cleanup)
 
-    def changed(self, *replacements):
+    def changed(self, *replacements, name="changed.json"):
         with open(LEARNED, encoding="utf-8") as file:
             text = file.read()
         for old, new in replacements:
             self.assertIn(old, text)
             text = text.replace(old, new)
-        path = os.path.join(self.directory.name, "changed.json")
+        path = os.path.join(self.directory.name, name)
         with open(path, "w", encoding="utf-8") as file:
             file.write(text)
         return path
@@ -89,8 +89,13 @@ class Table(CommandCase):
                          "line .*rails are named from version 2 of the format on")
         path = self.changed(named, ('"rule_file_version": 1', '"rule_file_version": 2'))
         self.assertEqual(self.nezha("table", "check", path), f"{path} is sound\n")
-        self.assertIn("64K ring on tcp/eth1 and tcp/eth0 446.0 us incumbent", plain(self.nezha("table", "show", path)))
-        self.assertIn("ring ring on tcp/eth1 and tcp/eth0", plain(self.nezha("table", "diff", LEARNED, path, status=1)))
+        self.assertIn("64K ring on tcp/eth0 and tcp/eth1 446.0 us incumbent", plain(self.nezha("table", "show", path)))
+        self.assertIn("ring ring on tcp/eth0 and tcp/eth1", plain(self.nezha("table", "diff", LEARNED, path, status=1)))
+
+    def test_the_order_of_named_rails_is_no_difference(self):
+        paths = [self.changed(('"alg": "ring",', f'"alg": "ring", "rails": {rails},'), ('"rule_file_version": 1', '"rule_file_version": 2'),
+                              name=name) for name, rails in (("one.json", '["tcp/eth1", "tcp/eth0"]'), ("other.json", '["tcp/eth0", "tcp/eth1"]'))]
+        self.assertEqual(self.nezha("table", "diff", *paths), "They choose alike.\n")
 
     def test_diff(self):
         path = self.changed(('"msg_size_min": 1048576,\n            "alg": "ring"', '"msg_size_min": 1048576,\n            "alg": "mesh"'))
