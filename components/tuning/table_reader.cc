@@ -90,9 +90,13 @@ class Reader {
     return {way, time == nullptr ? 0 : whole(*time, 0, kMostTime)};
   }
 
+  static bool is_blank_or_control(unsigned char letter) { return letter <= ' ' || letter == 0x7f; }
+
   void rail_name(const std::string& name, const Place& place) {
     if (name.empty() || name.size() > kMostRailName)
       refuse(place, "a rail's name has 1 to " + std::to_string(kMostRailName) + " bytes");
+    else if (std::any_of(name.begin(), name.end(), is_blank_or_control))
+      refuse(place, "a rail's name has no blanks and no control characters");
   }
 
   RailShare share(const Json::Member& member) {

@@ -3,6 +3,7 @@
 
 import argparse
 import ctypes
+import json
 import os
 import re
 import subprocess
@@ -34,6 +35,11 @@ class Here(CommandCase):
         text = plain(self.nezha("rails", env=env, status=1))
         self.assertIn("'eth99' is named as a rail, and this node does not have it; there is ", text)
         self.assertIn("no rail: Open MPI's own allreduce carries everything", text)
+
+    def test_control_characters(self):
+        env = {**os.environ, "OMPI_MCA_coll_nezha_rail_include": "eth\x1b[31m\t9\x7f"}
+        (answer,) = json.loads(self.nezha("rails", "--json", env=env, status=1))["nodes"].values()
+        self.assertEqual([entry["value"] for entry in answer["trouble"]], ["eth?[31m 9?"])
 
     def test_leaves_the_trace_of_a_job_alone(self):
         with tempfile.NamedTemporaryFile("w+", suffix=".trace") as file:

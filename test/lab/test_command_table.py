@@ -58,6 +58,15 @@ class Table(CommandCase):
             text = self.nezha("table", verb, path, status=1)
             self.assertRegex(text, r"changed.json is refused: .*line \d+, column \d+.*rings")
 
+    def test_odd_letters(self):
+        """What other programs take for ends of lines, and a terminal for commands."""
+        for letter in "\u2028", "\u0085":
+            path = self.changed(("tcp/eth0", f"tcp/{letter}0"))
+            self.assertIn(f"tcp/{letter}0", json.loads(self.nezha("table", "show", path, "--json"))["communicators"][0]["rules"][0]["shares"])
+        for letter in "\\u001c", "\\u001b[31m", "\\r":
+            path = self.changed(("tcp/eth0", f"tcp/{letter}0"))
+            self.assertIn("a rail's name has no blanks and no control characters", self.nezha("table", "check", path, status=1))
+
     def test_one_sound_and_one_refused(self):
         text = self.nezha("table", "check", LEARNED, self.changed(('"nezha"', '"tuned"')), status=1)
         self.assertRegex(text, "learned.json is sound\n.*changed.json is refused: ")

@@ -106,6 +106,9 @@ TEST(TableFile, RailsThatAreNotSoundAreRefused) {
   EXPECT_EQ(complaint("[7]"), "line 2, column 27: a text of at most 256 bytes is needed");
   EXPECT_EQ(complaint("[\"\"]"), "line 2, column 27: a rail's name has 1 to 47 bytes");
   EXPECT_EQ(complaint("[\"" + std::string(48, 'x') + "\"]"), "line 2, column 27: a rail's name has 1 to 47 bytes");
+  for (const char* name : {"eth 0", "eth\\u0000", "\\u001b[31meth0", "eth0\\n", "eth0\\u007f"})
+    EXPECT_EQ(complaint("[\"" + std::string(name) + "\"]"),
+              "line 2, column 27: a rail's name has no blanks and no control characters");
   EXPECT_EQ(complaint("[\"a\", \"b\", \"a\"]"), "line 2, column 37: the rail \"a\" is there twice");
   std::string many = "\"x\"";
   for (char letter = 'a'; letter < 'q'; ++letter) many += std::string(",\"") + letter + "\"";

@@ -14,15 +14,18 @@ def ask(*arguments):
     """The facts that nezha_ask prints, each a list of fields. What it has to say when it fails becomes a CommandError."""
     program = os.path.join(installed.LIBEXEC, "nezha_ask")
     try:
-        done = subprocess.run([program, *arguments], capture_output=True, text=True, errors="replace", timeout=_SECONDS,
-                              check=False)
+        done = subprocess.run([program, *arguments], capture_output=True, timeout=_SECONDS, check=False)
     except OSError as error:
         raise CommandError(f"{program} cannot be run ({error.strerror}): is Nezha installed on this node as on the others?") from None
     except subprocess.TimeoutExpired:
         raise CommandError(f"{program} did not answer within {_SECONDS} s") from None
     if done.returncode != 0:
-        raise CommandError(" ".join(done.stderr.split()) or f"{program} ended with status {done.returncode}")
-    return [line.split("\t") for line in done.stdout.splitlines()]
+        raise CommandError(" ".join(_text(done.stderr).split()) or f"{program} ended with status {done.returncode}")
+    return [line.split("\t") for line in _text(done.stdout).split("\n")[:-1]]
+
+
+def _text(output):
+    return output.decode(errors="replace")
 
 
 def rails(parameters):
