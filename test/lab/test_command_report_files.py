@@ -3,6 +3,7 @@
 
 import contextlib
 import io
+import json
 import os
 import re
 import unittest
@@ -92,6 +93,16 @@ class Wrong(Files):
         for name in (page, metrics):
             with open(name, encoding="utf-8") as file:
                 self.assertIn("job\ufffd.trace", file.read())
+
+    def test_a_command_line_with_a_name_that_is_no_utf8(self):
+        with open(self.bench(), encoding="utf-8") as file:
+            document = json.load(file)
+        path = self.file("told.json", json.dumps({**document, "command": ["contrib/bench", "--json", "b\udcff.json"]}))
+        page = os.path.join(self.directory.name, "page.html")
+        with contextlib.redirect_stdout(io.StringIO()):
+            self.assertEqual(cli.main(["report", path, "-o", page]), 0)
+        with open(page, encoding="utf-8") as file:
+            self.assertRegex(file.read(), "<pre>contrib/bench --json .*b[?].json")
 
 
 if __name__ == "__main__":

@@ -67,6 +67,12 @@ class Table(CommandCase):
             path = self.changed(("tcp/eth0", f"tcp/{letter}0"))
             self.assertIn("a rail's name has no blanks and no control characters", self.nezha("table", "check", path, status=1))
 
+    def test_a_name_that_is_no_utf8(self):
+        path = self.changed(("446000", "445000"), name="changed\udcff.json")
+        self.assertEqual(self.nezha("table", "check", path), f"{self.directory.name}/changed\ufffd.json is sound\n")
+        path = self.changed(('"ring"', '"mesh"'), name="changed\udcff.json")
+        self.assertIn("changed\ufffd.json", self.nezha("table", "diff", LEARNED, path, status=1))
+
     def test_one_sound_and_one_refused(self):
         text = self.nezha("table", "check", LEARNED, self.changed(('"nezha"', '"tuned"')), status=1)
         self.assertRegex(text, "learned.json is sound\n.*changed.json is refused: ")

@@ -59,9 +59,10 @@ def write(path, content, refused=lambda scratch: None):
     """Makes `content` (text or bytes) the whole file, in one step where the directory allows it. Returns whether that worked; if
     not, the content is kept elsewhere, and standard error says where and why.
 
-    refused(scratch) may give a reason why a file with this content, at another place, must not take the path.
+    What UTF-8 cannot have, as of names of files that are in another encoding, becomes a question mark. refused(scratch) may give a
+    reason why a file with this content, at another place, must not take the path.
     """
-    data = content.encode() if isinstance(content, str) else content
+    data = content.encode(errors="replace") if isinstance(content, str) else content
     try:
         reason = _replace(os.path.realpath(path), data, refused)
     except OSError as error:

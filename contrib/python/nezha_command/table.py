@@ -5,7 +5,7 @@ import json
 
 from nezha_bench.sizes import size_text
 
-from . import ask, table_diff, terminal
+from . import ask, paths, table_diff, terminal
 from .errors import FOUND, GOOD, UNABLE, CommandError, UsageError
 
 _ABOUT = """\
@@ -58,12 +58,13 @@ def _told(options, refused, unread):
     if options.json:
         print(json.dumps({"refused": refused, "unread": unread}, indent=1))
     for path in options.files if not options.json else ():
+        name = paths.printable(path)
         if path in unread:
-            terminal.say(f"{path} could not be checked: {unread[path]}", "bold red")
+            terminal.say(f"{name} could not be checked: {unread[path]}", "bold red")
         elif path in refused:
-            terminal.say(f"{path} is refused: {refused[path]}", "bold red")
+            terminal.say(f"{name} is refused: {refused[path]}", "bold red")
         elif options.what == "check":
-            terminal.say(f"{path} is sound", "green")
+            terminal.say(f"{name} is sound", "green")
     return UNABLE if unread else FOUND if refused else GOOD
 
 
@@ -121,7 +122,7 @@ def _diff(one, other, options):
     if options.json:
         print(json.dumps({"differences": [dict(zip(("communicator", "size", "one", "other"), row)) for row in found]}, indent=1))
     elif found:
-        terminal.print_table(("communicator", "size", *options.files), found, right=("size",))
+        terminal.print_table(("communicator", "size", *map(paths.printable, options.files)), found, right=("size",))
     else:
         terminal.say("They choose alike.")
     return FOUND if found else GOOD
