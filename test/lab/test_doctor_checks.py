@@ -250,6 +250,15 @@ class Checks(unittest.TestCase):
             entry["prefix"] = 8
         self.one(check_subnets, "eth0, eth1 are in one subnet on n0", ["n0"])
 
+    def test_vlans_in_one_subnet(self):
+        """Their names have dots, which separate the parts of a setting's."""
+        facts = self.cluster.facts["n0"]
+        for entry in facts["rails"]:
+            facts["interfaces"][f"{entry['device']}.100"] = facts["interfaces"].pop(entry["device"])
+            entry.update(device=f"{entry['device']}.100", prefix=8)
+        found, = check_subnets.check(self.cluster)
+        self.assertIn("sysctl -w net.ipv4.conf.eth0/100.arp_ignore=1 net.ipv4.conf.eth0/100.arp_announce=2; ", found.do)
+
     def test_one_subnet_where_each_keeps_to_itself(self):
         for number, entry in enumerate(self.cluster.facts["n0"]["rails"]):
             entry["prefix"] = 8

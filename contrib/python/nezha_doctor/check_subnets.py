@@ -12,9 +12,14 @@ from .findings import PROBLEM, Finding, names
 def check(cluster):
     found = cluster.several(_loose)
     for devices, nodes in found.items():
-        lines = "; ".join(f"sysctl -w net.ipv4.conf.{device}.arp_ignore=1 net.ipv4.conf.{device}.arp_announce=2" for device in devices)
+        lines = "; ".join(f"sysctl -w {_key(device, 'arp_ignore')}=1 {_key(device, 'arp_announce')}=2" for device in devices)
         yield Finding(PROBLEM, "subnets", nodes, f"{names(devices)} are in one subnet on {names(nodes)}, and any of them answers ARP for "
                       "all: packets then take one NIC, and lanes are refused", lines)
+
+
+def _key(device, name):
+    """As sysctl(8) has it: a dot of a device's name, as VLANs have, is a slash."""
+    return f"net.ipv4.conf.{device.replace('.', '/')}.{name}"
 
 
 def _loose(facts):
