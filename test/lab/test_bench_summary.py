@@ -7,12 +7,13 @@ import io
 import json
 import os
 import subprocess
+import sys
 import tempfile
 import unittest
 from unittest import mock
 
 from bench_case import CARRIED, LIMITS, SIZES, launch, measured, rounds
-from lab_case import script
+from lab_case import PYTHON_DIR, script
 from nezha_bench import (carried, choices, cli, compare, competitors, demo, document, instructions, memory, picture, progress, stats, story, summary,
                          table)
 from nezha_bench.cases import PRESETS, Case, presets
@@ -48,6 +49,14 @@ class Options(unittest.TestCase):
         for words in (["--time", "0"], ["--limit", "0"], ["--nodes", "0"], ["--limit", "-1"], ["--rounds", "0"]):
             with self.subTest(words=words), contextlib.redirect_stderr(io.StringIO()), self.assertRaises(SystemExit):
                 cli.build_parser().parse_args(words)
+
+    def test_a_picture_without_matplotlib(self):
+        with tempfile.TemporaryDirectory() as place:
+            script = "import sys; sys.modules['matplotlib'] = None; from nezha_bench import cli; sys.exit(cli.main())"
+            done = subprocess.run([sys.executable, "-c", script, "--picture", os.path.join(place, "bench.png")], capture_output=True, text=True,
+                                  env={**os.environ, "PYTHONPATH": PYTHON_DIR}, check=False)
+        self.assertEqual((done.returncode, done.stderr),
+                         (77, "bench: Python's module matplotlib is missing: contrib/install-packages demo\n"))
 
     def test_what_goes_together(self):
         parser = cli.build_parser()

@@ -2,6 +2,7 @@
 """The command line of contrib/bench."""
 
 import argparse
+import importlib
 import sys
 
 from nezha_lab.checkout import DEFAULT_BUILD
@@ -104,6 +105,8 @@ def main(arguments=None):
     leave_on_signals()
     try:
         from . import compare, program_compare  # not at the top: --help works on a machine that lacks the packages
+        if options.picture:
+            importlib.import_module(".picture", __package__)
     except ModuleNotFoundError as error:
         print(f"bench: Python's module {error.name} is missing: contrib/install-packages demo", file=sys.stderr)
         return EXIT_UNAVAILABLE
