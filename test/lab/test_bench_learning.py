@@ -1,11 +1,17 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """bench --learning: what it makes of times, and a run on the lab."""
 
+import contextlib
+import io
 import unittest
+from unittest import mock
 
 from bench_case import OnTheLab
 from documents import options
-from nezha_bench import learning
+from nezha_bench import learning, learning_table
+from nezha_bench.cases import PRESETS, Case
+from nezha_bench.competitors import Effort, Launcher, Programs
+from nezha_bench.errors import BenchError
 
 
 def members(each, **more):
@@ -44,6 +50,18 @@ class Summary(unittest.TestCase):
 
     def test_groups(self):
         self.assertEqual(learning.groups([4, 65536, 1 << 24]), [(1000, [4, 65536]), (48, [1 << 24])])
+
+
+class EndedEarly(unittest.TestCase):
+    def test_rounds_that_are_complete_are_shown(self):
+        launcher = Launcher(PRESETS["1+1"], Programs("m", "g", "c"), Effort((64,), 0.1))
+        for error in KeyboardInterrupt(), SystemExit(143), BenchError("nezha failed with status 1"):
+            launches = [mock.Mock(sizes={64: members([100.0] * 1000)}, words="") for _ in range(7)]
+            with (mock.patch.object(learning.launch, "run", side_effect=[*launches, error]), mock.patch.object(Case, "lab"),
+                  contextlib.redirect_stderr(io.StringIO()), contextlib.redirect_stdout(io.StringIO()) as out,
+                  self.assertRaises(type(error))):
+                learning_table.run(launcher, 3)
+            self.assertRegex(out.getvalue(), r"(?s), 1 round, ended early\n.*\n +64 +100.0 ")
 
 
 class Table(OnTheLab):

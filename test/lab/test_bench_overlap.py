@@ -1,13 +1,19 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """bench --overlap: what it makes of times, and a run on the lab."""
 
+import contextlib
+import io
 import unittest
+from unittest import mock
 
 from bench_case import OnTheLab, program
 from documents import options
 
 from nezha_bench import overlap
-from nezha_bench.competitors import AGAIN, ALL, NEZHA
+from nezha_bench.cases import PRESETS, Case
+from nezha_bench.choices import SLEEPS
+from nezha_bench.competitors import AGAIN, ALL, NEZHA, Effort, Launcher, Programs
+from nezha_bench.errors import BenchError
 
 
 def members(scale=1.0, carried=48, **more):
@@ -37,6 +43,23 @@ class Summary(unittest.TestCase):
         self.assertIsNone(overlap.fault(found(), NEZHA, 64))
         self.assertIsNone(overlap.fault(found(carried=0), ALL, 64))
         self.assertIn("3 of 3", overlap.fault(found(carried=47), NEZHA, 64))
+
+
+class EndedEarly(unittest.TestCase):
+    def run_until(self, *launches):
+        """What it prints before it raises the last one of these."""
+        launcher = Launcher(PRESETS["1+1"], Programs("m", "g", "c"), Effort((64,), 0.1))
+        with (mock.patch.object(overlap.launch, "run", side_effect=launches), mock.patch.object(overlap.os, "access", return_value=True),
+              mock.patch.object(Case, "lab"), contextlib.redirect_stderr(io.StringIO()), contextlib.redirect_stdout(io.StringIO()) as out,
+              self.assertRaises(type(launches[-1]))):
+            overlap.run(launcher, [NEZHA], 3, SLEEPS)
+        return out.getvalue()
+
+    def test_rounds_that_are_complete_are_shown(self):
+        done = mock.Mock(sizes={64: members()})
+        for error in KeyboardInterrupt(), SystemExit(143), BenchError("nezha failed with status 1"):
+            self.assertRegex(self.run_until(done, done, done, error), r"(?s), 1 round, ended early\n.*\n +64 +Nezha +100.0 ")
+            self.assertEqual(self.run_until(done, error), "")
 
 
 class Table(OnTheLab):

@@ -14,6 +14,7 @@ import tempfile
 
 from . import launch, stats, stolen
 from .competitors import NEZHA, Launcher
+from .rounds import complete
 from .sizes import size_text
 
 LEARNS, FROZEN, AGAIN, PLAIN = "learns", "frozen", "frozen again", "plain"
@@ -69,23 +70,27 @@ class _Launcher:
 
 
 def measure(lab, launcher, count, deadline, step):
-    """[{kind: {size: members}}] by round, LEARNS with what story() says beside."""
-    rounds = []
+    """([{kind: {size: members}}] by round, LEARNS with what story() says beside; what ended them early), as rounds.complete() has it."""
     with tempfile.TemporaryDirectory() as directory:
-        for number in range(count):
-            found = {kind: {} for kind in (LEARNS, FROZEN, AGAIN, PLAIN)}
-            for calls, sizes in groups(launcher.effort.sizes):
-                table = os.path.join(directory, f"{number}-{calls}")
-                own = _Launcher(launcher, sizes, calls, table)
-                for kind in _order(number):
-                    step(f"round {number + 1} of {count}, {calls} calls: {kind}")
-                    done = launch.run(lab, own, kind, deadline)
-                    found[kind].update(done.sizes)
-                    if kind == LEARNS:
-                        for size in sizes:
-                            found[kind][size].update(story(done.words, size))
-            rounds.append(found)
-    return rounds
+        def one(number):
+            return _round(lab, launcher, number, directory, deadline, lambda text: step(f"round {number + 1} of {count}, {text}"))
+
+        return complete(one, count)
+
+
+def _round(lab, launcher, number, directory, deadline, step):
+    found = {kind: {} for kind in (LEARNS, FROZEN, AGAIN, PLAIN)}
+    for calls, sizes in groups(launcher.effort.sizes):
+        table = os.path.join(directory, f"{number}-{calls}")
+        own = _Launcher(launcher, sizes, calls, table)
+        for kind in _order(number):
+            step(f"{calls} calls: {kind}")
+            done = launch.run(lab, own, kind, deadline)
+            found[kind].update(done.sizes)
+            if kind == LEARNS:
+                for size in sizes:
+                    found[kind][size].update(story(done.words, size))
+    return found
 
 
 def _order(number):

@@ -5,6 +5,7 @@ import collections
 import statistics
 import sys
 
+from nezha_lab.leaving import quiet_if_lost
 from rich.console import Console
 
 from . import learning, rounds, stolen, table
@@ -19,13 +20,25 @@ _READING = ("us: a late call with what was learned, median. found: calls until t
 
 
 def run(launcher, count):
+    """Measures and prints one case; the rounds that are complete too when something ends it early, which is then raised."""
     case = launcher.case
     seconds = rounds.deadline(launcher.effort, case.processes) + 60
+
+    def step(text):
+        with quiet_if_lost():
+            print(f"{case.name}: {text}", file=sys.stderr)
+
     with case.lab() as lab:
-        found = learning.measure(lab, launcher, count, seconds, lambda text: print(f"{case.name}: {text}", file=sys.stderr))
+        found, ended = learning.measure(lab, launcher, count, seconds, step)
+    _print(case, found, ended is not None)
+    if ended is not None:
+        raise ended
+
+
+def _print(case, found, interrupted):
     costs = learning.summarise(found)
     console = Console(highlight=False)
-    table.say(console, table.heading(vars(case), count))
+    table.say(console, table.heading(vars(case), len(found), interrupted))
     table.print_table(console, ["size", "us", "way", "found", "settled", "cost", "floor", "first", "/ plain", "floor"],
                       [_cells(cost) for cost in costs])
     taken = stolen.summarise(sizes for kinds in found for sizes in kinds.values())

@@ -8,6 +8,7 @@ import os
 import statistics
 import sys
 
+from nezha_lab.leaving import quiet_if_lost
 from rich.console import Console
 
 from . import launch, rounds, stats, table
@@ -52,21 +53,27 @@ class _Launcher(Launcher):
 
 
 def run(launcher, wanted, count, computation):
-    """Measures and prints one case."""
+    """Measures and prints one case; the rounds that are complete too when something ends it early, which is then raised."""
     program = os.path.join(os.path.dirname(launcher.programs.mpi), PROGRAM)
     if not os.access(program, os.X_OK):
         raise BenchError(f"there is no program {program}: build first (contrib/build), or name the build by --build")
     own, case = _Launcher(launcher, program, computation), launcher.case
     seconds = rounds.deadline(launcher.effort, case.processes) * (1 + TOGETHER) + _PAUSES * len(launcher.effort.sizes)
-    found = []
-    with case.lab() as lab:
-        for number in range(count):
-            found.append({})
-            for who in order([*wanted, AGAIN], number):
-                real = wanted[0] if who == AGAIN else who
+
+    def one(number):
+        sizes = {}
+        for who in order([*wanted, AGAIN], number):
+            real = wanted[0] if who == AGAIN else who
+            with quiet_if_lost():
                 print(f"{case.name}: round {number + 1} of {count}: {SHORT[real]}", file=sys.stderr)
-                found[-1][who] = launch.run(lab, own, real, seconds).sizes
-    _print(case, wanted, found, computation)
+            sizes[who] = launch.run(lab, own, real, seconds).sizes
+        return sizes
+
+    with case.lab() as lab:
+        found, ended = rounds.complete(one, count)
+    _print(case, wanted, found, computation, ended is not None)
+    if ended is not None:
+        raise ended
 
 
 def summarise(found, who, size):
@@ -95,9 +102,9 @@ def fault(found, who, size):
     return f"left calls to Open MPI in {idle} of {len(found)} launches" if idle else None
 
 
-def _print(case, wanted, found, computation):
+def _print(case, wanted, found, computation, interrupted):
     console = Console(highlight=False)
-    table.say(console, table.heading(vars(case), len(found)))
+    table.say(console, table.heading(vars(case), len(found), interrupted))
     rows, faults = [], []
     for size in sorted(found[0][wanted[0]]):
         for who in wanted:

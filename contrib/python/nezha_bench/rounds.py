@@ -69,6 +69,19 @@ def measure(lab, launcher, subject, competitors, count, progress, enough=lambda:
     return measured
 
 
+def complete(one, count):
+    """([one(number)...] of the rounds that are complete, what ended them early or None), as measure() has it: raised where none is."""
+    found = []
+    try:
+        for number in range(count):
+            found.append(one(number))
+    except (KeyboardInterrupt, SystemExit, BenchError) as error:
+        if not found:
+            raise
+        return found, error
+    return found, None
+
+
 def _rhythm(rounds, size):
     """That of the competitor between whose calls most comes back to the rails' buckets, so that none is faster than the limit;
     None where a program tells nothing of it."""
