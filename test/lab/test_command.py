@@ -2,6 +2,7 @@
 """The installed command as a whole: help, manual, completion, and messages that a launcher may mix; needs no lab."""
 
 import argparse
+import json
 import os
 import pty
 import select
@@ -90,6 +91,12 @@ class Help(CommandCase):
     def test_standard_output_that_is_closed(self):
         done = subprocess.run(["sh", "-c", 'exec "$@" >&-', "sh", COMMAND, "rails"], stderr=subprocess.PIPE, text=True, timeout=120, check=False)
         self.assertEqual((done.returncode, done.stderr), (3, "nezha: standard output is closed\n"))
+
+    def test_standard_error_that_is_closed(self):
+        """What it would have had does not come among the JSON."""
+        done = subprocess.run(["sh", "-c", 'exec "$@" 2>&-', "sh", COMMAND, "doctor", "--json", "--launcher", "env"], stdout=subprocess.PIPE,
+                              text=True, timeout=120, check=False)
+        self.assertIn("findings", json.loads(done.stdout))
 
     def test_a_reader_that_has_gone(self):
         read, write = os.pipe()

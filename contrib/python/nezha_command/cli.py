@@ -2,6 +2,7 @@
 """The command line: a subcommand per module, each with add(verbs) and run(options), which returns the exit status."""
 
 import argparse
+import os
 import socket
 import sys
 
@@ -37,6 +38,8 @@ class _Verb(argparse.ArgumentParser):
 
 
 def main(arguments=None):
+    if sys.stderr is None:  # closed, as by 2>&-: print() would take standard output for it
+        sys.stderr = open(os.devnull, "w", encoding="utf-8")
     if sys.stdout is None:  # closed, as by >&-
         print("nezha: standard output is closed", file=sys.stderr)
         return UNABLE
