@@ -9,13 +9,16 @@ import subprocess
 import tempfile
 import types
 import unittest
+from unittest import mock
 
 from bench_case import TOP, OnTheLab, program
 from documents import options
 from lab_case import script
 from nezha_bench import program_summary, program_table
 from nezha_bench.cases import PRESETS
+from nezha_bench.errors import BenchError
 from nezha_bench.program import Run, failure
+from nezha_bench.program import run as run_program
 from nezha_bench.rounds import Measured
 from rich.console import Console
 
@@ -97,6 +100,23 @@ class Reading(unittest.TestCase):
                 ("no such node", "mpirun's exit status is 5")):
             job = types.SimpleNamespace(words=words, status=5)
             self.assertIn(f"failed under gloo: {text}: a 'b c'\n", failure("gloo", ["a", "b c"], job, ""))
+
+
+class Preloaded(unittest.TestCase):
+    def test_a_path_that_the_loader_would_split_and_what_the_user_preloads(self):
+        found = []
+
+        def follow(_, arguments, *_more):
+            value, = (word.removeprefix("LD_PRELOAD=") for word in arguments if word.startswith("LD_PRELOAD="))
+            found[:] = map(os.path.realpath, value.split(":"))
+            return types.SimpleNamespace(status=1, expired=False, words="")
+
+        with tempfile.TemporaryDirectory(prefix="a: b") as place, mock.patch.dict(os.environ, LD_PRELOAD="/one.so:/two.so /three.so"):
+            clock = os.path.join(os.path.realpath(place), "clock.so")
+            launcher = mock.Mock(of=lambda who: ([], {}), since=0.0, command=["program"])
+            with mock.patch("nezha_bench.launch.follow", follow), self.assertRaises(BenchError):
+                run_program(None, launcher, "ompi-all", clock, 1.0)
+        self.assertEqual(found, [clock, "/one.so", "/two.so", "/three.so"])
 
 
 class Programs(OnTheLab):
