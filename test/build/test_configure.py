@@ -15,6 +15,9 @@ OLD_COMPILER = """#!/bin/sh
 case " $* " in *gnu++20*) echo "no such standard" >&2; exit 1 ;; esac
 exec g++ "$@"
 """
+OLD_PYTHON = """#!/bin/sh
+exec /usr/bin/python3 -c 'import sys; sys.version_info = (3, 9, 0); exec(sys.argv[1])' "$2"
+"""
 OTHER_OMPI_INFO = """#!/bin/sh
 case "$1 $2" in
     "--version ") echo "Open MPI v$FAKE_VERSION"; exit ;;
@@ -84,6 +87,7 @@ def samples(work):
     shutil.copy(f"{folder}/nettle.pc", only_nettle)
     return [
         ("an old C++ compiler", {"CXX": str(script(work / "old-c++", OLD_COMPILER))}, [], r"C\+\+20: install g\+\+"),
+        ("an old Python", {"PYTHON": str(script(work / "old-python", OLD_PYTHON))}, [], r"no Python 3\.11.*by PYTHON="),
         ("no pkg-config", {"PKG_CONFIG": "/nonexistent"}, [], "install pkg-config"),
         ("no nettle", {"PKG_CONFIG_LIBDIR": "/nonexistent"}, [], "install nettle-dev"),
         ("no hwloc", {"PKG_CONFIG_LIBDIR": str(only_nettle)}, [], "install libhwloc-dev"),
