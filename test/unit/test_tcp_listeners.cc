@@ -175,6 +175,31 @@ TEST_F(TcpListeners, AreOpenedForTheOldAddressWhenTheNewOneHadNone) {
   EXPECT_TRUE(connected(rail_at(1)));
 }
 
+/// The peers' rails have that of its first address, and are of no use to another.
+TEST_F(TcpListeners, KeepTheirFamilyWhereOnlyTheOtherOneHasAnAddressLeft) {
+  if (!shell("ip addr add fd77::1/64 dev nz0 nodad")) GTEST_SKIP() << "no IPv6 here";
+  open_on_one_port();
+  ASSERT_TRUE(shell("ip addr del 10.77.0.1/8 dev nz0"));
+  EXPECT_TRUE(comes_to_log("rail tcp/nz0 is lost: nz0 has lost its address"));
+  settle(*a);
+  EXPECT_FALSE(a->logged("is back"));
+  ASSERT_TRUE(set_address(1));
+  EXPECT_TRUE(comes_to_log("rail tcp/nz0 is back at 10.77.0.1"));
+  EXPECT_TRUE(connected(rail_at(1)));
+  ASSERT_TRUE(shell("ip addr del fd77::1/64 dev nz0"));
+}
+
+TEST_F(TcpListeners, AreAtAnotherAddressOnlyUntilTheFirstOneIsBack) {
+  ASSERT_TRUE(shell("ip addr add 10.78.0.1/24 dev nz0"));
+  open_on_one_port();
+  ASSERT_TRUE(shell("ip addr del 10.77.0.1/8 dev nz0"));
+  EXPECT_TRUE(comes_to_log("rail tcp/nz0 is back at 10.78.0.1"));
+  ASSERT_TRUE(shell("ip addr add 10.77.0.1/8 dev nz0"));
+  EXPECT_TRUE(comes_to_log("rail tcp/nz0 is back at 10.77.0.1"));
+  EXPECT_TRUE(connected(rail_at(1)));
+  ASSERT_TRUE(shell("ip addr del 10.78.0.1/24 dev nz0"));
+}
+
 /// A rail is only where connections are heard of.
 TEST_F(TcpListeners, ThatEpollRefusesAreNone) {
   open_on_one_port();

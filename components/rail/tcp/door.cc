@@ -109,6 +109,7 @@ Status Door::open_rail(Interface& interface) {
   addresses_.push_back(published(interface, rail.listeners.port));
   rail.number = static_cast<std::uint8_t>(options_.first_rail + rails_.size());
   rail.index = if_nametoindex(interface.device.c_str());
+  rail.first = interface;
   rail.interface = std::move(interface);
   rails_.push_back(std::move(rail));
   if (!watch_listeners(rails_.size() - 1, EPOLLIN, EPOLL_CTL_ADD)) {

@@ -50,8 +50,9 @@ class Door {
     bool again = false;  ///< its listeners could not be made anew: another look after a pause may do better
     std::string why;
   };
-  /// Compares a rail with what there is now. When its interface was made anew or has another address (one that `fit` offers
-  /// for it), its listeners are made anew too, if possible on the same port; while that does not succeed it stays lost.
+  /// Compares a rail with what there is now. When its interface was made anew or has another address (its first one again, or one
+  /// of the same family that `fit` offers for it), its listeners are made anew too, if possible on the same port; while that does
+  /// not succeed it stays lost.
   Link look_at(std::size_t rail, std::span<const SystemInterface> present, std::span<const Interface> fit);
   /// Some rail is on the interface of that index, which is called `name` now (empty: it is gone), or on one of that name.
   bool concerns(std::uint32_t index, const std::string& name) const;
@@ -74,6 +75,7 @@ class Door {
  private:
   struct Rail {
     Interface interface;
+    Interface first;               ///< as it was published first
     Listeners listeners;           ///< closed while they cannot be made anew
     std::uint8_t number = 0;       ///< among the process's rails
     std::uint32_t index = 0;       ///< the kernel's number of the device when the listeners were opened; 0 = not known

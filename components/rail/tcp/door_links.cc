@@ -11,10 +11,12 @@
 namespace nezha {
 namespace {
 
-bool has_address(const SystemInterface& device, const Interface& rail) {
-  return std::any_of(device.addresses.begin(), device.addresses.end(), [&](const SystemAddress& address) {
+/// Null: it has not got that of the rail.
+const SystemAddress* address_of(const SystemInterface& device, const Interface& rail) {
+  const auto found = std::find_if(device.addresses.begin(), device.addresses.end(), [&](const SystemAddress& address) {
     return address.family == rail.family && address.address == rail.address;
   });
+  return found == device.addresses.end() ? nullptr : &*found;
 }
 
 /// Why the rail cannot be used; empty when it can.
@@ -22,20 +24,26 @@ std::string trouble_of(const SystemInterface* device, const Interface& rail) {
   if (device == nullptr) return rail.device + " is gone";
   if (!device->up) return rail.device + " is down";
   if (!device->carrier) return rail.device + " has no carrier";
-  if (!has_address(*device, rail)) return rail.device + " has lost its address";
+  if (address_of(*device, rail) == nullptr) return rail.device + " has lost its address";
   return {};
 }
 
-/// What the rail is to be now: as it was, but where its device has not got that address any more and `fit` knows another.
-Interface now_of(const SystemInterface* device, const Interface& rail, std::span<const Interface> fit) {
-  Interface now = rail;
-  if (device == nullptr || has_address(*device, rail)) return now;
-  const auto found = std::find_if(fit.begin(), fit.end(), [&](const Interface& each) { return each.device == rail.device; });
-  if (found == fit.end()) return now;
-  now = *found;
-  now.name = rail.name;
-  now.speed_mbps = rail.speed_mbps;
-  return now;
+/// What the rail is to be now: at `first`, the address that all peers were told at the start, if its device has that; else as it
+/// was; and at one that `fit` knows only where its device has neither. The family stays, because the peers' rails have it.
+Interface now_of(const SystemInterface* device, const Interface& rail, const Interface& first, std::span<const Interface> fit) {
+  if (device == nullptr) return rail;
+  const auto take = [&](Interface now) {
+    now.name = rail.name;
+    now.device = rail.device;
+    now.speed_mbps = rail.speed_mbps;
+    return now;
+  };
+  if (const SystemAddress* back = address_of(*device, first); back != nullptr && back->usable) return take(first);
+  if (address_of(*device, rail) != nullptr) return rail;
+  const auto found = std::find_if(fit.begin(), fit.end(), [&](const Interface& each) {
+    return each.device == rail.device && each.family == rail.family;
+  });
+  return found == fit.end() ? rail : take(*found);
 }
 
 }  // namespace
@@ -70,7 +78,7 @@ Door::Link Door::look_at(std::size_t rail, std::span<const SystemInterface> pres
   const bool was_up = mine.trouble.empty();
   const SystemInterface* device = device_of(mine, present);
   if (device != nullptr) follow_name(rail, *device);
-  const Interface now = now_of(device, mine.interface, fit);
+  const Interface now = now_of(device, mine.interface, mine.first, fit);
   const bool moved = now.family != mine.interface.family || now.address != mine.interface.address;
   const bool another = device != nullptr && (device->index != mine.index || moved || !mine.listeners.network);
   Link link;
