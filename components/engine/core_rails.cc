@@ -35,6 +35,7 @@ void Core::add_wire(Peer& peer, RailPair rails, bool spare, bool promising) {
   wire.spare = spare;
   wire.label = self_.at(rails.local).label() + " - " + peer.address.at(rails.remote).label();
   wire.promising = promising;
+  wire.moved = rails.local != kLoopbackRail && moved_[rails.local];
   peer.trunk->add_lane(rails.local, rails.remote, load_of(rails.local));
 }
 
@@ -64,7 +65,7 @@ void Core::rail_back(std::uint8_t local_rail, const RailAddress& address) {
   else
     tell_back(local_rail);
   announce(local_rail);
-  wiring_.rail_back(local_rail, moved, clock_.now());
+  wiring_.rail_back(local_rail, clock_.now());
 }
 
 /// Peers cannot see that it is back: the link was lost at this end only. Those of lower rank connect to it, and all announce
@@ -91,7 +92,7 @@ std::optional<std::uint8_t> Core::rail_added(Transport& transport, const RailAdd
   const auto local_rail = static_cast<std::uint8_t>(rails());
   add_rail(transport, address);
   rail_moved(local_rail, address);
-  wiring_.rail_back(local_rail, true, clock_.now());
+  wiring_.rail_back(local_rail, clock_.now());
   log_.line(1, "rail %s is new, at %s", address.label().c_str(), where(address).c_str());
   return local_rail;
 }
@@ -100,6 +101,7 @@ void Core::rail_moved(std::uint8_t local_rail, const RailAddress& address) {
   self_.rails[local_rail] = address;
   moved_.set(local_rail);
   for (Peer* peer : open_) {
+    for (Wire& wire : peer->wires) wire.moved = wire.moved || wire.rails.local == local_rail;
     wire_up(*peer, true);
     peer->untold.set(local_rail);
     tell_rails(*peer);

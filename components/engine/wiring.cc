@@ -154,14 +154,10 @@ void Wiring::try_soon(Wire& wire, Nanoseconds now) {
   due(wire.next_try);
 }
 
-void Wiring::rail_back(std::uint8_t local_rail, bool moved, Nanoseconds now) {
-  for (Peer* peer : wanted_) {
-    for (Wire& wire : peer->wires) {
-      if (wire.rails.local != local_rail) continue;
-      wire.moved = wire.moved || moved;
-      try_soon(wire, now);
-    }
-  }
+void Wiring::rail_back(std::uint8_t local_rail, Nanoseconds now) {
+  for (Peer* peer : wanted_)
+    for (Wire& wire : peer->wires)
+      if (wire.rails.local == local_rail) try_soon(wire, now);
 }
 
 void Wiring::peer_rail_back(Peer& peer, std::uint8_t remote_rail, Nanoseconds now) {

@@ -50,8 +50,8 @@ class Wiring {
   void step(Nanoseconds now);
   Nanoseconds next_due() const { return next_due_; }  ///< 0 = nothing
 
-  /// That rail can be used again: its lanes are tried soon. `moved`: its address is another now.
-  void rail_back(std::uint8_t local_rail, bool moved, Nanoseconds now);
+  /// That rail can be used again, maybe at another address: its lanes are tried soon.
+  void rail_back(std::uint8_t local_rail, Nanoseconds now);
   /// A rail of the peer has another address.
   void peer_rail_back(Peer& peer, std::uint8_t remote_rail, Nanoseconds now);
   void lane_up(Peer& peer, RailPair rails, Nanoseconds now);

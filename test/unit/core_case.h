@@ -30,6 +30,7 @@ struct Words {
   bool announces = true;               ///< what it says of it
   std::vector<std::size_t> announced;  ///< rails
   std::size_t taken = 0;               ///< addresses, the last time
+  std::vector<std::size_t> connected;  ///< rails
   Loopback loopback;                   ///< what it says of it
 };
 
@@ -42,7 +43,7 @@ class Told final : public Transport {
   std::span<const RailAddress> rails() const override { return rails_; }
   std::string where(const RailAddress&) const override { return "nowhere"; }
   Loopback loopback() const override { return words_.loopback; }
-  void connect(const LaneSpec&, std::size_t, const RailAddress&, Nanoseconds) override {}
+  void connect(const LaneSpec&, std::size_t local, const RailAddress&, Nanoseconds) override { words_.connected.push_back(local); }
   bool progress(Watch) override { return false; }
   int wait_fd(Watch) const override { return -1; }
   Nanoseconds next_deadline() const override { return 0; }

@@ -44,6 +44,22 @@ TEST_F(Announced, NothingThatTheTransportMayNot) {
   EXPECT_TRUE(words.announced.empty());
 }
 
+/// They know the address from the start only, and nothing is up to tell them another. Rank 2 waits to be connected to otherwise.
+TEST_F(Announced, ARailThatHasMovedByConnectingToPeersThatAreWantedLater) {
+  RailAddress moved = core.self().rails[1];
+  moved.place[0] = std::byte{77};
+  add_peer(2);
+  Peer* const before = latest;
+  core.rail_back(1, moved);
+  core.create_team("of one known before", 1, {before, nullptr});
+  core.step(clock.now());
+  EXPECT_EQ(words.connected, std::vector<std::size_t>{1});
+  add_peer(2);
+  core.create_team("of one known since", 1, {latest, nullptr});
+  core.step(clock.now());
+  EXPECT_EQ(words.connected, (std::vector<std::size_t>{1, 1}));
+}
+
 /// Only remembers which of its rails it was to connect.
 class OneRail final : public Transport {
  public:

@@ -25,7 +25,7 @@ TEST_F(WiringTest, ARailThatIsBackIsTriedSoonAfterAMoment) {
   all_up();
   lose(1);
   tries(1, 20 * kSecond);
-  wiring_.rail_back(1, false, clock_.now());
+  wiring_.rail_back(1, clock_.now());
   EXPECT_EQ(tries(1, 20 * kMillisecond), 0u) << "its neighbours may not be there yet";
   EXPECT_GE(tries(1, 80 * kMillisecond), 2u);
 }
@@ -44,7 +44,7 @@ TEST_F(WiringTest, APairThatCannotConnectIsTriedAtLeisure) {
 
 TEST_F(WiringTest, APairThatCouldNotConnectIsTriedSoonWhereARailOfItIsBack) {
   tries(0, 20 * kSecond);
-  wiring_.rail_back(0, false, clock_.now());
+  wiring_.rail_back(0, clock_.now());
   EXPECT_GE(tries(0, 200 * kMillisecond), 2 * 3u);
   tries(1, 20 * kSecond);
   wiring_.peer_rail_back(peers_[1], 1, clock_.now());
@@ -94,7 +94,8 @@ TEST_F(WiringTest, WhoMovedConnectsWhereNoLaneIsLeft) {
   lose(0);
   lose(1);
   EXPECT_EQ(tries(1, 10 * kSecond), 0u) << "the other side does";
-  wiring_.rail_back(1, true, clock_.now());
+  for (Peer& peer : peers_) peer.wires[1].moved = true;
+  wiring_.rail_back(1, clock_.now());
   EXPECT_GE(tries(1, kSecond), 2u) << "it cannot know where we are";
 }
 
@@ -145,7 +146,7 @@ TEST_F(WiringTest, WhatALaneWasLostForComesBeforeWhatTriesHaveFound) {
   EXPECT_EQ(wire.trouble(), "gone");
   tries(1, kSecond);
   EXPECT_EQ(wire.trouble(), "gone, then no");
-  wiring_.rail_back(1, false, clock_.now());
+  wiring_.rail_back(1, clock_.now());
   while (tried_.empty()) clock_.advance(kMillisecond), wiring_.step(clock_.now());
   wiring_.lane_failed(peers_[0], {1, 1}, wire.attempt, {Code::no_rail, "the rail is gone again"}, clock_.now());
   EXPECT_EQ(wire.trouble(), "the rail is gone again") << "which says it all";

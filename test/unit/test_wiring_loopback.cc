@@ -40,7 +40,7 @@ TEST_F(LoopbackTest, IsEnough) {
     EXPECT_EQ(there(peer), 1u);
   }
   EXPECT_EQ(tries(0, 20 * kSecond) + tries(1, 20 * kSecond), 0u);
-  wiring_.rail_back(0, false, clock_.now());
+  wiring_.rail_back(0, clock_.now());
   wiring_.used(clock_.now());
   EXPECT_EQ(tries(0, kSecond), 0u) << "nobody needs it";
   EXPECT_TRUE(notices_.empty());
