@@ -37,17 +37,19 @@ struct RailSearch {
   std::string absent;  ///< why there can be no rail of this kind: a library is missing, or this build lacks it
 };
 
-/// Changes are heard of before the list is asked for, so that none is missed in between. Null `links`: none matter, or the
-/// kernel does not tell of them.
+/// Changes are heard of before the list is asked for, so that none is missed in between. A torn list has most rails; what it lacks
+/// is taken up later. Null `links`: none matter, or the kernel does not tell of them.
 Status find_rails(const Core& core, const DiscoverOptions& options, std::unique_ptr<LinkWatch>& links, Discovery& found) {
   if (options.single_node != 0) return discover(options, found);
   links = std::make_unique<LinkWatch>();
   const Status watched = links->open(TcpOptions().link_buffer);
   LinkTable table;
   links->list_begins();
-  if (Status status = read_link_table(table); !status.ok()) return status;
+  const Status status = read_link_table(table);
+  const bool torn = status.code() == Code::busy;
+  if (!status.ok() && !torn) return status;
   found = discover_in(table, options);
-  links->list_ends(table);
+  links->list_ends(table, torn);
   if (watched.ok()) return {};
   core.log().line(1, "%s", watched.text().c_str());
   links.reset();

@@ -13,6 +13,7 @@
 #include <cstdlib>
 
 #include "over_link.h"
+#include "rail/tcp/link_watch.h"
 
 namespace {
 
@@ -184,9 +185,31 @@ TEST_F(TcpLinks, AreListedAgainWhenTheListIsTorn) {
   EXPECT_EQ(questions - asked, 4);
   EXPECT_EQ(table.list().size(), 3u) << "each once";
   torn = 1000;
-  EXPECT_TRUE(read_link_table(table).ok()) << "better than none";
-  torn = 0;
+  EXPECT_EQ(read_link_table(table).code(), Code::busy);
   EXPECT_EQ(table.list().size(), 3u);
+  Discovery found;
+  EXPECT_TRUE(discover({}, found).ok()) << "better than none";
+  LinkWatch links;
+  links.list_begins();
+  EXPECT_TRUE(links.list_ends(table, true));
+  EXPECT_EQ(links.table().list().size(), 3u);
+  EXPECT_TRUE(links.stale()) << "what it lacks is still to be told";
+}
+
+/// Else a rail that the kernel left out would be lost, and nobody would ask again.
+TEST_F(TcpLinks, AreListedAgainLaterWhereTheListIsTornEachTime) {
+  open_with_service(kSmallBuffer);
+  ASSERT_TRUE(lose_address_unheard());
+  ASSERT_TRUE(drive([&] { return service.due != nullptr; }, *a));
+  torn = 1000;
+  service.run();
+  ASSERT_TRUE(comes_to_log("how cannot be told now"));
+  EXPECT_FALSE(a->logged("is lost"));
+  torn = 0;
+  clock.advance(TcpOptions{}.accept_pause);
+  ASSERT_TRUE(drive([&] { return service.due != nullptr; }, *a));
+  service.run();
+  EXPECT_TRUE(comes_to_log("rail tcp/nz0 is lost: nz0 has lost its address"));
 }
 
 /// How links are now has to be asked for then, which takes a descriptor.

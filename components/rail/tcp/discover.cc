@@ -167,8 +167,9 @@ Discovery discover_in(const LinkTable& table, const DiscoverOptions& options) {
 Status discover(const DiscoverOptions& options, Discovery& result) {
   LinkTable table;
   const Status status = read_link_table(table);
-  if (status.ok()) result = discover_in(table, options);
-  return status;
+  if (!status.ok() && status.code() != Code::busy) return status;
+  result = discover_in(table, options);
+  return {};
 }
 
 }  // namespace nezha

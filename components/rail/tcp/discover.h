@@ -45,7 +45,8 @@ std::optional<Interface> choose_interface(const SystemInterface& interface, cons
 /// read_link_table().
 Discovery discover_in(const LinkTable& table, const DiscoverOptions& options);
 
-/// The rules, on the interfaces of this network namespace. A status that is not ok: the kernel would not tell.
+/// The rules, on the interfaces of this network namespace, as far as they are told of. A status that is not ok: the kernel would
+/// not tell.
 Status discover(const DiscoverOptions& options, Discovery& result);
 
 }  // namespace nezha

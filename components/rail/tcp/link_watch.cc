@@ -83,13 +83,13 @@ void LinkWatch::list_begins() {
   meanwhile_.clear();
 }
 
-bool LinkWatch::list_ends(LinkTable& list) {
+bool LinkWatch::list_ends(LinkTable& list, bool torn) {
   listing_ = false;
   const std::vector<LinkChange> meanwhile = std::exchange(meanwhile_, {});
   if (lost_meanwhile_) return false;
   for (const LinkChange& change : meanwhile) list.apply(change);
   std::swap(table_, list);
-  stale_ = false;
+  stale_ = torn;
   return true;
 }
 

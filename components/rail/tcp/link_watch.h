@@ -35,8 +35,9 @@ class LinkWatch {
 
   void list_begins();
   /// `list` is what the kernel answered; it is exchanged with the table, whose memory the caller may free when it likes.
-  /// False: more has changed meanwhile than was kept, and the table is what it was and stale.
-  bool list_ends(LinkTable& list);
+  /// False: more has changed meanwhile than was kept, and the table is what it was and stale. `torn`: the list may lack
+  /// something, and the table is stale with it too.
+  bool list_ends(LinkTable& list, bool torn = false);
 
  private:
   struct Close {

@@ -22,7 +22,7 @@ namespace nezha {
 namespace {
 
 constexpr std::size_t kAnswer = 64 * 1024;
-constexpr int kMostTries = 4;  ///< to get a list that is not torn; entries are left out rarely even then
+constexpr int kMostTries = 4;  ///< to get a list that is not torn
 
 Status failed(const char* what) {
   return {Code::io, std::string("the kernel's list of network interfaces: ") + what + ": " + std::strerror(errno)};
@@ -76,6 +76,7 @@ Status read_link_table(LinkTable& table) {
     status = dump(netlink, RTM_GETLINK, take, torn);
     if (status.ok()) status = dump(netlink, RTM_GETADDR, take, torn);
   }
+  if (torn && status.ok()) return {Code::busy, "the kernel's list of network interfaces: it changes all the time"};
   return status;
 }
 

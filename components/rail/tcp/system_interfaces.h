@@ -34,7 +34,8 @@ struct SystemInterface {
 class LinkTable;
 
 /// Replaces what the table holds by what there is now, without speeds. Waits for a lock of the kernel's, up to a second where
-/// interfaces come and go: not while the engine's lock is held, except before the first team.
+/// interfaces come and go: not while the engine's lock is held, except before the first team. Code::busy: they did so during each
+/// try, and the table may lack some that are there.
 Status read_link_table(LinkTable& table);
 
 /// What the link says of its speed, into `speed_mbps`. Waits for the same lock.
