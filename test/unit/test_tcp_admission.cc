@@ -177,6 +177,32 @@ TEST(TcpDoor, ManyWaitingConnectionsLoseTheOldestFirst) {
   EXPECT_FALSE(strangers[3]->closed());
 }
 
+/// Open MPI ends the job when it can open none.
+TEST(TcpDoor, ManySilentConnectionsLeaveDescriptorsToTheHost) {
+  constexpr int kFree = 30;
+  HandClock clock;
+  Side b(22, clock);
+  b.known = 11;
+  Stranger greeted(b.transport->rails()[0]);
+  greeted.say(write_hello(hello_of(11, 22)));
+  settle(b);
+  std::vector<std::unique_ptr<Stranger>> silent;
+  for (std::size_t i = 0; i < 60; ++i) silent.push_back(std::make_unique<Stranger>(b.transport->rails()[i % 2]));
+  rlimit before{};
+  getrlimit(RLIMIT_NOFILE, &before);
+  const rlimit few{static_cast<rlim_t>(Fd(dup(greeted.fd())).get() + kFree), before.rlim_max};
+  setrlimit(RLIMIT_NOFILE, &few);
+  settle(b);
+  std::vector<Fd> of_host;
+  while (Fd fd{dup(greeted.fd())}) of_host.push_back(std::move(fd));
+  setrlimit(RLIMIT_NOFILE, &before);
+  EXPECT_GE(of_host.size(), std::size_t{kFree} * 3 / 4);
+  EXPECT_TRUE(std::any_of(silent.begin(), silent.end(), [](const auto& each) { return !each->closed(); }));
+  bool over = false;
+  EXPECT_EQ(greeted.hear(over).size(), kChallengeSize) << "who knows the names is not pushed out";
+  EXPECT_FALSE(greeted.closed());
+}
+
 /// Who connects and goes, without a word or with many, by a reset or not.
 TEST_F(TcpPair, APortScanLeavesNothingBehind) {
   ASSERT_TRUE(join());

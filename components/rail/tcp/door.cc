@@ -212,6 +212,7 @@ bool Door::accept_one(std::size_t rail, int listener) {
     return errno == ECONNABORTED;
   }
   make_room(rails_[rail]);
+  spare_descriptors(fd.get());
   tune_lane_socket(fd.get());
   auto handshake = std::make_unique<TcpHandshake>(std::move(fd), rail, rails_[rail].number, from.text(),
                                                clock_.now() + options_.handshake_timeout, self_);

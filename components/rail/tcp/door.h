@@ -122,6 +122,7 @@ class Door {
   Status connect_error(std::size_t rail, const std::string& peer, const Status& why) const;
   void add(std::unique_ptr<TcpHandshake> handshake);
   void make_room(Rail& rail);
+  void spare_descriptors(int newest);
   void proceed(TcpHandshake& handshake);
   void finish(TcpHandshake& handshake, const Status& why);
   void note_refusal(const TcpHandshake& handshake, const Status& why);

@@ -15,6 +15,10 @@ constexpr char kArpHint[] =
     " (this node has several NICs in that subnet: all nodes need the sysctls net.ipv4.conf.all.arp_ignore=1 and"
     " arp_announce=2)";
 
+bool is_silent(const TcpHandshake& handshake) {
+  return handshake.fd() >= 0 && !handshake.connecting_side() && !handshake.has_said_hello();
+}
+
 }  // namespace
 
 std::uint64_t Door::tag_of(const TcpHandshake& handshake) { return reinterpret_cast<std::uintptr_t>(&handshake); }
@@ -46,6 +50,19 @@ void Door::make_room(Rail& rail) {
     break;
   }
   if (victim != nullptr) finish(*victim, {Code::refused, "too many connections wait for admission"});
+}
+
+/// Anybody may connect, but the host needs descriptors too: Open MPI ends the job when it can open none.
+void Door::spare_descriptors(int newest) {
+  std::size_t free = descriptors_beyond(newest);
+  auto silent = static_cast<std::size_t>(
+      std::count_if(pending_.begin(), pending_.end(), [](const auto& each) { return is_silent(*each); }));
+  for (const auto& each : pending_) {
+    if (silent * options_.silent_part < free) return;
+    if (!is_silent(*each)) continue;
+    finish(*each, {Code::refused, "too many connections say nothing, and descriptors are few"});
+    --silent, ++free;
+  }
 }
 
 void Door::proceed(TcpHandshake& handshake) {

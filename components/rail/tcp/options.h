@@ -23,6 +23,7 @@ struct TcpOptions {
   Nanoseconds handshake_timeout = 5 * kSecond;  ///< for a connection that came in; connect() brings its own deadline
   Nanoseconds admission_time = 750 * kMillisecond;  ///< for the other process, once its kernel has answered a connect()
   std::size_t pending_per_rail = 256;           ///< connections not yet admitted; beyond, the oldest is dropped
+  std::size_t silent_part = 4;  ///< connections without a HELLO may have one of so many descriptors that are free
   std::size_t accepts_at_once = 16;             ///< per listener and progress(), so that a flood leaves time for lanes
   Nanoseconds accept_pause = 100 * kMillisecond;  ///< before accepting, or asking about links, again when descriptors or memory ran out
   Nanoseconds reopen_pause = kSecond;             ///< before listeners that could not be made anew are tried again

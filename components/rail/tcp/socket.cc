@@ -4,6 +4,7 @@
 #include <arpa/inet.h>
 #include <net/if.h>
 #include <netinet/tcp.h>
+#include <sys/resource.h>
 
 #include <cerrno>
 #include <cstring>
@@ -118,6 +119,12 @@ std::string SocketAddress::text() const {
 Status io_error(const char* what, int error) {
   return {error == ETIMEDOUT ? Code::timed_out : Code::io,
           std::string(what) + ": " + std::strerror(error) + " (" + std::to_string(error) + ")"};
+}
+
+std::size_t descriptors_beyond(int newest) {
+  rlimit limit{};
+  const rlim_t taken = static_cast<rlim_t>(newest) + 1;
+  return getrlimit(RLIMIT_NOFILE, &limit) == 0 && limit.rlim_cur > taken ? limit.rlim_cur - taken : 0;
 }
 
 DeviceBinding bind_to_device(int fd, const std::string& device) {

@@ -6,6 +6,7 @@
 #include <sys/socket.h>
 
 #include <cerrno>
+#include <cstddef>
 #include <cstdint>
 #include <string>
 
@@ -41,6 +42,9 @@ inline bool temporary(int error) { return error == EAGAIN || error == ENOBUFS ||
 
 /// No connection can be accepted for lack of descriptors or memory. It stays in the queue, and the listener readable.
 inline bool exhausted(int error) { return error == EMFILE || error == ENFILE || error == ENOBUFS || error == ENOMEM; }
+
+/// How many descriptors this process may have beyond `newest`, which it has just been given: the kernel gives the lowest that is free.
+std::size_t descriptors_beyond(int newest);
 
 /// What binding a socket to a device came to.
 enum class DeviceBinding { bound, not_permitted, failed };
