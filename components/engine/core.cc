@@ -24,7 +24,7 @@ Core::Core(const Config& config, const Clock& clock, const Log& log, std::uint32
       log_(log),
       tables_(config.table, job_rank == 0 ? config.table_save : FilePath(), node),
       wiring_(
-          config.connect_timeout * kSecond,
+          id, config.connect_timeout * kSecond,
           [this](const Peer& peer, const Wire& wire, Nanoseconds deadline) { connect(peer, wire, deadline); }, log_,
           notices_) {
   self_.id = id;

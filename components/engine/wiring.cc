@@ -33,7 +33,7 @@ Nanoseconds attempt_of(const Wire& wire) {
   return wire.tries % kLongEvery == kLongEvery - 1 ? kLongAttempt : kShortAttempt;
 }
 
-/// Half of `longest` to all of it: otherwise all processes of a node would come at once, again and again.
+/// Half of `longest` to all of it: otherwise all processes that lose a peer would come to it at once, again and again.
 Nanoseconds jittered(Nanoseconds longest, std::uint64_t seed) {
   seed = (seed ^ seed >> 30) * 0xbf58476d1ce4e5b9;
   seed ^= seed >> 31;
@@ -170,7 +170,8 @@ void Wiring::try_again(const Peer& peer, Wire& wire, Wire::State state, Nanoseco
   const bool wanted = wire.promising && now - used_ <= kUnused;
   const Nanoseconds longest = spared && !wanted ? kLeisure : kRetry;
   const Nanoseconds doubled = kFirstRetry << std::min(wire.tries, 16U);
-  const std::uint64_t seed = peer.address.id + wire.rails.local * 64 + wire.rails.remote * 1024 + wire.tries * 65536;
+  const std::uint64_t pair = self_ * 0x9e3779b97f4a7c15 + peer.address.id;  // a mere sum is that of other pairs too
+  const std::uint64_t seed = pair + wire.rails.local * 64 + wire.rails.remote * 1024 + wire.tries * 65536;
   wire.state = state;
   wire.next_try = now + jittered(wire.promising ? std::min(longest, doubled) : longest, seed);
   wire.tries += 1;

@@ -31,8 +31,8 @@ class Wiring {
   /// Starts to connect one lane; the outcome comes back through lane_up or lane_failed.
   using Connect = std::function<void(const Peer&, const Wire&, Nanoseconds deadline)>;
 
-  Wiring(Nanoseconds patience, Connect connect, const Log& log, Notices& notices)
-      : patience_(patience), connect_(std::move(connect)), log_(log), notices_(notices) {}
+  Wiring(ProcessId self, Nanoseconds patience, Connect connect, const Log& log, Notices& notices)
+      : self_(self), patience_(patience), connect_(std::move(connect)), log_(log), notices_(notices) {}
 
   /// Null: nobody. Outlives this, or is taken back.
   void tell(LaneWatcher* watcher) { watcher_ = watcher; }
@@ -76,6 +76,7 @@ class Wiring {
   void due(Nanoseconds when);
   void watched(const char* event, const Peer& peer, const Wire& wire, const std::string& why) const;
 
+  const ProcessId self_;
   const Nanoseconds patience_;  ///< how long a lane that never came up is waited for
   Connect connect_;
   const Log& log_;

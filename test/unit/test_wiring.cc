@@ -180,6 +180,22 @@ TEST_F(WiringTest, TriesOfDifferentLanesAreSpread) {
   EXPECT_GT(waits.back() - waits.front(), kLongest / 8);
 }
 
+/// Those that have lost one peer at the same moment.
+TEST_F(WiringTest, TriesOfDifferentProcessesAreSpread) {
+  constexpr ProcessId kProcesses = 8;
+  all_up();
+  std::vector<Nanoseconds> times;
+  for (ProcessId self = 1; self <= kProcesses; ++self) {
+    Wiring other = wiring_of(self);
+    peers_[0].wires[1].tries = 4;
+    other.lane_lost(peers_[0], {1, 1}, {Code::io, "gone"}, clock_.now());
+    times.push_back(other.next_due());
+  }
+  std::sort(times.begin(), times.end());
+  EXPECT_EQ(std::adjacent_find(times.begin(), times.end()), times.end());
+  EXPECT_GT(times.back() - times.front(), (times.front() - clock_.now()) / 4);
+}
+
 TEST_F(WiringTest, AFailureAfterThePeerHasConnectedChangesNothing) {
   wiring_.step(clock_.now());
   tried_.clear();

@@ -16,13 +16,7 @@ namespace nezha::test {
 /// One process's wiring to two peers over two rails each; connecting is counted, and fails unless `open`.
 class WiringTest : public testing::Test {
  protected:
-  WiringTest()
-      : wiring_(
-            5 * kSecond,
-            [this](const Peer& peer, const Wire& wire, Nanoseconds) {
-              tried_.push_back({&peer, wire.rails, wire.attempt});
-            },
-            log_, notices_) {
+  WiringTest() : wiring_(wiring_of(1)) {
     for (Peer& peer : peers_) {
       peer.address.id = 100 + static_cast<ProcessId>(&peer - peers_);
       peer.connects = true;
@@ -37,6 +31,13 @@ class WiringTest : public testing::Test {
     }
   }
 
+  /// That of the process with this id.
+  Wiring wiring_of(ProcessId self) {
+    const auto connect = [this](const Peer& peer, const Wire& wire, Nanoseconds) {
+      tried_.push_back({&peer, wire.rails, wire.attempt});
+    };
+    return {self, 5 * kSecond, connect, log_, notices_};
+  }
   /// How often lanes over `rail` were tried in that time, in which none of them succeeds.
   std::size_t tries(std::uint8_t rail, Nanoseconds time) {
     std::size_t count = 0;
