@@ -352,6 +352,19 @@ TEST_F(MessageLanes, SoManyMayWaitForAdmissionAndNoMore) {
   EXPECT_EQ(kinds[1]->pairs.size(), options.pending_per_rail);
 }
 
+TEST_F(MessageLanes, WhoHasGreetedIsNotPushedOutByTheSilent) {
+  constexpr std::uint64_t kGreeted = 1;
+  constexpr std::size_t kTooMany = 10;
+  a.transport->connect({b.self, 0, 0, false, 0, kGreeted}, 0, b.transport->rails()[0], clock.now() + kSecond);
+  ASSERT_TRUE(drive([&] { return fabric.posts == 2; }, a, b)) << "HELLO and CHALLENGE";
+  fabric.silent = true;
+  for (std::size_t i = 1; i < options.pending_per_rail + kTooMany; ++i) connect();
+  settle(a, b);
+  fabric.silent = false;
+  ASSERT_TRUE(drive([&] { return a.failed.size() == kTooMany; }, a, b));
+  for (const LaneSpec& spec : a.failed) EXPECT_NE(spec.attempt, kGreeted);
+}
+
 TEST_F(MessageLanes, ALaneNobodyExpectsIsRefused) {
   b.refuse = [](const LaneSpec&) { return true; };
   connect();

@@ -38,6 +38,8 @@ class MessageAdmission final : public MessageChannel::User {
   }
 
   bool connecting() const { return talk_.connecting_side(); }
+  /// See Handshake.
+  bool has_said_hello() const { return talk_.has_said_hello(); }
   const LaneSpec& spec() const { return talk_.spec(); }
   std::size_t rail() const { return rail_; }
   const std::string& peer() const { return peer_; }

@@ -81,11 +81,14 @@ void MessageTransport::arrived(std::size_t rail, std::unique_ptr<QueuePair> pair
   if (const Status status = pending.start(); !status.ok()) finish(pending, status);
 }
 
-/// Anybody may connect, but only processes of the job get further: the oldest of the others goes.
+/// Anybody may connect, but only processes of the job get further: the oldest of the others goes, if there are any.
 void MessageTransport::make_room(std::size_t rail) {
   const auto waits = [&](const auto& each) { return !each->over && !each->connecting() && each->rail() == rail; };
+  const auto is_silent = [&](const auto& each) { return waits(each) && !each->has_said_hello(); };
   if (static_cast<std::size_t>(std::count_if(pending_.begin(), pending_.end(), waits)) < options_.pending_per_rail) return;
-  finish(**std::find_if(pending_.begin(), pending_.end(), waits), {Code::refused, "too many connections wait for admission"});
+  auto victim = std::find_if(pending_.begin(), pending_.end(), is_silent);
+  if (victim == pending_.end()) victim = std::find_if(pending_.begin(), pending_.end(), waits);
+  finish(**victim, {Code::refused, "too many connections wait for admission"});
 }
 
 void MessageTransport::connected(MessageAdmission& pending) {
