@@ -343,6 +343,18 @@ TEST_F(SignsOfLife, AreNotMissedInATimeInWhichNobodyLooked) {
   EXPECT_GE(ask(kSecond), kSecond) << "it is counted on from there";
 }
 
+/// Nobody may look at the peer's acks meanwhile.
+TEST_F(SignsOfLife, AreGivenForAsLongAsItTakes) {
+  constexpr std::size_t kTimes = 5000;  // more than there are ids without an ack
+  open(1);
+  for (std::size_t i = 0; i < kTimes; ++i) b->trunk.show_life();
+  EXPECT_EQ(b->lanes[0]->frames.size(), kTimes);
+  EXPECT_TRUE(b->trunk.may_tell());
+  EXPECT_GE(ask(3 * kSecond), 2 * kSecond);
+  ASSERT_TRUE(carry(*b, *a, 0));
+  EXPECT_EQ(ask(100 * kMillisecond), 0);
+}
+
 /// Lanes by which a process answers in calls only: that it computes is no sign of its death. One other lane is enough.
 TEST_F(SignsOfLife, AreNotMissedWhereNobodyCanGiveThem) {
   open(2);
