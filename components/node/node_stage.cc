@@ -20,10 +20,10 @@ void NodeStage::begin(const NodeCall& call) {
     part_ = NodeCut(call.bytes, call.reducer.element, call.bytes, memory_.members(), call.carriers.size()).part(own);
   }
   if (call.bytes <= SmallOperation::small_limit(call, memory_.members())) {
-    ++small_begun_;
+    ++begun_.small;
     operation_ = &small_;
   } else {
-    ++chunked_begun_;
+    ++begun_.chunked;
     operation_ = &chunked_;
     chunked_.set_access(call.bytes < options_.single_copy_from ? NodeAccess::copies : options_.access);
   }
@@ -52,7 +52,7 @@ void NodeStage::look_for_trouble() {
   if (memory_.anybody_gone()) look_for_gone();
   if (++idle_ % kLookAtCalls != 0) return;
   for (std::uint32_t member = 0; member < memory_.members() && failed_.ok(); ++member) {
-    if (!began_another_kind(member)) continue;
+    if (!calls_differently(member)) continue;
     fail(member, {Code::bad_peer, "it calls with a vector of another size than the " + std::to_string(call_.bytes) +
                                       " bytes of this process"});
   }
@@ -79,13 +79,11 @@ void NodeStage::fail_without(std::uint32_t missed) {
   fail(named, {Code::closed, text_of(memory_.gone(named))});
 }
 
-/// All members begin the same operations in the same order, so a member that lacks one of a kind cannot be ahead in the
-/// other kind.
-bool NodeStage::began_another_kind(std::uint32_t member) const {
-  const std::uint64_t chunked = NodeMemory::load(memory_.lines(member).call.begun);
-  const std::uint64_t smalls =
-      std::max(NodeMemory::load(memory_.small(member, 0).flag), NodeMemory::load(memory_.small(member, 1).flag));
-  return (smalls < small_begun_ && chunked > chunked_begun_) || (smalls > small_begun_ && chunked < chunked_begun_);
+bool NodeStage::calls_differently(std::uint32_t member) const {
+  const auto small = [&] {
+    return std::max(NodeMemory::load(memory_.small(member, 0).flag), NodeMemory::load(memory_.small(member, 1).flag));
+  };
+  return began_another_kind(begun_, small, [&] { return NodeMemory::load(memory_.lines(member).call.begun); });
 }
 
 void NodeStage::fail(std::uint32_t member, Status why) {

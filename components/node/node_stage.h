@@ -30,6 +30,22 @@ struct NodeStageOptions {
   const NodeSystem* system = &NodeSystem::real();  ///< outlives the stage
 };
 
+/// How many operations of each kind a member has begun.
+struct NodeBegun {
+  std::uint64_t small = 0, chunked = 0;
+};
+
+/// True when the member whose announced operations `small` and `chunked` load calls otherwise than this one, which has
+/// begun `own`: all begin the same operations in the same order, so that a member that lacks one of a kind is not ahead
+/// in the other. It goes on meanwhile: the kind that it may be ahead in is loaded before the one that it may lack.
+template <typename Small, typename Chunked>
+bool began_another_kind(const NodeBegun& own, Small&& small, Chunked&& chunked) {
+  const std::uint64_t chunked_before = chunked();
+  const std::uint64_t smalls = small();
+  if (smalls < own.small) return chunked_before > own.chunked;
+  return smalls > own.small && chunked() < own.chunked;
+}
+
 class NodeStage {
  public:
   /// `memory` outlives this.
@@ -74,7 +90,7 @@ class NodeStage {
   void look_for_gone();
   void fail_without(std::uint32_t missed);
   void fail(std::uint32_t member, Status why);
-  bool began_another_kind(std::uint32_t member) const;
+  bool calls_differently(std::uint32_t member) const;
 
   NodeMemory& memory_;
   const NodeStageOptions options_;
@@ -83,7 +99,7 @@ class NodeStage {
   NodeOperation* operation_ = nullptr;  ///< nullptr before the first call, and for empty vectors
   NodeCall call_;
   NodeRange part_;
-  std::uint64_t small_begun_ = 0, chunked_begun_ = 0;
+  NodeBegun begun_;
   unsigned idle_ = 0;  ///< polls in a row that moved nothing
   Status failed_;
   std::uint32_t failed_member_ = 0;

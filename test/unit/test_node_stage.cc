@@ -5,6 +5,7 @@
 
 #include <gtest/gtest.h>
 
+#include <bit>
 #include <chrono>
 
 #include "node/node_life.h"
@@ -170,6 +171,35 @@ TEST_P(NodeStageTest, OneKindOfRootsInARow) {
       }
     }
   }
+}
+
+/// A member that makes the same calls, in whatever order of kinds, and begins some of them between any two looks at it.
+TEST(BegunKinds, AreTheSameOfAMemberThatGoesOnMeanwhile) {
+  constexpr unsigned kCalls = 6;
+  for (unsigned order = 0; order < 1u << kCalls; ++order) {  // a bit for each call: it is a small one
+    const auto begun = [order](unsigned calls) {
+      const auto small = static_cast<unsigned>(std::popcount(order & ((1u << calls) - 1)));
+      return NodeBegun{.small = small, .chunked = calls - small};
+    };
+    for (unsigned own = 0; own <= kCalls; ++own)
+      for (unsigned first = 0; first <= kCalls; ++first)
+        for (unsigned second = first; second <= kCalls; ++second)
+          for (unsigned third = second; third <= kCalls; ++third) {
+            const unsigned calls[] = {first, second, third};
+            unsigned looks = 0;
+            const auto look = [&] { return begun(calls[looks++]); };
+            ASSERT_FALSE(began_another_kind(begun(own), [&] { return look().small; }, [&] { return look().chunked; }))
+                << "order " << order << ", own " << own << ", seen " << first << ", " << second << ", " << third;
+          }
+  }
+}
+
+TEST(BegunKinds, DifferWhereOneIsSmallAndTheOtherIsNot) {
+  const auto differ = [](const NodeBegun& own, const NodeBegun& other) {
+    return began_another_kind(own, [&] { return other.small; }, [&] { return other.chunked; });
+  };
+  EXPECT_TRUE(differ({.small = 8, .chunked = 5}, {.small = 7, .chunked = 6}));
+  EXPECT_TRUE(differ({.small = 7, .chunked = 6}, {.small = 8, .chunked = 5}));
 }
 
 /// The root of a broadcast needs nobody, but for room in its slots: it may be one operation ahead, and not two.
