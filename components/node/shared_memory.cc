@@ -5,6 +5,7 @@
 #include <sys/mman.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include <cerrno>
 #include <cstring>
@@ -21,8 +22,9 @@ Status system_error(const char* what) {
 
 }  // namespace
 
+/// In a child something else may lie there by now.
 SharedMemory::~SharedMemory() {
-  if (base_ != nullptr) munmap(base_, size_);
+  if (base_ != nullptr && process_ == getpid()) munmap(base_, size_);
 }
 
 /// Beyond that limit ftruncate() does not only fail: its signal ends the process.
@@ -52,7 +54,9 @@ Status SharedMemory::map(const Fd& descriptor, std::size_t size) {
   *this = SharedMemory();
   base_ = static_cast<std::byte*>(at);
   size_ = size;
-  return {};
+  process_ = getpid();
+  // A child that stays would keep all pages of a team that is gone.
+  return madvise(at, size, MADV_DONTFORK) == 0 ? Status{} : system_error("madvise");
 }
 
 }  // namespace nezha

@@ -12,6 +12,7 @@
 
 #include <atomic>
 #include <chrono>
+#include <fstream>
 #include <memory>
 #include <random>
 #include <thread>
@@ -23,6 +24,14 @@
 
 namespace nezha::test {
 namespace {
+
+/// True when this process has mapped memory of a team.
+bool maps_shared_memory() {
+  std::ifstream maps("/proc/self/maps");
+  for (std::string line; std::getline(maps, line);)
+    if (line.find("memfd:nezha") != std::string::npos) return true;
+  return false;
+}
 
 class SegmentTest : public testing::Test {
  protected:
@@ -266,6 +275,18 @@ TEST_F(SegmentTest, ForkedChildDoesNotLeaveForItsParent) {
   for (const std::uint32_t index : {0, 1}) EXPECT_EQ(member(0).memory().gone(index), NodeEnd::none);
 }
 
+/// What a child that stays has mapped would not be given back when the team is gone.
+TEST_F(SegmentTest, ForkedChildDoesNotKeepTheMemory) {
+  team_of(2);
+  progress_for_long();
+  ASSERT_TRUE(maps_shared_memory());
+  const pid_t child = fork();
+  if (child == 0) _exit(maps_shared_memory() ? 1 : 0);
+  int status = 0;
+  ASSERT_EQ(waitpid(child, &status, 0), child);
+  EXPECT_EQ(status, 0);
+}
+
 TEST_F(SegmentTest, RubbishAtTheSocketHarmsNobody) {
   const auto before = open_descriptors();
   std::mt19937 random(3);
@@ -334,6 +355,26 @@ TEST(SharedMemory, OnlySealedMemoryOfTheRightSizeIsMapped) {
   Fd open_ended(memfd_create("test", MFD_CLOEXEC | MFD_ALLOW_SEALING));
   ASSERT_EQ(ftruncate(open_ended.get(), 8192), 0);
   EXPECT_FALSE(SharedMemory().map(open_ended, 8192).ok());
+}
+
+/// A child's end of what it has inherited unmaps nothing that it has mapped in the same place.
+TEST(SharedMemory, LeavesAChildItsOwn) {
+  constexpr std::size_t kSize = 8192;
+  Fd memory;
+  ASSERT_TRUE(SharedMemory::make(kSize, memory).ok());
+  SharedMemory mapped;
+  ASSERT_TRUE(mapped.map(memory, kSize).ok());
+  const pid_t child = fork();
+  if (child == 0) {
+    constexpr int kFlags = MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED_NOREPLACE;
+    void* const own = mmap(mapped.base(), kSize, PROT_READ | PROT_WRITE, kFlags, -1, 0);
+    if (own != mapped.base()) _exit(1);
+    mapped = SharedMemory();
+    _exit(static_cast<const char*>(own)[0]);
+  }
+  int status = 0;
+  ASSERT_EQ(waitpid(child, &status, 0), child);
+  EXPECT_EQ(status, 0);
 }
 
 TEST(SharedMemory, IsNotMadeBeyondTheLimitOnFiles) {
