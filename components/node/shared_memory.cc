@@ -11,6 +11,10 @@
 #include <cstring>
 #include <string>
 
+#ifndef MFD_NOEXEC_SEAL
+#define MFD_NOEXEC_SEAL 8U
+#endif
+
 namespace nezha {
 namespace {
 
@@ -18,6 +22,14 @@ constexpr int kSeals = F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL;
 
 Status system_error(const char* what) {
   return {Code::io, std::string(what) + " of shared memory: " + std::strerror(errno)};
+}
+
+/// A system may refuse memory that could be executed (vm.memfd_noexec); kernels before 6.3 know nothing of that.
+Fd make_descriptor() {
+  constexpr unsigned kFlags = MFD_CLOEXEC | MFD_ALLOW_SEALING;
+  Fd made(memfd_create("nezha", kFlags | MFD_NOEXEC_SEAL));
+  if (!made && errno == EINVAL) made = Fd(memfd_create("nezha", kFlags));
+  return made;
 }
 
 }  // namespace
@@ -32,7 +44,7 @@ Status SharedMemory::make(std::size_t size, Fd& descriptor) {
   rlimit limit{};
   if (getrlimit(RLIMIT_FSIZE, &limit) == 0 && size > limit.rlim_cur)
     return {Code::io, "the limit on the size of files (ulimit -f) is below the " + std::to_string(size) + " bytes of shared memory"};
-  Fd made(memfd_create("nezha", MFD_CLOEXEC | MFD_ALLOW_SEALING));
+  Fd made = make_descriptor();
   if (!made) return system_error("memfd_create");
   if (ftruncate(made.get(), static_cast<off_t>(size)) != 0) return system_error("ftruncate");
   if (fcntl(made.get(), F_ADD_SEALS, kSeals) != 0) return system_error("sealing");

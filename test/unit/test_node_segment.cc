@@ -357,6 +357,16 @@ TEST(SharedMemory, OnlySealedMemoryOfTheRightSizeIsMapped) {
   EXPECT_FALSE(SharedMemory().map(open_ended, 8192).ok());
 }
 
+/// As systems may demand it.
+TEST(SharedMemory, IsNoPlaceForPrograms) {
+  constexpr unsigned kNoExecSeal = 8;  // MFD_NOEXEC_SEAL
+  constexpr int kSealExec = 0x20;      // F_SEAL_EXEC
+  if (!Fd(memfd_create("test", kNoExecSeal))) GTEST_SKIP() << "this kernel knows no such memory";
+  Fd memory;
+  ASSERT_TRUE(SharedMemory::make(8192, memory).ok());
+  EXPECT_EQ(fcntl(memory.get(), F_GET_SEALS) & kSealExec, kSealExec);
+}
+
 /// A child's end of what it has inherited unmaps nothing that it has mapped in the same place.
 TEST(SharedMemory, LeavesAChildItsOwn) {
   constexpr std::size_t kSize = 8192;
