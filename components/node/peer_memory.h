@@ -10,8 +10,8 @@
 
 namespace nezha {
 
-/// 0 when all `bytes` bytes were read, else an errno value; `to` is unspecified then. Never blocks for the other
-/// process.
+/// 0 when all `bytes` bytes were read, else an errno value; `to` is unspecified then. ESRCH: the process has ended, be
+/// it a zombie; one whose first thread alone has ended can be read. Never blocks for the other process.
 int read_peer_memory(pid_t pid, std::uint64_t from, std::byte* to, std::size_t bytes);
 
 }  // namespace nezha

@@ -2,12 +2,19 @@
 /// Members of a node as processes: memory handed from one to the others, vectors read from other processes, and a
 /// member that is killed in the middle of its work.
 #include <gtest/gtest.h>
+#include <sched.h>
 #include <signal.h>
+#include <sys/syscall.h>
+#include <sys/uio.h>
 #include <sys/wait.h>
+#include <unistd.h>
 
+#include <cstdlib>
 #include <filesystem>
 #include <fstream>
+#include <functional>
 #include <set>
+#include <thread>
 
 #include "node_members.h"
 #include "node_team.h"
@@ -180,6 +187,42 @@ TEST_P(NodeProcessesTest, KilledMemberFailsTheOthers) {
     }
   }
   EXPECT_EQ(shared_files(), files);
+}
+
+/// Goes on with `body` in another thread, and ends the calling one, the first of the process.
+[[noreturn]] void go_on_without_the_first_thread(const std::function<void()>& body) {
+  std::thread other([&body] {
+    char from = 0, to = 0;
+    const iovec local{&to, 1}, remote{&from, 1};
+    while (process_vm_readv(getpid(), &local, 1, &remote, 1, 0) > 0) sched_yield();
+    body();
+    _exit(testing::Test::HasFailure() ? 1 : 0);
+  });
+  other.detach();
+  syscall(SYS_exit, 0);  // and not pthread_exit(), which destroys what `body` refers to
+  std::abort();
+}
+
+/// Its vectors can be read still, and nobody takes it for dead.
+TEST(NodeProcesses, MemberWithoutItsFirstThreadIsThere) {
+  Processes processes(2, NodeAccess::single_copy, [&](Segment& segment) {
+    if (segment.access() != NodeAccess::single_copy) _exit(77);
+    const auto operate = [&segment] {
+      NodeRank rank(segment.memory(), options_of(segment));
+      for (int calls = 0; calls < 10 && rank.stage().failed().ok(); ++calls) {
+        segment.progress(real_now() + calls * kSecond);  // each time it looks at the other
+        const NodeCase wanted{.count = calls % 2 == 0 ? 100u : 100000u, .carriers = {}};
+        rank.begin(wanted);
+        rank.expect(node_expected(wanted, 2));
+      }
+    };
+    if (segment.memory().self() == 1) go_on_without_the_first_thread(operate);
+    operate();
+  });
+  for (const std::uint32_t member : {0, 1}) {
+    const int status = processes.wait_for(member);
+    EXPECT_TRUE(status == 0 || (WIFEXITED(status) && WEXITSTATUS(status) == 77)) << member;
+  }
 }
 
 /// A child that it forked holds all that it had open.
