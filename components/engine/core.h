@@ -168,8 +168,8 @@ class Core final : public PieceReceiver, public OperationNews, public LaneNews, 
   void step(Nanoseconds now);
   /// Sends owed acks; true while anything is outstanding.
   bool settle();
-  /// Shows the ranks of this node that this process runs, as often as they expect it. To be called at next_beat() at the
-  /// latest, whatever else is under way; 0: nobody looks.
+  /// Shows the ranks of this node that this process runs, often enough for any timeout of theirs. To be called at
+  /// next_beat() at the latest, whatever else is under way; 0: nobody looks.
   void beat(Nanoseconds now);
   Nanoseconds next_beat() const { return beat_due_; }
   /// Sends every peer something to hear, where nobody may look at what comes.
@@ -269,7 +269,6 @@ class Core final : public PieceReceiver, public OperationNews, public LaneNews, 
   void step_samples(Nanoseconds now);
   void watch_members(Team& team, Nanoseconds now);
   void share_memory(Nanoseconds now);
-  Nanoseconds beat_every() const;
   void fail(Team& team, const Failure& failure, const std::string& why);
   bool listening() const;
   bool setting_up() const;

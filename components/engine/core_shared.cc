@@ -11,6 +11,9 @@ namespace {
 constexpr Nanoseconds kJoinEvery = 500 * kMicrosecond;  ///< between looks at shared memory that is not there yet
 constexpr Nanoseconds kCallEvery = 4 * kMillisecond;    ///< and at that which a call waits for
 constexpr Nanoseconds kLookEvery = 50 * kMillisecond;   ///< and at other
+/// Between two signs of life: an eighth of the shortest timeout that another rank may have, so that a few that come
+/// late cost nobody the team.
+constexpr Nanoseconds kBeatEvery = kSecond / 8;
 
 }  // namespace
 
@@ -89,14 +92,11 @@ NodeMemory* Core::only_node() const {
   return climbing_.size() == 1 ? climbing_.front()->hierarchy()->only_node() : nullptr;
 }
 
-/// Often enough that a few that come late cost nobody the team.
-Nanoseconds Core::beat_every() const { return std::min(config_.timeout * kSecond / 8, kSecond); }
-
 void Core::beat(Nanoseconds now) {
   if (beat_due_ == 0 || now < beat_due_) return;
   bool any = false;
   for (Team* const team : sharing_) any = team->hierarchy()->beat() || any;
-  beat_due_ = any ? now + beat_every() : 0;
+  beat_due_ = any ? now + kBeatEvery : 0;
 }
 
 /// Hands out shared memory, and gets it; afterwards looks which ranks of this node have ended.

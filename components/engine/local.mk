@@ -41,7 +41,7 @@ gtest_programs += test/unit/test_carriers test/unit/test_core test/unit/test_cor
 	test/unit/test_wiring_loopback test/unit/test_wiring_patience test/unit/test_workers
 test_unit_test_carriers_SOURCES = test/unit/test_carriers.cc test/unit/cluster.h $(node_members_sources)
 test_unit_test_carriers_LDADD = libnezha_sim.la $(LDADD)
-test_unit_test_core_SOURCES = test/unit/test_core.cc test/unit/core_case.h test/unit/trunk_pair.h
+test_unit_test_core_SOURCES = test/unit/test_core.cc test/unit/test_core_memory.cc test/unit/core_case.h test/unit/trunk_pair.h
 test_unit_test_core_rails_SOURCES = test/unit/test_core_rails.cc test/unit/core_case.h test/unit/trunk_pair.h
 test_unit_test_operations_SOURCES = test/unit/test_operations.cc test/unit/cluster.h
 test_unit_test_operations_LDADD = libnezha_sim.la $(LDADD)

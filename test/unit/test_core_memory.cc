@@ -1,0 +1,59 @@
+// SPDX-License-Identifier: BSD-3-Clause
+/// Two processes of a node whose teams add up in memory: what they do for those while no call is under way.
+#include <gtest/gtest.h>
+
+#include "core_case.h"
+
+namespace nezha {
+namespace {
+
+class OnOneNode : public testing::Test {
+ protected:
+  using Words = std::array<std::uint64_t, NEZHA_VOTE_WORDS>;
+
+  OnOneNode() {
+    for (Core& core : cores) EXPECT_TRUE(core.open_door().ok());
+    for (const std::size_t rank : {0, 1}) {
+      Status why;
+      peers[rank] = cores[rank].add_peer(encode_address(cores[1 - rank].self()), true, why);
+      EXPECT_TRUE(why.ok()) << why.text();
+    }
+  }
+
+  void step(Nanoseconds time) {
+    clock.time += time;
+    for (Core& core : cores) core.step(clock.now());
+  }
+  void make_ready_team() {
+    Team* const teams[] = {cores[0].create_team("team", 0, {nullptr, peers[0]}, 0, true),
+                           cores[1].create_team("team", 1, {peers[1], nullptr}, 0, true)};
+    for (int i = 0; i < 100 && teams[0]->state() == NEZHA_TEAM_WIRING; ++i) {
+      Words words{}, others{};
+      cores[0].vote(*teams[0], words);
+      cores[1].vote(*teams[1], others);
+      for (std::size_t word = 0; word < words.size(); ++word) words[word] |= others[word];
+      for (const std::size_t rank : {0, 1}) cores[rank].decide(*teams[rank], words);
+      step(kMillisecond);
+    }
+    ASSERT_EQ(teams[0]->state(), NEZHA_TEAM_READY);
+  }
+
+  Config config;
+  StoppedClock clock;
+  std::array<Core, 2> cores{Core{config, clock, {}, 0, "here", 1000, {}}, Core{config, clock, {}, 1, "here", 1001, {}}};
+  std::array<Peer*, 2> peers{};  ///< the other one, by rank
+};
+
+/// Another rank may have the shortest timeout that there can be.
+TEST_F(OnOneNode, LifeIsShownOftenWhateverTheOwnTimeout) {
+  ASSERT_GE(config.timeout, 8);
+  make_ready_team();
+  for (int i = 0; i < 20; ++i) {
+    step(10 * kMillisecond);
+    ASSERT_NE(cores[0].next_beat(), 0);
+    ASSERT_LE(cores[0].next_beat() - clock.now(), kSecond / 8);
+  }
+}
+
+}  // namespace
+}  // namespace nezha
