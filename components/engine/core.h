@@ -269,6 +269,7 @@ class Core final : public PieceReceiver, public OperationNews, public LaneNews, 
   void step_samples(Nanoseconds now);
   void watch_members(Team& team, Nanoseconds now);
   void share_memory(Nanoseconds now);
+  void look_at_some(Nanoseconds now);
   void fail(Team& team, const Failure& failure, const std::string& why);
   bool listening() const;
   bool setting_up() const;
@@ -307,7 +308,8 @@ class Core final : public PieceReceiver, public OperationNews, public LaneNews, 
   SharingOptions sharing_options_;
   std::optional<NodeAcceptor> door_;  ///< outlives the teams
   Nanoseconds shared_ = 0;            ///< when shared memory was last looked after
-  Nanoseconds all_shared_ = 0;        ///< and that of all teams
+  Nanoseconds all_shared_ = 0;        ///< and that of teams without a call
+  std::size_t looked_at_ = 0;         ///< how many of these, over all looks
   Hierarchy::Times shared_before_;    ///< of teams that are gone
   Nanoseconds beat_due_ = 0;          ///< when this process next shows that it runs; 0: to nobody
   std::vector<std::unique_ptr<Team>> teams_;

@@ -14,6 +14,7 @@ constexpr Nanoseconds kLookEvery = 50 * kMillisecond;   ///< and at other
 /// Between two signs of life: an eighth of the shortest timeout that another rank may have, so that a few that come
 /// late cost nobody the team.
 constexpr Nanoseconds kBeatEvery = kSecond / 8;
+constexpr std::size_t kAskedAtATime = 64;  ///< members of teams without a call, at a look
 
 }  // namespace
 
@@ -110,14 +111,21 @@ void Core::share_memory(Nanoseconds now) {
   if (!all && !called && std::none_of(setting_up_.begin(), setting_up_.end(), joins)) return;
   shared_ = now;
   door_->progress(now);
-  if (all) {
-    all_shared_ = now;
-    for (Team* const team : sharing_) team->hierarchy()->progress(now);
-    return;
-  }
   for (Team* const team : setting_up_)
     if (joins(team)) team->hierarchy()->progress(now);
   for (Team* const team : climbing_) team->hierarchy()->progress(now);
+  if (all) look_at_some(now);
+}
+
+/// At all teams in turn, and at few of many at a time: each look takes a system call for each member.
+void Core::look_at_some(Nanoseconds now) {
+  all_shared_ = now;
+  std::size_t asked = 0;
+  for (std::size_t i = 0; i < sharing_.size() && asked < kAskedAtATime; ++i) {
+    Hierarchy& hierarchy = *sharing_.begin()[looked_at_++ % sharing_.size()]->hierarchy();
+    hierarchy.progress(now);
+    asked += hierarchy.mates().size();
+  }
 }
 
 }  // namespace nezha

@@ -7,12 +7,25 @@
 namespace nezha {
 namespace {
 
+/// Counts how often it is asked for another process's memory.
+class CountingSystem final : public NodeSystem {
+ public:
+  int read(pid_t process, std::uint64_t from, std::byte* to, std::size_t bytes) const override {
+    ++reads;
+    return NodeSystem::read(process, from, to, bytes);
+  }
+  mutable std::size_t reads = 0;
+};
+
 class OnOneNode : public testing::Test {
  protected:
   using Words = std::array<std::uint64_t, NEZHA_VOTE_WORDS>;
 
   OnOneNode() {
-    for (Core& core : cores) EXPECT_TRUE(core.open_door().ok());
+    for (Core& core : cores) {
+      core.share_by({.system = &system});
+      EXPECT_TRUE(core.open_door().ok());
+    }
     for (const std::size_t rank : {0, 1}) {
       Status why;
       peers[rank] = cores[rank].add_peer(encode_address(cores[1 - rank].self()), true, why);
@@ -40,9 +53,21 @@ class OnOneNode : public testing::Test {
 
   Config config;
   StoppedClock clock;
+  CountingSystem system;
   std::array<Core, 2> cores{Core{config, clock, {}, 0, "here", 1000, {}}, Core{config, clock, {}, 1, "here", 1001, {}}};
   std::array<Peer*, 2> peers{};  ///< the other one, by rank
 };
+
+/// A few of them are, ten times a second.
+TEST_F(OnOneNode, ManyTeamsAtRestAreLookedAtInTurn) {
+  constexpr std::size_t kTeams = 200, kMembers = 2, kProcesses = 2, kAll = kTeams * kMembers * kProcesses;
+  for (std::size_t i = 0; i < kTeams; ++i) make_ready_team();
+  step(kSecond);
+  system.reads = 0;
+  for (int i = 0; i < 100; ++i) step(10 * kMillisecond);
+  EXPECT_GT(system.reads, kAll) << "none is left out";
+  EXPECT_LT(system.reads, 10 * kAll / 2);
+}
 
 /// Another rank may have the shortest timeout that there can be.
 TEST_F(OnOneNode, LifeIsShownOftenWhateverTheOwnTimeout) {
