@@ -230,6 +230,7 @@ class Team {
   double best_rail() const;
   void begin_tables(const Terms& terms);
   bool shares_nodes() const;
+  nezha_team_state_t decline();
 
   std::string name_;
   std::string own_node_;

@@ -85,11 +85,11 @@ nezha_team_state_t Team::decide(const std::array<std::uint64_t, NEZHA_VOTE_WORDS
                                 Notices& notices) {
   if (state_ != NEZHA_TEAM_WIRING) return state_;
   const bool same_version = unanimous(words[kVersion], words[kNotVersion]);
-  if ((words[kFlags] & kFailed) != 0 || !same_version) return state_ = NEZHA_TEAM_DECLINED;
+  if ((words[kFlags] & kFailed) != 0 || !same_version) return decline();
   votes_again_ = (words[kFlags] & kAwaitLanes) != 0 && !awaits_lanes_;
   awaits_lanes_ = awaits_lanes_ || votes_again_;
   plan_ = Plan::decode(std::span(words).subspan<kPlan, Plan::kWords>());
-  if (within_node_ && !plan_.shared_memory) return state_ = NEZHA_TEAM_DECLINED;
+  if (within_node_ && !plan_.shared_memory) return decline();
   if (shares_nodes() && plan_.shared_memory &&
       !hierarchy_wanted_) {  // an agreement more, since memory is shared by the id
     id_ = words[kTeamId];
@@ -101,9 +101,9 @@ nezha_team_state_t Team::decide(const std::array<std::uint64_t, NEZHA_VOTE_WORDS
   const bool sampled = (words[kFlags] & kUnsampled) == 0;
   if (awaits_lanes_ && !sampled) return state_;
   id_ = words[kTeamId];
-  if (id_ == 0) return state_ = NEZHA_TEAM_DECLINED;
+  if (id_ == 0) return decline();
   if ((words[kFlags] & kNotShared) != 0) hierarchy_.reset();
-  if (within_node_ && !hierarchy_) return state_ = NEZHA_TEAM_DECLINED;
+  if (within_node_ && !hierarchy_) return decline();
   operations_.set_team(id_);
   state_ = NEZHA_TEAM_READY;  // as on all ranks: an exception from here on is an error of the ready team
   reach_ = reach(links_, hierarchy_.get());
@@ -121,6 +121,12 @@ nezha_team_state_t Team::decide(const std::array<std::uint64_t, NEZHA_VOTE_WORDS
   rows_due_ = (words[kFlags] & kKnows) != 0;
   rows_.resize(rows_due_ ? kRows : 0, 0);
   return state_;
+}
+
+/// What its nodes share is let go.
+nezha_team_state_t Team::decline() {
+  hierarchy_.reset();
+  return state_ = NEZHA_TEAM_DECLINED;
 }
 
 /// Some collectives go from rank to rank, also where ranks of a node share memory.

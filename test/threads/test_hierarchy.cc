@@ -6,6 +6,7 @@
 #include <chrono>
 #include <thread>
 
+#include "../unit/open_descriptors.h"
 #include "barriers.h"
 #include "kinds.h"
 #include "late_calls.h"
@@ -126,6 +127,38 @@ TEST(Hierarchy, IsForTeamsThatOneComesLateTo) {
     EXPECT_EQ(second.agree(rank), NEZHA_TEAM_READY);
   });
   for (int rank = 0; rank < ranks.size(); ++rank) EXPECT_TRUE(nezha_team_shares_memory(second.handle(rank))) << rank;
+}
+
+/// One that is declined when its nodes have their memory lets go of it, and of what that was handed over by.
+TEST(Hierarchy, OfADeclinedTeamLeavesNothingOpen) {
+  Ranks ranks(4, kSettings, {"a", "a", "b", "b"});
+  Team first(ranks, "first"), declined(ranks, "declined");
+  ASSERT_TRUE(first.start());
+  const auto before = open_descriptors();
+  const auto agree = [&](OrAllreduce::Words words) {
+    nezha_team_state_t state = NEZHA_TEAM_WIRING;
+    for (int rank = 0; rank < ranks.size(); ++rank) {
+      OrAllreduce::Words own{};
+      nezha_team_vote(declined.handle(rank), own.data());
+      for (std::size_t i = 0; i < words.size(); ++i) words[i] |= own[i];
+    }
+    for (int rank = 0; rank < ranks.size(); ++rank) state = nezha_team_decide(declined.handle(rank), words.data());
+    return state;
+  };
+  const auto comes = [](const auto& what) {
+    for (int i = 0; i < 5000; ++i) {
+      if (what()) return true;
+      std::this_thread::sleep_for(std::chrono::milliseconds(1));
+    }
+    return false;
+  };
+  for (int rank = 0; rank < ranks.size(); ++rank) declined.create(rank);
+  ASSERT_EQ(agree({}), NEZHA_TEAM_WIRING);
+  ASSERT_TRUE(comes([&] { return open_descriptors() >= before + 4; })) << "two ends of a connection on each node";
+  OrAllreduce::Words no{};
+  nezha_vote_no(no.data());
+  ASSERT_EQ(agree(no), NEZHA_TEAM_DECLINED);
+  EXPECT_TRUE(comes([&] { return open_descriptors() == before; })) << open_descriptors() - before << " more";
 }
 
 /// One process has no door: nobody shares, and nobody's contribution is missing.
