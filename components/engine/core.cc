@@ -139,6 +139,7 @@ Team* Core::add_team(std::unique_ptr<Team> team) {
   for (Peer* peer : team->would_need(plan)) need(*peer);  // counterparts of other nodes too, which calls need much later
   team->link(plan, need);
   if (aggregators_ && !find_aggregators_ && !team->within_node()) aggregators_->begin();
+  team->memory_descriptors = descriptors_of_memory(*team);
   setting_up_.add(*team);
   return teams_.emplace_back(std::move(team)).get();
 }

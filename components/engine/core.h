@@ -90,8 +90,8 @@ class Core final : public PieceReceiver, public OperationNews, public LaneNews, 
   Team* add_team(std::unique_ptr<Team> team);
   /// How many lanes would come up that are not there yet, if that team were added.
   std::size_t lanes_to_come(const Team& team) const;
-  /// And how many descriptors it takes to share memory with the ranks of this node.
-  std::size_t descriptors_of_memory(const Team& team) const;
+  /// And how many descriptors memory takes that is not there yet: that of this team, and of those before it.
+  std::size_t memory_to_come(const Team& team) const;
   /// From here on only peers that a team of this process needs may connect.
   void admit_wanted_only() { wanted_only_ = true; }
   void destroy_team(Team& team);
@@ -268,6 +268,7 @@ class Core final : public PieceReceiver, public OperationNews, public LaneNews, 
   bool climb_on();
   void step_samples(Nanoseconds now);
   void watch_members(Team& team, Nanoseconds now);
+  std::size_t descriptors_of_memory(const Team& team) const;
   void share_memory(Nanoseconds now);
   void look_at_some(Nanoseconds now);
   void fail(Team& team, const Failure& failure, const std::string& why);

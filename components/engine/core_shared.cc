@@ -43,6 +43,17 @@ std::size_t Core::descriptors_of_memory(const Team& team) const {
   return all == 0 || !shares ? 0 : (before == 0 ? all : 1) + 1;
 }
 
+/// Teams get their memory at their first call, which may be long after they were made.
+std::size_t Core::memory_to_come(const Team& team) const {
+  std::size_t descriptors = descriptors_of_memory(team);
+  for (const auto& each : teams_) {
+    const Hierarchy* const hierarchy = each->hierarchy();
+    if (each->state() != NEZHA_TEAM_WIRING || (hierarchy != nullptr && hierarchy->settled())) continue;
+    descriptors += each->memory_descriptors - (hierarchy == nullptr ? 0 : hierarchy->connections());
+  }
+  return descriptors;
+}
+
 Hierarchy::Ticket Core::start_shared(Team& team, const Call& call, AlgorithmChoice choice, bool blocks) {
   wiring_.used(clock_.now());
   Hierarchy& hierarchy = *team.hierarchy();

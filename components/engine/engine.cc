@@ -170,7 +170,7 @@ Team* Engine::create_team(const nezha_team_spec_t& spec) {
 Notices Engine::descriptors_lacking(const Team& team) {
   const std::size_t peers = team.would_need(Plan::from(core_.config())).size();
   const std::size_t others = without_descriptors_ ? peers : core_.lanes_to_come(team);
-  const std::size_t lanes = others + core_.descriptors_of_memory(team);
+  const std::size_t lanes = others + core_.memory_to_come(team);
   if (lanes == 0) return {};
   const Descriptors have = descriptors();
   const std::size_t own = without_descriptors_ ? kDescriptorsOfEngine : 0;  // else they are among the used ones

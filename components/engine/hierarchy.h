@@ -94,6 +94,8 @@ class Hierarchy {
   /// Goes on with getting it, and looks whose process has ended.
   void progress(Nanoseconds now);
   bool settled() const { return !segment_ || segment_->state() != Segment::State::joining; }
+  /// Descriptors that it holds of this process's.
+  std::size_t connections() const { return segment_ ? segment_->connections() : 0; }
   /// Why this node has no shared memory that all of it can use; ok: it has, or needs none.
   Status trouble() const;
   /// Elements of more bytes are left to the flat way.

@@ -166,6 +166,7 @@ class Team {
   const std::string& error() const { return error_; }
 
   bool in_setup = false, in_active = false, in_sharing = false;  ///< sets of the core's (marked_set.h)
+  std::size_t memory_descriptors = 0;  ///< that the memory of its node takes until all have it; as the core found
 
   /// See nezha_team_spec_t. To be set before the first vote.
   bool incumbent_on_rails = false;

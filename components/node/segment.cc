@@ -3,6 +3,7 @@
 
 #include <sys/socket.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <string>
 
@@ -88,6 +89,11 @@ void Segment::admit() {
     Fd& connection = connections_[admitted.member];
     if (!connection) connection = std::move(admitted.connection);
   }
+}
+
+std::size_t Segment::connections() const {
+  const auto open = [](const Fd& connection) { return bool{connection}; };
+  return static_cast<std::size_t>(std::count_if(connections_.begin(), connections_.end(), open));
 }
 
 void Segment::agree(Nanoseconds now) {

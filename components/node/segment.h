@@ -51,6 +51,8 @@ class Segment {
   State progress(Nanoseconds now);
 
   State state() const { return state_; }
+  /// To processes of other members, which take a descriptor each.
+  std::size_t connections() const;
   /// Absent: why there is no shared memory.
   const Status& why() const { return why_; }
   /// Ready: what to give to NodeStage, and how vectors are read.

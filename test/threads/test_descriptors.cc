@@ -42,6 +42,36 @@ TEST(Descriptors, OfHostAreLeft) {
   EXPECT_TRUE(team.start());
 }
 
+/// A team's first call, for which its node's memory is made, may come after the next team.
+TEST(Descriptors, OfMemoryOfEarlierTeamsAreLeft) {
+  Ranks ranks(3, {{"rail_include", "no-such-interface"}});
+  nezha_peer_t* peers[] = {nullptr, ranks.peer(0, 1), ranks.peer(0, 2)};
+  const nezha_team_spec_t spec{"within the node", 3, 0, peers, 0, 1};
+  constexpr std::size_t kMemory = 3;
+  nezha_team_t* const first = nezha_team_create(ranks.at(0).engine(), &spec);
+  ASSERT_NE(first, nullptr);
+  {
+    const FewDescriptors few(descriptors_of_host(3) + 2 * kMemory - 1);
+    EXPECT_EQ(nezha_team_create(ranks.at(0).engine(), &spec), nullptr);
+  }
+  ASSERT_EQ(ranks.at(0).helps().size(), 1u);
+  EXPECT_EQ(ranks.at(0).helps()[0].arguments[2], "6");
+  nezha_team_destroy(first);
+  const FewDescriptors few(descriptors_of_host(3) + kMemory);
+  nezha_team_t* const second = nezha_team_create(ranks.at(0).engine(), &spec);
+  ASSERT_NE(second, nullptr);
+  nezha_team_destroy(second);
+}
+
+TEST(Descriptors, MemoryThatIsThereIsNotCountedTwice) {
+  Ranks ranks(3, {{"rail_include", "no-such-interface"}});
+  Team first(ranks, "first"), second(ranks, "second");
+  first.within_node = second.within_node = true;
+  ASSERT_TRUE(first.start());
+  const FewDescriptors few(descriptors_of_host(3) + 3);
+  EXPECT_TRUE(second.start());
+}
+
 TEST(Descriptors, WhatIsUpIsNotCountedTwice) {
   Ranks ranks(3, {{"single_node", "2"}});
   Team first(ranks, "first");
