@@ -2,6 +2,7 @@
 /// The part of the core that is about memory which ranks of a node share: how they get it, and calls that go by way of
 /// it.
 #include <algorithm>
+#include <exception>
 
 #include "engine/core.h"
 
@@ -59,7 +60,12 @@ Hierarchy::Ticket Core::start_shared(Team& team, const Call& call, AlgorithmChoi
   Hierarchy& hierarchy = *team.hierarchy();
   active_.add(team);
   if (!hierarchy.under_way()) climbing_.push_back(&team);
-  return blocks ? hierarchy.begin(call, choice) : hierarchy.begin_request(call, choice);
+  try {
+    return blocks ? hierarchy.begin(call, choice) : hierarchy.begin_request(call, choice);
+  } catch (const NoRoom&) {
+    break_off(team, std::current_exception());
+    return {};
+  }
 }
 
 bool Core::climb() {

@@ -50,7 +50,11 @@ void HierarchyTrack::make_room(const NodeCall& call) {
   const std::uint32_t self = memory_->self();
   if (call_.collective != Collective::reduce || self == root_.member) return;
   if (node_part(call.carriers, self) == call.carriers.size()) return;
-  room_ = between_view_->buffers->take(call.bytes);
+  try {
+    room_ = between_view_->buffers->take(call.bytes);
+  } catch (const std::bad_alloc&) {
+    throw NoRoom();
+  }
   sums_ = room_.data();
 }
 

@@ -8,6 +8,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <new>
 #include <optional>
 #include <span>
 
@@ -16,6 +17,9 @@
 #include "node/node_stage.h"
 
 namespace nezha {
+
+/// The system refuses memory before anything of a call has begun: the team can fail without harm.
+struct NoRoom : std::bad_alloc {};
 
 class HierarchyTrack {
  public:
@@ -37,7 +41,7 @@ class HierarchyTrack {
   std::size_t largest_element() const { return stage_ ? stage_->largest_element() : ~std::size_t{0}; }
 
   /// The one before it is over. `carriers`: those of each node, none where there is one node. `segment`: bytes.
-  /// `call.chunk` is for a segment. `root`: of calls that have one.
+  /// `call.chunk` is for a segment. `root`: of calls that have one. May throw NoRoom.
   OpNumber begin(const Call& call, AlgorithmChoice choice, std::span<const std::uint32_t> carriers, std::size_t segment,
                  const Root& root);
   bool under_way() const { return under_way_; }

@@ -2,9 +2,14 @@
 /// Broadcasts and reductions by way of the nodes' shared memory: every root, in place and not, among allreduces, on
 /// layouts of all sorts, one node included.
 #include <gtest/gtest.h>
+#include <sys/resource.h>
+#include <unistd.h>
 
 #include <algorithm>
+#include <array>
 #include <chrono>
+#include <fstream>
+#include <memory>
 #include <random>
 #include <thread>
 
@@ -265,6 +270,52 @@ TEST(HierarchyOfRoots, SendsAVectorOnce) {
       }
     }
   }
+}
+
+/// As long as it lives this process may map so many bytes more than now.
+class LittleMemory {
+ public:
+  explicit LittleMemory(std::size_t spare) {
+    getrlimit(RLIMIT_AS, &before_);
+    std::size_t pages = 0;
+    std::ifstream("/proc/self/statm") >> pages;
+    const rlimit little{pages * static_cast<std::size_t>(sysconf(_SC_PAGESIZE)) + spare, before_.rlim_max};
+    EXPECT_EQ(setrlimit(RLIMIT_AS, &little), 0);
+  }
+  ~LittleMemory() { setrlimit(RLIMIT_AS, &before_); }
+
+ private:
+  rlimit before_;
+};
+
+/// Carriers that get no result need memory for it, before anything of the call has begun.
+TEST(HierarchyRootsWithoutMemory, FailAndTheProcessGoesOn) {
+  constexpr std::size_t kBytes = 256 << 20;
+  Ranks ranks(4, kSettings, {"a", "a", "b", "b"});
+  Team fails(ranks, "fails"), works(ranks, "works");
+  ASSERT_TRUE(fails.start() && works.start());
+  const std::unique_ptr<std::byte[]> send(new std::byte[kBytes]), recv(new std::byte[kBytes]);  // of pages not touched
+  {
+    const LittleMemory little(kBytes - (64 << 20));
+    ranks.run([&](int rank) {
+      nezha_call_t call = make_call(kind("int32_sum"), kBytes / 4, send.get(), rank == 0 ? recv.get() : nullptr);
+      call.collective = NEZHA_REDUCE;
+      EXPECT_EQ(nezha_carry(fails.handle(rank), &call), NEZHA_ERR_FAILED) << rank;
+    });
+  }
+  std::string errors;  // the first carrier ends the call of the others
+  for (int rank = 0; rank < ranks.size(); ++rank) {
+    std::array<char, 512> text{};
+    nezha_team_error(fails.handle(rank), text.data(), text.size());
+    errors.append(text.data()).append("\n");
+  }
+  EXPECT_NE(errors.find("the system refuses memory"), std::string::npos) << errors;
+  Rooted sum(works, NEZHA_REDUCE, kind("int32_sum"), 100000, 0, false, 1);
+  ranks.run([&](int rank) {
+    const nezha_call_t call = sum.call(rank);
+    EXPECT_EQ(nezha_carry(works.handle(rank), &call), NEZHA_OK) << rank;
+  });
+  sum.check("");
 }
 
 }  // namespace
