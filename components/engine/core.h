@@ -17,9 +17,9 @@
 
 #include "engine/aggregation/aggregators.h"
 #include "engine/aggregation/guests.h"
+#include "engine/marked_set.h"
 #include "engine/notices.h"
 #include "engine/peer.h"
-#include "engine/marked_set.h"
 #include "engine/ready_teams.h"
 #include "engine/table_files.h"
 #include "engine/team.h"
