@@ -3,9 +3,8 @@
 
 import collections
 import statistics
-import sys
 
-from nezha_lab.leaving import quiet_if_lost
+from nezha_lab.leaving import tell
 from rich.console import Console
 
 from . import learning, rounds, stolen, table
@@ -23,13 +22,8 @@ def run(launcher, count):
     """Measures and prints one case; the rounds that are complete too when something ends it early, which is then raised."""
     case = launcher.case
     seconds = rounds.deadline(launcher.effort, case.processes) + 60
-
-    def step(text):
-        with quiet_if_lost():
-            print(f"{case.name}: {text}", file=sys.stderr)
-
     with case.lab() as lab:
-        found, ended = learning.measure(lab, launcher, count, seconds, step)
+        found, ended = learning.measure(lab, launcher, count, seconds, lambda text: tell(f"{case.name}: {text}"))
     _print(case, found, ended is not None)
     if ended is not None:
         raise ended

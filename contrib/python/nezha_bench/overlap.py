@@ -6,9 +6,8 @@ compared are ratios within a launch, since launches differ by more.
 import dataclasses
 import os
 import statistics
-import sys
 
-from nezha_lab.leaving import quiet_if_lost
+from nezha_lab.leaving import tell
 from rich.console import Console
 
 from . import launch, rounds, stats, table
@@ -64,8 +63,7 @@ def run(launcher, wanted, count, computation):
         sizes = {}
         for who in order([*wanted, AGAIN], number):
             real = wanted[0] if who == AGAIN else who
-            with quiet_if_lost():
-                print(f"{case.name}: round {number + 1} of {count}: {SHORT[real]}", file=sys.stderr)
+            tell(f"{case.name}: round {number + 1} of {count}: {SHORT[real]}")
             sizes[who] = launch.run(lab, own, real, seconds).sizes
         return sizes
 

@@ -6,7 +6,7 @@ import os
 import socket
 import sys
 
-from nezha_lab.leaving import EXIT_INTERRUPTED, has_reader, leave_on_signals, output_error, quiet_if_lost
+from nezha_lab.leaving import EXIT_INTERRUPTED, has_reader, leave_on_signals, output_error, tell
 
 from . import bench, doctor, installed, node, plan, rails, report, simulate, table, tune
 from .errors import GOOD, UNABLE, CommandError
@@ -60,8 +60,7 @@ def main(arguments=None):
         if enough:
             return GOOD
         status, text = UNABLE, f"output cannot be written: {error.strerror}"
-    with quiet_if_lost():
-        print(f"{' '.join(name)}: {text}", file=sys.stderr)
+    tell(f"{' '.join(name)}: {text}")
     return status
 
 

@@ -3,7 +3,7 @@
 
 import sys
 
-from nezha_lab.leaving import quiet_if_lost
+from nezha_lab.leaving import quiet_if_lost, tell
 
 
 def console(stream=None):
@@ -72,8 +72,7 @@ class Progress:
                 self._status.stop()
 
     def step(self, text):
+        if not self._status:
+            return tell(f"nezha: {text}")
         with quiet_if_lost():
-            if self._status:
-                self._status.update(text)
-            else:
-                print(f"nezha: {text}", file=sys.stderr, flush=True)
+            self._status.update(text)

@@ -58,6 +58,12 @@ def quiet_if_lost():
         _silence(sys.stderr)
 
 
+def tell(text):
+    """Says it on standard error, if that is still there."""
+    with quiet_if_lost():
+        print(text, file=sys.stderr, flush=True)
+
+
 def has_reader(stream):
     """False: it is a pipe or a socket whose other end is closed."""
     poll = select.poll()
@@ -84,6 +90,5 @@ def exit_status(command, run, *errors):
         if isinstance(error, BrokenPipeError):
             return 128 + signal.SIGPIPE
         status, text = 1, f"output cannot be written: {error.strerror}"
-    with quiet_if_lost():
-        print(f"{command}: {text}", file=sys.stderr)
+    tell(f"{command}: {text}")
     return status
