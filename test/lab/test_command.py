@@ -17,7 +17,7 @@ import unittest
 from bench_case import TOP
 from command_case import COMMAND, MANUAL, CommandCase
 from lab_case import PYTHON_DIR
-from test_command_report import lines
+from report_case import lines
 
 from nezha_bench.excerpt import excerpt
 from nezha_command import cli, letters

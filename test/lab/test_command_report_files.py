@@ -8,7 +8,7 @@ import os
 import re
 import unittest
 
-from test_command_report import Files, lines
+from report_case import Files, lines
 
 from nezha_command import cli
 
