@@ -22,7 +22,8 @@ engine_sources += \
 	%D%/small_operation.cc %D%/small_operation.h
 
 node_members_sources = test/unit/node_members.h test/unit/node_case.cc test/unit/node_case.h test/unit/same_bytes.h
-gtest_programs += test/unit/test_node_processes test/unit/test_node_segment test/unit/test_node_stage
+gtest_programs += test/unit/test_node_memory test/unit/test_node_processes test/unit/test_node_segment test/unit/test_node_stage
+test_unit_test_node_memory_SOURCES = test/unit/test_node_memory.cc
 test_unit_test_node_processes_SOURCES = test/unit/test_node_processes.cc $(node_members_sources) test/unit/node_team.h test/unit/open_descriptors.h
 test_unit_test_node_segment_SOURCES = test/unit/test_node_segment.cc test/unit/node_team.h test/unit/open_descriptors.h
 test_unit_test_node_stage_SOURCES = test/unit/test_node_stage.cc test/unit/test_node_failures.cc $(node_members_sources) test/unit/node_ways.h
