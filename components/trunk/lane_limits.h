@@ -26,7 +26,8 @@ inline double pace(const LaneState& lane) {
 /// 4 ms six ranks on two processors left slow rails idle for a part of the time). The lane is up.
 std::size_t fill_limit(LaneState& lane);
 
-/// Has the fill of the lane's rail asked for again, where it is more than something small and not fresh. Asking takes a system call for each loaded lane of the rail.
+/// Has the fill of the lane's rail asked for again, where it matters and is not fresh: without that a lane of which the last thing
+/// known is that it holds a little would be passed over for ever. Asking takes a system call for each loaded lane of the rail.
 void look_at_fill(const LaneState& lane, Nanoseconds now);
 
 /// Nanoseconds until all that is queued on the lane and its rail has left.

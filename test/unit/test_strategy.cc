@@ -133,6 +133,15 @@ TEST_F(EarliestFinishTest, SmallThingsStayOnTheFirstOfLanesThatAreAboutAsFast) {
 }
 
 /// Else the rest of what was split, and each next message, would wait on the slow lane that has just got some.
+/// Else all that is of medium size would take the other lane from here on.
+TEST_F(EarliestFinishTest, HearsThatWhatALaneHeldHasLeft) {
+  load(fast, kSmall - 1);
+  ASSERT_EQ(choose(2 * kSmall).lane, &other);
+  ends[0].beat.in_flight = 0;
+  now += kMillisecond;
+  EXPECT_EQ(choose(2 * kSmall).lane, &fast);
+}
+
 TEST_F(EarliestFinishTest, SlowLanesShareWhatIsSmall) {
   for (LaneState& lane : lanes) lane.rate = LaneRate(0.02);
   ASSERT_LT(least_piece(fast), kSmall / 3);
