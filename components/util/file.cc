@@ -9,8 +9,7 @@
 #include <algorithm>
 #include <cerrno>
 #include <cstdint>
-#include <cstdlib>
-#include <memory>
+#include <filesystem>
 #include <system_error>
 #include <utility>
 
@@ -45,6 +44,14 @@ Status write_new(const std::string& path, mode_t mode, std::string_view contents
   return write_all(file.get(), contents, written);
 }
 
+/// Somebody else may have put the link there for this process to write where it leads: proc(5), protected_symlinks.
+bool of_a_stranger(const std::filesystem::path& link, uid_t owner) {
+  struct stat place;
+  if (stat(directory_of(link.string()).c_str(), &place) != 0) return false;
+  constexpr mode_t kShared = S_ISVTX | S_IWOTH;
+  return (place.st_mode & kShared) == kShared && owner != geteuid() && owner != place.st_uid;
+}
+
 }  // namespace
 
 Status parse(std::string_view text, FilePath& path) {
@@ -56,9 +63,23 @@ Status parse(std::string_view text, FilePath& path) {
   return {};
 }
 
-std::string real_path(const std::string& path) {
-  const std::unique_ptr<char, decltype(&std::free)> found(realpath(path.c_str(), nullptr), &std::free);
-  return found ? std::string(found.get()) : path;
+Status follow_links(const std::string& path, std::string& target) {
+  constexpr int kMostLinks = 40;  // as in the kernel
+  std::filesystem::path at = path;
+  for (int links = 0; links <= kMostLinks; ++links) {
+    struct stat about;
+    if (lstat(at.c_str(), &about) != 0 || !S_ISLNK(about.st_mode)) {
+      target = at.string();
+      return {};
+    }
+    if (of_a_stranger(at, about.st_uid))
+      return {Code::io, "leads over " + at.string() + ", another user's link where everyone may make one"};
+    std::error_code error;
+    const std::filesystem::path next = std::filesystem::read_symlink(at, error);
+    if (error) return {Code::io, "is a link that cannot be read: " + error.message()};
+    at = at.parent_path() / next;
+  }
+  return {Code::io, "leads over too many links"};
 }
 
 Status open_regular(const std::string& path, int flags, const char* what, Fd& file) {
@@ -90,7 +111,8 @@ Status read_file(const FilePath& path, std::size_t most, std::string& contents) 
 }
 
 Status replace_file(const FilePath& path, std::string_view contents, Written written) {
-  const std::string target = real_path(path.text);
+  std::string target;
+  if (Status followed = follow_links(path.text, target); !followed.ok()) return followed;
   struct stat about;
   const bool there = stat(target.c_str(), &about) == 0;
   if (there && !S_ISREG(about.st_mode)) return {Code::io, "is no regular file"};

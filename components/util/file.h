@@ -22,8 +22,9 @@ struct FilePath {
 /// Any text without control characters that a path may have by its length.
 Status parse(std::string_view text, FilePath& path);
 
-/// Where symbolic links lead to; the path itself when there is nothing.
-std::string real_path(const std::string& path);
+/// Where the symbolic links lead to that the path ends in; the path itself where it ends in none. Refuses links of other users in
+/// directories such as /tmp, as kernels do that protect from them, for what is written by this path is known by the file's name.
+Status follow_links(const std::string& path, std::string& target);
 
 /// Opens what has to be a regular file with open()'s `flags`, close-on-exec, and does not wait where it is a pipe. A file that
 /// is made gets the permissions that the umask leaves. The reason of a failure begins with `what`. Code::absent: there is none.

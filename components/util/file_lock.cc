@@ -31,7 +31,10 @@ bool leads_to(const std::string& path, const Fd& file) {
 
 Status FileLock::take(const FilePath& file) {
   release();
-  const std::string path = real_path(file.text) + ".lock";
+  std::string path;
+  if (const Status followed = follow_links(file.text, path); !followed.ok())
+    return {Code::io, file.text + " " + followed.text()};
+  path += ".lock";
   // For writing, because NFS makes of flock() a lock that needs it.
   Fd opened(open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0666));
   if (!opened) return trouble(path, errno);

@@ -22,6 +22,7 @@ from nezha_bench.competitors import Effort, Launcher, Programs
 from nezha_bench.errors import BenchError
 from nezha_command import bench, cli, tune
 from nezha_command.errors import CommandError
+from nezha_command.file_lock import alone_with
 from nezha_command.sweep import Way
 from nezha_faults import cli as faults_cli
 from nezha_scale import cli as scale_cli
@@ -72,6 +73,43 @@ class Before(Place):
             refusal, said = quietly(module.build_parser().parse_args, [*words, os.path.join(self.directory, "found.pgn")])
             self.assertEqual(refusal.code, 2)
             self.assertIn("names that end in .png, .svg, .pdf are allowed", said)
+
+    def a_strangers_link(self):
+        """Where everyone may make one, as in /tmp."""
+        shared = os.path.join(self.directory, "shared")
+        os.mkdir(shared)
+        os.chmod(shared, 0o1777)
+        link = os.path.join(shared, "found.json")
+        files.write(self.path, "mine")
+        os.symlink(self.path, link)
+        os.lchown(link, 65534, 65534)
+        return link
+
+    @unittest.skipIf(os.geteuid(), "only root can make it")
+    def test_nothing_is_written_where_a_strangers_link_leads(self):
+        link = self.a_strangers_link()
+        alias = os.path.join(self.directory, "alias.json")
+        os.symlink(link, alias)
+        why = f"it leads over {link}, another user's link where everyone may make one"
+        for path in (link, alias):
+            refusal, said = quietly(cli.build_parser().parse_args, ["bench", "--json", path])
+            self.assertEqual(refusal.code, 2)
+            self.assertIn(f"'{path}' cannot be written: {why}", said)
+            with kept_in(self.directory) as kept:
+                self.assertFalse(quietly(files.write, path, "found")[0])
+                self.assertEqual(kept(), "found")
+            with self.assertRaises(CommandError) as refused, alone_with(path):
+                pass
+            self.assertEqual(str(refused.exception), f"{path}: {why}")
+        with open(self.path, encoding="utf-8") as file:
+            self.assertEqual(file.read(), "mine")
+        os.chmod(os.path.dirname(link), 0o777)
+        self.assertTrue(files.write(link, "found"))
+
+    def test_links_in_a_circle(self):
+        os.symlink("other", self.path)
+        os.symlink("found.json", os.path.join(self.directory, "other"))
+        self.assertIn("too many links", quietly(cli.build_parser().parse_args, ["bench", "--json", self.path])[1])
 
     def test_no_file_is_left_and_none_is_emptied(self):
         files.replaceable(self.path)

@@ -62,6 +62,37 @@ TEST_F(Files, BehindALinkAreReplacedThere) {
   ASSERT_TRUE(replace_file(path("link"), "two").ok());
   EXPECT_TRUE(fs::is_symlink(path("link").text));
   EXPECT_EQ(contents(path("real")), "two");
+  fs::create_symlink("to come", path("first").text);
+  fs::create_symlink(path("first").text, path("second").text);
+  ASSERT_TRUE(replace_file(path("second"), "three").ok());
+  EXPECT_EQ(contents(path("to come")), "three");
+}
+
+/// As one that somebody puts into /tmp because he knows under which name a table will be written.
+TEST_F(Files, BehindALinkOfAStrangerAreLeftAlone) {
+  if (geteuid() != 0) GTEST_SKIP() << "only root can make it";
+  ASSERT_TRUE(replace_file(path("real"), "mine").ok());
+  fs::create_directory(path("shared").text);
+  ASSERT_EQ(chmod(path("shared").text.c_str(), 01777), 0);
+  const FilePath link = path("shared/link");
+  fs::create_symlink(path("real").text, link.text);
+  ASSERT_TRUE(replace_file(link, "mine").ok());
+  ASSERT_EQ(lchown(link.text.c_str(), 65534, 65534), 0);
+  fs::create_symlink(link.text, path("to it").text);
+  for (const FilePath& name : {link, path("to it")}) {
+    const std::string why = "leads over " + link.text + ", another user's link where everyone may make one";
+    EXPECT_EQ(replace_file(name, "x").text(), why);
+    EXPECT_EQ(FileLock().take(name).text(), name.text + " " + why);
+  }
+  EXPECT_EQ(contents(path("real")), "mine");
+  ASSERT_EQ(chmod(path("shared").text.c_str(), 0777), 0);
+  EXPECT_TRUE(replace_file(link, "where anybody may do anything").ok());
+}
+
+TEST_F(Files, BehindLinksInACircleAreNotLookedForForEver) {
+  fs::create_symlink("b", path("a").text);
+  fs::create_symlink("a", path("b").text);
+  EXPECT_EQ(replace_file(path("a"), "x").text(), "leads over too many links");
 }
 
 TEST_F(Files, LargerThanAllowedAreNotRead) {

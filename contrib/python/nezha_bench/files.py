@@ -5,14 +5,32 @@ What was measured is not lost when its file cannot be written after all: then it
 """
 
 import argparse
+import errno
 import os
+import stat
 import sys
 import tempfile
 
 PICTURES = (".png", ".svg", ".pdf")
 _SCRATCH = ".nezha-"
+_MOST_LINKS = 40  # as in the kernel
+_SHARED = stat.S_ISVTX | stat.S_IWOTH
 # {path: where its content went instead}, so that later contents of the path replace earlier ones there, too.
 _elsewhere = {}
+
+
+def follow_links(path):
+    """Where the symbolic links lead to that the path ends in (components/util/file.h). Raises OSError, as for links of other users
+    where everyone may make some: whoever knows the name could have any file of ours replaced."""
+    for _ in range(_MOST_LINKS + 1):
+        if not os.path.islink(path):
+            return path
+        directory = os.path.dirname(path)
+        place, owner = os.stat(directory or "."), os.lstat(path).st_uid
+        if place.st_mode & _SHARED == _SHARED and owner not in (os.geteuid(), place.st_uid):
+            raise PermissionError(errno.EACCES, f"it leads over {path}, another user's link where everyone may make one")
+        path = os.path.join(directory, os.readlink(path))
+    raise OSError(errno.ELOOP, "it leads over too many links")
 
 
 def is_no_file(path):
@@ -39,7 +57,10 @@ def picture(path):
 
 
 def _why_not(path):
-    target = os.path.realpath(path)
+    try:
+        target = follow_links(path)
+    except OSError as error:
+        return error.strerror
     if os.path.exists(target):
         try:
             os.close(os.open(target, os.O_WRONLY))
@@ -64,7 +85,7 @@ def write(path, content, refused=lambda scratch: None):
     """
     data = content.encode(errors="replace") if isinstance(content, str) else content
     try:
-        reason = _replace(os.path.realpath(path), data, refused)
+        reason = _replace(follow_links(path), data, refused)
     except OSError as error:
         reason = error.strerror or str(error)
     if not reason:

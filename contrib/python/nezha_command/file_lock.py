@@ -7,6 +7,8 @@ import fcntl
 import os
 import time
 
+from nezha_bench.files import follow_links
+
 from .errors import CommandError
 
 _PATIENCE = 10  # seconds
@@ -18,7 +20,10 @@ _LOST = (errno.EWOULDBLOCK, errno.EINTR, errno.ESTALE)
 @contextlib.contextmanager
 def alone_with(path):
     """Inside, no other process that takes the lock changes the file. Raises CommandError when the lock cannot be had."""
-    lock = os.path.realpath(path) + ".lock"
+    try:
+        lock = follow_links(path) + ".lock"
+    except OSError as error:
+        raise CommandError(f"{path}: {error.strerror}") from None
     file = _wait_for(lock)
     try:
         yield
