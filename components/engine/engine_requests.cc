@@ -26,6 +26,7 @@ constexpr unsigned kLooksInARow = 16;
 int Engine::start(Team& team, const nezha_call_t& what, Request*& request) {
   Lock lock = enter();
   if (!team.error().empty()) return NEZHA_ERR_FAILED;
+  if (what.persistent != 0 && !team.plan().strict_persistent_order) return NEZHA_USE_INCUMBENT;
   const auto collective = static_cast<Collective>(what.collective);
   const std::size_t bytes = what.count * what.element;
   const bool shared = Team::learns(collective) && team.shares(collective, what.element);

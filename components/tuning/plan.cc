@@ -22,6 +22,7 @@ constexpr std::uint64_t kLearn = 2;
 constexpr std::uint64_t kSharedMemory = 4;
 constexpr std::uint64_t kAggregators = 8;
 constexpr std::uint64_t kSharp = 16;
+constexpr std::uint64_t kStrictOrder = 32;
 
 }  // namespace
 
@@ -49,6 +50,7 @@ Plan Plan::from(const Config& config) {
   plan.aggregators = !config.aggregators.empty();
   plan.aggregator_share = config.aggregator_share;
   plan.sharp = config.sharp;
+  plan.strict_persistent_order = config.strict_persistent_order;
   return plan;
 }
 
@@ -59,7 +61,8 @@ void Plan::encode(std::span<std::uint64_t, kWords> words) const {
   words[3] = mesh_block;
   words[4] = chunk;
   words[5] = (reproducible ? kReproducible : 0) | (learn ? kLearn : 0) | (shared_memory ? kSharedMemory : 0) |
-             (aggregators ? kAggregators : 0) | (sharp ? kSharp : 0);
+             (aggregators ? kAggregators : 0) | (sharp ? kSharp : 0) |
+             (strict_persistent_order ? kStrictOrder : 0);
   words[6] = incumbent_margin;
   words[7] = static_cast<std::uint64_t>(static_cast<std::int64_t>(aggregator_share.per_cent));
   words[8] = mesh_peers;
@@ -79,6 +82,7 @@ Plan Plan::decode(std::span<const std::uint64_t, kWords> words) {
   plan.shared_memory = (words[5] & kSharedMemory) != 0;
   plan.aggregators = (words[5] & kAggregators) != 0;
   plan.sharp = (words[5] & kSharp) != 0;
+  plan.strict_persistent_order = (words[5] & kStrictOrder) != 0;
   plan.aggregator_share.per_cent = static_cast<int>(static_cast<std::int64_t>(words[7]));
   return plan;
 }
@@ -149,6 +153,7 @@ std::string differences(const Plan& own, const Plan& first) {
   const auto share = [](AggregatorShare of) { return of.per_cent < 0 ? std::string("auto") : std::to_string(of.per_cent); };
   compare("aggregator_share", share(own.aggregator_share), share(first.aggregator_share));
   compare("sharp", yes_no(own.sharp), yes_no(first.sharp));
+  compare("strict_persistent_order", yes_no(own.strict_persistent_order), yes_no(first.strict_persistent_order));
   compare("incumbent_margin", std::to_string(own.incumbent_margin), std::to_string(first.incumbent_margin));
   return text;
 }

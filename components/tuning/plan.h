@@ -36,6 +36,7 @@ struct Plan {
   bool aggregators = false;  ///< there are some
   AggregatorShare aggregator_share;
   bool sharp = false;
+  bool strict_persistent_order = false;
 
   static constexpr std::size_t kWords = 9;
   bool operator==(const Plan&) const = default;

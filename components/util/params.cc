@@ -210,6 +210,11 @@ constexpr std::array kRows = {
         "With 1, a part of each large vector is reduced by the switches of an InfiniBand network, through NVIDIA's SHARP "
         "library, beside the rails. Not where bits are pinned (reproducible, or algorithm other than auto), because SHARP "
         "adds up in an order of its own, and not with aggregators. Needs a Nezha that was configured by --with-sharp."),
+    row<&Config::strict_persistent_order>("strict_persistent_order", "0", {0, 1}, "0|1", 4, kDecides,
+        "With 1, all ranks of a communicator start its persistent allreduces in the same order, as its other calls, and Nezha "
+        "may carry them. MPI asks only for the same order of their making, and what is started in another order would be added up "
+        "with what does not belong to it: with 0, Open MPI's own carries them. MPI 4.1 has an info key for the same promise, "
+        "mpi_assert_strict_persistent_collective_ordering, which Open MPI does not hand on."),
     row<&Config::sharp_library>("sharp_library", "", {0, 0}, "FILE", 5, 0,
         "The SHARP library that sharp opens. Empty: the one that configure was told of, or libsharp_coll.so.5 where the "
         "dynamic linker finds it."),

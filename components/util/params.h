@@ -73,6 +73,7 @@ struct Config {
   FilePath aggregator_key;
   AggregatorShare aggregator_share;
   bool sharp{};
+  bool strict_persistent_order{};
   FilePath sharp_library;
   RailThreads rail_threads{};
   CoreList rail_cores;

@@ -22,6 +22,7 @@ TRIES = 30  # of runs that are to show a help text
 # Ranks of one host talk over two rails on the loopback interface. Most tests count what rails carry; calls that learning
 # leaves to Open MPI would be missing.
 RAILS = {"coll_nezha_single_node": "2", "coll_nezha_learn": "0"}
+SAME_ORDER = {"coll_nezha_strict_persistent_order": "1"}  # persistent calls are carried
 
 
 def program(name):

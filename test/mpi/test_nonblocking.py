@@ -6,7 +6,7 @@
 
 import unittest
 
-from mpi_case import LONG, SOME_ALGORITHMS, MpiCase
+from mpi_case import LONG, RAILS, SAME_ORDER, SOME_ALGORITHMS, MpiCase
 
 RANKS = (2, 3, 5) if LONG else (2, 5)
 
@@ -15,15 +15,18 @@ class Nonblocking(MpiCase):
     def test_ranks(self):
         for np in RANKS:
             with self.subTest(np):
-                self.assertNotIn("no persistent", self.passes("nonblocking", np).stdout)
+                self.assertNotIn("no persistent", self.passes("nonblocking", np, params={**RAILS, **SAME_ORDER}).stdout)
+
+    def test_persistent_calls_started_in_different_orders(self):
+        self.passes("nonblocking", 3)
 
     def test_each_algorithm(self):
         for algorithm in SOME_ALGORITHMS:  # the simulator (test/sim) mixes them with each
             with self.subTest(algorithm):
-                self.passes("nonblocking", 3, params={"coll_nezha_single_node": "2", "coll_nezha_algorithm": algorithm})
+                self.passes("nonblocking", 3, params={"coll_nezha_single_node": "2", "coll_nezha_algorithm": algorithm, **SAME_ORDER})
 
     def test_learning(self):
-        self.passes("nonblocking", 3, params={"coll_nezha_single_node": "2", "coll_nezha_algorithm": "auto"})
+        self.passes("nonblocking", 3, params={"coll_nezha_single_node": "2", "coll_nezha_algorithm": "auto", **SAME_ORDER})
 
     def test_only_barriers_block(self):
         self.passes("nonblocking", 3, "barriers")

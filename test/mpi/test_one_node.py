@@ -11,7 +11,7 @@ import subprocess
 import threading
 import unittest
 
-from mpi_case import MpiCase, environment, mpirun, plain, program
+from mpi_case import SAME_ORDER, MpiCase, environment, mpirun, plain, program
 from nezha_lab import openmpi
 
 HERE = {"coll_nezha_learn": "0"}
@@ -61,7 +61,7 @@ class OneNode(MpiCase):
     def test_nonblocking(self):
         for np in (2, 4):
             with self.subTest(np):
-                done = self.passes("nonblocking", np, params=HERE, env=COUNTS_MEMORY)
+                done = self.passes("nonblocking", np, params={**HERE, **SAME_ORDER}, env=COUNTS_MEMORY)
                 self.assertNotIn("no persistent", done.stdout)
 
     def test_roots(self):

@@ -44,7 +44,7 @@ TEST(Plan, EveryParameterThatDecidesIsNamedWhereItDiffers) {
   const std::map<std::string, std::string> others = {
       {"algorithm", "ring"}, {"threshold", "3"}, {"small_max", "1k"},    {"mesh_block", "1k"},      {"chunk", "1k"},
       {"reproducible", "1"}, {"learn", "0"},     {"shared_memory", "0"}, {"incumbent_margin", "30"}, {"mesh_peers", "5"},
-      {"aggregator_share", "25"}, {"sharp", "1"}};
+      {"aggregator_share", "25"}, {"sharp", "1"}, {"strict_persistent_order", "1"}};
   const Plan first = Plan::from(Config());
   EXPECT_EQ(differences(first, first), "");
   for (std::size_t i = 0; i < count; ++i) {

@@ -269,6 +269,7 @@ typedef struct nezha_call {
     void *reduce_ctx;     /* for host->reduce when type and op have no kernel */
     const size_t *counts; /* reduce_scatter, allgather: elements of each rank's block, as long as the call lasts */
     int root;             /* broadcast, reduce: a rank of the team */
+    int persistent;       /* nezha_start: not 0: members may start such calls in another order than one another */
 } nezha_call_t;
 
 /**
@@ -292,7 +293,8 @@ typedef struct nezha_request nezha_request_t;
 /**
  * The same, but it returns at once: with NEZHA_OK and `*request`, whose vectors, and what reduce_ctx points to, are the
  * engine's until it is over; with NEZHA_USE_INCUMBENT, of which nezha_incumbent_done() need not be told; or with an error.
- * The order of all calls on a team, blocking or not, is the same on all members. Any number may be under way.
+ * The order of all calls on a team, blocking or not, is the same on all members; persistent ones are left to the incumbent unless rank
+ * 0's strict_persistent_order says the same of them. Any number may be under way.
  */
 int nezha_start(nezha_team_t *team, const nezha_call_t *call, nezha_request_t **request);
 

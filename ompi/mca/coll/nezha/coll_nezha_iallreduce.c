@@ -34,9 +34,10 @@ int coll_nezha_iallreduce(const void *send, void *recv, int count, struct ompi_d
     return incumbent->iallreduce(send, recv, count, type, op, comm, request, incumbent->iallreduce_module);
 }
 
-/** Starts of persistent calls come in the same order on all ranks, as all calls do: so they decide alike. Where a call cannot be
- * started its request is over at once, with the error: MPI_Startall drops what this returns, and so do programs that leave errors to
- * a handler, which MPI_Start of 4.1 does not call. */
+/** MPI lets ranks start persistent calls in different orders (MPI 4.1, section 6.13), so the engine takes only those of which the user
+ * says that the order is the same, as it is of all other calls: then they decide alike. Where a call cannot be started its request is
+ * over at once, with the error: MPI_Startall drops what this returns, and so do programs that leave errors to a handler, which
+ * MPI_Start of 4.1 does not call. */
 static int start(coll_nezha_request_t *request)
 {
     ompi_request_t *base = &request->super.super;
@@ -100,6 +101,7 @@ int coll_nezha_allreduce_init(const void *send, void *recv, int count, struct om
         return OMPI_ERR_OUT_OF_RESOURCE;
     }
     mine->prepared = call;
+    mine->prepared.words.persistent = 1;
     mine->incumbent = theirs;
     mine->super.super.req_start = start_all;
     OBJ_RETAIN(comm); /* it may be freed before the request */
