@@ -41,17 +41,19 @@ class Measured(Place):
         self.assertAlmostEqual(found["factors"]["message"], 1.5, 1)
 
     def test_errors_of_the_model_are_made_up_for(self):
-        """At a size that was measured, and by half of it in between; other changes are compared alike, other numbers of nodes left alone."""
+        """At a size that was measured, and by half of it in between. Other numbers of nodes are left alone, but changes are compared alike."""
         path = self.table(1)
         with open(path, encoding="utf-8") as file:
             document = json.load(file)
         slow = [way for rule in document["collectives"]["allreduce"][0]["rules"] for way in rule["measured"]
                 if rule["msg_size_min"] == 1 << 14 and way["alg"] == "ring" and "rails" not in way]
         slow[0]["time_ns"] *= 2
-        _, out, _ = run(self.file("cluster.json", SMALL), "--json", "--sizes", "16K,46341", "--nodes", "4,8", "--what-if", "message*1", "--from",
+        _, out, _ = run(self.file("cluster.json", SMALL), "--json", "--sizes", "16K,46341", "--nodes", "4,8", "--what-if", "message*1",
+                        "--what-if", "nodes*2", "--from",
                         self.file("slow.json", document))
         four, eight = json.loads(out)["plans"]
-        (_, plain_out, _) = run(self.path("cluster.json"), "--json", "--sizes", "16K,46341", "--nodes", "4,8")
+        (_, plain_out, _) = run(self.path("cluster.json"), "--json", "--sizes", "16K,46341", "--nodes", "4,8", "--what-if",
+                              "nodes*2")
         bare_four, bare_eight = json.loads(plain_out)["plans"]
 
         def ring(sizes, number):
@@ -61,6 +63,8 @@ class Measured(Place):
         self.assertAlmostEqual(ring(four["sizes"], 1) / ring(bare_four["sizes"], 1), 2 ** 0.5, delta=0.1)
         self.assertEqual(ring(four["what_if"]["message*1"], 0), ring(four["sizes"], 0))
         self.assertAlmostEqual(ring(eight["sizes"], 0) / ring(bare_eight["sizes"], 0), 1, delta=0.1)
+        self.assertAlmostEqual(ring(four["what_if"]["nodes*2"], 0) / ring(eight["sizes"], 0), 2, delta=0.15)
+        self.assertAlmostEqual(ring(eight["what_if"]["nodes*2"], 0) / ring(bare_eight["what_if"]["nodes*2"], 0), 1, delta=0.1)
 
     def test_errors_of_small_sizes_say_nothing_of_large_ones(self):
         """Else large vectors would be faster than rails."""

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """What a fitted model is off by at the sizes that were measured, made up for there and in between."""
 
+import copy
 import dataclasses
 import itertools
 import math
@@ -13,18 +14,25 @@ _FADES = 16  # times as large as that those of all algorithms count no more: som
 
 class Corrections:
     """errors: of calibration.Fit. An algorithm is corrected by its own errors; one that was not measured near that size, by those of all
-    algorithms, since the processors and the network were the same. Other numbers of nodes or ranks are not corrected."""
+    algorithms, since the processors and the network were the same. Other numbers of nodes or ranks are not corrected, but as_of()."""
 
     def __init__(self, errors):
+        self._of = None  # the cluster whose errors count; None: each one's own
         found = {}
         for one, ratio in errors:
             for name in {one.algorithm, _ANY}:
                 found.setdefault(_key(one, name, one.one_rail and name is not _ANY), []).append((one.size, math.log(ratio)))
         self._known = {key: _means(entries) for key, entries in found.items()}
 
+    def as_of(self, cluster):
+        """For what that cluster would be with other numbers: by its errors, or what differs would be that one of the two is corrected."""
+        found = copy.copy(self)
+        found._of = cluster
+        return found
+
     def corrected(self, cluster, estimate):
         """The estimate with its time and that of its resources so many times as long."""
-        factor = 1 / math.exp(self._error(cluster, estimate.way, estimate.size))
+        factor = 1 / math.exp(self._error(self._of or cluster, estimate.way, estimate.size))
         return dataclasses.replace(estimate, seconds=estimate.seconds * factor,
                                    busy={resource: seconds * factor for resource, seconds in estimate.busy.items()})
 

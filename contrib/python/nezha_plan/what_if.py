@@ -26,9 +26,10 @@ def with_nodes(cluster, nodes):
 
 def changed(cluster, text):
     """The cluster as it would be; several changes have commas between them."""
+    found = cluster
     for word in text.split(","):
-        cluster = _one(cluster, word.strip())
-    return cluster
+        found = _one(found, word.strip())
+    return found.replaced(corrections=cluster.corrections.as_of(cluster)) if cluster.corrections else found
 
 
 def _one(cluster, word):
