@@ -261,6 +261,7 @@ class Comparison(OnTheLab):
                             (["--cases", "1+1", "--nodes", "3"], "--cases names whole clusters"),
                             (["--subject", "ompi-all", "--rail", "fast"], "'fast'"),
                             (["--competitors", "nezha,mvapich"], "competitor 'mvapich'"),
+                            (["--competitors", "gloo,ompi-all,gloo"], "competitor 'gloo': it is named twice"),
                             (["--against", HERE], f"--against {HERE}: there is no mca_coll_nezha.so in {HERE} or {HERE}/component"),
                             (["--competitors", "nezha,nezha-other"], "nezha-other is of another build: --against says which")):
             with self.subTest(words=words):

@@ -46,7 +46,7 @@ class Options(unittest.TestCase):
         self.assertIn("--in-place is about our own program's sizes", self.refused("--program", "true", "--in-place"))
 
     def test_what_would_stand_for_the_default_is_an_error(self):
-        for words in (["--time", "0"], ["--limit", "0"], ["--nodes", "0"], ["--limit", "-1"], ["--rounds", "0"]):
+        for words in (["--time", "0"], ["--limit", "0"], ["--nodes", "0"], ["--limit", "-1"], ["--rounds", "0"], ["--warmup", "-1"]):
             with self.subTest(words=words), contextlib.redirect_stderr(io.StringIO()), self.assertRaises(SystemExit):
                 cli.build_parser().parse_args(words)
 

@@ -97,6 +97,14 @@ class Launcher(unittest.TestCase):
                 self.assertEqual(doctor.examine(options)[1], "welcome")
             self.assertEqual([call.args[1][0] for call in asking.call_args_list], asked)
 
+    def test_the_doctor_tells_of_the_nodes_where_none_answers_the_probe(self):
+        options = argparse.Namespace(launcher="pdsh", hostfile=None, host=None, mpirun=[], port=None)
+        answers = {node: facts(number) for number, node in enumerate(("n0", "n1"))}
+        with mock.patch.object(fleet, "ask", side_effect=[(answers, "", False), CommandError("no node has answered: killed")]), \
+                contextlib.redirect_stderr(io.StringIO()):
+            found, complaint = doctor.examine(options)
+        self.assertEqual((found.facts, complaint), (answers, "the lanes were not tried: no node has answered: killed"))
+
     def test_a_job_of_the_bench(self):
         """Its output is read to the end, which what mpirun has started may hold back."""
         with mock.patch.dict(os.environ, PATH=f"{self.place}:{os.environ['PATH']}"):

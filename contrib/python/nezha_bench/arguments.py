@@ -11,6 +11,13 @@ def positive(text):
     return number
 
 
+def not_negative(text):
+    number = int(text)
+    if number < 0:
+        raise argparse.ArgumentTypeError(f"'{text}': 0 or more is allowed")
+    return number
+
+
 def seconds(text):
     number = float(text)
     if not 0 <= number < float("inf"):

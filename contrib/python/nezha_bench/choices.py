@@ -60,6 +60,8 @@ def wanted(options, case):
     for name in names:
         if name not in ON_A_LAB:
             raise BenchUsage(f"competitor '{name}': {', '.join(ON_A_LAB)} are allowed")
+        if names.count(name) > 1:
+            raise BenchUsage(f"competitor '{name}': it is named twice")
     if NEZHA_OTHER in (options.subject, *names) and not options.against:
         raise BenchUsage(f"{NEZHA_OTHER} is of another build: --against says which")
     for name in (options.subject, *names):

@@ -9,7 +9,7 @@ from nezha_lab.checkout import DEFAULT_BUILD
 from nezha_lab.leaving import EXIT_UNAVAILABLE, exit_status, leave_on_signals
 
 from . import choices, summary
-from .arguments import more_than_0, numbers, positive, seconds
+from .arguments import more_than_0, not_negative, numbers, positive, seconds
 from .cases import PRESETS
 from .collectives import ALLREDUCE, COLLECTIVES
 from .competitors import NEZHA, ON_A_LAB, USUAL, USUAL_BY_NODE
@@ -61,7 +61,7 @@ def build_parser():
     add("--iterations", type=positive, metavar="N", help="calls per size and launch, instead of a time")
     add("--rest", type=more_than_0, metavar="MILLISECONDS", help="between the end of a call and the next one at least: alike for all competitors if "
         "it is more than what each takes for its barrier. In it rails that let bursts through recover")
-    add("--warmup", type=int, metavar="N", help="calls before them; default: a fifth of the time, 20 at least")
+    add("--warmup", type=not_negative, metavar="N", help="calls before them; default: a fifth of the time, 20 at least")
     add("--patience", type=seconds, default=0.0, metavar="SECONDS", help="for so long after the last round, sizes of which a "
         "virtual machine's host left too few measurements calm are measured again; default 0")
     add("--quick", action="store_true", help=f"5 rounds, 0.1 s, sizes {QUICK_SIZES}")
