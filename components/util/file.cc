@@ -37,10 +37,15 @@ Status write_all(int fd, std::string_view rest, Written written) {
   return written == Written::soon || fsync(fd) == 0 ? Status() : trouble("cannot write");
 }
 
-Status write_new(const std::string& path, mode_t mode, std::string_view contents, Written written) {
+/// `before`: the file whose place it is to take, or null.
+Status write_new(const std::string& path, const struct stat* before, std::string_view contents, Written written) {
   const Fd file(open(path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666));
   if (!file) return trouble("cannot make a file beside it");
-  if (mode != 0 && fchmod(file.get(), mode) != 0) return trouble("cannot set permissions");
+  if (before != nullptr) {
+    // Others may not, nor may root in a container or over NFS.
+    static_cast<void>(fchown(file.get(), before->st_uid, before->st_gid) == 0);
+    if (fchmod(file.get(), before->st_mode & 07777) != 0) return trouble("cannot set permissions");
+  }
   return write_all(file.get(), contents, written);
 }
 
@@ -119,7 +124,7 @@ Status replace_file(const FilePath& path, std::string_view contents, Written wri
   std::uint64_t mark = 0;
   if (const Status status = random_id(mark); !status.ok()) return status;
   const std::string fresh = target + ".new-" + std::to_string(mark);
-  Status status = write_new(fresh, there ? about.st_mode & 07777 : 0, contents, written);
+  Status status = write_new(fresh, there ? &about : nullptr, contents, written);
   if (status.ok() && rename(fresh.c_str(), target.c_str()) != 0) status = trouble("cannot be replaced");
   if (!status.ok()) {
     unlink(fresh.c_str());

@@ -40,7 +40,7 @@ enum class Written {
 };
 
 /// Puts a file with these contents in the place of what is there, in one step: who opens it sees the old or the new one. Keeps
-/// the permissions of a file that it replaces, and a symbolic link that leads to it.
+/// the permissions of a file that it replaces, as root its owner too, and a symbolic link that leads to it.
 Status replace_file(const FilePath& path, std::string_view contents, Written written = Written::safely);
 
 }  // namespace nezha

@@ -133,6 +133,14 @@ class Written(Place):
         with open(self.path, encoding="utf-8") as file:
             self.assertEqual(file.read(), "after")
 
+    @unittest.skipIf(os.geteuid(), "only root can give files away")
+    def test_a_users_file_stays_his_when_root_replaces_it(self):
+        files.write(self.path, "before")
+        os.chown(self.path, 65534, 65534)
+        self.assertTrue(files.write(self.path, "after"))
+        found = os.stat(self.path)
+        self.assertEqual((found.st_uid, found.st_gid), (65534, 65534))
+
     def test_what_cannot_be_written_after_all_is_kept(self):
         path = self.gone()
         with kept_in(self.directory) as kept:

@@ -56,6 +56,18 @@ TEST_F(Files, AreReplacedAsAWhole) {
   EXPECT_EQ(entries(), 1u) << "nothing is left behind";
 }
 
+/// As where root tunes into a user's table.
+TEST_F(Files, StayTheirOwners) {
+  if (geteuid() != 0) GTEST_SKIP() << "only root can give files away";
+  ASSERT_TRUE(replace_file(path("a"), "one").ok());
+  ASSERT_EQ(chown(path("a").text.c_str(), 65534, 65534), 0);
+  ASSERT_TRUE(replace_file(path("a"), "two").ok());
+  struct stat about;
+  ASSERT_EQ(stat(path("a").text.c_str(), &about), 0);
+  EXPECT_EQ(about.st_uid, 65534u);
+  EXPECT_EQ(about.st_gid, 65534u);
+}
+
 TEST_F(Files, BehindALinkAreReplacedThere) {
   ASSERT_TRUE(replace_file(path("real"), "one").ok());
   fs::create_symlink("real", path("link").text);

@@ -5,6 +5,7 @@ What was measured is not lost when its file cannot be written after all: then it
 """
 
 import argparse
+import contextlib
 import errno
 import os
 import stat
@@ -122,6 +123,8 @@ def _replace(target, data, refused):
         _fill(target, data)  # only the file itself may be written
         return ""
     try:
+        with contextlib.suppress(OSError):  # no such file, or this is not root, or one in a container or over NFS
+            os.fchown(descriptor, os.stat(target).st_uid, os.stat(target).st_gid)
         os.fchmod(descriptor, _mode(target))
         os.close(descriptor)
         _fill(scratch, data)
