@@ -67,6 +67,16 @@ static mca_bml_base_btl_t *find(unsigned module, uint32_t job_rank)
     return NULL != endpoint ? mca_bml_base_btl_array_get_index(&endpoint->btl_send, module) : NULL;
 }
 
+/** A layer that refuses a descriptor leaves it to its sender. */
+static int handed_over(mca_bml_base_btl_t *btl, mca_btl_base_descriptor_t *message, int result)
+{
+    if (result >= 0) {
+        return NEZHA_OK;
+    }
+    mca_bml_base_free(btl, message);
+    return OPAL_ERR_OUT_OF_RESOURCE == result || OPAL_ERR_TEMP_OUT_OF_RESOURCE == result ? NEZHA_PENDING : NEZHA_ERR_RAILS;
+}
+
 int nezha_btl_send(unsigned module, uint32_t job_rank, const void *head, size_t head_size, const void *body, size_t body_size)
 {
     const size_t size = head_size + body_size;
@@ -85,5 +95,5 @@ int nezha_btl_send(unsigned module, uint32_t job_rank, const void *head, size_t 
         memcpy(to + head_size, body, body_size);
     }
     message->des_cbfunc = sent;
-    return mca_bml_base_send(btl, message, TAG) < 0 ? NEZHA_ERR_RAILS : NEZHA_OK;
+    return handed_over(btl, message, mca_bml_base_send(btl, message, TAG));
 }
