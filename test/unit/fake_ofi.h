@@ -98,6 +98,7 @@ struct FakeOfi {
   bool has_events = true;   ///< a queue that says so can be bound to it
   bool cancels = true;      ///< receives that are taken back complete at once
   int regions = 0, addresses = 0;
+  std::vector<std::span<const std::byte>> registered;  ///< what ever was
 
  private:
   template <typename Object>
@@ -168,7 +169,7 @@ inline void FakeOfi::make_operations() {
     delete reinterpret_cast<fid_mr*>(region);
     return 0;
   };
-  of_memory_.reg = [](fid* domain, const void*, std::size_t, std::uint64_t, std::uint64_t, std::uint64_t, std::uint64_t, fid_mr** made,
+  of_memory_.reg = [](fid* domain, const void* memory, std::size_t size, std::uint64_t, std::uint64_t, std::uint64_t, std::uint64_t, fid_mr** made,
                       void*) {
     FakeOfi& self = of(domain);
     *made = new fid_mr{};
@@ -176,6 +177,7 @@ inline void FakeOfi::make_operations() {
     (*made)->fid.ops = &self.region_;
     (*made)->mem_desc = &self;
     ++self.regions;
+    self.registered.push_back({static_cast<const std::byte*>(memory), size});
     return 0;
   };
   of_queue_.read = [](fid_cq* queue, void* to, std::size_t most) -> ssize_t {

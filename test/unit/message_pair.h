@@ -61,6 +61,7 @@ class FakePair final : public QueuePair {
   void close() override;
 
   bool poll();
+  const Slots& slots() const { return slots_; }
   /// A message that no channel has sent.
   void forge(const std::vector<std::byte>& message) { forged_.push_back(message); }
 

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// Lanes over whole messages, on a network that is memory of the test.
+#include "in_children.h"
 #include "message_pair.h"
 #include "random_bytes.h"
 #include "rail/message/message.h"
@@ -73,6 +74,13 @@ TEST_F(MessageLanes, ATransportMayCopySmallMessages) {
 TEST_F(MessageLanes, ATransportMayCopyAllMessages) {
   fabric.copied = options.slot;
   exchange_frames_of_any_size();
+}
+
+TEST_F(MessageLanes, LieInPagesOfTheirOwnThatNoChildOfThisProcessHas) {
+  ASSERT_TRUE(join());
+  const std::span<const std::byte> memory = pairs(0)[0]->slots().memory;
+  EXPECT_TRUE(begins_a_page(memory));
+  EXPECT_FALSE(children_have(memory));
 }
 
 TEST_F(MessageLanes, FramesThatAreSentDuringAPollShareMessages) {

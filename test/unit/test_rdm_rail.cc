@@ -5,6 +5,7 @@
 #include <sys/timerfd.h>
 
 #include "fake_ofi.h"
+#include "in_children.h"
 #include "rail/ofi/rdm_rail.h"
 #include "rdm_end.h"
 
@@ -221,6 +222,17 @@ TEST_F(RdmRailTest, ReceivesForWhichThereIsNoRoomArePostedLater) {
   poll();
   EXPECT_EQ(posted(number), before);
   EXPECT_EQ(posted(kCallTag), 16U);
+}
+
+/// But for the slots, which are the test's.
+TEST_F(RdmRailTest, ItsOwnMessagesLieInPagesThatNoChildOfThisProcessHas) {
+  ofi.send_attributes.inject_size = 0;
+  joined();
+  ASSERT_EQ(ofi.registered.size(), 3U);
+  for (const std::size_t each : {0, 2}) {
+    EXPECT_TRUE(begins_a_page(ofi.registered[each]));
+    EXPECT_FALSE(children_have(ofi.registered[each]));
+  }
 }
 
 TEST_F(RdmRailTest, AFailedOperationBreaksThePair) {

@@ -5,6 +5,8 @@
 #include <cstdlib>
 #include <utility>
 
+#include "rail/message/pages.h"
+
 namespace nezha {
 namespace {
 
@@ -20,7 +22,7 @@ MessageChannel::MessageChannel(std::unique_ptr<QueuePair> pair, const MessageOpt
       std::clamp<std::size_t>(memory / options.slot, options.least_slots, kMostReceives));
   slots_.size = options.slot;
   slots_.receives = slots_.sends = count;
-  slots_.owner = std::make_shared_for_overwrite<std::byte[]>(2 * count * options.slot);
+  slots_.owner = make_pages(2 * count * options.slot);
   slots_.memory = {slots_.owner.get(), 2 * count * options.slot};
   for (std::uint32_t slot = 2 * count; slot-- > count;) free_.push_back(slot);
   waiting_.reserve(count);

@@ -6,8 +6,10 @@ engine_sources += \
 	%D%/message.cc %D%/message.h \
 	%D%/message_lane.cc %D%/message_lane.h \
 	%D%/message_transport.cc %D%/message_transport.h \
-	%D%/options.h %D%/queue_pair.h
+	%D%/options.h \
+	%D%/pages.cc %D%/pages.h \
+	%D%/queue_pair.h
 
 gtest_programs += test/unit/test_message_lane
 test_unit_test_message_lane_SOURCES = \
-	test/unit/test_message_lane.cc test/unit/message_pair.h test/unit/random_bytes.h
+	test/unit/test_message_lane.cc test/unit/in_children.h test/unit/message_pair.h test/unit/random_bytes.h

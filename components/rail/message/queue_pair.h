@@ -21,7 +21,7 @@
 namespace nezha {
 
 /// The memory of one connection: `receives` slots, then `sends` slots, of `size` bytes each. Slots are numbered from 0 on,
-/// those for sending after those for receiving.
+/// those for sending after those for receiving. The memory is as make_pages() makes it.
 struct Slots {
   std::size_t size = 0;
   std::uint32_t receives = 0, sends = 0;

@@ -25,4 +25,4 @@ test_unit_test_ofi_rdm_SOURCES = \
 	test/unit/test_ofi_rdm.cc test/unit/rail_contract.cc test/unit/ofi_world.h test/unit/rail_contract.h test/unit/rdm_end.h \
 	test/unit/tcp_pair.h test/unit/random_bytes.h
 test_unit_test_rdm_parts_SOURCES = test/unit/test_rdm_parts.cc
-test_unit_test_rdm_rail_SOURCES = test/unit/test_rdm_rail.cc test/unit/fake_ofi.h test/unit/rdm_end.h
+test_unit_test_rdm_rail_SOURCES = test/unit/test_rdm_rail.cc test/unit/fake_ofi.h test/unit/in_children.h test/unit/rdm_end.h

@@ -8,6 +8,7 @@
 #include <string>
 #include <utility>
 
+#include "rail/message/pages.h"
 #include "rail/ofi/ofi_address.h"
 
 namespace nezha {
@@ -29,8 +30,8 @@ Status RdmRail::open() {
   fds_ = {timer_.fd()};
   if (status = open_completions(); status.ok()) status = open_endpoint();
   if (status.ok()) status = take_address(&endpoint_->fid);
-  call_memory_.resize(kCalls * kMostRdmCall);
-  if (status.ok()) status = enroll(call_memory_, endpoint_.get(), call_region_);
+  call_memory_ = make_pages(kCalls * kMostRdmCall);
+  if (status.ok()) status = enroll({call_memory_.get(), kCalls * kMostRdmCall}, endpoint_.get(), call_region_);
   for (std::uint32_t slot = 0; slot < kCalls; ++slot) {
     call_operations_[slot].slot = slot;
     calls_to_post_.push_back(slot);

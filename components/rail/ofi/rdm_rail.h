@@ -57,7 +57,7 @@ class RdmRail final : public OfiRail {
   Status open_endpoint();
   void bind_events();
   Status post_calls();
-  std::span<std::byte> call(std::uint32_t slot) { return std::span(call_memory_).subspan(slot * kMostRdmCall, kMostRdmCall); }
+  std::span<std::byte> call(std::uint32_t slot) { return {&call_memory_[slot * kMostRdmCall], kMostRdmCall}; }
   Status add(std::span<const std::byte> remote, std::uint64_t other, RdmStream*& made);
   /// Null `arrivals`: calls are not taken any more.
   bool poll_completions(MessageArrivals* arrivals);
@@ -76,7 +76,7 @@ class RdmRail final : public OfiRail {
   std::unique_ptr<RdmAddresses> addresses_;
   Fid<fid_eq> events_;  ///< what befalls the endpoint as a whole; null: the provider takes none
   Fid<fid_ep> endpoint_;
-  std::vector<std::byte> call_memory_;
+  std::shared_ptr<std::byte[]> call_memory_;
   Fid<fid_mr> call_region_;
   std::array<RdmOperation, kCalls> call_operations_{};
   std::vector<std::uint32_t> calls_to_post_;

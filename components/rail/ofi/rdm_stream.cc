@@ -4,14 +4,24 @@
 #include <rdma/fi_tagged.h>
 
 #include <algorithm>
+#include <new>
 #include <string>
 
+#include "rail/message/pages.h"
 #include "rail/ofi/rdm_rail.h"
 
 namespace nezha {
+namespace {
+
+std::shared_ptr<RdmWords> make_words() {
+  const std::shared_ptr<std::byte[]> pages = make_pages(sizeof(RdmWords));
+  return {pages, new (pages.get()) RdmWords{}};
+}
+
+}  // namespace
 
 RdmStream::RdmStream(RdmRail& rail, std::uint64_t number, std::shared_ptr<RdmPeer> peer, std::uint64_t other)
-    : rail_(rail), number_(number), peer_(std::move(peer)), other_(other), calls_(other == 0) {}
+    : rail_(rail), number_(number), peer_(std::move(peer)), other_(other), calls_(other == 0), greeting_(make_words()) {}
 
 Status RdmStream::enroll(const Slots& slots, QueuePairEvents& events) {
   slots_ = slots;
@@ -24,7 +34,7 @@ Status RdmStream::enroll(const Slots& slots, QueuePairEvents& events) {
   if (slots.size > rail_.info().ep_attr->max_msg_size)
     return {Code::io, "the provider has no messages of " + std::to_string(slots.size) + " bytes"};
   Status status = rail_.enroll(slots.memory, rail_.endpoint_.get(), memory_);
-  if (status.ok()) status = rail_.enroll(greeting_, rail_.endpoint_.get(), greeting_memory_);
+  if (status.ok()) status = rail_.enroll(*greeting_, rail_.endpoint_.get(), greeting_memory_);
   return status;
 }
 
@@ -36,9 +46,9 @@ void RdmStream::start() {
 
 bool RdmStream::greet() {
   const std::size_t size =
-      calls_ ? write_rdm_call(greeting_, {number_, rail_.address()}) : write_rdm_answer(greeting_, number_);
+      calls_ ? write_rdm_call(*greeting_, {number_, rail_.address()}) : write_rdm_answer(*greeting_, number_);
   bool copied = false;
-  const long result = send(greeting_slot(), std::span(greeting_).first(size), calls_ ? kCallTag : other_, greeting_memory_, copied);
+  const long result = send(greeting_slot(), std::span(*greeting_).first(size), calls_ ? kCallTag : other_, greeting_memory_, copied);
   if (result == -FI_EAGAIN) return false;
   greeted_ = result == 0;
   if (!greeted_)
@@ -162,7 +172,7 @@ bool RdmStream::look() {
 /// The other end waits for it, but may be gone.
 void RdmStream::say_close() {
   bool copied = false;
-  const long result = send(close_slot(), std::span(greeting_).first(0), other_, greeting_memory_, copied);
+  const long result = send(close_slot(), std::span(*greeting_).first(0), other_, greeting_memory_, copied);
   said_close_ = result == 0;
   if (!said_close_ && (result != -FI_EAGAIN || ++tries_ == kMostTries)) cancel();
 }

@@ -99,7 +99,7 @@ class RdmStream {
   const bool calls_;
   Slots slots_;
   QueuePairEvents* events_ = nullptr;
-  RdmWords greeting_{};
+  const std::shared_ptr<RdmWords> greeting_;
   std::unique_ptr<RdmOperation[]> operations_;  ///< of the slots, the greeting and the close
   Fid<fid_mr> memory_, greeting_memory_;        ///< null where the provider wants none
   std::deque<Receive> posted_;
