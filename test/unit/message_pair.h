@@ -23,6 +23,7 @@ class FakeKind;
 struct FakeFabric {
   std::vector<FakeKind*> sides;
   bool silent = false;       ///< nothing arrives
+  bool tells_kernels = false;  ///< that of the other side is known to have answered before its process does
   unsigned refuse_every = 0;  ///< of so many posts one is put off; 0: none
   unsigned posts = 0;  ///< of sends
   unsigned lose_in = 0;  ///< of the messages with contents from now on the one of this number is lost; 0: none
@@ -83,7 +84,7 @@ class FakePair final : public QueuePair {
   FakeKind& side_;
   Slots slots_;
   QueuePairEvents* events_ = nullptr;
-  bool started_ = false, up_ = false, closed_ = false;
+  bool started_ = false, reached_ = false, up_ = false, closed_ = false;
   std::deque<std::uint32_t> posted_, read_;
   std::deque<Message> under_way_;
   std::deque<std::vector<std::byte>> forged_;
@@ -154,6 +155,10 @@ inline void FakePair::ring_other() const {
 
 inline bool FakePair::poll() {
   if (!started_ || closed_) return false;
+  if (!up_ && fabric_.tells_kernels && !std::exchange(reached_, true)) {
+    events_->reached();
+    return true;
+  }
   if (!up_ && other != nullptr && other->started_) {
     up_ = true;
     events_->connected();

@@ -79,6 +79,28 @@ TEST_F(BtlLanes, NobodyAnswersForAProcessThatComputes) {
   EXPECT_EQ(a.lanes[0]->pulse().in_flight, 0U);
 }
 
+TEST_F(BtlLanes, AProcessThatComputesIsWaitedFor) {
+  at_b.here = false;
+  connect(b.transport->rails()[0]);
+  EXPECT_FALSE(drive([&] { return !a.lanes.empty(); }));
+  clock.advance(2 * kSecond);
+  EXPECT_FALSE(drive([&] { return !a.failures.empty(); }));
+  at_b.here = true;
+  EXPECT_TRUE(drive([&] { return !a.lanes.empty() && !b.lanes.empty(); }));
+}
+
+TEST_F(BtlLanes, ACallThatWasGivenUpIsNotAnswered) {
+  at_b.here = false;
+  connect(b.transport->rails()[0]);
+  drive([] { return false; });
+  clock.advance(options.admission_time);
+  ASSERT_TRUE(drive([&] { return a.failures.size() == 1; }));
+  at_b.here = true;
+  drive([] { return false; });
+  EXPECT_EQ(at_b.sent, 0U);
+  EXPECT_TRUE(join()) << "the next one is";
+}
+
 TEST_F(BtlLanes, AModuleOrARankThatIsNotThereIsATextAndNoLane) {
   RailAddress remote = b.transport->rails()[0];
   remote.place[0] = std::byte{9};

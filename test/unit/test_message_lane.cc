@@ -353,6 +353,16 @@ TEST_F(MessageLanes, AConnectionThatNobodyAnswersEndsInTime) {
   EXPECT_TRUE(kinds[1]->pairs.empty());
 }
 
+TEST_F(MessageLanes, AProcessHasAWhileOnceItsKernelHasAnswered) {
+  fabric.tells_kernels = true;
+  connect(80 * kMillisecond);
+  a.transport->progress(Watch::all);
+  clock.advance(options.admission_time - kMillisecond);
+  a.transport->progress(Watch::all);
+  EXPECT_TRUE(a.failed.empty());
+  EXPECT_TRUE(drive([&] { return !a.lanes.empty() && !b.lanes.empty(); }, a, b));
+}
+
 TEST_F(MessageLanes, SoManyMayWaitForAdmissionAndNoMore) {
   fabric.silent = true;
   for (std::size_t i = 0; i < options.pending_per_rail + 10; ++i) connect();

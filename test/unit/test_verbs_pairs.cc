@@ -201,6 +201,7 @@ class VerbsPairs : public testing::Test, protected MessageArrivals, protected Qu
     memory_ = slots.owner;
     arrived_.push_back(std::move(pair));
   }
+  void reached() override { reached_ = true; }
   void connected() override { connected_ = true; }
   void received(std::uint32_t, std::size_t) override {}
   void sent(std::uint32_t) override {}
@@ -216,7 +217,7 @@ class VerbsPairs : public testing::Test, protected MessageArrivals, protected Qu
   std::unique_ptr<VerbsKind> kind_ = std::make_unique<VerbsKind>(VerbsOptions(), clock_, Log());
   std::vector<std::unique_ptr<QueuePair>> arrived_;
   std::weak_ptr<std::byte[]> memory_;
-  bool connected_ = false;
+  bool reached_ = false, connected_ = false;
   Status why_;
 };
 
@@ -293,6 +294,15 @@ TEST_F(VerbsPairs, AreAcceptedAgainOnceThereAreDescriptors) {
   kind_->poll(Watch::rare, *this);
   EXPECT_EQ(arrived_.size(), 1U);
   EXPECT_EQ(kind_->next_deadline(), 0);
+}
+
+/// Before the other process has said anything.
+TEST_F(VerbsPairs, TellThatTheOtherSidesKernelHasAnswered) {
+  std::unique_ptr<QueuePair> pair;
+  ASSERT_TRUE(kind_->connect(0, kind_->rails()[0], pair).ok());
+  arrived(0, std::move(pair), {});
+  EXPECT_TRUE(poll_until([&] { return reached_; }));
+  EXPECT_FALSE(connected_);
 }
 
 /// As one that fork() has made has it, too.

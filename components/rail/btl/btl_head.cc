@@ -26,7 +26,8 @@ Status read_btl_head(std::span<const std::byte> message, BtlHead& head) {
   head.rank = load_le<std::uint32_t>(&message[4]);
   head.to = load_le<std::uint64_t>(&message[8]);
   head.from = load_le<std::uint64_t>(&message[16]);
-  if (head.from == 0 || (head.to == 0) != (head.type == BtlType::call))
+  const bool may_be_unanswered = head.type == BtlType::call || head.type == BtlType::close;
+  if (head.from == 0 || (head.to == 0 ? !may_be_unanswered : head.type == BtlType::call))
     return {Code::bad_wire, "a message of a btl rail for no connection"};
   return {};
 }

@@ -20,7 +20,8 @@ struct BtlHead {
   BtlType type = BtlType::data;
   std::uint8_t rail = 0;
   std::uint32_t rank = 0;  ///< of the sender, in the job
-  std::uint64_t to = 0;    ///< the receiver's number of the connection; 0: a call, which has none yet
+  std::uint64_t to = 0;    ///< the receiver's number of the connection; 0: a call, which has none yet, or the close of one that
+                           ///< was not answered
   std::uint64_t from = 0;  ///< the sender's
 };
 

@@ -3,6 +3,7 @@
 
 #include <sys/eventfd.h>
 
+#include <algorithm>
 #include <utility>
 
 #include "util/bytes.h"
@@ -68,6 +69,12 @@ BtlPair* BtlKind::find(std::uint64_t number) const {
   return found == pairs_.end() ? nullptr : found->second;
 }
 
+BtlPair* BtlKind::receiver_of(const BtlHead& head) const {
+  if (head.to != 0) return find(head.to);
+  const auto found = std::find_if(pairs_.begin(), pairs_.end(), [&](const auto& each) { return each.second->was_called(head.rank, head.from); });
+  return found == pairs_.end() ? nullptr : found->second;
+}
+
 bool BtlKind::poll(Watch, MessageArrivals& arrivals) {
   if (!messages_.may_send()) return false;  // what came waits, too: its answers could not go
   say_last();
@@ -107,7 +114,7 @@ void BtlKind::take(std::span<const std::byte> message, MessageArrivals& arrivals
   BtlHead head;
   if (!read_btl_head(message, head).ok()) return;
   if (head.type != BtlType::call) {
-    if (BtlPair* pair = find(head.to)) pair->take(head, message.subspan(kBtlHead));
+    if (BtlPair* pair = receiver_of(head)) pair->take(head, message.subspan(kBtlHead));
     return;
   }
   for (std::size_t rail = 0; rail < modules_.size(); ++rail) {

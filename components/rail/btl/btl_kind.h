@@ -57,6 +57,7 @@ class BtlKind final : public MessageKind {
   };
 
   BtlPair* find(std::uint64_t number) const;
+  BtlPair* receiver_of(const BtlHead& head) const;
   bool introduce();
   void say_last();
   void take(std::span<const std::byte> message, MessageArrivals& arrivals);

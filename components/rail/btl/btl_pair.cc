@@ -84,7 +84,7 @@ void BtlPair::tell_sent() {
 
 void BtlPair::close() {
   if (!std::exchange(open_, false)) return;
-  kind_.closed(*this, introduced_ && other_ != 0 ? head(BtlType::close) : BtlHead{}, rank_);
+  kind_.closed(*this, introduced_ ? head(BtlType::close) : BtlHead{}, rank_);
 }
 
 }  // namespace nezha

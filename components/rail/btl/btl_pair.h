@@ -27,6 +27,8 @@ class BtlPair final : public QueuePair {
   void close() override;
 
   std::uint64_t number() const { return number_; }
+  /// The peer has begun it, by that number of its own.
+  bool was_called(std::uint32_t rank, std::uint64_t from) const { return !calls_ && rank == rank_ && from == other_; }
 
   // ---- for the kind, from inside its poll(); each may close the pair
   /// Says what start() left to say. False: not now.

@@ -18,7 +18,7 @@ MessageAdmission::MessageAdmission(bool connecting, const LaneSpec& spec, std::s
       peer_(std::move(peer)), admission_(admission), host_(host), channel_(std::move(channel)) {}
 
 void MessageAdmission::opened() {
-  host_.connected(*this);
+  host_.reached(*this);
   if (!connecting()) return;
   Status status = talk_.begin();
   awaited_ = MessageType::challenge;

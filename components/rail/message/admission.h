@@ -18,8 +18,8 @@ class MessageAdmission final : public MessageChannel::User {
    public:
     /// Both sides know each other; the host takes the channel. Frames may come right after.
     virtual void admitted(MessageAdmission& admission) = 0;
-    /// The connection is up: the other process has a while.
-    virtual void connected(MessageAdmission& admission) = 0;
+    /// The other side's kernel has answered, or the connection is up: the other process has a while.
+    virtual void reached(MessageAdmission& admission) = 0;
     /// The channel is closed.
     virtual void failed(MessageAdmission& admission, const Status& why) = 0;
 
@@ -47,6 +47,7 @@ class MessageAdmission final : public MessageChannel::User {
   bool over = false;  ///< admitted, failed or given up: to be swept
 
  private:
+  void reached() override { host_.reached(*this); }
   void opened() override;
   Status message(MessageType type, std::span<const std::byte> body) override;
   void room() override {}

@@ -38,6 +38,8 @@ class MessageChannel final : private QueuePairEvents {
   /// Whose messages they are.
   class User {
    public:
+    /// See QueuePairEvents.
+    virtual void reached() {}
     /// The connection is up.
     virtual void opened() = 0;
     /// A status that is not ok closes the channel for that reason. `body` is gone afterwards.
@@ -95,6 +97,9 @@ class MessageChannel final : private QueuePairEvents {
   static constexpr std::uint32_t kMostReceives = 1024;  ///< that the other side may claim
   static constexpr std::uint32_t kReserved = 4;         ///< credits, and kReserved / 2 slots, for messages without contents
 
+  void reached() override {
+    if (state_ == State::open) user_->reached();
+  }
   void connected() override;
   void received(std::uint32_t slot, std::size_t size) override;
   void sent(std::uint32_t slot) override;

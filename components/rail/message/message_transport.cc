@@ -62,6 +62,8 @@ MessageAdmission& MessageTransport::add(bool connecting, const LaneSpec& spec, s
 
 void MessageTransport::connect(const LaneSpec& spec, std::size_t local, const RailAddress& remote, Nanoseconds deadline) {
   const std::string peer = kind_->where(remote) + " (" + remote.label() + ")";
+  // No kernel answers: the process does, once it is in a call.
+  if (options_.answer_time == 0) deadline = std::max(deadline, clock_.now() + options_.admission_time);
   std::unique_ptr<QueuePair> pair;
   Status status = kind_->connect(local, remote, pair);
   if (status.ok()) {
@@ -91,7 +93,7 @@ void MessageTransport::make_room(std::size_t rail) {
   finish(**victim, {Code::refused, "too many connections wait for admission"});
 }
 
-void MessageTransport::connected(MessageAdmission& pending) {
+void MessageTransport::reached(MessageAdmission& pending) {
   if (pending.connecting()) pending.deadline = std::max(pending.deadline, clock_.now() + options_.admission_time);
 }
 

@@ -48,7 +48,7 @@ class MessageTransport final : public Transport, private MessageArrivals, privat
 
   void arrived(std::size_t rail, std::unique_ptr<QueuePair> pair, std::string from) override;
   void admitted(MessageAdmission& pending) override;
-  void connected(MessageAdmission& pending) override;
+  void reached(MessageAdmission& pending) override;
   void failed(MessageAdmission& pending, const Status& why) override;
 
   std::string lane_text(std::size_t rail, const std::string& peer) const;

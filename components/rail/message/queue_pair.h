@@ -34,6 +34,8 @@ struct Slots {
 /// What a queue pair tells its owner, from inside MessageKind::poll() only.
 class QueuePairEvents {
  public:
+  /// Before connected(), from a kind that can tell: the other side's kernel has answered, and its process is waited for.
+  virtual void reached() {}
   /// Messages can be sent from here on; what was posted before has to wait or answers Posted::later.
   virtual void connected() = 0;
   /// A message of `size` bytes lies in that slot, which is no longer posted.

@@ -109,6 +109,7 @@ Status VerbsPair::dialed() {
   if (error != 0) return failed("connecting", error);
   step_ = Step::asking;
   if (Status status = tell(); !status.ok()) return status;
+  events_->reached();
   return host_.watch(*this, false);
 }
 
