@@ -16,8 +16,9 @@ ofi_sources = \
 EXTRA_DIST += $(ofi_sources)
 if HAVE_OFI
 engine_sources += $(ofi_sources)
-gtest_programs += test/unit/test_ofi test/unit/test_ofi_rdm test/unit/test_rdm_parts test/unit/test_rdm_rail
+gtest_programs += test/unit/test_msg_rail test/unit/test_ofi test/unit/test_ofi_rdm test/unit/test_rdm_parts test/unit/test_rdm_rail
 endif
+test_unit_test_msg_rail_SOURCES = test/unit/test_msg_rail.cc test/unit/fake_msg_ofi.h test/unit/rdm_end.h
 test_unit_test_ofi_SOURCES = \
 	test/unit/test_ofi.cc test/unit/rail_contract.cc test/unit/ofi_world.h test/unit/rail_contract.h test/unit/tcp_pair.h \
 	test/unit/random_bytes.h

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "rail/ofi/msg_pair.h"
 
+#include <algorithm>
 #include <utility>
 
 namespace nezha {
@@ -20,6 +21,9 @@ Status MsgPair::enroll(const Slots& slots, QueuePairEvents& events) {
 
 Status MsgPair::open() {
   const OfiLibrary& library = rail_.library_;
+  // Providers set aside so many completions of the queue that the rail's endpoints share, by default hundreds for each.
+  info_->rx_attr->size = std::min<std::size_t>(info_->rx_attr->size, slots_.receives);
+  info_->tx_attr->size = std::min<std::size_t>(info_->tx_attr->size, slots_.sends);
   fid_ep* endpoint = nullptr;
   long result = fi_endpoint(rail_.domain_.get(), info_.get(), &endpoint, this);
   if (result != 0) return library.error("fi_endpoint", result);
