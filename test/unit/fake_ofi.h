@@ -94,6 +94,7 @@ struct FakeOfi {
   std::deque<fi_cq_msg_entry> done;
   std::deque<fi_cq_err_entry> errors;
   long receive_answer = 0, send_answer = 0;  ///< what posting them answers
+  long read_answer = -FI_EAGAIN;             ///< of a queue of completions that has none
   std::deque<int> mishaps;  ///< of the endpoint as a whole
   bool has_events = true;   ///< a queue that says so can be bound to it
   bool cancels = true;      ///< receives that are taken back complete at once
@@ -186,7 +187,7 @@ inline void FakeOfi::make_operations() {
     const std::size_t count = std::min(most, self.done.size());
     std::copy_n(self.done.begin(), count, static_cast<fi_cq_msg_entry*>(to));
     self.done.erase(self.done.begin(), self.done.begin() + static_cast<std::ptrdiff_t>(count));
-    return count == 0 ? -FI_EAGAIN : static_cast<ssize_t>(count);
+    return count == 0 ? self.read_answer : static_cast<ssize_t>(count);
   };
   of_queue_.readerr = [](fid_cq* queue, fi_cq_err_entry* to, std::uint64_t) -> ssize_t {
     *to = of(queue).errors.front();

@@ -41,5 +41,28 @@ TEST_F(MsgRailTest, ManyLanesHaveRoomInTheQueueOfCompletions) {
   EXPECT_EQ(ofi.taken, 30 * 2 * RdmEnd::kSlots);
 }
 
+TEST_F(MsgRailTest, AnErrorOfItsCompletionsBreaksItsPairs) {
+  RdmEnd &one = connect(), &other = connect();
+  poll();
+  EXPECT_TRUE(one.why.ok());
+  ofi.read_answer = -FI_EIO;
+  poll();
+  for (const RdmEnd* end : {&one, &other}) EXPECT_EQ(end->why.text(), "fi_cq_read: a reason");
+}
+
+TEST_F(MsgRailTest, ASleeperIsKeptAwakeByWhatThereIsToDoAlone) {
+  RdmEnd& end = connect();
+  EXPECT_TRUE(rail.may_sleep(Watch::all));
+  ofi.wait_answer = -FI_EAGAIN;
+  EXPECT_FALSE(rail.may_sleep(Watch::all));
+  poll();
+  EXPECT_TRUE(end.why.ok());
+  ofi.wait_answer = -FI_EINVAL;
+  EXPECT_FALSE(rail.may_sleep(Watch::all)) << "its pair is to be told";
+  poll();
+  EXPECT_EQ(end.why.text(), "fi_trywait: a reason");
+  EXPECT_TRUE(rail.may_sleep(Watch::all));
+}
+
 }  // namespace
 }  // namespace nezha::test

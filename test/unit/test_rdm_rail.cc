@@ -256,6 +256,13 @@ TEST_F(RdmRailTest, WhatBefallsTheEndpointBreaksItsPairs) {
   EXPECT_EQ(end.why.text(), "the endpoint: a reason");
 }
 
+TEST_F(RdmRailTest, AnErrorOfItsCompletionsBreaksItsPairs) {
+  RdmEnd& end = joined();
+  ofi.read_answer = -FI_EIO;
+  poll();
+  EXPECT_EQ(end.why.text(), "fi_cq_read: a reason");
+}
+
 TEST_F(RdmRailTest, AProviderWithoutEventsServesToo) {
   ofi.has_events = false;
   rail = std::make_unique<RdmRail>(ofi.library, 0, ofi.info());

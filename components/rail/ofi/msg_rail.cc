@@ -49,13 +49,14 @@ bool MsgRail::poll(Watch watch, MessageArrivals& arrivals) {
   bool any = look && poll_events(arrivals);
   if (watch == Watch::all || !shut_down_.empty()) any |= poll_completions();
   tell_shut_down();
+  if (!trouble_.ok()) break_pairs(std::exchange(trouble_, {}));
   return any;
 }
 
 bool MsgRail::may_sleep(Watch watch) {
   unlooked_ = kEventsEvery;
   std::array<fid_t, 2> queues = {&events_->fid, &completions_->fid};
-  return fi_trywait(fabric_.get(), queues.data(), watch == Watch::all ? 2 : 1) == 0;
+  return may_wait(fi_trywait(fabric_.get(), queues.data(), watch == Watch::all ? 2 : 1), !pairs_.empty());
 }
 
 bool MsgRail::poll_events(MessageArrivals& arrivals) {
@@ -110,6 +111,7 @@ bool MsgRail::poll_completions() {
     if (count == -FI_EAVAIL) {
       take_error();
     } else if (count <= 0) {
+      note_queue(count);
       retired_.clear();  // nothing in the queue refers to them
       break;
     }
@@ -131,6 +133,13 @@ void MsgRail::take_error() {
   // What was posted when the connection ended: the event that says so may come later.
   if (error.err == FI_ECANCELED) return shut_down_.push_back(failed->pair->endpoint());
   failed->pair->broken(library_.error((error.flags & FI_RECV) != 0 ? "receiving" : "sending", -error.err));
+}
+
+void MsgRail::break_pairs(const Status& why) {
+  std::vector<fid_t> endpoints;
+  for (const auto& [endpoint, pair] : pairs_) endpoints.push_back(endpoint);
+  for (const fid_t endpoint : endpoints)
+    if (MsgPair* pair = pair_of(endpoint)) pair->broken(why);
 }
 
 void MsgRail::tell_shut_down() {

@@ -58,6 +58,16 @@ Status OfiRail::take_address(fid_t of) {
   return {};
 }
 
+bool OfiRail::may_wait(long answer, bool pairs) {
+  if (answer == 0 || answer == -FI_EAGAIN) return answer == 0;
+  if (pairs) trouble_ = library_.error("fi_trywait", answer);
+  return !pairs;
+}
+
+void OfiRail::note_queue(long answer) {
+  if (answer < 0 && answer != -FI_EAGAIN) trouble_ = library_.error("fi_cq_read", answer);
+}
+
 Status OfiRail::enroll(std::span<std::byte> memory, fid_ep* endpoint, Fid<fid_mr>& made) const {
   const int mode = info_->domain_attr->mr_mode;
   if ((mode & FI_MR_LOCAL) == 0) return {};

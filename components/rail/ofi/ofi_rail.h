@@ -55,6 +55,11 @@ class OfiRail {
     fds.push_back(fd);
     return {};
   }
+  /// Whether one may sleep as fi_trywait() has answered. An error that `pairs` have to be told wakes instead; without any it is of no
+  /// consequence, and would keep a core busy for good.
+  bool may_wait(long answer, bool pairs);
+  /// As fi_cq_read() has answered, by less than an entry.
+  void note_queue(long answer);
   /// `made` stays null where the provider wants no memory registered.
   Status enroll(std::span<std::byte> memory, fid_ep* endpoint, Fid<fid_mr>& made) const;
 
@@ -64,6 +69,7 @@ class OfiRail {
   Fid<fid_fabric> fabric_;
   Fid<fid_domain> domain_;
   std::vector<std::byte> address_;
+  Status trouble_;  ///< of a queue of the rail, not yet told to its pairs
 };
 
 /// What sends and receives are handed for memory.

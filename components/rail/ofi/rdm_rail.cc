@@ -111,6 +111,7 @@ Status RdmRail::connect(std::span<const std::byte> remote, std::unique_ptr<Queue
 bool RdmRail::poll(Watch, MessageArrivals& arrivals) {
   bool any = poll_completions(&arrivals);
   if (!any) poll_events();
+  if (!trouble_.ok()) break_streams(std::exchange(trouble_, {}));
   any |= look_after_streams();
   if (!calls_to_post_.empty()) static_cast<void>(post_calls());
   timer_.awake(any);
@@ -121,7 +122,8 @@ bool RdmRail::may_sleep(Watch) {
   if (soon_) return false;
   if (!wakes_ || !noted_.empty() || !calls_to_post_.empty()) timer_.arm();
   fid_t queue = &completions_->fid;
-  return !wakes_ || fi_trywait(fabric_.get(), &queue, 1) == 0;
+  const auto goes_on = [](const auto& each) { return !each.second->ended(); };
+  return !wakes_ || may_wait(fi_trywait(fabric_.get(), &queue, 1), std::any_of(streams_.begin(), streams_.end(), goes_on));
 }
 
 bool RdmRail::poll_completions(MessageArrivals* arrivals) {
@@ -129,10 +131,12 @@ bool RdmRail::poll_completions(MessageArrivals* arrivals) {
   bool any = false;
   for (int batch = 0; batch < kMostBatches; ++batch) {
     const ssize_t count = fi_cq_read(completions_.get(), entries.data(), entries.size());
-    if (count == -FI_EAVAIL)
+    if (count == -FI_EAVAIL) {
       take_error();
-    else if (count <= 0)
+    } else if (count <= 0) {
+      note_queue(count);
       break;
+    }
     for (ssize_t i = 0; i < count; ++i) take(entries[static_cast<std::size_t>(i)], arrivals);
     any = true;
   }
@@ -167,7 +171,10 @@ void RdmRail::poll_events() {
   if (!events_ || fi_eq_read(events_.get(), &event, entry.data(), entry.size(), 0) != -FI_EAVAIL) return;
   fi_eq_err_entry error{};
   if (fi_eq_readerr(events_.get(), &error, 0) < 0) return;
-  const Status why = library_.error("the endpoint", -error.err);
+  break_streams(library_.error("the endpoint", -error.err));
+}
+
+void RdmRail::break_streams(const Status& why) {
   for (const auto& [number, stream] : streams_) stream->broken(why);
 }
 

@@ -64,6 +64,7 @@ class RdmRail final : public OfiRail {
   void take(const fi_cq_msg_entry& done, MessageArrivals* arrivals);
   void take_error();
   void poll_events();
+  void break_streams(const Status& why);
   void take_call(std::span<const std::byte> message, MessageArrivals& arrivals);
   bool look_after_streams();
   void forget(RdmStream& stream);

@@ -56,6 +56,8 @@ class RdmStream {
   bool look();
   /// It has to be looked at again although nothing happens.
   bool restless() const { return greets() || says_close() || short_of_room_; }
+  /// It waits for nothing but what is under way.
+  bool ended() const { return cancelled_; }
   /// Nothing of it is under way, nor will be.
   bool over() const { return cancelled_ && under_way_ == 0; }
   /// `size`: of what a receive has got.
