@@ -3,6 +3,7 @@
 verbs_sources = \
 	%D%/verbs.cc %D%/verbs.h \
 	%D%/verbs_device.cc %D%/verbs_device.h %D%/verbs_device_look.cc \
+	%D%/verbs_interfaces.cc %D%/verbs_interfaces.h \
 	%D%/verbs_kind.cc %D%/verbs_kind.h \
 	%D%/verbs_library.cc %D%/verbs_library.h \
 	%D%/verbs_options.h \
@@ -13,7 +14,8 @@ verbs_sources = \
 EXTRA_DIST += $(verbs_sources)
 if HAVE_VERBS
 engine_sources += $(verbs_sources)
-gtest_programs += test/unit/test_verbs test/unit/test_verbs_pairs
+gtest_programs += test/unit/test_verbs test/unit/test_verbs_interfaces test/unit/test_verbs_pairs
 endif
 test_unit_test_verbs_SOURCES = test/unit/test_verbs.cc
+test_unit_test_verbs_interfaces_SOURCES = test/unit/test_verbs_interfaces.cc
 test_unit_test_verbs_pairs_SOURCES = test/unit/test_verbs_pairs.cc test/unit/trunk_pair.h

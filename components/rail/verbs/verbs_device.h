@@ -17,7 +17,8 @@ namespace nezha {
 
 class VerbsDevice {
  public:
-  VerbsDevice(const VerbsLibrary& verbs, ibv_context* context, std::string name, std::uint8_t port);
+  /// `sysfs`: below it lies what the kernel says of devices.
+  VerbsDevice(const VerbsLibrary& verbs, ibv_context* context, std::string name, std::uint8_t port, std::string sysfs = "/sys");
   ~VerbsDevice();
   VerbsDevice(const VerbsDevice&) = delete;
   VerbsDevice& operator=(const VerbsDevice&) = delete;
@@ -66,6 +67,7 @@ class VerbsDevice {
   ibv_context* const context_;
   const std::string name_;
   const std::uint8_t port_;
+  const std::string sysfs_;
   bool infiniband_ = false;
   VerbsPlace place_;
   std::uint8_t prefix_ = 0;

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Which interface and address belong to a port, and where the address is in its table of GIDs.
-#include <dirent.h>
 #include <ifaddrs.h>
 #include <net/if.h>
 #include <netinet/in.h>
@@ -13,6 +12,7 @@
 #include <string>
 
 #include "rail/verbs/verbs_device.h"
+#include "rail/verbs/verbs_interfaces.h"
 
 namespace nezha {
 namespace {
@@ -122,12 +122,10 @@ Status VerbsDevice::look_at_ethernet(const std::vector<ibv_gid_entry>& table) {
   return {Code::no_rail, "it has no RoCE v2 address of an interface that is up"};
 }
 
-/// IP over InfiniBand makes interfaces of the device's own; the first that has an address serves to set pairs up.
+/// Of the interfaces of IP over InfiniBand the first that has an address serves to set pairs up.
 Status VerbsDevice::look_at_infiniband() {
-  const std::string folder = "/sys/class/infiniband/" + name_ + "/device/net";
-  const std::unique_ptr<DIR, int (*)(DIR*)> list(opendir(folder.c_str()), closedir);
-  while (const dirent* entry = list ? readdir(list.get()) : nullptr)
-    if (entry->d_name[0] != '.' && take_interface(entry->d_name)) return {};
+  for (const std::string& name : infiniband_interfaces(sysfs_, name_, port_))
+    if (take_interface(name.c_str())) return {};
   return {Code::no_rail, "it has no interface with an IP address (IPoIB), which pairs are set up by"};
 }
 
