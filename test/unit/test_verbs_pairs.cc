@@ -1,139 +1,22 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// Verbs rails of a device that is not there: who connects to their listeners, and how pairs end.
-#include <fcntl.h>
 #include <gtest/gtest.h>
-#include <net/if.h>
 #include <poll.h>
-#include <sys/eventfd.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
 
-#include <atomic>
 #include <chrono>
-#include <condition_variable>
 #include <memory>
-#include <mutex>
+#include <thread>
 #include <vector>
 
 #include "engine/worker_thread.h"
+#include "fake_verbs.h"
 #include "rail/verbs/verbs_kind.h"
 #include "trunk_pair.h"
 
 namespace nezha::test {
 namespace {
-
-using namespace std::chrono_literals;
-
-/// What the library does to pairs. To be made ready to receive takes until it
-/// is let.
-class Pairs {
- public:
-  ibv_qp* make() { return ++made_, new ibv_qp{}; }
-  void destroy(ibv_qp* pair) {
-    delete pair;
-    --made_;
-  }
-  int modify(ibv_qp_state to) {
-    stopped_ += to == IBV_QPS_ERR;
-    if (to != IBV_QPS_RTR) return 0;
-    std::unique_lock lock(mutex_);
-    ++asked_;
-    if (!changed_.wait_for(lock, 20s, [&] { return let_; })) waited_for_ = true;
-    return 0;
-  }
-  void let(bool on = true) {
-    const std::lock_guard lock(mutex_);
-    let_ = on;
-    changed_.notify_all();
-  }
-  int made() const { return made_; }
-  int stopped() const { return stopped_; }
-  int times() {
-    const std::lock_guard lock(mutex_);
-    return asked_;
-  }
-  bool waited_for() const { return waited_for_; }
-
- private:
-  std::mutex mutex_;
-  std::condition_variable changed_;
-  int made_ = 0, asked_ = 0;
-  std::atomic<int> stopped_ = 0;
-  bool let_ = false, waited_for_ = false;
-};
-
-Pairs* pairs = nullptr;
-
-/// A port of RoCE on the loopback's address.
-class Device {
- public:
-  Device() {
-    verbs_.alloc_pd = [](ibv_context*) { return new ibv_pd{}; };
-    verbs_.dealloc_pd = [](ibv_pd* domain) { return delete domain, 0; };
-    verbs_.reg_mr = [](ibv_pd*, void*, std::size_t, int) { return new ibv_mr{}; };
-    verbs_.dereg_mr = [](ibv_mr* memory) { return delete memory, 0; };
-    verbs_.create_comp_channel = [](ibv_context*) {
-      auto* channel = new ibv_comp_channel{};
-      channel->fd = eventfd(0, EFD_CLOEXEC);
-      return channel;
-    };
-    verbs_.destroy_comp_channel = [](ibv_comp_channel* channel) { return close(channel->fd), delete channel, 0; };
-    verbs_.create_cq = [](ibv_context*, int entries, void*, ibv_comp_channel*, int) {
-      auto* queue = new ibv_cq{};
-      queue->cqe = entries;
-      return queue;
-    };
-    verbs_.resize_cq = [](ibv_cq* queue, int entries) {
-      if (entries > longest) return EOPNOTSUPP;
-      return queue->cqe = entries, 0;
-    };
-    verbs_.destroy_cq = [](ibv_cq* queue) { return delete queue, 0; };
-    verbs_.create_qp = [](ibv_pd*, ibv_qp_init_attr*) { return pairs->make(); };
-    verbs_.destroy_qp = [](ibv_qp* pair) { return pairs->destroy(pair), 0; };
-    verbs_.modify_qp = [](ibv_qp*, ibv_qp_attr* to, int) { return pairs->modify(to->qp_state); };
-    verbs_.close_device = [](ibv_context* context) { return close(context->async_fd); };
-    verbs_.get_async_event = [](ibv_context*, ibv_async_event*) { return -1; };
-    verbs_.query_device = [](ibv_context*, ibv_device_attr* limits) { return limits->max_cqe = 1 << 16, 0; };
-    verbs_.query_gid_table = [](ibv_context*, ibv_gid_entry* table, std::size_t, std::uint32_t, std::size_t) {
-      table[0] = {};
-      table[0].port_num = 1;
-      table[0].gid_type = IBV_GID_TYPE_ROCE_V2;
-      table[0].ndev_ifindex = if_nametoindex("lo");
-      const auto gid = gid_of(kHere);
-      std::memcpy(table[0].gid.raw, gid.data(), gid.size());
-      return ssize_t{1};
-    };
-    context_.sz = sizeof context_;
-    context_.context.abi_compat = __VERBS_ABI_IS_EXTENDED;
-    int ends[2] = {-1, -1};
-    EXPECT_EQ(pipe2(ends, O_CLOEXEC), 0);
-    context_.context.async_fd = ends[0];
-    kernel_ = Fd(ends[1]);
-    context_.query_port = [](ibv_context*, std::uint8_t, ibv_port_attr* port, std::size_t) {
-      port->state = IBV_PORT_ACTIVE;
-      port->link_layer = IBV_LINK_LAYER_ETHERNET;
-      port->gid_tbl_len = 1;
-      port->active_mtu = IBV_MTU_1024;
-      return 0;
-    };
-  }
-  std::unique_ptr<VerbsDevice> open() {
-    auto device = std::make_unique<VerbsDevice>(verbs_, &context_.context, "fake", std::uint8_t{1});
-    const Status status = device->look();
-    EXPECT_TRUE(status.ok()) << status.text();
-    return device;
-  }
-
-  void take_away() { kernel_.reset(); }
-
-  static constexpr VerbsPlace kHere{4, {127, 0, 0, 1}, 0};
-  static inline int longest = 0;  ///< entries that a queue of completions can be given later
-
- private:
-  Fd kernel_;
-  VerbsLibrary verbs_;
-  verbs_context context_{};
-};
 
 class VerbsPairs : public testing::Test, protected MessageArrivals, protected QueuePairEvents {
  protected:
@@ -173,7 +56,7 @@ class VerbsPairs : public testing::Test, protected MessageArrivals, protected Qu
   bool poll_until(const Done& done) {
     for (int i = 0; i < 20000 && !done(); ++i) {
       kind_->poll(Watch::rare, *this);
-      std::this_thread::sleep_for(1ms);
+      std::this_thread::sleep_for(std::chrono::milliseconds(1));
     }
     return done();
   }

@@ -11,10 +11,17 @@
 namespace nezha {
 namespace {
 
-bool answers_to(const InterfaceList::Pattern& word, const InterfaceList& list, std::size_t index, const VerbsDevice& device) {
-  if (word.family == 0 && (word.text == device.name() || word.text == device.name() + ":" + std::to_string(device.port()))) return true;
-  if (word.kind.empty() || device.place().family == 0) return false;  // an interface's name alone means TCP
-  return list.match(device.interface(), device.place().family, device.place().address) == index;
+bool is_name_of(const InterfaceList::Pattern& word, const VerbsDevice& device) {
+  return word.family == 0 && (word.text == device.name() || word.text == device.name() + ":" + std::to_string(device.port()));
+}
+
+/// The device's address that word `index` means; null: none.
+const VerbsAddress* find_address(const InterfaceList& list, std::size_t index, const VerbsDevice& device) {
+  if (list.patterns()[index].kind.empty()) return nullptr;  // an interface's name alone means TCP
+  const auto found = std::find_if(device.addresses().begin(), device.addresses().end(), [&](const VerbsAddress& each) {
+    return list.match(each.interface, each.place.family, each.place.address) == index;
+  });
+  return found == device.addresses().end() ? nullptr : &*found;
 }
 
 }  // namespace
@@ -34,7 +41,12 @@ Status discover_verbs(const InterfaceList& include, VerbsDiscovery& found) {
   Status why;
   const VerbsLibrary* verbs = load_verbs(why);
   if (verbs == nullptr) return why;
-  std::vector<std::unique_ptr<VerbsDevice>> devices = open_verbs_devices(*verbs);
+  found = choose_verbs(open_verbs_devices(*verbs), include);
+  return {};
+}
+
+VerbsDiscovery choose_verbs(std::vector<std::unique_ptr<VerbsDevice>> devices, const InterfaceList& include) {
+  VerbsDiscovery found;
   std::vector<Status> looked;
   for (const auto& device : devices) {
     looked.push_back(device->look());
@@ -46,14 +58,17 @@ Status discover_verbs(const InterfaceList& include, VerbsDiscovery& found) {
   for (std::size_t word = 0; word < words.patterns().size(); ++word) {
     bool known = false;
     for (std::size_t i = 0; i < devices.size(); ++i) {
-      if (!answers_to(words.patterns()[word], words, word, *devices[i])) continue;
+      const VerbsAddress* const address = find_address(words, word, *devices[i]);
+      if (address == nullptr && !is_name_of(words.patterns()[word], *devices[i])) continue;
       known = true;
-      if (looked[i].ok() && std::find(chosen.begin(), chosen.end(), i) == chosen.end()) chosen.push_back(i);
+      if (!looked[i].ok() || std::find(chosen.begin(), chosen.end(), i) != chosen.end()) continue;
+      chosen.push_back(i);
+      if (address != nullptr) devices[i]->choose(*address);
     }
     if (!known) found.unknown.push_back(words.patterns()[word].written());
   }
   for (const std::size_t i : chosen) found.chosen.push_back(std::move(devices[i]));
-  return {};
+  return found;
 }
 
 std::unique_ptr<MessageKind> make_verbs_kind(const VerbsOptions& options,

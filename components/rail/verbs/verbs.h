@@ -32,8 +32,10 @@ struct VerbsDiscovery {
 /// libibverbs is touched before.
 bool may_name_verbs(const InterfaceList& include);
 /// The devices that `include` names: by name (mlx5_0), name and port (mlx5_0:1), and in words for verbs alone (verbs/eth0,
-/// verbs/10.1.0.0/16) also by the interface, or its address. In the order of the list.
+/// verbs/10.1.0.0/16) also by the interface, or its address, which is then the rail's. In the order of the list.
 Status discover_verbs(const InterfaceList& include, VerbsDiscovery& found);
+/// Of these, opened and not looked at.
+VerbsDiscovery choose_verbs(std::vector<std::unique_ptr<VerbsDevice>> devices, const InterfaceList& include);
 
 /// nullptr when none of `chosen` can be a rail, with the reason in `why`.
 std::unique_ptr<MessageKind> make_verbs_kind(const VerbsOptions& options,

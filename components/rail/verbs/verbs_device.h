@@ -15,6 +15,13 @@
 
 namespace nezha {
 
+/// One by which a port can be reached.
+struct VerbsAddress {
+  VerbsPlace place;
+  std::uint8_t prefix = 0;
+  std::string interface;  ///< that it is of: "eth0"
+};
+
 class VerbsDevice {
  public:
   /// `sysfs`: below it lies what the kernel says of devices.
@@ -23,8 +30,12 @@ class VerbsDevice {
   VerbsDevice(const VerbsDevice&) = delete;
   VerbsDevice& operator=(const VerbsDevice&) = delete;
 
-  /// Finds its interface and address. Not ok: it cannot be a rail, for that reason.
+  /// Finds its addresses, of which the first is the rail's. Not ok: it cannot be a rail, for that reason.
   Status look();
+  /// IPv4 before IPv6, low before high: alike whenever they are looked for.
+  const std::vector<VerbsAddress>& addresses() const { return addresses_; }
+  /// Becomes the rail's.
+  void choose(const VerbsAddress& address) { address_ = address; }
   /// Makes what queue pairs need.
   Status activate();
 
@@ -32,9 +43,9 @@ class VerbsDevice {
   const std::string& name() const { return name_; }  ///< "mlx5_0"
   std::uint8_t port() const { return port_; }
   bool infiniband() const { return infiniband_; }
-  const VerbsPlace& place() const { return place_; }
-  std::uint8_t prefix() const { return prefix_; }
-  const std::string& interface() const { return interface_; }  ///< that the address is of: "eth0"
+  const VerbsPlace& place() const { return address_.place; }
+  std::uint8_t prefix() const { return address_.prefix; }
+  const std::string& interface() const { return address_.interface; }
   std::uint32_t speed_mbps() const { return speed_mbps_; }
   ibv_pd* domain() const { return domain_; }
   ibv_cq* completions() const { return completions_; }
@@ -57,11 +68,9 @@ class VerbsDevice {
   bool next_event(std::string& text, bool& ends);
 
  private:
-  Status look_at_ethernet(const std::vector<ibv_gid_entry>& table);
-  Status look_at_infiniband();
+  Status find_addresses();
   Status read_table(std::vector<ibv_gid_entry>& table) const;
   bool is_address(const ibv_gid_entry& entry, VerbsPlace& place) const;
-  bool take_interface(const char* name);
 
   const VerbsLibrary& verbs_;
   ibv_context* const context_;
@@ -69,9 +78,8 @@ class VerbsDevice {
   const std::uint8_t port_;
   const std::string sysfs_;
   bool infiniband_ = false;
-  VerbsPlace place_;
-  std::uint8_t prefix_ = 0;
-  std::string interface_;
+  std::vector<VerbsAddress> addresses_;
+  VerbsAddress address_;
   std::uint32_t speed_mbps_ = 0;
 
   ibv_pd* domain_ = nullptr;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Which interface and address belong to a port, and where the address is in its table of GIDs.
+// Which addresses belong to a port, and where the address is in its table of GIDs.
 #include <ifaddrs.h>
 #include <net/if.h>
 #include <netinet/in.h>
@@ -10,6 +10,7 @@
 #include <cstring>
 #include <memory>
 #include <string>
+#include <tuple>
 
 #include "rail/verbs/verbs_device.h"
 #include "rail/verbs/verbs_interfaces.h"
@@ -45,6 +46,17 @@ std::uint8_t bits_of(const VerbsPlace& mask) {
 
 bool same_address(const VerbsPlace& one, const VerbsPlace& other) {
   return one.family == other.family && one.address == other.address;
+}
+
+/// Those of the interface that are wanted.
+template <typename Wanted>
+void add_addresses(const ifaddrs* present, const char* interface, const Wanted& wanted, std::vector<VerbsAddress>& to) {
+  for (const ifaddrs* each = present; each != nullptr; each = each->ifa_next) {
+    VerbsPlace place = place_of(each->ifa_addr);
+    place.port = 0;
+    if (place.family != 0 && std::strcmp(each->ifa_name, interface) == 0 && wanted(place))
+      to.push_back({place, bits_of(place_of(each->ifa_netmask)), interface});
+  }
 }
 
 /// Mbit/s of a link, by the codes of InfiniBand; 0 for one that is not known.
@@ -86,10 +98,35 @@ Status VerbsDevice::look() {
   if (Status status = ask_port(port); !status.ok()) return status;
   speed_mbps_ = speed_of(port);
   infiniband_ = port.link_layer == IBV_LINK_LAYER_INFINIBAND;
-  if (infiniband_) return look_at_infiniband();
+  addresses_.clear();
+  if (Status status = find_addresses(); !status.ok()) return status;
+  if (addresses_.empty())
+    return {Code::no_rail, infiniband_ ? "it has no interface with an IP address (IPoIB), which pairs are set up by"
+                                       : "it has no RoCE v2 address of an interface that is up"};
+  std::sort(addresses_.begin(), addresses_.end(), [](const VerbsAddress& one, const VerbsAddress& other) {
+    return std::tie(one.place.family, one.place.address, one.interface) < std::tie(other.place.family, other.place.address, other.interface);
+  });
+  address_ = addresses_.front();
+  return {};
+}
+
+/// Of InfiniBand the IPv4 addresses of its interfaces, which pairs are set up by; of Ethernet those that are in the table of GIDs.
+Status VerbsDevice::find_addresses() {
+  const Addresses present = all_addresses();
+  if (infiniband_) {
+    for (const std::string& name : infiniband_interfaces(sysfs_, name_, port_))
+      add_addresses(present.get(), name.c_str(), [](const VerbsPlace& place) { return place.family == 4; }, addresses_);
+    return {};
+  }
   std::vector<ibv_gid_entry> table;
   if (Status status = read_table(table); !status.ok()) return status;
-  return look_at_ethernet(table);
+  for (const ibv_gid_entry& entry : table) {
+    char name[IF_NAMESIZE] = "";
+    VerbsPlace own;
+    if (is_address(entry, own) && if_indextoname(entry.ndev_ifindex, name) != nullptr)
+      add_addresses(present.get(), name, [&](const VerbsPlace& place) { return same_address(place, own); }, addresses_);
+  }
+  return {};
 }
 
 /// An address of RoCE v2 that is no link-local one.
@@ -108,56 +145,19 @@ bool VerbsDevice::is_address(const ibv_gid_entry& entry, VerbsPlace& place) cons
   return raw[0] != 0xfe;
 }
 
-Status VerbsDevice::look_at_ethernet(const std::vector<ibv_gid_entry>& table) {
-  for (const std::uint8_t family : {std::uint8_t{4}, std::uint8_t{6}}) {
-    for (const ibv_gid_entry& entry : table) {
-      char name[IF_NAMESIZE] = "";
-      VerbsPlace place;
-      if (!is_address(entry, place) || place.family != family) continue;
-      place_ = place;
-      if (if_indextoname(entry.ndev_ifindex, name) != nullptr && take_interface(name)) return {};
-    }
-  }
-  place_ = {};
-  return {Code::no_rail, "it has no RoCE v2 address of an interface that is up"};
-}
-
-/// Of the interfaces of IP over InfiniBand the first that has an address serves to set pairs up.
-Status VerbsDevice::look_at_infiniband() {
-  for (const std::string& name : infiniband_interfaces(sysfs_, name_, port_))
-    if (take_interface(name.c_str())) return {};
-  return {Code::no_rail, "it has no interface with an IP address (IPoIB), which pairs are set up by"};
-}
-
-/// With place_, or, where that is none yet, the interface's first address. False: it has no such address.
-bool VerbsDevice::take_interface(const char* name) {
-  const Addresses list = all_addresses();
-  for (const ifaddrs* each = list.get(); each != nullptr; each = each->ifa_next) {
-    const VerbsPlace place = place_of(each->ifa_addr);
-    const bool fits = place_.family == 0 ? place.family == 4 : same_address(place, place_);
-    if (place.family == 0 || std::strcmp(each->ifa_name, name) != 0 || !fits) continue;
-    place_ = place;
-    place_.port = 0;
-    prefix_ = bits_of(place_of(each->ifa_netmask));
-    interface_ = name;
-    return true;
-  }
-  return false;
-}
-
 Status VerbsDevice::find_gid(std::uint8_t& index, ibv_gid& gid) const {
   std::vector<ibv_gid_entry> table;
   if (Status status = read_table(table); !status.ok()) return status;
   for (const ibv_gid_entry& entry : table) {
     VerbsPlace place;
     const bool right = infiniband_ ? entry.port_num == port_ && entry.gid_type == IBV_GID_TYPE_IB
-                                   : is_address(entry, place) && same_address(place, place_);
+                                   : is_address(entry, place) && same_address(place, address_.place);
     if (!right) continue;
     index = static_cast<std::uint8_t>(entry.gid_index);
     gid = entry.gid;
     return {};
   }
-  return {Code::io, "its address " + text_of(place_) + " is not in the table of GIDs"};
+  return {Code::io, "its address " + text_of(address_.place) + " is not in the table of GIDs"};
 }
 
 }  // namespace nezha
