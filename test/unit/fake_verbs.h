@@ -14,6 +14,7 @@
 #include <cstring>
 #include <memory>
 #include <mutex>
+#include <string>
 #include <vector>
 
 #include "rail/verbs/verbs_device.h"
@@ -31,10 +32,11 @@ class Pairs {
     delete pair;
     --made_;
   }
-  int modify(ibv_qp_state to) {
-    stopped_ += to == IBV_QPS_ERR;
-    if (to != IBV_QPS_RTR) return 0;
+  int modify(const ibv_qp_attr& to) {
+    stopped_ += to.qp_state == IBV_QPS_ERR;
+    if (to.qp_state != IBV_QPS_RTR) return 0;
     std::unique_lock lock(mutex_);
+    way_ = to.ah_attr;
     ++asked_;
     if (!changed_.wait_for(lock, std::chrono::seconds(20), [&] { return let_; })) waited_for_ = true;
     return 0;
@@ -51,11 +53,17 @@ class Pairs {
     return asked_;
   }
   bool waited_for() const { return waited_for_; }
+  /// By which the last one that was made ready reaches the other side.
+  ibv_ah_attr way() {
+    const std::lock_guard lock(mutex_);
+    return way_;
+  }
 
  private:
   std::mutex mutex_;
   std::condition_variable changed_;
   int made_ = 0, asked_ = 0;
+  ibv_ah_attr way_{};
   std::atomic<int> stopped_ = 0;
   bool let_ = false, waited_for_ = false;
 };
@@ -88,7 +96,7 @@ class Device {
     verbs_.destroy_cq = [](ibv_cq* queue) { return delete queue, 0; };
     verbs_.create_qp = [](ibv_pd*, ibv_qp_init_attr*) { return pairs->make(); };
     verbs_.destroy_qp = [](ibv_qp* pair) { return pairs->destroy(pair), 0; };
-    verbs_.modify_qp = [](ibv_qp*, ibv_qp_attr* to, int) { return pairs->modify(to->qp_state); };
+    verbs_.modify_qp = [](ibv_qp*, ibv_qp_attr* to, int) { return pairs->modify(*to); };
     verbs_.close_device = [](ibv_context* context) { return close(context->async_fd); };
     verbs_.get_async_event = [](ibv_context*, ibv_async_event*) { return -1; };
     verbs_.query_device = [](ibv_context*, ibv_device_attr* limits) { return limits->max_cqe = 1 << 16, 0; };
@@ -96,7 +104,7 @@ class Device {
       for (std::size_t i = 0; i < table_of.size(); ++i) {
         table[i] = {};
         table[i].port_num = 1;
-        table[i].gid_type = IBV_GID_TYPE_ROCE_V2;
+        table[i].gid_type = infiniband ? IBV_GID_TYPE_IB : IBV_GID_TYPE_ROCE_V2;
         table[i].ndev_ifindex = if_nametoindex("lo");
         const auto gid = gid_of(table_of[i]);
         std::memcpy(table[i].gid.raw, gid.data(), gid.size());
@@ -111,14 +119,15 @@ class Device {
     kernel_ = Fd(ends[1]);
     context_.query_port = [](ibv_context*, std::uint8_t, ibv_port_attr* port, std::size_t) {
       port->state = IBV_PORT_ACTIVE;
-      port->link_layer = IBV_LINK_LAYER_ETHERNET;
+      port->link_layer = infiniband ? IBV_LINK_LAYER_INFINIBAND : IBV_LINK_LAYER_ETHERNET;
+      port->flags = flags;
       port->gid_tbl_len = static_cast<int>(table_of.size());
       port->active_mtu = IBV_MTU_1024;
       return 0;
     };
   }
   std::unique_ptr<VerbsDevice> open() {
-    auto device = std::make_unique<VerbsDevice>(verbs_, &context_.context, "fake", std::uint8_t{1});
+    auto device = std::make_unique<VerbsDevice>(verbs_, &context_.context, "fake", std::uint8_t{1}, sysfs);
     const Status status = device->look();
     EXPECT_TRUE(status.ok()) << status.text();
     return device;
@@ -127,6 +136,9 @@ class Device {
   void take_away() { kernel_.reset(); }
 
   static constexpr VerbsPlace kHere{4, {127, 0, 0, 1}, 0};
+  static inline bool infiniband = false;
+  static inline std::uint8_t flags = 0;  ///< of the port
+  static inline std::string sysfs = "/sys";
   static inline std::vector<VerbsPlace> table_of{kHere};  ///< of GIDs
   static inline int longest = 0;  ///< entries that a queue of completions can be given later
 

@@ -12,7 +12,7 @@ namespace nezha {
 namespace {
 
 PairWords some_words() {
-  PairWords words{5, true, 0xabcdef, 0x123456, 0x0708, {}};
+  PairWords words{5, true, 0xabcdef, 0x123456, 0x0708, {}, true};
   for (std::size_t i = 0; i < words.gid.size(); ++i) words.gid[i] = static_cast<std::byte>(i + 1);
   return words;
 }
@@ -25,7 +25,7 @@ TEST(VerbsWords, AreReadAsWritten) {
 
 TEST(VerbsWords, LieOnTheWireAsDocumented) {
   const PairWordsBytes bytes = write_pair_words(some_words());
-  const unsigned char start[] = {'N', 'Z', 'V', 'B', 1, 0, 5, 1, 0xef, 0xcd, 0xab, 0, 0x56, 0x34, 0x12, 0, 8, 7, 0, 0, 1, 2};
+  const unsigned char start[] = {'N', 'Z', 'V', 'B', 1, 0, 5, 1, 0xef, 0xcd, 0xab, 0, 0x56, 0x34, 0x12, 0, 8, 7, 1, 0, 1, 2};
   for (std::size_t i = 0; i < sizeof start; ++i) EXPECT_EQ(bytes[i], static_cast<std::byte>(start[i])) << i;
 }
 

@@ -6,7 +6,11 @@
 #include <sys/socket.h>
 
 #include <chrono>
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
 #include <memory>
+#include <string>
 #include <thread>
 #include <vector>
 
@@ -210,6 +214,54 @@ TEST_F(VerbsPairs, EndOnceTheirDeviceIsTakenAway) {
   EXPECT_NE(why_.text().find("the device is gone"), std::string::npos) << why_.text();
   EXPECT_FALSE(kind_->poll(Watch::rare, *this));
   EXPECT_FALSE(readable(Watch::rare));
+}
+
+/// The same of a port of InfiniBand, whose interface is the loopback one.
+class InfinibandPairs : public VerbsPairs {
+ protected:
+  void SetUp() override {
+    std::string name = testing::TempDir() + "nezha-verbs-XXXXXX";
+    Device::sysfs = mkdtemp(name.data());
+    const std::filesystem::path interface = Device::sysfs + "/class/infiniband/fake/device/net/lo";
+    std::filesystem::create_directories(interface);
+    std::ofstream(interface / "type") << "32\n";
+    Device::infiniband = true;
+    VerbsPairs::SetUp();
+  }
+  void TearDown() override {
+    VerbsPairs::TearDown();
+    std::filesystem::remove_all(Device::sysfs);
+    Device::sysfs = "/sys";
+    Device::infiniband = false;
+    Device::flags = 0;
+  }
+  /// Whether a pair whose other side says this finds it by its GID, not by its LID alone.
+  bool is_global(bool needs_gid, std::byte subnet) {
+    const Fd fd = connect_to_it();
+    PairWords words;
+    words.mtu = 3;
+    words.infiniband = true;
+    words.lid = 77;
+    words.gid = gid_of(Device::kHere);
+    words.gid[0] = subnet;
+    words.needs_gid = needs_gid;
+    const PairWordsBytes bytes = write_pair_words(words);
+    EXPECT_EQ(send(fd.get(), bytes.data(), bytes.size(), 0), static_cast<ssize_t>(bytes.size()));
+    const int times = pairs_.times();
+    EXPECT_TRUE(poll_until([&] { return pairs_.times() != times; }));
+    EXPECT_EQ(pairs_.way().dlid, 77);
+    EXPECT_EQ(pairs_.way().grh.dgid.raw[0], static_cast<std::uint8_t>(subnet));
+    return pairs_.way().is_global != 0;
+  }
+};
+
+TEST_F(InfinibandPairs, GoByGidWhereAPortHasNoOtherOrAnotherSubnet) {
+  pairs_.let();
+  EXPECT_FALSE(is_global(false, {}));
+  EXPECT_TRUE(is_global(true, {}));
+  EXPECT_TRUE(is_global(false, std::byte{1}));
+  Device::flags = IBV_QPF_GRH_REQUIRED;
+  EXPECT_TRUE(is_global(false, {}));
 }
 
 /// Some devices cannot lengthen it at all, some no further than they have to.

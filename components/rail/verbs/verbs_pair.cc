@@ -25,6 +25,12 @@ constexpr std::uint32_t kCopied = 1U << 31;  ///< in the number of a request's s
 
 std::uint64_t request(std::uint32_t number, std::uint32_t slot) { return static_cast<std::uint64_t>(number) << 32 | slot; }
 
+/// Within a subnet of InfiniBand, whose GIDs begin alike, the LID does, if the ports have one.
+bool needs_gid(const PairWords& one, const PairWords& other) {
+  constexpr std::size_t kSubnet = 8;
+  return !one.infiniband || one.needs_gid || other.needs_gid || !std::equal(one.gid.begin(), one.gid.begin() + kSubnet, other.gid.begin());
+}
+
 }  // namespace
 
 VerbsPair::VerbsPair(VerbsPairHost& host, VerbsDevice& device, const VerbsOptions& options, Fd fd, bool connecting,
@@ -77,6 +83,7 @@ Status VerbsPair::make_pair() {
   own_.infiniband = device_.infiniband();
   own_.number = pair->qp_num;
   own_.lid = port.lid;
+  own_.needs_gid = (port.flags & IBV_QPF_GRH_REQUIRED) != 0;
   std::memcpy(own_.gid.data(), gid.raw, own_.gid.size());
   return {};
 }
@@ -151,7 +158,7 @@ void VerbsPair::begin_to_move(const PairWords& other) {
   receive.min_rnr_timer = kRnrTimer;
   receive.ah_attr.port_num = device_.port();
   receive.ah_attr.dlid = other.lid;
-  receive.ah_attr.is_global = !own_.infiniband;
+  receive.ah_attr.is_global = needs_gid(own_, other);
   receive.ah_attr.grh.sgid_index = gid_index_;
   receive.ah_attr.grh.hop_limit = 64;
   std::memcpy(receive.ah_attr.grh.dgid.raw, other.gid.data(), other.gid.size());

@@ -12,6 +12,7 @@ namespace {
 constexpr char kMagic[] = {'N', 'Z', 'V', 'B'};
 constexpr std::uint16_t kVersion = 1;
 constexpr std::uint8_t kLeastMtu = 1, kMostMtu = 5;  // 256 and 4096 bytes
+constexpr std::uint16_t kNeedsGid = 1;
 constexpr std::uint32_t kMost24 = (1U << 24) - 1;
 
 Status bad(const char* what) { return {Code::bad_wire, what}; }
@@ -27,6 +28,7 @@ PairWordsBytes write_pair_words(const PairWords& words) {
   store_le(bytes.data() + 8, words.number);
   store_le(bytes.data() + 12, words.first_packet);
   store_le(bytes.data() + 16, words.lid);
+  store_le(bytes.data() + 18, words.needs_gid ? kNeedsGid : std::uint16_t{0});
   std::copy(words.gid.begin(), words.gid.end(), bytes.begin() + 20);
   return bytes;
 }
@@ -43,6 +45,7 @@ Status read_pair_words(const PairWordsBytes& from, PairWords& words) {
   words.first_packet = load_le<std::uint32_t>(from.data() + 12);
   if (words.number > kMost24 || words.first_packet > kMost24) return bad("a number of more than 24 bits");
   words.lid = load_le<std::uint16_t>(from.data() + 16);
+  words.needs_gid = (load_le<std::uint16_t>(from.data() + 18) & kNeedsGid) != 0;
   std::copy_n(from.begin() + 20, words.gid.size(), words.gid.begin());
   return {};
 }

@@ -4,7 +4,7 @@
 /// 36 bytes, little endian:
 ///   0  magic "NZVB"             12  number of the first packet (u32, 24 bits)
 ///   4  version (u16)            16  LID (u16; InfiniBand)
-///   6  largest packet (u8, as ibv_mtu)      18  0 (u16)
+///   6  largest packet (u8, as ibv_mtu)      18  flags (u16): 1 = its port is reached by GID alone (GRH)
 ///   7  link (u8): 0 Ethernet, 1 InfiniBand  20  GID (16 bytes)
 ///   8  number of the pair (u32)
 /// Nothing here is proven; the processes prove who they are over the pair itself (rail/proof.h).
@@ -28,6 +28,7 @@ struct PairWords {
   std::uint32_t first_packet = 0;
   std::uint16_t lid = 0;
   std::array<std::byte, 16> gid{};
+  bool needs_gid = false;  ///< its port is reached by that alone
 
   bool operator==(const PairWords&) const = default;
 };
