@@ -79,6 +79,23 @@ TEST_F(BtlLanes, NobodyAnswersForAProcessThatComputes) {
   EXPECT_EQ(a.lanes[0]->pulse().in_flight, 0U);
 }
 
+/// Else the service thread of a process that computes would never sleep.
+TEST_F(BtlLanes, HoldNothingOnceTheLastMessageIsSomeTimeAgo) {
+  ASSERT_TRUE(join());
+  const FrameLog::Frame frame{random_contents(random, 40), random_contents(random, 1000)};
+  const std::vector<Gather> payload{{frame.payload.data(), frame.payload.size()}};
+  for (const bool sends : {true, false}) {
+    at_a.here = sends;
+    for (const Side* side : {&a, &b}) ASSERT_EQ(side->lanes[0]->send(frame.header, payload), Lane::Sent::whole);
+    drive([] { return false; });
+    EXPECT_GT(a.lanes[0]->fill(), 0U) << "it may be on its way";
+    clock.advance(options.call_time);
+    for (const Side* side : {&a, &b}) EXPECT_EQ(side->lanes[0]->fill(), 0U);
+  }
+  at_a.here = true;
+  EXPECT_TRUE(drive([&] { return a.logs[0]->frames.size() == 2 && b.logs[0]->frames.size() == 2; }));
+}
+
 TEST_F(BtlLanes, AProcessThatComputesIsWaitedFor) {
   at_b.here = false;
   connect(b.transport->rails()[0]);

@@ -81,9 +81,10 @@ void MessageChannel::post(std::uint32_t slot, MessageType type, std::size_t body
   sizes_[sent_ % kMostReceives] = static_cast<std::uint32_t>(body);
   unacked_bytes_ += body;
   ++sent_;
+  sent_at_ = clock_.now();
   if (std::exchange(wants_answer_, false)) {
     asked_ = sent_;
-    asked_at_ = clock_.now();
+    asked_at_ = sent_at_;
   }
   const std::size_t size = kMessageHeader + body;
   if (!waiting_.empty() || !connected_ || !hand_over(slot, size)) {

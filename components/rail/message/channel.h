@@ -78,6 +78,8 @@ class MessageChannel final : private QueuePairEvents {
   /// Messages that the other process is known to have received, and bytes of bodies that it is not.
   std::uint64_t acked() const { return acked_; }
   std::size_t unacked_bytes() const { return unacked_bytes_ + held_; }
+  /// When something was last sent.
+  Nanoseconds sent_at() const { return sent_at_; }
   /// When something last came.
   Nanoseconds heard_at() const { return heard_at_; }
   /// Between a question and its answer, the least so far; 0 = none yet.
@@ -144,7 +146,7 @@ class MessageChannel final : private QueuePairEvents {
 
   bool wants_answer_ = false;   ///< the next message asks
   std::uint64_t asked_ = 0;     ///< the question is the message before this number; 0 = none is open
-  Nanoseconds asked_at_ = 0, heard_at_ = 0, least_answer_ = 0;
+  Nanoseconds asked_at_ = 0, sent_at_ = 0, heard_at_ = 0, least_answer_ = 0;
   Nanoseconds mean_answer_ = 0, deviation_ = 0;  ///< as TCP's: RFC 6298
 };
 

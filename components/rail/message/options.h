@@ -25,6 +25,8 @@ struct MessageOptions {
   /// What the silence of the other process has to exceed before it has answered for the first time. 0: it answers only in calls,
   /// so that silence means nothing.
   Nanoseconds answer_time = 60 * kMillisecond;
+  /// Where it is 0: what was sent so long ago counts as received, until something is sent again.
+  Nanoseconds call_time = 100 * kMillisecond;
 };
 
 }  // namespace nezha
