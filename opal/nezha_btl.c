@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "opal/nezha_btl.h"
 
+#include <pthread.h>
 #include <string.h>
 
 #include "opal/compat.h"
@@ -14,7 +15,18 @@
 /* Of the numbers for users' messages; nothing in Open MPI uses any of them. */
 enum { TAG = MCA_BTL_TAG_USR + 0x1e, MOST_PIECES = 16 };
 
+/* Some layers receive in a thread of their own: whoever closes waits for a message that is being handed over. */
+static pthread_mutex_t guard = PTHREAD_MUTEX_INITIALIZER;
 static nezha_btl_receive_t receiver;
+
+static void hand_over(const nezha_bytes_t *pieces, size_t count)
+{
+    pthread_mutex_lock(&guard);
+    if (NULL != receiver) {
+        receiver(pieces, count);
+    }
+    pthread_mutex_unlock(&guard);
+}
 
 static void receive(NEZHA_BTL_RECEIVE_PARAMS)
 {
@@ -23,9 +35,14 @@ static void receive(NEZHA_BTL_RECEIVE_PARAMS)
     for (; count < message->des_segment_count && count < MOST_PIECES; count++) {
         pieces[count] = (nezha_bytes_t){message->des_segments[count].seg_addr.pval, message->des_segments[count].seg_len};
     }
-    if (NULL != receiver) {
-        receiver(pieces, count);
-    }
+    hand_over(pieces, count);
+}
+
+static void set_receiver(nezha_btl_receive_t to)
+{
+    pthread_mutex_lock(&guard);
+    receiver = to;
+    pthread_mutex_unlock(&guard);
 }
 
 bool nezha_btl_open(nezha_btl_receive_t to)
@@ -36,7 +53,7 @@ bool nezha_btl_open(nezha_btl_receive_t to)
     if (NULL != entry->cbfunc && receive != entry->cbfunc) {
         return false;
     }
-    receiver = to;
+    set_receiver(to);
     entry->cbfunc = receive;
     entry->cbdata = NULL;
     return true;
@@ -45,7 +62,7 @@ bool nezha_btl_open(nezha_btl_receive_t to)
 /** What comes late finds no receiver. The entry stays. */
 void nezha_btl_close(void)
 {
-    receiver = NULL;
+    set_receiver(NULL);
 }
 
 /** The layers copy what they send; the descriptor is theirs. */

@@ -9,12 +9,13 @@
 
 #include "nezha/nezha.h"
 
-/** Gets a message in pieces, which are gone when it returns. Called while Open MPI progresses, in any thread that does so. */
+/** Gets a message in pieces, which are gone when it returns. Called while Open MPI progresses, in any
+ * thread that does so, or in one of a layer's own; one at a time. */
 typedef void (*nezha_btl_receive_t)(const nezha_bytes_t *pieces, size_t count);
 
 /** From here on messages are received: before peers may send. False: the messages' number is somebody else's. */
 bool nezha_btl_open(nezha_btl_receive_t receive);
-/** From here on none is, and none is sent. */
+/** From here on none is, not even in another thread, and none is sent. Not from within `receive`. */
 void nezha_btl_close(void);
 
 /** Of nezha_host_t. Only in threads that may call MPI. */

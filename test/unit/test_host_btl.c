@@ -2,8 +2,10 @@
 /* Messages by Open MPI's byte transfer layers, of which one is made here: it refuses what it is told to. */
 #include "opal/nezha_btl.c"
 
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <unistd.h>
 
 static int failures;
 
@@ -128,6 +130,40 @@ static void without_memory_it_is_for_later(void)
     lacks_memory = false;
 }
 
+static atomic_bool inside, closed;
+static bool closed_inside;
+
+/** Long enough for whoever closes to come past, if it does not wait. */
+static void take_slowly(const nezha_bytes_t *pieces, size_t count)
+{
+    (void)pieces, (void)count;
+    inside = true;
+    usleep(100000);
+    closed_inside = closed;
+}
+
+static void *receive_one(void *unused)
+{
+    const nezha_bytes_t piece = {"message", 7};
+    hand_over(&piece, 1);
+    return unused;
+}
+
+/** Some layers receive in a thread of their own. */
+static void closing_waits_for_a_message(void)
+{
+    pthread_t thread;
+    expect(nezha_btl_open(take_slowly), "it can be opened again");
+    expect(0 == pthread_create(&thread, NULL, receive_one, NULL), "there is a thread");
+    while (!inside) {
+        usleep(1000);
+    }
+    nezha_btl_close();
+    closed = true;
+    pthread_join(thread, NULL);
+    expect(!closed_inside, "nobody is being handed a message once it is closed");
+}
+
 int main(void)
 {
     make_layer();
@@ -136,5 +172,6 @@ int main(void)
     without_memory_it_is_for_later();
     nezha_btl_close();
     expect(NEZHA_ERR_RAILS == send_some(), "nothing is sent afterwards");
+    closing_waits_for_a_message();
     return 0 != failures;
 }
