@@ -237,7 +237,7 @@ class InfinibandPairs : public VerbsPairs {
   }
   /// Whether a pair whose other side says this finds it by its GID, not by its LID alone.
   bool is_global(bool needs_gid, std::byte subnet) {
-    const Fd fd = connect_to_it();
+    const Fd& fd = clients_.emplace_back(connect_to_it());
     PairWords words;
     words.mtu = 3;
     words.infiniband = true;
@@ -253,6 +253,9 @@ class InfinibandPairs : public VerbsPairs {
     EXPECT_EQ(pairs_.way().grh.dgid.raw[0], static_cast<std::uint8_t>(subnet));
     return pairs_.way().is_global != 0;
   }
+
+ private:
+  std::vector<Fd> clients_;
 };
 
 TEST_F(InfinibandPairs, GoByGidWhereAPortHasNoOtherOrAnotherSubnet) {
