@@ -19,6 +19,7 @@
 #include "opal/runtime/opal_progress.h"
 
 #if OMPI_MAJOR_VERSION >= 5
+#include "ompi/runtime/params.h"
 #include "opal/mca/accelerator/accelerator.h"
 #include "opal/mca/pmix/pmix-internal.h"
 #else
@@ -123,14 +124,52 @@ static inline int nezha_compat_progress(void)
 #endif
 }
 
+/** Whether this job goes on when a process dies: Open MPI then tells of that, and programs revoke communicators. */
+static inline bool nezha_compat_tolerates_faults(void)
+{
+#if OMPI_MAJOR_VERSION >= 5 && OPAL_ENABLE_FT_MPI
+    return ompi_ftmpi_enabled;
+#else
+    return false;
+#endif
+}
+
+/** Whether a process has revoked `comm`. */
+static inline bool nezha_compat_is_revoked(struct ompi_communicator_t *comm)
+{
+#if OMPI_MAJOR_VERSION >= 5 && OPAL_ENABLE_FT_MPI
+    return ompi_comm_is_revoked(comm);
+#else
+    (void)comm;
+    return false;
+#endif
+}
+
+/** A rank of `comm` that Open MPI itself knows to be dead by now, so that no collective call can succeed any more; -1: it
+ * knows of none. */
+static inline int nezha_compat_dead_rank(struct ompi_communicator_t *comm)
+{
+#if OMPI_MAJOR_VERSION >= 5 && OPAL_ENABLE_FT_MPI
+    for (int rank = 0; ompi_comm_coll_revoked(comm) && rank < ompi_comm_size(comm); rank++) {
+        if (!ompi_comm_is_proc_active(comm, rank, false)) {
+            return rank;
+        }
+    }
+#else
+    (void)comm;
+#endif
+    return -1;
+}
+
 /** What a call on `comm` that failed returns: where Open MPI itself knows by now that a process of it is dead, or that
  * it is revoked, its own code for that, which a program that goes on without the process waits for; else `otherwise`.
  */
 static inline int nezha_compat_failure(struct ompi_communicator_t *comm, int otherwise)
 {
 #if OMPI_MAJOR_VERSION >= 5 && OPAL_ENABLE_FT_MPI
-    int known = otherwise;
-    return ompi_comm_iface_coll_check(comm, &known) ? otherwise : known;
+    return ompi_comm_is_revoked(comm)     ? MPI_ERR_REVOKED
+           : ompi_comm_coll_revoked(comm) ? MPI_ERR_PROC_FAILED
+                                          : otherwise;
 #else
     (void)comm;
     return otherwise;

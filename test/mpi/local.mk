@@ -21,6 +21,7 @@ check_PROGRAMS += \
 	%D%/own_types \
 	%D%/phases \
 	%D%/progress \
+	%D%/revoked \
 	%D%/same_bits \
 	%D%/sessions \
 	%D%/sharp \
@@ -84,6 +85,9 @@ test_mpi_phases_LDADD = $(MPI_LIBS) -lm
 test_mpi_progress_SOURCES = %D%/progress.c $(mpi_test_common)
 test_mpi_progress_CPPFLAGS = $(MPI_CFLAGS)
 test_mpi_progress_LDADD = $(MPI_LIBS) -lm
+test_mpi_revoked_SOURCES = %D%/revoked.c $(mpi_test_common)
+test_mpi_revoked_CPPFLAGS = $(MPI_CFLAGS)
+test_mpi_revoked_LDADD = $(MPI_LIBS) -lm
 test_mpi_same_bits_SOURCES = %D%/same_bits.c $(mpi_test_common)
 test_mpi_same_bits_CPPFLAGS = $(MPI_CFLAGS)
 test_mpi_same_bits_LDADD = $(MPI_LIBS) -lm

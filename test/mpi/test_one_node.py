@@ -140,8 +140,9 @@ class Errors(MpiCase):
                         os.kill(pids[victim], fault)
             said = [line for line in lines if "an error after" in line]
             self.assertTrue(all("as it should be" in line for line in said), "".join(lines[-30:]))
-            named = [line for line in lines if "has failed:" in line]
-            self.assertTrue(named and all(re.search(f"has failed: .*rank {victim} on", line) for line in named), "".join(lines[-30:]))
+            named = [bool(re.search(f"has failed: .*rank {victim} on", line)) for line in lines if "has failed:" in line]
+            # Where Open MPI tells one rank of the death that one tells the others that it gives up.
+            self.assertTrue(any(named) if before and openmpi.major() >= 5 else named and all(named), "".join(lines[-30:]))
             return " ".join("".join(lines).split())
         finally:
             timer.cancel()

@@ -214,7 +214,7 @@ int nezha_team_shares_memory(const nezha_team_t *team);
 void nezha_team_error(nezha_team_t *team, char *text, size_t size);
 
 /** For a host that cannot take part in the next call of a READY team: that call and all later ones return an error on every
- *  member, with the reason `why`. */
+ *  member, with the reason `why`, and so do those that are under way. May be called from within host->progress. */
 void nezha_team_give_up(nezha_team_t *team, const char *why);
 
 /* ---- collectives ------------------------------------------------------------------------------------------ */

@@ -11,6 +11,7 @@
 
 #include "ompi_config.h"
 
+#include <stdatomic.h>
 #include <stdbool.h>
 #include <stddef.h>
 
@@ -85,6 +86,7 @@ typedef struct coll_nezha_module {
     bool within_node;     /* all ranks are on this node, and use the memory that they share, or the incumbent */
     bool wants_team; /* there was a call that a team would carry and that cannot wait for one */
     nezha_team_t *team; /* NULL: none yet, or this rank has to vote no */
+    atomic_long failed_at; /* seconds; when coll_nezha_team_awaits_reason() was first asked; 0: it was not */
     opal_list_item_t live;
 } coll_nezha_module_t;
 OBJ_CLASS_DECLARATION(coll_nezha_module_t);
@@ -102,6 +104,11 @@ void coll_nezha_module_release_teams(void);
 /** To be called at the start of every blocking call that rails may carry, of `bytes` bytes: as long as it is open whether there
  * is a team, makes it at the first, and holds an agreement over the incumbent when one is due. Returns an OMPI code. */
 int coll_nezha_team_settle(coll_nezha_module_t *module, struct ompi_communicator_t *comm, size_t bytes);
+/** Whether a call that has failed waits, in Open MPI's progress, until Open MPI tells why: another rank may have given up
+ * because Open MPI told it of a dead process or a revoked communicator, and the engine may bring that rank's word first.
+ * The program waits for Open MPI's code. One to two seconds, once for a communicator, and not at all where a dead process
+ * ends the job. */
+bool coll_nezha_team_awaits_reason(coll_nezha_module_t *module, struct ompi_communicator_t *comm);
 /** Shows why the engine could not finish a call, and returns the OMPI code that the communicator's error handler gets.
  */
 int coll_nezha_team_failed(coll_nezha_module_t *module, struct ompi_communicator_t *comm, int status);

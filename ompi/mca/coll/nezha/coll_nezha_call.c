@@ -3,6 +3,7 @@
 
 #include <stdlib.h>
 
+#include "coll_nezha_revoked.h"
 #include "coll_nezha_stage.h"
 #include "coll_nezha_types.h"
 
@@ -32,11 +33,16 @@ static int cannot_copy(coll_nezha_call_t *call, nezha_team_t *team)
 
 int coll_nezha_call_stage_in(coll_nezha_call_t *call, nezha_team_t *team)
 {
-    return coll_nezha_stage_in(call) ? NEZHA_OK : cannot_copy(call, team);
+    if (!coll_nezha_stage_in(call)) {
+        return cannot_copy(call, team);
+    }
+    coll_nezha_revoked_watch(call, team);
+    return NEZHA_OK;
 }
 
 int coll_nezha_call_stage_out(coll_nezha_call_t *call, nezha_team_t *team, int status)
 {
+    coll_nezha_revoked_forget(call);
     return coll_nezha_stage_out(call, status) ? status : cannot_copy(call, team);
 }
 

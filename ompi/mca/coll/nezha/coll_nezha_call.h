@@ -33,6 +33,9 @@ typedef struct coll_nezha_call {
     int count;                        /* elements of each rank's block, unless `counts` says so */
     const int *counts, *displacements; /* by rank; NULL: alike */
     size_t *sizes;                    /* what words.counts points to */
+    /* Of coll_nezha_revoked.c: */
+    nezha_team_t *watched; /* NULL: it is not in the list */
+    struct coll_nezha_call *before, *after;
 } coll_nezha_call_t;
 
 /** Elements of that rank's block. */

@@ -9,6 +9,7 @@
 #include "coll_nezha_params.h"
 #include "coll_nezha_peers.h"
 #include "coll_nezha_reduce.h"
+#include "coll_nezha_revoked.h"
 #include "opal/compat.h"
 #include "opal/nezha_btl.h"
 #include "opal/nezha_help.h"
@@ -35,7 +36,9 @@ static void host_help(void *ctx, const char *topic, int nargs, const char *const
 static int host_progress(void *ctx)
 {
     (void)ctx;
-    return nezha_progress();
+    const int events = nezha_progress();
+    coll_nezha_revoked_look();
+    return events;
 }
 
 static int host_send(void *ctx, unsigned module, uint32_t job_rank, const void *head, size_t head_size, const void *body,

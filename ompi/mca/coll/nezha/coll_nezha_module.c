@@ -25,6 +25,7 @@ static void module_construct(coll_nezha_module_t *module)
     module->wants_team = false;
     module->within_node = false;
     module->team = NULL;
+    module->failed_at = 0;
     OBJ_CONSTRUCT(&module->live, opal_list_item_t);
 }
 

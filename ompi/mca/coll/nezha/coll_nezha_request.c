@@ -10,6 +10,7 @@
 #include "opal/runtime/opal_progress.h"
 
 #include "coll_nezha_engine.h"
+#include "coll_nezha_revoked.h"
 
 static pthread_mutex_t lock =
     PTHREAD_MUTEX_INITIALIZER; /* guards what follows; never held while anybody else is called */
@@ -97,7 +98,11 @@ static bool over(const coll_nezha_request_t *request)
     if (request->with_incumbent) {
         return REQUEST_COMPLETE(request->incumbent);
     }
-    return NEZHA_PENDING != nezha_request_state(request->engine);
+    const int status = nezha_request_state(request->engine);
+    if (NEZHA_PENDING == status || NEZHA_OK == status) {
+        return NEZHA_OK == status;
+    }
+    return !coll_nezha_team_awaits_reason(request->module, request->super.super.req_mpi_object.comm);
 }
 
 /** One that is over, which is under way no longer; NULL: there is none. */
@@ -127,6 +132,7 @@ static int progress(void)
         return 0;
     }
     int events = NULL != coll_nezha_engine() ? nezha_engine_progress(coll_nezha_engine()) : 0;
+    coll_nezha_revoked_look();
     coll_nezha_request_t *request;
     while (NULL != (request = take_over())) {
         complete(request);

@@ -5,6 +5,7 @@
 #include <stdatomic.h>
 #include <stdint.h>
 #include <stdlib.h>
+#include <time.h>
 
 #include "ompi/constants.h"
 
@@ -15,6 +16,9 @@
 #include "opal/nezha_help.h"
 #include "opal/nezha_topology.h"
 #include "opal/nezha_transport.h"
+
+/** Of a clock that counts whole ones: at least one passes. */
+enum { REASON_SECONDS = 2 };
 
 /** The engine's peers in rank order; false when one of them cannot take part, which only a vote tells the others. */
 static bool find_peers(struct ompi_communicator_t *comm, nezha_peer_t **peers)
@@ -121,11 +125,30 @@ int coll_nezha_team_settle(coll_nezha_module_t *module, struct ompi_communicator
     return OMPI_SUCCESS;
 }
 
+bool coll_nezha_team_awaits_reason(coll_nezha_module_t *module, struct ompi_communicator_t *comm)
+{
+    if (!nezha_compat_tolerates_faults() || nezha_compat_is_revoked(comm) || nezha_compat_dead_rank(comm) >= 0) {
+        return false;
+    }
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    long first = 0;
+    if (atomic_compare_exchange_strong(&module->failed_at, &first, now.tv_sec)) {
+        first = now.tv_sec;
+    }
+    return now.tv_sec - first < REASON_SECONDS;
+}
+
 int coll_nezha_team_failed(coll_nezha_module_t *module, struct ompi_communicator_t *comm, int status)
 {
     char story[1024];
-    nezha_team_error(module->team, story, sizeof story);
-    nezha_help_show("operation failed", 3,
-                    (const char *[]){comm->c_name, nezha_topology_node(), '\0' != *story ? story : "no details"});
+    while (NEZHA_ERR_MEMORY != status && coll_nezha_team_awaits_reason(module, comm)) {
+        nezha_compat_progress();
+    }
+    if (!nezha_compat_is_revoked(comm)) { /* else the program knows: it is its own doing */
+        nezha_team_error(module->team, story, sizeof story);
+        nezha_help_show("operation failed", 3,
+                        (const char *[]){comm->c_name, nezha_topology_node(), '\0' != *story ? story : "no details"});
+    }
     return NEZHA_ERR_MEMORY == status ? OMPI_ERR_OUT_OF_RESOURCE : nezha_compat_failure(comm, OMPI_ERROR);
 }

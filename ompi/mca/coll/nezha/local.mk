@@ -21,6 +21,7 @@ glue_sources += \
 	%D%/coll_nezha_sibling.c %D%/coll_nezha_sibling.h \
 	%D%/coll_nezha_siblings.c \
 	%D%/coll_nezha_report.c %D%/coll_nezha_report.h \
+	%D%/coll_nezha_revoked.c %D%/coll_nezha_revoked.h \
 	%D%/coll_nezha_stage.c %D%/coll_nezha_stage.h \
 	%D%/coll_nezha_team.c \
 	%D%/coll_nezha_types.c %D%/coll_nezha_types.h \
