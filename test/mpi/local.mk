@@ -114,7 +114,7 @@ test_mpi_without_last_CPPFLAGS = $(MPI_CFLAGS)
 test_mpi_without_last_LDADD = $(MPI_LIBS) -lm
 
 # Preloaded by the scripts.
-check_LTLIBRARIES = %D%/join_first.la %D%/no_reduce_local.la %D%/other_release.la
+check_LTLIBRARIES = %D%/join_first.la %D%/no_reduce_local.la %D%/odd_reduce_local.la %D%/other_release.la
 test_mpi_join_first_la_SOURCES = %D%/join_first.c
 test_mpi_join_first_la_CPPFLAGS = $(MPI_CFLAGS)
 test_mpi_join_first_la_LIBADD = $(MPI_LIBS)
@@ -122,6 +122,9 @@ test_mpi_join_first_la_LDFLAGS = $(AM_LDFLAGS) -module -avoid-version -shared -r
 test_mpi_no_reduce_local_la_SOURCES = %D%/no_reduce_local.c
 test_mpi_no_reduce_local_la_LIBADD = -ldl
 test_mpi_no_reduce_local_la_LDFLAGS = $(AM_LDFLAGS) -module -avoid-version -shared -rpath /nowhere
+test_mpi_odd_reduce_local_la_SOURCES = %D%/odd_reduce_local.c
+test_mpi_odd_reduce_local_la_LIBADD = -ldl
+test_mpi_odd_reduce_local_la_LDFLAGS = $(AM_LDFLAGS) -module -avoid-version -shared -rpath /nowhere
 test_mpi_other_release_la_SOURCES = %D%/other_release.c
 test_mpi_other_release_la_CPPFLAGS = $(MPI_CFLAGS)
 test_mpi_other_release_la_LDFLAGS = $(AM_LDFLAGS) -module -avoid-version -shared -rpath /nowhere

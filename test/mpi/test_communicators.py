@@ -8,7 +8,7 @@ import os
 import subprocess
 import unittest
 
-from mpi_case import RAILS, MpiCase, environment, mpirun, program
+from mpi_case import RAILS, MpiCase, environment, mpirun, preloaded, program
 from nezha_lab import openmpi
 
 
@@ -21,6 +21,9 @@ class Communicators(MpiCase):
     def test_idup(self):
         self.passes("idup", 3, timeout=60)
         self.passes("idup", 4, params={**RAILS, "coll_nezha_collectives": "all"}, timeout=60)
+
+    def test_idup_where_a_rank_reduces_by_mpi(self):
+        self.passes("idup", 3, preload=[preloaded("odd_reduce_local")], timeout=60)
 
     def test_threads(self):
         for np in (2, 3):

@@ -53,7 +53,7 @@ bool coll_nezha_call_translate(coll_nezha_call_t *call, const void *send, void *
  * Whether a call that does not block may be Open MPI's own. MPI_Comm_idup agrees on the new communicator's number by
  * MPI_Iallreduce, or MPI_Ireduce and MPI_Ibcast, of an int on the old one, from within any progress: in another order among
  * the program's calls on each rank. The engine tells calls by their order, the incumbent keeps those that block apart. Told
- * from what all ranks see alike, so the program's own of this kind go to the incumbent too.
+ * from what all ranks see alike, which the engine's type is not, so the program's own of this kind go to the incumbent too.
  */
 static inline bool coll_nezha_call_is_maybe_internal(const coll_nezha_call_t *call)
 {
@@ -62,7 +62,7 @@ static inline bool coll_nezha_call_is_maybe_internal(const coll_nezha_call_t *ca
         return words->count * words->element == sizeof(int);
     }
     return (NEZHA_ALLREDUCE == words->collective || NEZHA_REDUCE == words->collective) && 1 == words->count &&
-           NEZHA_INT32 == words->type && (NEZHA_MAX == words->op || NEZHA_MIN == words->op);
+           sizeof(int) == words->element && (NEZHA_MAX == words->op || NEZHA_MIN == words->op);
 }
 
 /** Before the engine gets the call. Other ranks' vectors may lie elsewhere, so that must not decide what carries it:
