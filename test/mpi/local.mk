@@ -28,6 +28,7 @@ check_PROGRAMS += \
 	%D%/siblings \
 	%D%/survives \
 	%D%/threads \
+	%D%/unfinished \
 	%D%/until_error \
 	%D%/without_last
 
@@ -106,6 +107,9 @@ test_mpi_survives_LDADD = $(MPI_LIBS) -lm
 test_mpi_threads_SOURCES = %D%/threads.c $(mpi_test_common)
 test_mpi_threads_CPPFLAGS = $(MPI_CFLAGS)
 test_mpi_threads_LDADD = $(MPI_LIBS) -lm
+test_mpi_unfinished_SOURCES = %D%/unfinished.c $(mpi_test_common)
+test_mpi_unfinished_CPPFLAGS = $(MPI_CFLAGS)
+test_mpi_unfinished_LDADD = $(MPI_LIBS) -lm
 test_mpi_until_error_SOURCES = %D%/until_error.c $(mpi_test_common)
 test_mpi_until_error_CPPFLAGS = $(MPI_CFLAGS)
 test_mpi_until_error_LDADD = $(MPI_LIBS) -lm
@@ -114,11 +118,14 @@ test_mpi_without_last_CPPFLAGS = $(MPI_CFLAGS)
 test_mpi_without_last_LDADD = $(MPI_LIBS) -lm
 
 # Preloaded by the scripts.
-check_LTLIBRARIES = %D%/join_first.la %D%/no_reduce_local.la %D%/odd_reduce_local.la %D%/other_release.la
+check_LTLIBRARIES = %D%/join_first.la %D%/late_progress.la %D%/no_reduce_local.la %D%/odd_reduce_local.la %D%/other_release.la
 test_mpi_join_first_la_SOURCES = %D%/join_first.c
 test_mpi_join_first_la_CPPFLAGS = $(MPI_CFLAGS)
 test_mpi_join_first_la_LIBADD = $(MPI_LIBS)
 test_mpi_join_first_la_LDFLAGS = $(AM_LDFLAGS) -module -avoid-version -shared -rpath /nowhere
+test_mpi_late_progress_la_SOURCES = %D%/late_progress.c
+test_mpi_late_progress_la_LIBADD = -ldl
+test_mpi_late_progress_la_LDFLAGS = $(AM_LDFLAGS) -module -avoid-version -shared -rpath /nowhere
 test_mpi_no_reduce_local_la_SOURCES = %D%/no_reduce_local.c
 test_mpi_no_reduce_local_la_LIBADD = -ldl
 test_mpi_no_reduce_local_la_LDFLAGS = $(AM_LDFLAGS) -module -avoid-version -shared -rpath /nowhere

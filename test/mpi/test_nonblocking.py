@@ -6,7 +6,7 @@
 
 import unittest
 
-from mpi_case import LONG, RAILS, SAME_ORDER, SOME_ALGORITHMS, MpiCase
+from mpi_case import LONG, RAILS, SAME_ORDER, SOME_ALGORITHMS, MpiCase, preloaded
 
 RANKS = (2, 3, 5) if LONG else (2, 5)
 
@@ -30,6 +30,11 @@ class Nonblocking(MpiCase):
 
     def test_only_barriers_block(self):
         self.passes("nonblocking", 3, "barriers")
+
+    def test_never_completed(self):
+        for library in ([], [preloaded("late_progress")]):
+            with self.subTest(library):
+                self.passes("unfinished", 3, preload=library, timeout=60)
 
 
 if __name__ == "__main__":

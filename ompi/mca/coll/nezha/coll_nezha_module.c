@@ -8,6 +8,7 @@
 
 #include "coll_nezha_finalize.h"
 #include "coll_nezha_report.h"
+#include "coll_nezha_request.h"
 
 /* Enabled modules, through their `live` item; `lock` guards the list. */
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
@@ -59,6 +60,7 @@ static void module_destruct(coll_nezha_module_t *module)
             opal_list_remove_item(modules, &module->live);
         }
         pthread_mutex_unlock(&lock);
+        coll_nezha_request_forget(module);
         release_team(module);
         release_incumbent(&module->incumbent);
     }

@@ -56,6 +56,7 @@ static void request_construct(coll_nezha_request_t *request)
     base->req_cancel = cancel_request;
     request->incumbent = NULL;
     request->engine = NULL;
+    request->call.watched = NULL;
 }
 
 OBJ_CLASS_INSTANCE(coll_nezha_request_t, ompi_coll_base_nbc_request_t, request_construct, NULL);
@@ -105,6 +106,12 @@ static bool over(const coll_nezha_request_t *request)
     return !coll_nezha_team_awaits_reason(request->module, request->super.super.req_mpi_object.comm);
 }
 
+static void remove_from_under_way(coll_nezha_request_t *request)
+{
+    opal_list_remove_item(&under_way, (opal_list_item_t *)request);
+    atomic_fetch_sub_explicit(&count_under_way, 1, memory_order_relaxed);
+}
+
 /** One that is over, which is under way no longer; NULL: there is none. */
 static coll_nezha_request_t *take_over(void)
 {
@@ -116,8 +123,7 @@ static coll_nezha_request_t *take_over(void)
     {
         if (over(each)) {
             found = each;
-            opal_list_remove_item(&under_way, (opal_list_item_t *)each);
-            atomic_fetch_sub_explicit(&count_under_way, 1, memory_order_relaxed);
+            remove_from_under_way(each);
             break;
         }
     }
@@ -160,8 +166,25 @@ void coll_nezha_request_close(void)
         opal_progress_unregister(progress);
         OPAL_LIST_DESTRUCT(&idle);
         OBJ_DESTRUCT(&under_way);
+        atomic_store_explicit(&count_under_way, 0, memory_order_relaxed);
         opened = false;
     }
+}
+
+void coll_nezha_request_forget(const coll_nezha_module_t *module)
+{
+    coll_nezha_request_t *each, *next;
+    pthread_mutex_lock(&lock);
+    if (opened) {
+        OPAL_LIST_FOREACH_SAFE(each, next, &under_way, coll_nezha_request_t)
+        {
+            if (each->module == module) {
+                remove_from_under_way(each);
+                coll_nezha_revoked_forget(&each->call);
+            }
+        }
+    }
+    pthread_mutex_unlock(&lock);
 }
 
 coll_nezha_request_t *coll_nezha_request_take(coll_nezha_module_t *module, struct ompi_communicator_t *comm,

@@ -44,7 +44,10 @@ void coll_nezha_request_follow(coll_nezha_request_t *request);
 /** A persistent one could not be started: whoever waits for it gets `error`, an OMPI code. */
 void coll_nezha_request_fail(coll_nezha_request_t *request, int error);
 
-/** No request is left. */
+/** The module is about to free its team. Requests that are under way stay as they are: of MPI_COMM_WORLD's there may be
+ * some in MPI_Finalize, where a program does not complete them. */
+void coll_nezha_request_forget(const coll_nezha_module_t *module);
+/** No request is completed any more. */
 void coll_nezha_request_close(void);
 
 #endif
