@@ -32,6 +32,14 @@ Result guarded(Result failure, Body body) noexcept {
   }
 }
 
+template <typename Body>
+void guarded(Body body) noexcept {
+  try {
+    body();
+  } catch (...) {
+  }
+}
+
 using Words = std::array<std::uint64_t, NEZHA_VOTE_WORDS>;
 
 }  // namespace
@@ -73,10 +81,7 @@ nezha_peer_t* nezha_engine_peer(nezha_engine_t* engine, const void* address, siz
 }
 
 void nezha_engine_message(nezha_engine_t* engine, const nezha_bytes_t* pieces, size_t count) {
-  guarded(false, [&] {
-    engine->engine.message({pieces, count});
-    return true;
-  });
+  guarded([&] { engine->engine.message({pieces, count}); });
 }
 
 int nezha_engine_host_carries(nezha_engine_t* engine) { return engine->engine.host_carries() ? 1 : 0; }
@@ -94,12 +99,12 @@ nezha_team_t* nezha_team_create(nezha_engine_t* engine, const nezha_team_spec_t*
 }
 
 void nezha_team_destroy(nezha_team_t* team) {
-  team->engine.destroy_team(team->team);
+  guarded([&] { team->engine.destroy_team(team->team); });
   delete team;
 }
 
 int nezha_team_agreement_due(nezha_team_t* team, size_t bytes) {
-  return team->engine.agreement_due(team->team, bytes) ? 1 : 0;
+  return guarded(0, [&] { return team->engine.agreement_due(team->team, bytes) ? 1 : 0; });
 }
 
 void nezha_team_vote(nezha_team_t* team, uint64_t words[NEZHA_VOTE_WORDS]) {
@@ -124,23 +129,21 @@ nezha_team_state_t nezha_team_decide(nezha_team_t* team, const uint64_t words[NE
   });
 }
 
-int nezha_team_vote_again(nezha_team_t* team) { return team->engine.votes_again(team->team) ? 1 : 0; }
+int nezha_team_vote_again(nezha_team_t* team) {
+  return guarded(0, [&] { return team->engine.votes_again(team->team) ? 1 : 0; });
+}
 
-int nezha_team_shares_memory(const nezha_team_t* team) { return team->engine.shares_memory(team->team) ? 1 : 0; }
+int nezha_team_shares_memory(const nezha_team_t* team) {
+  return guarded(0, [&] { return team->engine.shares_memory(team->team) ? 1 : 0; });
+}
 
 void nezha_team_error(nezha_team_t* team, char* text, size_t size) {
   tell(text, size, "");
-  guarded(false, [&] {
-    tell(text, size, team->engine.error_of(team->team));
-    return true;
-  });
+  guarded([&] { tell(text, size, team->engine.error_of(team->team)); });
 }
 
 void nezha_team_give_up(nezha_team_t* team, const char* why) {
-  guarded(false, [&] {
-    team->engine.give_up(team->team, why);
-    return true;
-  });
+  guarded([&] { team->engine.give_up(team->team, why); });
 }
 
 int nezha_reduce(nezha_type_t type, nezha_op_t op, const void* in, void* inout, size_t count) {
@@ -155,7 +158,7 @@ int nezha_carry(nezha_team_t* team, const nezha_call_t* call) {
 }
 
 void nezha_incumbent_done(nezha_team_t* team, nezha_collective_t collective) {
-  team->engine.incumbent_done(team->team, static_cast<nezha::Collective>(collective));
+  guarded([&] { team->engine.incumbent_done(team->team, static_cast<nezha::Collective>(collective)); });
 }
 
 int nezha_start(nezha_team_t* team, const nezha_call_t* call, nezha_request_t** request) {
@@ -167,7 +170,9 @@ int nezha_start(nezha_team_t* team, const nezha_call_t* call, nezha_request_t** 
   });
 }
 
-int nezha_engine_progress(nezha_engine_t* engine) { return engine->engine.progress() ? 1 : 0; }
+int nezha_engine_progress(nezha_engine_t* engine) {
+  return guarded(0, [&] { return engine->engine.progress() ? 1 : 0; });
+}
 
 int nezha_request_state(const nezha_request_t* request) {
   return reinterpret_cast<const nezha::Request*>(request)->state.load(std::memory_order_acquire);
@@ -175,42 +180,41 @@ int nezha_request_state(const nezha_request_t* request) {
 
 void nezha_request_free(nezha_request_t* request) {
   nezha::Request& over = *reinterpret_cast<nezha::Request*>(request);
-  over.engine->give_back(over);
+  guarded([&] { over.engine->give_back(over); });
 }
 
 void nezha_engine_ending(nezha_engine_t* engine) {
-  guarded(false, [&] {
-    engine->engine.ending();
-    return true;
-  });
+  guarded([&] { engine->engine.ending(); });
 }
 
-size_t nezha_engine_rails(nezha_engine_t* engine) { return engine->engine.rails(); }
+size_t nezha_engine_rails(nezha_engine_t* engine) {
+  return guarded(size_t{0}, [&] { return engine->engine.rails(); });
+}
 
 int nezha_engine_rail_stats(nezha_engine_t* engine, size_t index, nezha_rail_stats_t* stats) {
-  return engine->engine.rail_stats(index, *stats) ? NEZHA_OK : NEZHA_ERR_PARAM;
+  return guarded(static_cast<int>(NEZHA_ERR_MEMORY),
+                 [&]() -> int { return engine->engine.rail_stats(index, *stats) ? NEZHA_OK : NEZHA_ERR_PARAM; });
 }
 
 void nezha_rail_pci_device(const char* name, char* device, size_t size) {
   if (size == 0) return;
   *device = '\0';
-  guarded(false, [&] {
+  guarded([&] {
     const char* slash = std::strchr(name, '/');
     std::snprintf(device, size, "%s", nezha::pci_device_of(slash == nullptr ? name : slash + 1).c_str());
-    return true;
   });
 }
 
 void nezha_engine_class_stats(nezha_engine_t* engine, nezha_class_stats_t stats[NEZHA_SIZE_CLASSES]) {
-  engine->engine.class_stats(stats);
+  guarded([&] { engine->engine.class_stats(stats); });
 }
 
 void nezha_engine_memory_stats(nezha_engine_t* engine, nezha_memory_stats_t* stats) {
-  *stats = engine->engine.memory_stats();
+  guarded([&] { *stats = engine->engine.memory_stats(); });
 }
 
 void nezha_engine_totals(nezha_engine_t* engine, uint64_t* calls, uint64_t* bytes) {
-  engine->engine.totals(*calls, *bytes);
+  guarded([&] { engine->engine.totals(*calls, *bytes); });
 }
 
 }  // extern "C"

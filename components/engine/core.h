@@ -266,6 +266,7 @@ class Core final : public PieceReceiver, public OperationNews, public LaneNews, 
   void settle_doubts();
   void take_early_failure(const Team& team);
   bool climb_on();
+  bool climb_on(Team& team);
   void step_samples(Nanoseconds now);
   void watch_members(Team& team, Nanoseconds now);
   std::size_t descriptors_of_memory(const Team& team) const;

@@ -3,6 +3,7 @@
 /// it.
 #include <algorithm>
 #include <exception>
+#include <new>
 
 #include "engine/core.h"
 
@@ -80,12 +81,24 @@ bool Core::climb() {
   }
 }
 
+/// What the host's reduction throws is about this team, whoever drives.
+bool Core::climb_on(Team& team) {
+  try {
+    return team.hierarchy()->poll();
+  } catch (const std::bad_alloc&) {
+    throw;
+  } catch (...) {
+    break_off(team, std::current_exception());
+    return true;
+  }
+}
+
 bool Core::climb_on() {
   bool moved = false;
   for (std::size_t i = 0; i < climbing_.size();) {
     Team& team = *climbing_[i];
     Hierarchy& hierarchy = *team.hierarchy();
-    if (hierarchy.under_way()) moved = hierarchy.poll() || moved;
+    if (hierarchy.under_way()) moved = climb_on(team) || moved;
     std::string why;
     if (const int lost = hierarchy.lost_member(why); lost >= 0 && team.error().empty())
       fail(team, failure_of(team, Failure::Why::silent, lost),

@@ -317,7 +317,11 @@ void Engine::look_with_host(Lock& lock) {
     const Unlocked meanwhile(lock);
     host_.progress(host_.ctx);
   }
-  keep_watch(core_.progress(Watch::all));
+  try {
+    keep_watch(core_.progress(Watch::all));
+  } catch (const std::bad_alloc&) {
+    no_memory();
+  }
 }
 
 /// After a caller's look at lanes that no operation is waited for from: the caller may not come again, and its look has ended the

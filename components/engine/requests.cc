@@ -2,6 +2,8 @@
 #include "engine/requests.h"
 
 #include <algorithm>
+#include <exception>
+#include <new>
 
 namespace nezha {
 
@@ -49,6 +51,19 @@ bool Requests::over(Request& request) {
   if (request.number == 0) return !request.team->error().empty();
   if (request.shared) return request.team->hierarchy()->over({request.track, request.number});
   return request.team->finished(request.number);
+}
+
+/// Begins it if it has room, and says whether it is over.
+bool Requests::go_on(Request& request, bool& begun) {
+  try {
+    if (request.number == 0) begun = start(request) || begun;
+    return over(request);
+  } catch (const std::bad_alloc&) {
+    throw;
+  } catch (...) {
+    core_.break_off(*request.team, std::current_exception());
+    return true;
+  }
 }
 
 void Requests::finish(Request& request) {

@@ -25,15 +25,14 @@ class Requests {
   void give_back(Request& request) { idle_.push_back(&request); }
 
   /// Begins those that have room now, and ends those that are over; `ended(request)` is called for each before its
-  /// state says so. True when there were any.
+  /// state says so. True when there were any. An exception fails the request's team; only std::bad_alloc is passed on.
   template <typename Ended>
   bool advance(const Ended& ended) {
     bool any = false;
     std::size_t kept = 0;
     for (std::size_t i = 0; i < pending_.size(); ++i) {
       Request& request = *pending_[i];
-      if (request.number == 0) any = start(request) || any;
-      if (over(request)) {
+      if (go_on(request, any)) {
         ended(request);
         finish(request);
         any = true;
@@ -62,6 +61,7 @@ class Requests {
   static bool has_room(const Request& request);
   bool start(Request& request);
   static bool over(Request& request);
+  bool go_on(Request& request, bool& begun);
   static void finish(Request& request);
 
   Engine& engine_;

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <array>
+#include <chrono>
 #include <stdexcept>
 #include <string>
 
@@ -72,6 +73,35 @@ TEST_P(Exceptions, OfAHostThatGivesUpAreAnErrorOnAllRanks) {
   });
   EXPECT_NE(error_of(team, 1).find("no device today"), std::string::npos) << error_of(team, 1);
 }
+
+/// Nobody but the caller of another team's call is there to reduce it.
+class ExceptionsOfRequests : public testing::TestWithParam<bool> {};
+
+TEST_P(ExceptionsOfRequests, AreAnErrorOfTheirTeamOnly) {
+  Ranks ranks(3, {{"single_node", "2"}});
+  Team breaks(ranks, "breaks"), works(ranks, "works");
+  breaks.within_node = GetParam();
+  ASSERT_TRUE(breaks.start() && works.start());
+  ranks.run([&](int rank) {
+    HostOperation operation{rank == 1 ? throws : adds, 1};
+    std::vector<std::byte> vector(kBytes, std::byte{1});
+    const nezha_call_t what{NEZHA_ALLREDUCE, vector.data(), vector.data(), kBytes, 1, NEZHA_TYPE_OTHER, NEZHA_OP_OTHER, &operation, nullptr, 0};
+    nezha_request_t* request = nullptr;
+    EXPECT_EQ(nezha_start(breaks.handle(rank), &what, &request), NEZHA_OK);
+    std::uint8_t one = 1;
+    const nezha_call_t other{NEZHA_ALLREDUCE, &one, &one, 1, 1, NEZHA_UINT8, NEZHA_MAX, nullptr, nullptr, 0};
+    const auto limit = std::chrono::steady_clock::now() + std::chrono::seconds(20);
+    for (int calls = 0; calls < 100; ++calls) EXPECT_EQ(works.allreduce(rank, other), NEZHA_OK) << calls;
+    while (nezha_request_state(request) == NEZHA_PENDING && std::chrono::steady_clock::now() < limit)
+      nezha_engine_progress(ranks.at(rank).engine());
+    EXPECT_EQ(nezha_request_state(request), NEZHA_ERR_FAILED);
+    nezha_request_free(request);
+  });
+  EXPECT_NE(error_of(breaks, 1).find("no sum today"), std::string::npos) << error_of(breaks, 1);
+}
+
+INSTANTIATE_TEST_SUITE_P(Grounds, ExceptionsOfRequests, testing::Bool(),
+                         [](const auto& info) { return info.param ? "memory" : "lanes"; });
 
 INSTANTIATE_TEST_SUITE_P(Algorithms, Exceptions, testing::Values("ring", "mesh", "single_step", "doubling", "halving"),
                          [](const auto& info) { return std::string(info.param); });

@@ -351,7 +351,7 @@ enum { NEZHA_SIZE_CLASSES = 48 };
 void nezha_engine_ending(nezha_engine_t *engine);
 
 size_t nezha_engine_rails(nezha_engine_t *engine);
-/** 0 and `*stats` filled, or NEZHA_ERR_PARAM when there is no rail `index`. */
+/** 0 and `*stats` filled, or NEZHA_ERR_PARAM when there is no rail `index`, or NEZHA_ERR_MEMORY. */
 int nezha_engine_rail_stats(nezha_engine_t *engine, size_t index, nezha_rail_stats_t *stats);
 void nezha_engine_class_stats(nezha_engine_t *engine, nezha_class_stats_t stats[NEZHA_SIZE_CLASSES]);
 void nezha_engine_memory_stats(nezha_engine_t *engine, nezha_memory_stats_t *stats);
