@@ -24,6 +24,10 @@ constexpr Nanoseconds kLookEvery = 100 * kMillisecond;
 constexpr Nanoseconds kGoneAfter = 2 * kSecond;
 /// One that has never had a lane.
 constexpr Nanoseconds kNeverCame = 30 * kSecond;
+/// How often clients are asked for a sign of life: between two operations nothing else finds out that a node has lost power.
+constexpr Nanoseconds kAskEvery = 30 * kSecond;
+/// One that has not answered for so long has gone, or greets anew when it runs again.
+constexpr Nanoseconds kNoAnswer = 60 * kSecond;
 /// An upstream aggregator that gives no sign of life for so long is not waited for, and a client's id is free again.
 constexpr Nanoseconds kLongestSilence = 500 * kMillisecond;
 /// Makes the tree's id from the upstream aggregator's. They differ, because ranks that go to the upstream aggregator directly do not
@@ -183,7 +187,8 @@ bool Aggregation::take_in(const Address& client, const Secret& secret, Nanosecon
   }
   Peer* const peer = core_.add_outsider(client, secret);
   if (peer == nullptr) return false;
-  clients_[client.id] = {peer, now + kNeverCame - kGoneAfter};
+  const auto later = static_cast<Nanoseconds>(client.id % kAskEvery);  // not all of a job at once
+  clients_[client.id] = {.peer = peer, .seen = now + kNeverCame - kGoneAfter, .ask_at = now + kAskEvery + later};
   core_.log().line(2, "%s has come", peer->label().c_str());
   return true;
 }
@@ -260,13 +265,25 @@ void Aggregation::progress(Nanoseconds now, bool greetings) {
 void Aggregation::look_after(Nanoseconds now) {
   looked_ = now;
   if (in_rack_) watch_upstream(now);
-  std::vector<ProcessId> gone;
+  std::vector<std::pair<ProcessId, const char*>> gone;
   for (auto& [id, client] : clients_) {
     if (client.peer->trunk->lanes_up() != 0) client.seen = now;
-    if (now - client.seen > kGoneAfter) gone.push_back(id);
+    if (now - client.seen > kGoneAfter)
+      gone.emplace_back(id, "no lane to it is left");
+    else if (silent(client, now))
+      gone.emplace_back(id, "no sign of life from it");
   }
-  for (const ProcessId id : gone) drop_client(id, "no lane to it is left");
+  for (const auto& [id, why] : gone) drop_client(id, why);
   for (const Claim& claim : std::exchange(claims_, {})) judge(claim, now);
+}
+
+/// Asks it now and then: judge() takes a client for silent that is watched all the time and has nothing to say.
+bool Aggregation::silent(Client& client, Nanoseconds now) {
+  if (now < client.ask_at) return false;
+  const Nanoseconds quiet = client.peer->trunk->quiet(now, 0);
+  if (client.asked && quiet == 0) client.ask_at = now + kAskEvery;
+  client.asked = now >= client.ask_at;
+  return quiet >= kNoAnswer;
 }
 
 }  // namespace nezha

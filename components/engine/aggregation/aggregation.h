@@ -95,6 +95,8 @@ class Aggregation final : public Guests {
     std::uint64_t failed = 0;  ///< descriptions
     unsigned in_row = 0;       ///< of them, the latest, if it is a rank
     std::size_t stars = 0;     ///< that it is in
+    Nanoseconds ask_at = 0;    ///< for a sign of life, if it says nothing by itself
+    bool asked = false;
   };
   /// Somebody has greeted with the id of a client that has lanes.
   struct Claim {
@@ -116,6 +118,7 @@ class Aggregation final : public Guests {
   void refused(int level, const std::string& why);
   void step_greetings(Nanoseconds now);
   void look_after(Nanoseconds now);
+  static bool silent(Client& client, Nanoseconds now);
   bool claimed(ProcessId id) const;
   void judge(const Claim& claim, Nanoseconds now);
   bool take_in(const Address& client, const Secret& secret, Nanoseconds now);
