@@ -84,6 +84,32 @@ TEST_F(Greetings, WhoSaysNothingGoesFirst) {
   EXPECT_TRUE(open(silent.back()));
 }
 
+/// Operations of those who are here wait meanwhile.
+TEST_F(Greetings, AFloodComesInParts) {
+  std::vector<Fd> all;
+  for (int i = 0; i < 50; ++i) all.push_back(connect_to_it());
+  aggregation_.progress(network_.now());
+  const std::size_t taken = waits_on() - 1;
+  EXPECT_GT(taken, 0U);
+  EXPECT_LE(taken, 16U);
+  for (int i = 0; i < 10; ++i) aggregation_.progress(network_.now());
+  EXPECT_EQ(waits_on(), 51U) << "the listener, and all of them";
+}
+
+TEST_F(Greetings, WhoHasGoneMakesRoom) {
+  std::vector<Fd> all;
+  for (int i = 0; i < 256; ++i) {
+    all.push_back(connect_to_it());
+    ASSERT_EQ(send(all.back().get(), "NEZAAGG1", 8, 0), 8);
+    aggregation_.progress(network_.now());
+  }
+  all[100] = Fd();
+  const Fd next = connect_to_it();
+  aggregation_.progress(network_.now());
+  EXPECT_TRUE(open(all.front()));
+  EXPECT_TRUE(open(next));
+}
+
 TEST_F(Greetings, WithoutDescriptorsItIsNotKeptAwake) {
   const Fd one = connect_to_it();
   rlimit before{};

@@ -18,6 +18,7 @@ namespace {
 
 constexpr Nanoseconds kGreetingTime = 3 * kSecond;
 constexpr std::size_t kMostGreetings = 256;
+constexpr int kMostAccepts = 16;  ///< in a turn: operations wait meanwhile
 constexpr Nanoseconds kAcceptPause = 100 * kMillisecond;  ///< when descriptors or memory ran out
 constexpr Nanoseconds kLookEvery = 100 * kMillisecond;
 /// A client whose lanes are all gone for so long has ended, or greets anew.
@@ -101,7 +102,7 @@ std::string Aggregation::upstream_trouble() const {
 void Aggregation::accept_greetings(Nanoseconds now) {
   if (now < paused_until_) return;
   paused_until_ = 0;
-  for (;;) {
+  for (int taken = 0; taken < kMostAccepts; ++taken) {  // the listener stays readable
     Fd fd(accept4(listener_.get(), nullptr, nullptr, SOCK_NONBLOCK | SOCK_CLOEXEC));
     if (!fd && exhausted(errno)) pause(errno, now);
     if (!fd) return;
@@ -253,8 +254,8 @@ void Aggregation::give_up_all(const std::string& why) {
 void Aggregation::progress(Nanoseconds now, bool greetings) {
   if (in_rack_) follow_upstream();
   if (greetings) {
+    step_greetings(now);  // may make room
     accept_greetings(now);
-    step_greetings(now);
   }
   for (const Said& said : std::exchange(said_, {})) hear(said);
   attend();
