@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// Who connects to an aggregator's port without being a rank or an aggregator.
+#include <dlfcn.h>
+#include <netdb.h>
 #include <netinet/in.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
@@ -10,6 +12,8 @@
 
 namespace nezha::test {
 namespace {
+
+constexpr const char* kTwoAddresses = "two-addresses.test";
 
 class Greetings : public testing::Test {
  protected:
@@ -59,6 +63,30 @@ TEST_F(Greetings, ComeByIPv6AndByIPv4) {
   const int error = connect(by6.get(), reinterpret_cast<const sockaddr*>(&to6), sizeof to6) == 0 ? 0 : errno;
   if (!by6 || error == EADDRNOTAVAIL) GTEST_SKIP() << "no IPv6 here";
   EXPECT_EQ(error, 0);
+}
+
+/// Another program has the port for IPv6, so ranks that come by IPv6 would find that.
+TEST_F(Greetings, APortThatIsTakenForIPv6IsTaken) {
+  const Fd other(socket(AF_INET6, SOCK_STREAM | SOCK_CLOEXEC, 0));
+  const int on = 1;
+  sockaddr_in6 at{};
+  at.sin6_family = AF_INET6;
+  socklen_t size = sizeof at;
+  if (!other || setsockopt(other.get(), IPPROTO_IPV6, IPV6_V6ONLY, &on, sizeof on) != 0 ||
+      bind(other.get(), reinterpret_cast<const sockaddr*>(&at), size) != 0)
+    GTEST_SKIP() << "no IPv6 here";
+  ASSERT_EQ(listen(other.get(), 1), 0);
+  getsockname(other.get(), reinterpret_cast<sockaddr*>(&at), &size);
+  const Status status = aggregation_.listen("", ntohs(at.sin6_port));
+  EXPECT_FALSE(status.ok());
+  EXPECT_NE(status.text().find("in use"), std::string::npos) << status.text();
+}
+
+/// The first address of its name is not this machine's.
+TEST_F(Greetings, ComeByAnyAddressOfAName) {
+  const Status status = aggregation_.listen(kTwoAddresses, 0);
+  EXPECT_TRUE(status.ok()) << status.text();
+  EXPECT_TRUE(open(connect_to_it()));
 }
 
 TEST_F(Greetings, AFloodFillsNoLog) {
@@ -126,3 +154,10 @@ TEST_F(Greetings, WithoutDescriptorsItIsNotKeptAwake) {
 
 }  // namespace
 }  // namespace nezha::test
+
+extern "C" int getaddrinfo(const char* node, const char* service, const addrinfo* hints, addrinfo** found) {
+  static const auto system = reinterpret_cast<decltype(&getaddrinfo)>(dlsym(RTLD_NEXT, "getaddrinfo"));
+  if (node == nullptr || std::strcmp(node, nezha::test::kTwoAddresses) != 0) return system(node, service, hints, found);
+  const int error = system("203.0.113.1", service, hints, found);
+  return error != 0 ? error : system("127.0.0.1", service, hints, &(*found)->ai_next);
+}

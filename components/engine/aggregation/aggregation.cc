@@ -35,6 +35,9 @@ constexpr Nanoseconds kLongestSilence = 500 * kMillisecond;
 /// share sums with ranks that go to a rack's.
 constexpr std::uint64_t kTree = 0x94d049bb133111eb;
 
+/// This machine does not have that address, or its kind: it may have another one of the same name.
+bool not_here(int error) { return error == EAFNOSUPPORT || error == EADDRNOTAVAIL; }
+
 }  // namespace
 
 Aggregation::Aggregation(Core& core, const Secret& key, const Limits& limits, bool in_rack)
@@ -46,30 +49,32 @@ Aggregation::~Aggregation() = default;
 
 Status Aggregation::listen(const std::string& host, std::uint16_t port) {
   const std::string where = (host.empty() ? "*" : host) + ":" + std::to_string(port);
-  if (!host.empty()) return listen_at(host, port, where);
-  const Status both = listen_at("::", port, where);
-  return both.ok() ? both : listen_at("0.0.0.0", port, where);  // a kernel may have no IPv6
-}
-
-Status Aggregation::listen_at(const std::string& host, std::uint16_t port, const std::string& where) {
+  const std::vector<std::string> names = host.empty() ? std::vector<std::string>{"::", "0.0.0.0"} : std::vector{host};
   addrinfo hints{};
   hints.ai_socktype = SOCK_STREAM;
   hints.ai_flags = AI_PASSIVE | AI_NUMERICSERV;
-  addrinfo* found = nullptr;
-  if (const int error = getaddrinfo(host.c_str(), std::to_string(port).c_str(), &hints, &found); error != 0)
-    return {Code::bad_parameter, "cannot listen at " + where + ": " + gai_strerror(error)};
-  const int on = 1, off = 0;
-  listener_ = Fd(socket(found->ai_family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0));
-  if (listener_) setsockopt(listener_.get(), IPPROTO_IPV6, IPV6_V6ONLY, &off, sizeof off);  // no matter to IPv4
-  const bool good = listener_ && setsockopt(listener_.get(), SOL_SOCKET, SO_REUSEADDR, &on, sizeof on) == 0 &&
-                    bind(listener_.get(), found->ai_addr, found->ai_addrlen) == 0 && ::listen(listener_.get(), 64) == 0;
-  const int error = errno;
-  freeaddrinfo(found);
-  if (!good) return {Code::io, "cannot listen at " + where + ": " + std::strerror(error)};
+  int error = EADDRNOTAVAIL;
+  for (std::size_t i = 0; i < names.size() && not_here(error); ++i) {
+    addrinfo* found = nullptr;
+    if (const int why = getaddrinfo(names[i].c_str(), std::to_string(port).c_str(), &hints, &found); why != 0)
+      return {Code::bad_parameter, "cannot listen at " + where + ": " + gai_strerror(why)};
+    for (const addrinfo* at = found; at != nullptr && not_here(error); at = at->ai_next) error = listen_at(*at);
+    freeaddrinfo(found);
+  }
+  if (error != 0) return {Code::io, "cannot listen at " + where + ": " + std::strerror(error)};
   SocketAddress bound;
   getsockname(listener_.get(), bound.get(), &bound.size);
   port_ = bound.port();
   return {};
+}
+
+int Aggregation::listen_at(const addrinfo& at) {
+  const int on = 1, off = 0;
+  listener_ = Fd(socket(at.ai_family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0));
+  if (listener_) setsockopt(listener_.get(), IPPROTO_IPV6, IPV6_V6ONLY, &off, sizeof off);  // no matter to IPv4
+  const bool good = listener_ && setsockopt(listener_.get(), SOL_SOCKET, SO_REUSEADDR, &on, sizeof on) == 0 &&
+                    bind(listener_.get(), at.ai_addr, at.ai_addrlen) == 0 && ::listen(listener_.get(), 64) == 0;
+  return good ? 0 : errno;
 }
 
 // ---- who may join

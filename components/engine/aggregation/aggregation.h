@@ -24,6 +24,8 @@
 #include "engine/core.h"
 #include "engine/marked_set.h"
 
+struct addrinfo;
+
 namespace nezha {
 
 class Aggregation final : public Guests {
@@ -50,7 +52,8 @@ class Aggregation final : public Guests {
     key_ = key;
     limits_ = limits;
   }
-  /// Listens for greetings; port 0: any. Without a host at every address, of IPv6 and of IPv4.
+  /// Listens for greetings; port 0: any. At the first address of the host that this machine has; without a host at every address, of IPv6
+  /// and of IPv4.
   Status listen(const std::string& host, std::uint16_t port);
   std::uint16_t port() const { return port_; }
   /// What clients are told: the core's, and the tree that it is of.
@@ -111,7 +114,7 @@ class Aggregation final : public Guests {
     std::vector<std::byte> bytes;  ///< the description, and of a small vector the contribution
   };
 
-  Status listen_at(const std::string& host, std::uint16_t port, const std::string& where);
+  int listen_at(const addrinfo& at);
   void accept_greetings(Nanoseconds now);
   void pause(int error, Nanoseconds now);
   void make_room();
