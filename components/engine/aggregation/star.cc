@@ -122,6 +122,7 @@ void Star::give_up(const std::string& why) {
 }
 
 void Star::accept(const Call& call) {
+  brought_ = brought_ || part_.from != part_.to;
   if (call.send == call.recv && part_.from != part_.to) {
     const Layout layout(call.count, call.element, member_.members, member_.chunk, part_);
     const std::byte* from = packed_.data();

@@ -52,6 +52,8 @@ class Star {
   const BlockPart& part() const { return part_; }
   /// All members have all sums: they go to their places.
   void accept(const Call& call);
+  /// That has happened, alike on all members.
+  bool brought() const { return brought_; }
 
   // ---- what becomes of it
   Operations& operations() { return operations_; }
@@ -82,6 +84,7 @@ class Star {
   std::string why_;
 
   std::size_t calls_ = 0;
+  bool brought_ = false;
 
   // The call under way.
   bool under_way_ = false;

@@ -10,8 +10,9 @@
 namespace nezha {
 namespace {
 
-/// While one is out, every so many of the calls that could use it begin with an agreement.
-constexpr std::size_t kAgreeEvery = 8;
+/// While one is out, every so many of the calls that could use it begin with an agreement; ever fewer, down to one of kAgreeRarely,
+/// while joins bring no sums.
+constexpr std::size_t kAgreeEvery = 8, kAgreeRarely = 256;
 /// While all are out, small calls agree at the first, the third, the seventh and so on, and every so many.
 constexpr std::size_t kAgreeOnSmallEvery = 1024;
 /// After so many calls through it, the loss of an aggregator says nothing about the next try.
@@ -32,7 +33,7 @@ static_assert(ShareSearches::kWhole == BlockPart::kWhole);
 }  // namespace
 
 Stars::Stars(TeamId team, int members, int position, AggregatorShare share, std::size_t chunk, BufferPool& buffers)
-    : team_(team), member_{members, position, chunk_of(chunk), &buffers}, searches_(share) {}
+    : team_(team), member_{members, position, chunk_of(chunk), &buffers}, pause_(kAgreeEvery), searches_(share) {}
 
 bool Stars::in() const {
   return std::any_of(stars_.begin(), stars_.end(), [](const auto& star) { return star.has_value(); });
@@ -50,7 +51,10 @@ Star* Stars::find(TeamId id) { return const_cast<Star*>(std::as_const(*this).fin
 
 bool Stars::agreement_due() {
   const auto in = std::count_if(stars_.begin(), stars_.end(), [](const auto& star) { return star.has_value(); });
-  return static_cast<std::size_t>(in) < named_ && asked_++ % kAgreeEvery == 0;
+  if (static_cast<std::size_t>(in) >= named_) return false;
+  if (left_ != 0) return --left_, false;
+  left_ = pause_ - 1;
+  return true;
 }
 
 bool Stars::small_agreement_due() {
@@ -98,11 +102,13 @@ Star& Stars::join(Index aggregator, Trunk* trunk) {
 
 void Stars::leave(Index aggregator) {
   if (!stars_[aggregator]) return;
-  if (stars_[aggregator]->calls() >= kCallsOfTrust) small_pause_ = 0;
+  const bool trusted = stars_[aggregator]->calls() >= kCallsOfTrust;
+  if (trusted) small_pause_ = 0;
+  pause_ = trusted || stars_[aggregator]->brought() ? kAgreeEvery : std::min(2 * pause_, kAgreeRarely);
   stars_[aggregator]->give_up(stars_[aggregator]->why());
   stars_[aggregator].reset();
   if (in()) changed();
-  asked_ = 1;  // not at the next call
+  left_ = pause_ - 1;
   small_left_ = std::max<std::size_t>(small_pause_, 1);
 }
 

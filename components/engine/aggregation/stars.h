@@ -37,7 +37,7 @@ class Stars {
   bool wanted(std::size_t bytes);
 
   // ---- agreement
-  /// Before a call that could use them. Counts such calls.
+  /// Before a call that could use them. Counts such calls. Ever more rarely, while joins bring no sums.
   bool agreement_due();
   /// The same before a small one that could go whole through one, while none is in. Ever more rarely, until many calls have gone
   /// through one.
@@ -99,7 +99,8 @@ class Stars {
   std::array<std::optional<Star>, kMost> stars_;
   std::array<std::uint64_t, 1 + 2 * kMost> words_{};
   std::size_t named_ = kMost;  ///< aggregators that all members have in their parameter, as far as is known
-  std::size_t asked_ = 0;      ///< calls that could have used one that was out
+  std::size_t pause_;          ///< from one agreement to the next: calls that could have used one that was out
+  std::size_t left_ = 0;       ///< of these, still to come
   std::size_t small_pause_ = 0;  ///< small calls between the latest agreement while all were out and the next one
   std::size_t small_left_ = 0;   ///< of these, still to come
   std::uint64_t generation_ = 0;
