@@ -13,6 +13,9 @@ namespace {
 constexpr std::uint32_t kMagic = 'N' | 'Z' << 8 | 'S' << 16 | std::uint32_t{'T'} << 24;
 /// So that a count times an element is no surprise.
 constexpr std::uint64_t kMostElements = std::uint64_t{1} << 48;
+constexpr std::size_t kWindow = 24, kLeastWindow = 2;
+/// Of an operation. Half of what a service gives a communicator by default.
+constexpr std::size_t kMemory = std::size_t{128} << 20;
 
 enum Offset : std::size_t {
   magic = 0, type_at = 4, op_at = 6, members_at = 8, position_at = 12, window_at = 16, chunk_at = 20, from_at = 24,
@@ -22,6 +25,10 @@ enum Offset : std::size_t {
 Status bad(const std::string& what) { return {Code::bad_wire, "a description of an operation that cannot be: " + what}; }
 
 }  // namespace
+
+std::uint32_t star_window(std::size_t members, std::size_t chunk) {
+  return static_cast<std::uint32_t>(std::clamp(kMemory / ((members + 1) * chunk), kLeastWindow, kWindow));
+}
 
 std::size_t element_size(nezha_type_t type) {
   switch (type) {

@@ -47,6 +47,9 @@ constexpr std::size_t kStarGrain = kStarDescriptionSize;
 
 constexpr std::uint32_t kMostStarMembers = 1024;
 constexpr std::uint32_t kMostStarWindow = 256;
+/// Chunks that each of so many members may have under way. Many members have fewer, so that an aggregator of all needs no more than
+/// 128 MiB for them (chunks of 64 KiB).
+std::uint32_t star_window(std::size_t members, std::size_t chunk);
 /// Bytes of a vector that goes whole.
 constexpr std::size_t kLargestWhole = 4096;
 

@@ -19,6 +19,65 @@ std::vector<std::byte> chunk_of(float value) {
   return bytes;
 }
 
+/// Many members of one communicator, without lanes.
+class Crowd : public testing::Test {
+ protected:
+  static constexpr std::uint32_t kMembers = 171;
+
+  void SetUp() override {
+    for (std::uint32_t rank = 0; rank < kMembers; ++rank) {
+      Address client;
+      client.id = rank + 1;
+      client.job_rank = rank;
+      client.node = "n" + std::to_string(rank);
+      client.rails = {{}};
+      client.window = 256 * 1024;
+      ASSERT_TRUE(aggregation_.admit(client, {}, network_.now()));
+    }
+  }
+  void describe(std::uint32_t window) {
+    StarDescription said;
+    said.terms = {.members = kMembers, .window = window, .type = NEZHA_FLOAT, .op = NEZHA_SUM};
+    said.count = std::size_t{16} << 20;
+    said.chunk = kChunkBytes;
+    PieceHeader piece;
+    piece.team = kStar;
+    piece.op = 1;
+    piece.step = kStarDescription;
+    piece.length = kStarDescriptionSize;
+    for (; said.terms.position < kMembers; ++said.terms.position) {
+      Trunk trunk{said.terms.position + 1, {}, {service_.core(), service_.core(), service_.core()}, network_, log_};
+      EXPECT_TRUE(aggregation_.arrived(trunk, piece, write_description(said).data()));
+    }
+    aggregation_.progress(network_.now());
+  }
+  std::vector<std::string> lines_;
+  Log log_;
+  SimNetwork network_{{.segment = 4096}, 1};
+  SimPort port_{network_, {}};
+  RawProcess service_{network_, port_, kNoRank, 1000,
+                      Log([](void* lines, int, const char* line) { static_cast<std::vector<std::string>*>(lines)->emplace_back(line); },
+                          &lines_, 1)};
+  Aggregation aggregation_{service_.core(), Secret{}, Aggregation::Limits{}};
+};
+
+TEST_F(Crowd, HasRoomInOneService) {
+  describe(star_window(kMembers, kChunkBytes));
+  EXPECT_TRUE(aggregation_.busy());
+  EXPECT_EQ(aggregation_.counts().given_up, 0U);
+}
+
+TEST(StarWindow, FitsWhatAServiceGivesACommunicator) {
+  EXPECT_EQ(star_window(2, kChunkBytes), star_window(32, kChunkBytes)) << "few members need no such care";
+  for (std::uint32_t members = 2; members <= kMostStarMembers; ++members) {
+    StarDescription said;
+    said.terms = {.members = members, .window = star_window(members, kChunkBytes)};
+    said.chunk = kChunkBytes;
+    ASSERT_GE(said.terms.window, 2U);
+    ASSERT_LE(said.memory(members), Aggregation::Limits{}.star) << members;
+  }
+}
+
 /// A service and two members, each with two rails.
 class Turns : public testing::Test {
  protected:

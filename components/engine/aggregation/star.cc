@@ -9,7 +9,6 @@
 namespace nezha {
 namespace {
 
-constexpr std::uint32_t kWindow = 24;
 /// Sums that others have are on their way here, unless they are lost.
 constexpr Nanoseconds kOvertakenPatience = 200 * kMillisecond;
 constexpr const char* kGone = "the service is gone";
@@ -82,8 +81,11 @@ void Star::begin(const Call& call, const BlockPart& part, nezha_type_t type, nez
   Call through = call;
   through.part = part;
   through.chunk = member_.chunk;
-  through.star = {static_cast<std::uint32_t>(member_.members), static_cast<std::uint32_t>(member_.position), kWindow, type, op,
-                  nullptr};
+  through.star = {.members = static_cast<std::uint32_t>(member_.members),
+                  .position = static_cast<std::uint32_t>(member_.position),
+                  .window = star_window(static_cast<std::size_t>(member_.members), member_.chunk),
+                  .type = type,
+                  .op = op};
   if (call.send == call.recv) {
     StarLayout layout;
     layout.cut(through);
