@@ -51,6 +51,12 @@ class Crowd : public testing::Test {
     }
     aggregation_.progress(network_.now());
   }
+  std::size_t lines_with(const std::string& words) const {
+    return static_cast<std::size_t>(std::count_if(lines_.begin(), lines_.end(), [&](const std::string& line) {
+      return line.find(words) != std::string::npos;
+    }));
+  }
+
   std::vector<std::string> lines_;
   Log log_;
   SimNetwork network_{{.segment = 4096}, 1};
@@ -65,6 +71,12 @@ TEST_F(Crowd, HasRoomInOneService) {
   describe(star_window(kMembers, kChunkBytes));
   EXPECT_TRUE(aggregation_.busy());
   EXPECT_EQ(aggregation_.counts().given_up, 0U);
+}
+
+TEST_F(Crowd, HearsThatThereIsNoMemory) {
+  for (int time = 0; time < 5; ++time) describe(24);
+  EXPECT_EQ(aggregation_.counts().given_up, 5U);
+  EXPECT_EQ(lines_with("no memory"), 3U) << "the first, the second and the fourth time";
 }
 
 TEST(StarWindow, FitsWhatAServiceGivesACommunicator) {

@@ -140,7 +140,8 @@ class Aggregation final : public Guests {
   Status join(const Said& said, Client& from);
   Status open(TeamId id, std::size_t members, const Peer& first, HostedStar*& star);
   bool reserve(const HostedStar& star, std::uint64_t memory);
-  void begin(HostedStar& star);
+  bool begin(HostedStar& star);
+  bool lacks(const HostedStar& star, std::uint64_t memory, const char* why);
   void end(HostedStar& star);
   void attend();
   void give_up(TeamId id, const std::string& why);
@@ -166,6 +167,7 @@ class Aggregation final : public Guests {
   std::uint64_t memory_ = 0;
   std::uint64_t star_memory_ = 0;  ///< of the stars themselves, about
   Nanoseconds looked_ = 0;
+  std::uint64_t lacks_ = 0;    ///< operations that there was no memory for
   Counts counts_;
 };
 

@@ -12,6 +12,7 @@ namespace {
 constexpr std::size_t kStarsOfRack = 4096;
 /// Descriptions in a row. A rank that is refused tries again after eight calls at the earliest.
 constexpr unsigned kMostFailed = 256;
+constexpr const char* kNoMemory = "there is no memory for it";
 
 /// It says what its operation is: alone, or before the contribution to a small vector.
 bool describes(const PieceHeader& piece) {
@@ -125,7 +126,7 @@ Status Aggregation::join(const Said& said, Client& from) {
   if (star->descriptions() == 0) {
     const bool rack = star->tier() == StarTier::rack;
     const std::uint64_t memory = rack ? description.climb_memory() : description.terms.whole ? description.memory(star->members()) : 0;
-    if (!reserve(*star, memory)) return {Code::busy, "there is no memory for it"};
+    if (!reserve(*star, memory)) return {Code::busy, kNoMemory};
     star->next_memory = memory;
   }
   if (!star->describe(description)) return {Code::bad_peer, "a member describes an operation twice"};
@@ -155,8 +156,7 @@ Status Aggregation::open(TeamId id, std::size_t members, const Peer& first, Host
 void Aggregation::attend() {
   for (HostedStar* const star : attended_) {
     if (star->under_way() && star->finished()) end(*star);
-    if (star->ready()) begin(*star);
-    if (star->under_way() && star->finished()) end(*star);  // a small vector's sum leaves at once
+    if (star->ready() && begin(*star) && star->finished()) end(*star);  // a small vector's sum leaves at once
   }
   attended_.keep([](const HostedStar& star) { return star.busy(); });
 }
@@ -168,12 +168,23 @@ bool Aggregation::reserve(const HostedStar& star, std::uint64_t memory) {
   return true;
 }
 
-void Aggregation::begin(HostedStar& star) {
+/// False: it is to be given up.
+bool Aggregation::begin(HostedStar& star) {
   const std::uint64_t memory = star.memory_to_begin();
-  if (!reserve(star, memory)) return over_.emplace_back(star.id(), "there is no memory for it"), void();
+  if (!reserve(star, memory)) return lacks(star, memory, kNoMemory);
   star.memory = std::exchange(star.next_memory, 0) + memory;
   ++under_way_;
   star.begin();
+  return true;
+}
+
+/// Its ranks only see that they go over their rails.
+bool Aggregation::lacks(const HostedStar& star, std::uint64_t memory, const char* why) {
+  if (std::has_single_bit(++lacks_))
+    core_.log().line(1, "an operation of %zu ranks needs %llu bytes: %s (%llu times so far)", star.members(),
+                     static_cast<unsigned long long>(memory), why, static_cast<unsigned long long>(lacks_));
+  over_.emplace_back(star.id(), why);
+  return false;
 }
 
 void Aggregation::end(HostedStar& star) {
