@@ -2,7 +2,11 @@
 /// Communicators take turns in the memory of a service: none writes to it when its turn is over.
 #include "raw_client.h"
 
+#include <sys/resource.h>
+#include <unistd.h>
+
 #include <cstring>
+#include <fstream>
 
 namespace nezha::test {
 namespace {
@@ -77,6 +81,24 @@ TEST_F(Crowd, HearsThatThereIsNoMemory) {
   for (int time = 0; time < 5; ++time) describe(24);
   EXPECT_EQ(aggregation_.counts().given_up, 5U);
   EXPECT_EQ(lines_with("no memory"), 3U) << "the first, the second and the fourth time";
+}
+
+/// Nothing of it is left, and the service goes on.
+TEST_F(Crowd, IsGivenUpWhereTheSystemRefusesMemory) {
+  rlimit before{};
+  getrlimit(RLIMIT_AS, &before);
+  std::size_t pages = 0;
+  std::ifstream("/proc/self/statm") >> pages;
+  const rlimit little{pages * static_cast<std::size_t>(sysconf(_SC_PAGESIZE)) + (std::size_t{64} << 20), before.rlim_max};
+  ASSERT_EQ(setrlimit(RLIMIT_AS, &little), 0);
+  EXPECT_NO_THROW(describe(star_window(kMembers, kChunkBytes)));
+  setrlimit(RLIMIT_AS, &before);
+  EXPECT_EQ(aggregation_.counts().given_up, 1U);
+  EXPECT_EQ(aggregation_.memory(), 0U);
+  EXPECT_FALSE(aggregation_.busy());
+  EXPECT_EQ(lines_with("the system refuses memory"), 1U);
+  describe(star_window(kMembers, kChunkBytes));
+  EXPECT_TRUE(aggregation_.busy());
 }
 
 TEST(StarWindow, FitsWhatAServiceGivesACommunicator) {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// The part of the service that is about stars: who joins, when operations begin and end, memory.
 #include <bit>
+#include <new>
 #include <utility>
 
 #include "engine/aggregation/aggregation.h"
@@ -12,7 +13,7 @@ namespace {
 constexpr std::size_t kStarsOfRack = 4096;
 /// Descriptions in a row. A rank that is refused tries again after eight calls at the earliest.
 constexpr unsigned kMostFailed = 256;
-constexpr const char* kNoMemory = "there is no memory for it";
+constexpr const char *kNoMemory = "there is no memory for it", *kRefused = "the system refuses memory";
 
 /// It says what its operation is: alone, or before the contribution to a small vector.
 bool describes(const PieceHeader& piece) {
@@ -91,7 +92,12 @@ void Aggregation::hear(const Said& said) {
   Client& from = client->second;
   const Peer& peer = *from.peer;
   if (!peer.trunk->may_tell()) return drop_client(said.by, "it does not acknowledge what it is told");
-  const Status status = join(said, from);
+  Status status;
+  try {
+    status = join(said, from);
+  } catch (const std::bad_alloc&) {
+    status = {Code::busy, kRefused};
+  }
   if (status.ok()) return from.in_row = 0, void();
   if (std::has_single_bit(++from.failed))
     core_.log().line(1, "%s: %s (%llu times so far)", peer.label().c_str(), status.text().c_str(),
@@ -146,8 +152,8 @@ Status Aggregation::open(TeamId id, std::size_t members, const Peer& first, Host
     return {Code::busy, "there is no lane to the upstream aggregator"};
   const StarTier tier = in_rack_ ? StarTier::rack : from_rack ? StarTier::upstream : StarTier::single;
   Trunk* const upstream = in_rack_ ? upstream_->trunk.get() : nullptr;
-  star_memory_ += memory;
   star = (stars_[id] = std::make_unique<HostedStar>(id, members, tier, upstream, core_.buffer_pool())).get();
+  star_memory_ += memory;
   return {};
 }
 
@@ -173,9 +179,14 @@ bool Aggregation::begin(HostedStar& star) {
   const std::uint64_t memory = star.memory_to_begin();
   if (!reserve(star, memory)) return lacks(star, memory, kNoMemory);
   star.memory = std::exchange(star.next_memory, 0) + memory;
-  ++under_way_;
-  star.begin();
-  return true;
+  bool begun = true;
+  try {
+    star.begin();
+  } catch (const std::bad_alloc&) {
+    begun = lacks(star, memory, kRefused);
+  }
+  if (star.under_way()) ++under_way_;
+  return begun;
 }
 
 /// Its ranks only see that they go over their rails.
