@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <string>
 
+#include "alg/star_cover.h"
 #include "util/bytes.h"
 #include "util/params.h"
 
@@ -64,6 +65,10 @@ bool StarDescription::agrees(const StarDescription& other) const {
 std::uint64_t StarDescription::memory(std::size_t clients) const {
   if (terms.whole) return std::uint64_t{terms.members} * bytes();
   return std::uint64_t{terms.window} * (clients + 1) * chunk;
+}
+
+std::uint64_t StarDescription::kept(std::size_t clients) const {
+  return std::uint64_t{terms.window} * (clients + 2) * (StarCover::size(chunk) + sizeof(std::uint32_t));
 }
 
 std::uint64_t StarDescription::climb_memory() const {

@@ -94,6 +94,8 @@ struct StarDescription {
   std::size_t bytes() const;
   /// Memory that an aggregator with so many clients needs for it.
   std::uint64_t memory(std::size_t clients) const;
+  /// What such an aggregator keeps after it for the next one, which counts pieces there (StarCover).
+  std::uint64_t kept(std::size_t clients) const;
   /// What a rack's aggregator needs of it before all members have described it.
   std::uint64_t climb_memory() const;
 };

@@ -16,9 +16,11 @@ namespace nezha {
 /// One bit for each kStarGrain bytes.
 class StarCover {
  public:
+  /// Bytes that it takes for a chunk of `chunk` bytes.
+  static constexpr std::size_t size(std::size_t chunk) { return words(chunk) * sizeof(std::uint64_t); }
   /// For so many chunks of at most `chunk` bytes each, of which nothing has come.
   void begin(std::size_t chunks, std::size_t chunk) {
-    words_ = (chunk + kWord - 1) / kWord;
+    words_ = words(chunk);
     bits_.assign(chunks * words_, 0);
   }
   /// Of the chunks [first, first + count) nothing has come.
@@ -44,6 +46,8 @@ class StarCover {
 
  private:
   static constexpr std::size_t kWord = 64 * kStarGrain;  ///< bytes of a chunk
+
+  static constexpr std::size_t words(std::size_t chunk) { return (chunk + kWord - 1) / kWord; }
 
   template <typename Each>
   void each_word(std::size_t index, std::size_t offset, std::size_t length, const Each& each) const {

@@ -128,9 +128,9 @@ class Turns : public testing::Test {
       for (auto& member : members_) member.process().turn();
     }
   }
-  void begin(TeamId star) {
+  void begin(TeamId star, std::uint32_t window = 2) {
     StarDescription said;
-    said.terms = {.members = 2, .window = 2, .type = NEZHA_FLOAT, .op = NEZHA_SUM};
+    said.terms = {.members = 2, .window = window, .type = NEZHA_FLOAT, .op = NEZHA_SUM};
     said.count = kBytes / sizeof(float);
     said.chunk = kChunkBytes;
     for (auto& member : members_) {
@@ -173,6 +173,19 @@ TEST_F(Turns, AContributionThatComesTwiceDoesNotGoToAnother) {
   ASSERT_FALSE(sum.empty());
   EXPECT_EQ(sum, std::vector(all.begin(), all.begin() + static_cast<std::ptrdiff_t>(sum.size())));
   EXPECT_EQ(aggregation_.counts().given_up, 0U);
+}
+
+/// Between operations they have memory too: with a window of 24 chunks some 12 KiB each beside 16 KiB.
+TEST_F(Turns, CommunicatorsThatAreIdleCount) {
+  aggregation_.change(Secret{}, {.memory = 5 << 20, .stars = 1000});
+  for (TeamId star = 100; star < 350; ++star) {
+    begin(star, 24);
+    for (int member : {0, 1})
+      for (const std::size_t chunk : {0, 1}) contribute(star, member, chunk, 1, kFast);
+  }
+  EXPECT_GT(aggregation_.stars(), 100U);
+  EXPECT_LT(aggregation_.stars(), 200U);
+  EXPECT_EQ(aggregation_.counts().operations, aggregation_.stars());
 }
 
 }  // namespace

@@ -140,6 +140,7 @@ class Aggregation final : public Guests {
   Status join(const Said& said, Client& from);
   Status open(TeamId id, std::size_t members, const Peer& first, HostedStar*& star);
   bool reserve(const HostedStar& star, std::uint64_t memory);
+  bool reserve_kept(HostedStar& star);
   bool begin(HostedStar& star);
   bool lacks(const HostedStar& star, std::uint64_t memory, const char* why);
   void end(HostedStar& star);

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// The part of the service that is about stars: who joins, when operations begin and end, memory.
+#include <algorithm>
 #include <bit>
 #include <new>
 #include <utility>
@@ -174,10 +175,17 @@ bool Aggregation::reserve(const HostedStar& star, std::uint64_t memory) {
   return true;
 }
 
+bool Aggregation::reserve_kept(HostedStar& star) {
+  const std::uint64_t kept = std::max(star.kept, star.kept_from_then());
+  if (star_memory_ + kept - star.kept > limits_.memory) return false;
+  star_memory_ += kept - std::exchange(star.kept, kept);
+  return true;
+}
+
 /// False: it is to be given up.
 bool Aggregation::begin(HostedStar& star) {
   const std::uint64_t memory = star.memory_to_begin();
-  if (!reserve(star, memory)) return lacks(star, memory, kNoMemory);
+  if (!reserve_kept(star) || !reserve(star, memory)) return lacks(star, memory, kNoMemory);
   star.memory = std::exchange(star.next_memory, 0) + memory;
   bool begun = true;
   try {
@@ -216,7 +224,7 @@ void Aggregation::give_up(TeamId id, const std::string& why) {
     if (const auto client = clients_.find(trunk.peer()); client != clients_.end()) --client->second.stars;
   });
   memory_ -= star.memory + star.next_memory;
-  star_memory_ -= HostedStar::memory_of(star.members());
+  star_memory_ -= HostedStar::memory_of(star.members()) + star.kept;
   if (star.under_way()) --under_way_;
   ++counts_.given_up;
   attended_.remove(star);

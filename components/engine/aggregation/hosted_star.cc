@@ -94,6 +94,10 @@ bool HostedStar::ready() const {
 
 std::uint64_t HostedStar::memory_to_begin() const { return description_.terms.whole ? 0 : description_.memory(trunks_.size()); }
 
+std::uint64_t HostedStar::kept_from_then() const {
+  return (upstream_ == nullptr ? 1 : folds_.size()) * description_.kept(trunks_.size());
+}
+
 // ---- operations
 
 Call HostedStar::call_of(const StarDescription& description, StarTier tier) {

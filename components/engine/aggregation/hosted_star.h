@@ -27,7 +27,7 @@ class HostedStar {
   HostedStar(const HostedStar&) = delete;
   HostedStar& operator=(const HostedStar&) = delete;
 
-  /// What it takes beside its operations, about.
+  /// What it takes beside its operations and what is left of these, about.
   static std::uint64_t memory_of(std::size_t members) { return 16 * 1024 + 256 * std::uint64_t{members}; }
 
   TeamId id() const { return id_; }
@@ -56,6 +56,8 @@ class HostedStar {
   bool ready() const;
   /// Memory for what ready() says, beside what the descriptions took.
   std::uint64_t memory_to_begin() const;
+  /// What it has after that, too, as long as it lives.
+  std::uint64_t kept_from_then() const;
 
   // ---- operations
   OpNumber begun() const { return begun_; }
@@ -84,6 +86,7 @@ class HostedStar {
   // ---- the service's book-keeping
   std::uint64_t memory = 0;       ///< of the operation under way
   std::uint64_t next_memory = 0;  ///< of the next one, so far
+  std::uint64_t kept = 0;         ///< between operations
   bool attended = false;          ///< it has something to do (marked_set.h)
 
  private:
