@@ -75,6 +75,7 @@ bool AggregatorServer::run() {
     [[maybe_unused]] const ssize_t got = read(wake_.get(), &woken, sizeof woken);
     return true;
   }
+  put_statistics(false);
   return false;
 }
 
@@ -111,25 +112,31 @@ void AggregatorServer::rest() {
   greeted_ = std::any_of(fds.begin() + static_cast<std::ptrdiff_t>(own), fds.end(), [](const pollfd& fd) { return fd.revents != 0; });
 }
 
-std::string AggregatorServer::statistics() const {
+std::string AggregatorServer::statistics(bool serves) const {
   const Aggregation::Counts& counts = service_.counts();
+  const auto now = [serves](std::uint64_t value) { return serves ? value : 0; };
   std::string text;
   add(text, "operations_total", "counter", "Operations that were carried to their end.", counts.operations);
   add(text, "vector_bytes_total", "counter", "Bytes of the parts of vectors that were reduced.", counts.bytes);
   add(text, "given_up_total", "counter", "Communicators that were given up.", counts.given_up);
   add(text, "refused_total", "counter", "Greetings that were refused.", counts.refused);
-  add(text, "clients", "gauge", "Processes that have lanes here.", service_.clients());
-  add(text, "communicators", "gauge", "Communicators that send something through it.", service_.stars());
+  add(text, "clients", "gauge", "Processes that have lanes here.", now(service_.clients()));
+  add(text, "communicators", "gauge", "Communicators that send something through it.", now(service_.stars()));
   if (!options_.config.aggregators.empty())
-    add(text, "upstream", "gauge", "1: the upstream aggregator is there.", service_.linked() ? 1 : 0);
-  add(text, "memory_bytes", "gauge", "Memory of operations under way.", service_.memory());
+    add(text, "upstream", "gauge", "1: the upstream aggregator is there.", now(service_.linked() ? 1 : 0));
+  add(text, "memory_bytes", "gauge", "Memory of operations under way.", now(service_.memory()));
   return text;
 }
 
 void AggregatorServer::write_statistics(Nanoseconds now) {
-  if (options_.statistics.empty() || (written_ != 0 && now - written_ < kWriteEvery)) return;
+  if (written_ != 0 && now - written_ < kWriteEvery) return;
   written_ = now;
-  const Status status = replace_file({options_.statistics}, statistics(), Written::soon);  // operations wait meanwhile
+  put_statistics(true);
+}
+
+void AggregatorServer::put_statistics(bool serves) {
+  if (options_.statistics.empty()) return;
+  const Status status = replace_file({options_.statistics}, statistics(serves), Written::soon);  // operations wait meanwhile
   if (!status.ok() && !told_) core_.log().line(0, "statistics: %s", status.text().c_str());
   told_ = !status.ok();
 }

@@ -54,7 +54,9 @@ class AggregatorServer {
   void wake();
   void rest();
   void write_statistics(Nanoseconds now);
-  std::string statistics() const;
+  void put_statistics(bool serves);
+  /// Once it does not serve any more, nobody is here.
+  std::string statistics(bool serves) const;
 
   const Options options_;
   const SystemClock clock_;
