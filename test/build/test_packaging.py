@@ -3,6 +3,7 @@
 """What makes packages agrees with the build, without making any: versions, dependencies, and who has which file."""
 
 import ast
+import configparser
 import fnmatch
 import os
 import pathlib
@@ -170,6 +171,16 @@ class Packaging(unittest.TestCase):
             unit.write_text(read(DIST / "nezha-aggregate.service.in").replace("@BINDIR@", str(BUILD)), encoding="utf-8")
             done = subprocess.run(["systemd-analyze", "verify", "--man=no", unit], capture_output=True, text=True, check=False)
         self.assertEqual((done.returncode, done.stderr), (0, ""))
+
+    def test_unit_goes_on(self):
+        """Until the network is there and its port is free, but not with wrong arguments; verbs rails may register memory."""
+        sections = configparser.RawConfigParser(strict=True)
+        sections.optionxform = str
+        sections.read_string(read(DIST / "nezha-aggregate.service.in"))
+        self.assertEqual(sections["Unit"]["StartLimitIntervalSec"], "0")
+        for name, value in {"Restart": "on-failure", "RestartSec": "5", "RestartPreventExitStatus": "2",
+                            "LimitMEMLOCK": "infinity"}.items():
+            self.assertEqual(sections["Service"][name], value)
 
     def test_container(self):
         """It has what the package of the command recommends, and leads to files that are there."""
