@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-/// A libfabric whose one provider has connected endpoints that carry nothing. Each takes as much of its queue of completions as its
-/// sizes say, and the queues answer what a test says.
+/// A libfabric whose one provider has connected endpoints that carry nothing. Each takes as much of its queue of
+/// completions as its sizes say, and the queues answer what a test says.
 #pragma once
 
 #include <rdma/fi_cm.h>
@@ -61,7 +61,9 @@ struct FakeMsgOfi {
   };
 
   template <typename Object>
-  static FakeMsgOfi& of(Object* object) { return *static_cast<FakeMsgOfi*>(object->fid.context); }
+  static FakeMsgOfi& of(Object* object) {
+    return *static_cast<FakeMsgOfi*>(object->fid.context);
+  }
   static Endpoint& endpoint(fid* object) { return *reinterpret_cast<Endpoint*>(object); }
 
   void make_library();
@@ -110,9 +112,15 @@ inline void FakeMsgOfi::make_library() {
 inline void FakeMsgOfi::make_objects() {
   every_.close = [](fid*) { return 0; };
   every_.bind = [](fid*, fid*, std::uint64_t) { return 0; };
-  of_fabric_.domain = [](fid_fabric* fabric, fi_info*, fid_domain** made, void*) { return *made = &of(fabric).domain_, 0; };
-  of_fabric_.eq_open = [](fid_fabric* fabric, fi_eq_attr*, fid_eq** made, void*) { return *made = &of(fabric).events_, 0; };
-  of_fabric_.passive_ep = [](fid_fabric* fabric, fi_info*, fid_pep** made, void*) { return *made = &of(fabric).listener_, 0; };
+  of_fabric_.domain = [](fid_fabric* fabric, fi_info*, fid_domain** made, void*) {
+    return *made = &of(fabric).domain_, 0;
+  };
+  of_fabric_.eq_open = [](fid_fabric* fabric, fi_eq_attr*, fid_eq** made, void*) {
+    return *made = &of(fabric).events_, 0;
+  };
+  of_fabric_.passive_ep = [](fid_fabric* fabric, fi_info*, fid_pep** made, void*) {
+    return *made = &of(fabric).listener_, 0;
+  };
   of_fabric_.trywait = [](fid_fabric* fabric, fid**, int) { return static_cast<int>(of(fabric).wait_answer); };
   of_domain_.cq_open = [](fid_domain* domain, fi_cq_attr* wanted, fid_cq** made, void*) {
     of(domain).completions = wanted->size;

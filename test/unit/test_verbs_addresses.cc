@@ -55,7 +55,8 @@ class VerbsAddresses : public testing::Test {
       InterfaceList include;
       EXPECT_TRUE(parse(words, include).ok());
       const VerbsDiscovery chosen = choose_verbs(std::move(devices), include);
-      if (chosen.chosen.size() == 1) each = text_of(chosen.chosen[0]->place()) + "/" + std::to_string(chosen.chosen[0]->prefix());
+      if (chosen.chosen.size() == 1)
+        each = text_of(chosen.chosen[0]->place()) + "/" + std::to_string(chosen.chosen[0]->prefix());
       std::reverse(places.begin(), places.end());
     }
     EXPECT_EQ(found[0], found[1]);

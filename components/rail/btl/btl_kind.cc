@@ -71,7 +71,8 @@ BtlPair* BtlKind::find(std::uint64_t number) const {
 
 BtlPair* BtlKind::receiver_of(const BtlHead& head) const {
   if (head.to != 0) return find(head.to);
-  const auto found = std::find_if(pairs_.begin(), pairs_.end(), [&](const auto& each) { return each.second->was_called(head.rank, head.from); });
+  const auto found = std::find_if(pairs_.begin(), pairs_.end(),
+                                  [&](const auto& each) { return each.second->was_called(head.rank, head.from); });
   return found == pairs_.end() ? nullptr : found->second;
 }
 

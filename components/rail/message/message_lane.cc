@@ -102,8 +102,8 @@ Status MessageLane::message(MessageType type, std::span<const std::byte> body) {
   return {};
 }
 
-/// A process that answers only in calls may not acknowledge the last messages for hours, nor may this one be able to send what waits;
-/// the engine looks at a lane again and again as long as there is something in it.
+/// A process that answers only in calls may not acknowledge the last messages for hours, nor may this one be able to
+/// send what waits; the engine looks at a lane again and again as long as there is something in it.
 std::size_t MessageLane::fill() {
   const bool over = answers() == Answers::call && clock_.now() - channel_->sent_at() >= options_.call_time;
   std::size_t size = over ? 0 : channel_->unacked_bytes();

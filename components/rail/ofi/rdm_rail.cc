@@ -123,7 +123,8 @@ bool RdmRail::may_sleep(Watch) {
   if (!wakes_ || !noted_.empty() || !calls_to_post_.empty()) timer_.arm();
   fid_t queue = &completions_->fid;
   const auto goes_on = [](const auto& each) { return !each.second->ended(); };
-  return !wakes_ || may_wait(fi_trywait(fabric_.get(), &queue, 1), std::any_of(streams_.begin(), streams_.end(), goes_on));
+  return !wakes_ ||
+         may_wait(fi_trywait(fabric_.get(), &queue, 1), std::any_of(streams_.begin(), streams_.end(), goes_on));
 }
 
 bool RdmRail::poll_completions(MessageArrivals* arrivals) {

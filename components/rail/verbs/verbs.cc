@@ -12,7 +12,8 @@ namespace nezha {
 namespace {
 
 bool is_name_of(const InterfaceList::Pattern& word, const VerbsDevice& device) {
-  return word.family == 0 && (word.text == device.name() || word.text == device.name() + ":" + std::to_string(device.port()));
+  return word.family == 0 &&
+         (word.text == device.name() || word.text == device.name() + ":" + std::to_string(device.port()));
 }
 
 /// The device's address that word `index` means; null: none.

@@ -19,7 +19,8 @@ bool nonblocking(int fd) { return fcntl(fd, F_SETFL, fcntl(fd, F_GETFL) | O_NONB
 
 }  // namespace
 
-VerbsDevice::VerbsDevice(const VerbsLibrary& verbs, ibv_context* context, std::string name, std::uint8_t port, std::string sysfs)
+VerbsDevice::VerbsDevice(const VerbsLibrary& verbs, ibv_context* context, std::string name, std::uint8_t port,
+                         std::string sysfs)
     : verbs_(verbs), context_(context), name_(std::move(name)), port_(port), sysfs_(std::move(sysfs)) {}
 
 VerbsDevice::~VerbsDevice() {

@@ -104,18 +104,21 @@ Status VerbsDevice::look() {
     return {Code::no_rail, infiniband_ ? "it has no interface with an IP address (IPoIB), which pairs are set up by"
                                        : "it has no RoCE v2 address of an interface that is up"};
   std::sort(addresses_.begin(), addresses_.end(), [](const VerbsAddress& one, const VerbsAddress& other) {
-    return std::tie(one.place.family, one.place.address, one.interface) < std::tie(other.place.family, other.place.address, other.interface);
+    return std::tie(one.place.family, one.place.address, one.interface) <
+           std::tie(other.place.family, other.place.address, other.interface);
   });
   address_ = addresses_.front();
   return {};
 }
 
-/// Of InfiniBand the IPv4 addresses of its interfaces, which pairs are set up by; of Ethernet those that are in the table of GIDs.
+/// Of InfiniBand the IPv4 addresses of its interfaces, which pairs are set up by; of Ethernet those that are in the
+/// table of GIDs.
 Status VerbsDevice::find_addresses() {
   const Addresses present = all_addresses();
   if (infiniband_) {
     for (const std::string& name : infiniband_interfaces(sysfs_, name_, port_))
-      add_addresses(present.get(), name.c_str(), [](const VerbsPlace& place) { return place.family == 4; }, addresses_);
+      add_addresses(
+          present.get(), name.c_str(), [](const VerbsPlace& place) { return place.family == 4; }, addresses_);
     return {};
   }
   std::vector<ibv_gid_entry> table;
@@ -124,7 +127,8 @@ Status VerbsDevice::find_addresses() {
     char name[IF_NAMESIZE] = "";
     VerbsPlace own;
     if (is_address(entry, own) && if_indextoname(entry.ndev_ifindex, name) != nullptr)
-      add_addresses(present.get(), name, [&](const VerbsPlace& place) { return same_address(place, own); }, addresses_);
+      add_addresses(
+          present.get(), name, [&](const VerbsPlace& place) { return same_address(place, own); }, addresses_);
   }
   return {};
 }

@@ -28,7 +28,8 @@ std::uint64_t request(std::uint32_t number, std::uint32_t slot) { return static_
 /// Within a subnet of InfiniBand, whose GIDs begin alike, the LID does, if the ports have one.
 bool needs_gid(const PairWords& one, const PairWords& other) {
   constexpr std::size_t kSubnet = 8;
-  return !one.infiniband || one.needs_gid || other.needs_gid || !std::equal(one.gid.begin(), one.gid.begin() + kSubnet, other.gid.begin());
+  return !one.infiniband || one.needs_gid || other.needs_gid ||
+         !std::equal(one.gid.begin(), one.gid.begin() + kSubnet, other.gid.begin());
 }
 
 }  // namespace
