@@ -304,7 +304,7 @@ const Sums& ring_sums(const Kind& kind, std::size_t count, const std::vector<int
 }
 
 nezha_call_t make_call(const Kind& kind, std::size_t count, const std::byte* send, std::byte* recv) {
-  return {NEZHA_ALLREDUCE, send, recv, count, kind.element, kind.type, kind.op, const_cast<HostOperation*>(&kind.host), nullptr, 0};
+  return {NEZHA_ALLREDUCE, send, recv, count, kind.element, kind.type, kind.op, const_cast<HostOperation*>(&kind.host), nullptr, 0, 0};
 }
 
 }  // namespace nezha::test

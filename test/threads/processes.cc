@@ -126,7 +126,7 @@ class Process {
     send_.resize(job_.count);
     recv_.resize(job_.count);
     for (std::size_t i = 0; i < job_.count; ++i) send_[i] = number + static_cast<std::uint32_t>(rank_ + static_cast<int>(i));
-    const nezha_call_t call{NEZHA_ALLREDUCE, send_.data(), recv_.data(), job_.count, 4, NEZHA_UINT32, NEZHA_SUM, nullptr, nullptr, 0};
+    const nezha_call_t call{NEZHA_ALLREDUCE, send_.data(), recv_.data(), job_.count, 4, NEZHA_UINT32, NEZHA_SUM, nullptr, nullptr, 0, 0};
     if (nezha_carry(team_, &call) != NEZHA_OK) return false;
     const auto ranks = static_cast<std::uint32_t>(job_.ranks);
     for (std::size_t i = 0; i < job_.count; ++i)

@@ -34,7 +34,7 @@ TEST(Aggregation, SmallOperationsShareFrames) {
       ranks.run([&](int rank) {
         for (int i = 0; i < operations; ++i) {
           std::int64_t value = rank + i;
-          const nezha_call_t call{NEZHA_ALLREDUCE, &value, &value, 1, sizeof value, NEZHA_INT64, NEZHA_SUM, nullptr, nullptr, 0};
+          const nezha_call_t call{NEZHA_ALLREDUCE, &value, &value, 1, sizeof value, NEZHA_INT64, NEZHA_SUM, nullptr, nullptr, 0, 0};
           ASSERT_EQ(team.allreduce(rank, call), NEZHA_OK);
           ASSERT_EQ(value, kRanks * i + kRanks * (kRanks - 1) / 2);
         }

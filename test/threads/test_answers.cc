@@ -28,7 +28,7 @@ void expect_it_works(Ranks& ranks, Team& team, std::size_t bytes = 4000) {
 int answer_of(Team& team, int rank, std::size_t count, std::size_t element) {
   std::vector<std::byte> vector(count * element);
   HostOperation nothing{[](const std::byte*, const std::byte*, std::byte*, std::size_t) {}, 1};
-  return team.allreduce(rank, {NEZHA_ALLREDUCE, vector.data(), vector.data(), count, element, NEZHA_TYPE_OTHER, NEZHA_OP_OTHER, &nothing, nullptr, 0});
+  return team.allreduce(rank, {NEZHA_ALLREDUCE, vector.data(), vector.data(), count, element, NEZHA_TYPE_OTHER, NEZHA_OP_OTHER, &nothing, nullptr, 0, 0});
 }
 
 std::vector<HelpText> helps_of(const Rank& rank, const std::string& topic) {

@@ -27,7 +27,7 @@ std::array<int, 3> call(Ranks& ranks, Team& team, int broken) {
   ranks.run([&](int rank) {
     HostOperation operation{rank == broken ? throws : adds, 1};
     std::vector<std::byte> vector(kBytes, std::byte{1});
-    const nezha_call_t what{NEZHA_ALLREDUCE, vector.data(), vector.data(), kBytes, 1, NEZHA_TYPE_OTHER, NEZHA_OP_OTHER, &operation, nullptr, 0};
+    const nezha_call_t what{NEZHA_ALLREDUCE, vector.data(), vector.data(), kBytes, 1, NEZHA_TYPE_OTHER, NEZHA_OP_OTHER, &operation, nullptr, 0, 0};
     results[static_cast<std::size_t>(rank)] = team.allreduce(rank, what);
     if (broken < 0) {
       EXPECT_EQ(vector, std::vector(kBytes, std::byte{3}));
@@ -67,7 +67,7 @@ TEST_P(Exceptions, OfAHostThatGivesUpAreAnErrorOnAllRanks) {
   ASSERT_TRUE(team.start());
   ranks.run([&](int rank) {
     std::vector<std::byte> vector(kBytes);
-    const nezha_call_t what{NEZHA_ALLREDUCE, vector.data(), vector.data(), kBytes, 1, NEZHA_UINT8, NEZHA_SUM, nullptr, nullptr, 0};
+    const nezha_call_t what{NEZHA_ALLREDUCE, vector.data(), vector.data(), kBytes, 1, NEZHA_UINT8, NEZHA_SUM, nullptr, nullptr, 0, 0};
     if (rank == 1) nezha_team_give_up(team.handle(rank), "no device today");
     EXPECT_EQ(team.allreduce(rank, what), NEZHA_ERR_FAILED);
   });
@@ -85,11 +85,11 @@ TEST_P(ExceptionsOfRequests, AreAnErrorOfTheirTeamOnly) {
   ranks.run([&](int rank) {
     HostOperation operation{rank == 1 ? throws : adds, 1};
     std::vector<std::byte> vector(kBytes, std::byte{1});
-    const nezha_call_t what{NEZHA_ALLREDUCE, vector.data(), vector.data(), kBytes, 1, NEZHA_TYPE_OTHER, NEZHA_OP_OTHER, &operation, nullptr, 0};
+    const nezha_call_t what{NEZHA_ALLREDUCE, vector.data(), vector.data(), kBytes, 1, NEZHA_TYPE_OTHER, NEZHA_OP_OTHER, &operation, nullptr, 0, 0};
     nezha_request_t* request = nullptr;
     EXPECT_EQ(nezha_start(breaks.handle(rank), &what, &request), NEZHA_OK);
     std::uint8_t one = 1;
-    const nezha_call_t other{NEZHA_ALLREDUCE, &one, &one, 1, 1, NEZHA_UINT8, NEZHA_MAX, nullptr, nullptr, 0};
+    const nezha_call_t other{NEZHA_ALLREDUCE, &one, &one, 1, 1, NEZHA_UINT8, NEZHA_MAX, nullptr, nullptr, 0, 0};
     const auto limit = std::chrono::steady_clock::now() + std::chrono::seconds(20);
     for (int calls = 0; calls < 100; ++calls) EXPECT_EQ(works.allreduce(rank, other), NEZHA_OK) << calls;
     while (nezha_request_state(request) == NEZHA_PENDING && std::chrono::steady_clock::now() < limit)

@@ -85,7 +85,7 @@ void sum_up_by_host(Team& team, int rank) {
   HostOperation operation{fold_int, alignof(std::int32_t)};
   std::vector<std::int32_t> vector(300000, rank + 1);
   const nezha_call_t call{NEZHA_ALLREDUCE,  vector.data(),  vector.data(), vector.size(), sizeof vector[0],
-                          NEZHA_TYPE_OTHER, NEZHA_OP_OTHER, &operation,    nullptr,       0};
+                          NEZHA_TYPE_OTHER, NEZHA_OP_OTHER, &operation,    nullptr,       0, 0};
   EXPECT_EQ(team.allreduce(rank, call), NEZHA_OK) << "rank " << rank;
   EXPECT_EQ(vector, std::vector<std::int32_t>(vector.size(), 1 + 2 + 3)) << "rank " << rank;
 }

@@ -50,7 +50,7 @@ std::array<int, kRanks> run(Ranks& ranks, Team& team, Incumbent& incumbent, int 
       for (const std::size_t bytes : kSizes) {
         const std::size_t count = bytes / sizeof(std::int64_t);
         std::vector<std::int64_t> send(count, rank + round), recv(count, -1);
-        const nezha_call_t call{NEZHA_ALLREDUCE, send.data(), recv.data(), count, sizeof(std::int64_t), NEZHA_INT64, NEZHA_SUM, nullptr, nullptr, 0};
+        const nezha_call_t call{NEZHA_ALLREDUCE, send.data(), recv.data(), count, sizeof(std::int64_t), NEZHA_INT64, NEZHA_SUM, nullptr, nullptr, 0, 0};
         if (random() % 4 == 0) std::this_thread::sleep_for(std::chrono::microseconds(random() % 300 * (1 + rank)));
         const int result = team.allreduce(rank, call);
         if (result == NEZHA_USE_INCUMBENT) {
@@ -118,8 +118,8 @@ TEST(LearningTeams, AnIncumbentThatMakesCallsOfItsOwnIsMeasured) {
   ranks.run([&](int rank) {
     for (int call = 0; call < 100; ++call) {
       std::vector<std::int64_t> send(8192, rank), recv(8192), inner(1);
-      const nezha_call_t outer{NEZHA_ALLREDUCE, send.data(), recv.data(), send.size(), 8, NEZHA_INT64, NEZHA_SUM, nullptr, nullptr, 0};
-      const nezha_call_t nested{NEZHA_BROADCAST, inner.data(), inner.data(), inner.size(), 8, NEZHA_TYPE_OTHER, NEZHA_OP_OTHER, nullptr, nullptr, 0};
+      const nezha_call_t outer{NEZHA_ALLREDUCE, send.data(), recv.data(), send.size(), 8, NEZHA_INT64, NEZHA_SUM, nullptr, nullptr, 0, 0};
+      const nezha_call_t nested{NEZHA_BROADCAST, inner.data(), inner.data(), inner.size(), 8, NEZHA_TYPE_OTHER, NEZHA_OP_OTHER, nullptr, nullptr, 0, 0};
       const int result = team.allreduce(rank, outer);
       ASSERT_GE(result, NEZHA_OK);
       if (result == NEZHA_OK) continue;

@@ -147,7 +147,7 @@ TEST_P(Requests, AreReducedByTheHostOnItsOwnThreadsOnly) {
   ranks.run([&](int rank) {
     std::vector<std::int32_t> vector(50000, rank + 1);
     nezha_call_t call{NEZHA_ALLREDUCE,  vector.data(),  vector.data(), vector.size(), sizeof vector[0],
-                      NEZHA_TYPE_OTHER, NEZHA_OP_OTHER, &operation,    nullptr,       0};
+                      NEZHA_TYPE_OTHER, NEZHA_OP_OTHER, &operation,    nullptr,       0, 0};
     nezha_request_t* request = nullptr;
     calls = true;
     ASSERT_EQ(nezha_start(team.handle(rank), &call, &request), NEZHA_OK);
@@ -227,7 +227,7 @@ TEST_P(Requests, GoOnBesideBlockingCalls) {
   ranks.run([&](int rank) {
     std::vector<std::int32_t> vector(400000, rank + 1);
     nezha_call_t call{NEZHA_ALLREDUCE,  vector.data(),  vector.data(), vector.size(), sizeof vector[0],
-                      NEZHA_TYPE_OTHER, NEZHA_OP_OTHER, &operation,    nullptr,       0};
+                      NEZHA_TYPE_OTHER, NEZHA_OP_OTHER, &operation,    nullptr,       0, 0};
     nezha_request_t* request = nullptr;
     ASSERT_EQ(nezha_start(team.handle(rank), &call, &request), NEZHA_OK);
     for (int i = 0; i < 20; ++i) {

@@ -59,7 +59,7 @@ int run(Ranks& ranks, Team& team, int calls) {
       const std::size_t count = kBytes / sizeof(std::int64_t);
       std::vector<std::int64_t> send(count, i), recv(count, -1);
       const nezha_call_t call{NEZHA_ALLREDUCE, send.data(), recv.data(), count,  sizeof(std::int64_t),
-                                   NEZHA_INT64, NEZHA_SUM,   nullptr, nullptr, 0};
+                                   NEZHA_INT64, NEZHA_SUM,   nullptr, nullptr, 0, 0};
       const int result = team.allreduce(rank, call);
       if (result == NEZHA_USE_INCUMBENT) {
         nezha_incumbent_done(team.handle(rank), NEZHA_ALLREDUCE);
@@ -187,7 +187,7 @@ TEST_F(Tables, TeamsThatAreGoneAreSavedToo) {
       std::vector<std::int64_t> send(16, rank), recv(16);
       for (int i = 0; i < 60; ++i) {
         const nezha_call_t call{NEZHA_ALLREDUCE, send.data(), recv.data(), 16,     sizeof(std::int64_t),
-                                     NEZHA_INT64, NEZHA_SUM,   nullptr, nullptr, 0};
+                                     NEZHA_INT64, NEZHA_SUM,   nullptr, nullptr, 0, 0};
         const int result = team.allreduce(rank, call);
         if (result == NEZHA_USE_INCUMBENT) nezha_incumbent_done(team.handle(rank), NEZHA_ALLREDUCE);
         errors += result < 0 ? 1 : 0;

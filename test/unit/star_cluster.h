@@ -69,7 +69,7 @@ class StarCluster {
     Member& own = member(rank);
     std::iota(own.send.begin(), own.send.end(), static_cast<float>(rank + 1));
     own.recv.assign(own.send.size(), -1);
-    own.what = {NEZHA_ALLREDUCE, own.send.data(), own.recv.data(), own.send.size(), sizeof(float), type, NEZHA_SUM, nullptr, nullptr, 0};
+    own.what = {NEZHA_ALLREDUCE, own.send.data(), own.recv.data(), own.send.size(), sizeof(float), type, NEZHA_SUM, nullptr, nullptr, 0, 0};
     own.state = Member::State::asking;
     ask(own);
   }
