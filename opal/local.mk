@@ -12,9 +12,3 @@ glue_sources += %D%/compat.h \
 	%D%/nezha_progress.c %D%/nezha_progress.h \
 	%D%/nezha_topology.c %D%/nezha_topology.h \
 	%D%/nezha_transport.c %D%/nezha_transport.h
-
-plain_programs += test/unit/test_host_btl
-test_unit_test_host_btl_SOURCES = test/unit/test_host_btl.c
-test_unit_test_host_btl_CPPFLAGS = $(mca_coll_nezha_la_CPPFLAGS)
-test_unit_test_host_btl_CFLAGS = $(mca_coll_nezha_la_CFLAGS)
-test_unit_test_host_btl_LDADD = $(OMPI_LIBS)

@@ -15,6 +15,7 @@ check_PROGRAMS += \
 	%D%/extremes \
 	%D%/forked \
 	%D%/goes_on \
+	%D%/host_btl \
 	%D%/idup \
 	%D%/locking_operation \
 	%D%/nonblocking \
@@ -68,6 +69,11 @@ test_mpi_forked_LDADD = $(MPI_LIBS) -lm
 test_mpi_goes_on_SOURCES = %D%/goes_on.c $(mpi_test_common)
 test_mpi_goes_on_CPPFLAGS = $(MPI_CFLAGS)
 test_mpi_goes_on_LDADD = $(MPI_LIBS) -lm
+# No job: it brings Open MPI's byte transfer layer itself.
+test_mpi_host_btl_SOURCES = %D%/host_btl.c
+test_mpi_host_btl_CPPFLAGS = $(mca_coll_nezha_la_CPPFLAGS)
+test_mpi_host_btl_CFLAGS = $(mca_coll_nezha_la_CFLAGS)
+test_mpi_host_btl_LDADD = $(OMPI_LIBS)
 test_mpi_idup_SOURCES = %D%/idup.c $(mpi_test_common)
 test_mpi_idup_CPPFLAGS = $(MPI_CFLAGS)
 test_mpi_idup_LDADD = $(MPI_LIBS) -lm

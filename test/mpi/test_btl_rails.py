@@ -3,6 +3,7 @@
 # both series
 """Rails over Open MPI's own byte transfer layers on the emulated cluster: alone, two of them, and beside a rail of Nezha's own TCP."""
 
+import subprocess
 import unittest
 
 from fault_case import FaultCase, report_rows
@@ -18,6 +19,12 @@ class BtlCase(FaultCase):
         output = openmpi.output(job.communicate(timeout=120)[0])
         self.assertTrue(job.returncode == 0 and "passed" in output.splitlines(), output[-3000:])
         return {rail: int(row[5]) for rail, row in report_rows(output, "rank 0").items()}, output
+
+
+class Messages(unittest.TestCase):
+    def test_those_that_a_layer_refuses_and_those_that_come_at_the_end(self):
+        done = subprocess.run([program("host_btl")], capture_output=True, text=True, timeout=60, check=False)
+        self.assertEqual((done.returncode, done.stderr), (0, ""))
 
 
 class Rails(BtlCase):
