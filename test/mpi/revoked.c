@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* revoked [requests]: rank 0 revokes a communicator while the others are in an allreduce of it, to which it does not
  * come, or with "requests" wait for one that does not block. They get MPIX_ERR_REVOKED at once, and all shrink the
- * communicator. */
+ * communicator. Ends with status 77 where MPI cannot. */
 #include <mpi.h>
 
 #include <mpi-ext.h>
@@ -50,15 +50,12 @@ static void revoke_under_others(bool requests) {
   shrink(comm);
   MPI_Comm_free(&comm);
 }
-#else
-static void revoke_under_others(bool requests) {
-  (void)requests;
-  printf("nothing is revoked here\n");
-}
-#endif
 
 int main(int argc, char** argv) {
   test_begin(&argc, &argv, MPI_THREAD_SINGLE);
   revoke_under_others(argc > 1);
   return test_end();
 }
+#else
+int main(void) { return 77; }
+#endif

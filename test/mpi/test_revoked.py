@@ -11,9 +11,11 @@ from nezha_lab import openmpi
 MEMORY = {"coll_nezha_learn": "0"}  # that of the node carries all
 
 
-@unittest.skipIf(openmpi.major() < 5, "Open MPI 4.1 revokes nothing")
 class Revoked(unittest.TestCase):
     def passes(self, *arguments):
+        if openmpi.major() < 5:
+            self.assertEqual(mpirun([program("revoked")], 1).returncode, 77)  # it revokes nothing
+            return
         for name, params, env in (("rails", RAILS, {}), ("memory", MEMORY, {"NEZHA_COUNTS_MEMORY": "1"})):
             with self.subTest(name):
                 done = mpirun([*openmpi.outlives_ranks(), program("revoked"), *arguments], 4, timeout=60, env=env,
