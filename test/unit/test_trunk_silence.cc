@@ -14,7 +14,9 @@ class TrunkSilence : public TrunkPair {
     open(lanes);
     for (RailLoad& load : a->loads) load.nominal = nominal;
     source = pattern(bytes);
+    for (HandLane* lane : a->lanes) lane->beat.in_flight = bytes;  // nothing leaves meanwhile
     send(source);
+    for (HandLane* lane : a->lanes) lane->beat = {};
     silent = a->lanes[0]->frames.empty() ? 1 : 0;
     other = 1 - silent;
     hush(silent);
