@@ -5,16 +5,17 @@ import argparse
 
 
 def positive(text):
-    number = int(text)
-    if number < 1:
-        raise argparse.ArgumentTypeError(f"'{text}': 1 or more is allowed")
-    return number
+    return _at_least(1, text)
 
 
 def not_negative(text):
+    return _at_least(0, text)
+
+
+def _at_least(least, text):
     number = int(text)
-    if number < 0:
-        raise argparse.ArgumentTypeError(f"'{text}': 0 or more is allowed")
+    if number < least:
+        raise argparse.ArgumentTypeError(f"'{text}': {least} or more is allowed")
     return number
 
 

@@ -123,9 +123,7 @@ def _replace(target, data, refused):
         _fill(target, data)  # only the file itself may be written
         return ""
     try:
-        with contextlib.suppress(OSError):  # no such file, or this is not root, or one in a container or over NFS
-            os.fchown(descriptor, os.stat(target).st_uid, os.stat(target).st_gid)
-        os.fchmod(descriptor, _mode(target))
+        _take_after(target, descriptor)
         os.close(descriptor)
         _fill(scratch, data)
         reason = refused(scratch)
@@ -142,12 +140,19 @@ def _replace(target, data, refused):
             os.unlink(scratch)
 
 
-def _mode(target):
-    if os.path.exists(target):
-        return os.stat(target).st_mode & 0o777
-    mask = os.umask(0)
-    os.umask(mask)
-    return 0o666 & ~mask
+def _take_after(target, descriptor):
+    """Owner, if the system lets this process give files away, and mode of the file whose place it is to take; of none, what the umask
+    leaves."""
+    try:
+        before = os.stat(target)
+    except OSError:
+        mask = os.umask(0)
+        os.umask(mask)
+        os.fchmod(descriptor, 0o666 & ~mask)
+        return
+    with contextlib.suppress(OSError):
+        os.fchown(descriptor, before.st_uid, before.st_gid)
+    os.fchmod(descriptor, before.st_mode & 0o777)
 
 
 def _fill(path, data):
