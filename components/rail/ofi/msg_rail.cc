@@ -49,7 +49,7 @@ bool MsgRail::poll(Watch watch, MessageArrivals& arrivals) {
   bool any = look && poll_events(arrivals);
   if (watch == Watch::all || !shut_down_.empty()) any |= poll_completions();
   tell_shut_down();
-  if (!trouble_.ok()) break_pairs(std::exchange(trouble_, {}));
+  if (!trouble_.ok()) break_all(std::exchange(trouble_, {}));
   return any;
 }
 
@@ -135,16 +135,21 @@ void MsgRail::take_error() {
   failed->pair->broken(library_.error((error.flags & FI_RECV) != 0 ? "receiving" : "sending", -error.err));
 }
 
-void MsgRail::break_pairs(const Status& why) {
-  std::vector<fid_t> endpoints;
-  for (const auto& [endpoint, pair] : pairs_) endpoints.push_back(endpoint);
+/// Of these endpoints. Each may take others away.
+void MsgRail::break_pairs(const std::vector<fid_t>& endpoints, const Status& why) {
   for (const fid_t endpoint : endpoints)
     if (MsgPair* pair = pair_of(endpoint)) pair->broken(why);
 }
 
+void MsgRail::break_all(const Status& why) {
+  std::vector<fid_t> endpoints;
+  for (const auto& [endpoint, pair] : pairs_) endpoints.push_back(endpoint);
+  break_pairs(endpoints, why);
+}
+
 void MsgRail::tell_shut_down() {
-  for (const fid_t endpoint : std::exchange(shut_down_, {}))
-    if (MsgPair* pair = pair_of(endpoint)) pair->broken({Code::closed, "the other side closed the connection"});
+  if (shut_down_.empty()) return;
+  break_pairs(std::exchange(shut_down_, {}), {Code::closed, "the other side closed the connection"});
 }
 
 }  // namespace nezha

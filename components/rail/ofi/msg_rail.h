@@ -49,7 +49,8 @@ class MsgRail final : public OfiRail {
   void take_error();
   void take_event_error();
   void tell_shut_down();
-  void break_pairs(const Status& why);
+  void break_pairs(const std::vector<fid_t>& endpoints, const Status& why);
+  void break_all(const Status& why);
   MsgPair* pair_of(fid_t endpoint) const;
 
   Fid<fid_eq> events_;
