@@ -8,6 +8,7 @@
 
 #include <cstring>
 
+#include "loopback.h"
 #include "raw_client.h"
 
 namespace nezha::test {
@@ -19,15 +20,7 @@ class Greetings : public testing::Test {
  protected:
   void SetUp() override { ASSERT_TRUE(aggregation_.listen("127.0.0.1", 0).ok()); }
 
-  Fd connect_to_it() {
-    sockaddr_in to{};
-    to.sin_family = AF_INET;
-    to.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-    to.sin_port = htons(aggregation_.port());
-    Fd fd(socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
-    EXPECT_EQ(connect(fd.get(), reinterpret_cast<const sockaddr*>(&to), sizeof to), 0);
-    return fd;
-  }
+  Fd connect_to_it() { return connect_to(aggregation_.port()); }
   std::size_t waits_on() const {
     std::size_t count = 0;
     aggregation_.each_fd([&](int, bool) { ++count; });

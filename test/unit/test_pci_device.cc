@@ -2,10 +2,10 @@
 /// The PCIe device behind a rail, by links of a tree like the kernel's.
 #include <gtest/gtest.h>
 
-#include <cstdlib>
 #include <filesystem>
 #include <string>
 
+#include "temporary_folder.h"
 #include "util/pci_device.h"
 
 namespace nezha {
@@ -15,12 +15,6 @@ namespace fs = std::filesystem;
 
 class PciDevice : public testing::Test {
  protected:
-  PciDevice() {
-    std::string name = testing::TempDir() + "nezha-pci-XXXXXX";
-    sysfs_ = mkdtemp(name.data());
-  }
-  ~PciDevice() override { fs::remove_all(sysfs_); }
-
   /// The NIC `name` lies at `place` below devices/.
   void add(const std::string& kind, const std::string& name, const std::string& place) {
     fs::create_directories(sysfs_ / "devices" / place);
@@ -29,7 +23,8 @@ class PciDevice : public testing::Test {
   }
   std::string of(const std::string& nic) const { return pci_device_of(nic, sysfs_); }
 
-  fs::path sysfs_;
+  TemporaryFolder folder_;
+  const fs::path& sysfs_ = folder_.path();
 };
 
 TEST_F(PciDevice, FunctionsOfOneSlotAreOneDevice) {

@@ -6,12 +6,12 @@
 #include <unistd.h>
 
 #include <atomic>
-#include <cstdlib>
 #include <filesystem>
 #include <fstream>
 #include <thread>
 #include <vector>
 
+#include "temporary_folder.h"
 #include "util/file.h"
 #include "util/file_lock.h"
 
@@ -22,12 +22,6 @@ namespace fs = std::filesystem;
 
 class Files : public testing::Test {
  protected:
-  Files() {
-    std::string name = testing::TempDir() + "nezha-file-XXXXXX";
-    directory_ = mkdtemp(name.data());
-  }
-  ~Files() override { fs::remove_all(directory_); }
-
   FilePath path(const std::string& name) const { return {directory_ / name}; }
   std::size_t entries() const {
     return static_cast<std::size_t>(std::distance(fs::directory_iterator(directory_), {}));
@@ -39,7 +33,8 @@ class Files : public testing::Test {
     return text;
   }
 
-  fs::path directory_;
+  TemporaryFolder folder_;
+  const fs::path& directory_ = folder_.path();
 };
 
 TEST_F(Files, AreReplacedAsAWhole) {

@@ -2,7 +2,6 @@
 /// Which interfaces are a port's, by files of a tree like the kernel's.
 #include <gtest/gtest.h>
 
-#include <cstdlib>
 #include <filesystem>
 #include <fstream>
 #include <map>
@@ -10,6 +9,7 @@
 #include <vector>
 
 #include "rail/verbs/verbs_interfaces.h"
+#include "temporary_folder.h"
 
 namespace nezha {
 namespace {
@@ -19,12 +19,6 @@ using Names = std::vector<std::string>;
 
 class VerbsInterfaces : public testing::Test {
  protected:
-  VerbsInterfaces() {
-    std::string name = testing::TempDir() + "nezha-verbs-XXXXXX";
-    sysfs_ = mkdtemp(name.data());
-  }
-  ~VerbsInterfaces() override { fs::remove_all(sysfs_); }
-
   void add(const std::string& interface, std::map<std::string, std::string> files) {
     const fs::path folder = sysfs_ / "class/infiniband/mlx4_0/device/net" / interface;
     fs::create_directories(folder);
@@ -33,7 +27,8 @@ class VerbsInterfaces : public testing::Test {
   }
   Names of(unsigned port) const { return infiniband_interfaces(sysfs_, "mlx4_0", port); }
 
-  fs::path sysfs_;
+  TemporaryFolder folder_;
+  const fs::path& sysfs_ = folder_.path();
 };
 
 TEST_F(VerbsInterfaces, AreThoseOfThePort) {

@@ -6,7 +6,6 @@
 #include <sys/socket.h>
 
 #include <chrono>
-#include <cstdlib>
 #include <filesystem>
 #include <fstream>
 #include <memory>
@@ -17,6 +16,7 @@
 #include "engine/worker_thread.h"
 #include "fake_verbs.h"
 #include "rail/verbs/verbs_kind.h"
+#include "temporary_folder.h"
 #include "trunk_pair.h"
 
 namespace nezha::test {
@@ -220,8 +220,7 @@ TEST_F(VerbsPairs, EndOnceTheirDeviceIsTakenAway) {
 class InfinibandPairs : public VerbsPairs {
  protected:
   void SetUp() override {
-    std::string name = testing::TempDir() + "nezha-verbs-XXXXXX";
-    Device::sysfs = mkdtemp(name.data());
+    Device::sysfs = folder_.path();
     const std::filesystem::path interface = Device::sysfs + "/class/infiniband/fake/device/net/lo";
     std::filesystem::create_directories(interface);
     std::ofstream(interface / "type") << "32\n";
@@ -230,7 +229,6 @@ class InfinibandPairs : public VerbsPairs {
   }
   void TearDown() override {
     VerbsPairs::TearDown();
-    std::filesystem::remove_all(Device::sysfs);
     Device::sysfs = "/sys";
     Device::infiniband = false;
     Device::flags = 0;
@@ -256,6 +254,7 @@ class InfinibandPairs : public VerbsPairs {
 
  private:
   std::vector<Fd> clients_;
+  TemporaryFolder folder_;
 };
 
 TEST_F(InfinibandPairs, GoByGidWhereAPortHasNoOtherOrAnotherSubnet) {

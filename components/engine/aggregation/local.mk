@@ -15,12 +15,12 @@ engine_sources += \
 	%D%/stars.cc %D%/stars.h
 
 gtest_programs += test/unit/test_greetings test/unit/test_hosted_stars
-test_unit_test_greetings_SOURCES = test/unit/test_greetings.cc test/unit/raw_client.h
+test_unit_test_greetings_SOURCES = test/unit/test_greetings.cc test/unit/loopback.h test/unit/raw_client.h
 test_unit_test_greetings_LDADD = libnezha_sim.la $(LDADD)
 test_unit_test_hosted_stars_SOURCES = test/unit/test_hosted_stars.cc test/unit/raw_client.h
 test_unit_test_hosted_stars_LDADD = libnezha_sim.la $(LDADD)
 gtest_programs += test/unit/test_aggregator_server
-test_unit_test_aggregator_server_SOURCES = test/unit/test_aggregator_server.cc
+test_unit_test_aggregator_server_SOURCES = test/unit/test_aggregator_server.cc test/unit/loopback.h
 gtest_programs += test/unit/test_hosted_memory
 test_unit_test_hosted_memory_SOURCES = test/unit/test_hosted_memory.cc test/unit/raw_client.h
 test_unit_test_hosted_memory_LDADD = libnezha_sim.la $(LDADD)
