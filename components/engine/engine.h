@@ -54,7 +54,7 @@ class Engine {
   bool votes_again(const Team& team);
   bool shares_memory(const Team& team);
   int collective(Team& team, const nezha_call_t& call);
-  int start(Team& team, const nezha_call_t& call, Request*& request);
+  int start(Team& team, nezha_call_t call, Request*& request);
   void give_back(Request& request);
   bool progress();
   void incumbent_done(Team& team, Collective collective);
@@ -97,7 +97,7 @@ class Engine {
   };
 
   static bool serves(const Team& team, Collective collective);
-  int carry(Lock& lock, Team& team, const nezha_call_t& call);
+  int carry(Lock& lock, Team& team, nezha_call_t call);
   int carry_barrier(Lock& lock, Team& team, const nezha_call_t& call);
   static Candidate barrier_way(const Team& team);
   int leave(Lock& lock, Team& team, Collective collective, std::size_t bytes);
@@ -109,7 +109,13 @@ class Engine {
   bool through_stars(Lock& lock, Team& team, const nezha_call_t& what, const Candidate& way);
   std::size_t operate_stars(Lock& lock, Team& team, const nezha_call_t& what, const Call& call, AlgorithmChoice choice);
   Star* through_small(Lock& lock, Team& team, const nezha_call_t& what);
-  int carry_small(Lock& lock, Team& team, const nezha_call_t& what, Star& star);
+  int carry_small(Lock& lock, Team& team, nezha_call_t what, Star& star);
+  /// Its vectors are not where the engine could use them.
+  static bool is_elsewhere(const nezha_call_t& what) {
+    return what.send == nullptr && what.recv == nullptr && what.collective != NEZHA_BARRIER;
+  }
+  bool bring(Lock& lock, nezha_call_t& what) const;
+  bool deliver(Lock& lock, const nezha_call_t& what) const;
   void operate_beside(Lock& lock, Team& team, const Call& call, AlgorithmChoice choice,
                       const std::function<bool(bool carried)>& settled);
   bool through_sharp(Lock& lock, Team& team, const nezha_call_t& what);

@@ -33,7 +33,19 @@ int Engine::collective(Team& team, const nezha_call_t& what) {
   }
 }
 
-int Engine::carry(Lock& lock, Team& team, const nezha_call_t& what) {
+/// Has the host copy vectors to where the engine can use them. False: the call has failed.
+bool Engine::bring(Lock& lock, nezha_call_t& what) const {
+  const Unlocked meanwhile(lock);
+  return host_.bring(host_.ctx, what.call_ctx, &what.send, &what.recv) == NEZHA_OK;
+}
+
+/// The same of the result, to where the host wants it.
+bool Engine::deliver(Lock& lock, const nezha_call_t& what) const {
+  const Unlocked meanwhile(lock);
+  return host_.deliver(host_.ctx, what.call_ctx) == NEZHA_OK;
+}
+
+int Engine::carry(Lock& lock, Team& team, nezha_call_t what) {
   const auto collective = static_cast<Collective>(what.collective);
   const std::size_t bytes = what.count * what.element;
   const bool small = Core::may_go_small(team, what);
@@ -51,6 +63,8 @@ int Engine::carry(Lock& lock, Team& team, const nezha_call_t& what) {
   Trace::Bytes carried{};
   if (by_rail) carried = core_.sent();
   const Nanoseconds start = clock_.now();
+  const bool elsewhere = is_elsewhere(what);
+  if (elsewhere && !bring(lock, what)) return NEZHA_ERR_FAILED;
   const Call call = call_of(team, what, way);
   std::size_t aggregated = 0;
   if (allreduce && through_stars(lock, team, what, way))
@@ -63,6 +77,7 @@ int Engine::carry(Lock& lock, Team& team, const nezha_call_t& what) {
     operate_shared(lock, team, call, way.algorithm);
   else
     operate(lock, team, call, way.algorithm);
+  if (elsewhere && team.error().empty() && !deliver(lock, what)) return NEZHA_ERR_FAILED;
   if (team.error().empty()) {
     const Nanoseconds took = clock_.now() - start;
     if (!team.within_node()) count(bytes, took, aggregated);
@@ -129,7 +144,7 @@ Call Engine::call_of(const Team& team, const nezha_call_t& what, const Candidate
   call.chunk = call.collective == Collective::allreduce
                    ? team.plan().chunk_for(way, bytes, what.element, size)
                    : sibling_chunk(team.plan(), call.collective, way, bytes, what.element, size);
-  call.reducer = {find_kernel(what.type, what.op), host_.reduce, host_.ctx, what.reduce_ctx, what.element};
+  call.reducer = {find_kernel(what.type, what.op), host_.reduce, host_.ctx, what.call_ctx, what.element};
   return call;
 }
 

@@ -197,8 +197,10 @@ Star* Engine::through_small(Lock& lock, Team& team, const nezha_call_t& what) {
   return nullptr;
 }
 
-int Engine::carry_small(Lock& lock, Team& team, const nezha_call_t& what, Star& star) {
+int Engine::carry_small(Lock& lock, Team& team, nezha_call_t what, Star& star) {
   const Nanoseconds start = clock_.now();
+  const bool elsewhere = is_elsewhere(what);
+  if (elsewhere && !bring(lock, what)) return NEZHA_ERR_FAILED;
   const Call call = call_of(team, what, {AlgorithmChoice::single_step});
   operated(team, call, [&] {
     await_room(lock, team);
@@ -206,6 +208,7 @@ int Engine::carry_small(Lock& lock, Team& team, const nezha_call_t& what, Star& 
     core_.begin_small(team, call, what.type, what.op, star);
     wait(lock, [&] { return core_.small_settled(team); });
   });
+  if (elsewhere && team.error().empty() && !deliver(lock, what)) return NEZHA_ERR_FAILED;
   if (team.error().empty()) {
     const Nanoseconds took = clock_.now() - start;
     team.small()->took(took);

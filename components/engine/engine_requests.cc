@@ -23,7 +23,7 @@ constexpr unsigned kLooksInARow = 16;
 
 }  // namespace
 
-int Engine::start(Team& team, const nezha_call_t& what, Request*& request) {
+int Engine::start(Team& team, nezha_call_t what, Request*& request) {
   Lock lock = enter();
   if (!team.error().empty()) return NEZHA_ERR_FAILED;
   if (what.persistent != 0 && !team.plan().strict_persistent_order) return NEZHA_USE_INCUMBENT;
@@ -35,6 +35,7 @@ int Engine::start(Team& team, const nezha_call_t& what, Request*& request) {
       Team::learns(collective) ? team.table(collective).next_untimed(bytes, what.element) : barrier_way(team);
   if (Team::learns(collective) && !shared) way = team.flat(way, collective, bytes, what.element);
   if (way.algorithm == AlgorithmChoice::incumbent) return NEZHA_USE_INCUMBENT;
+  if (is_elsewhere(what) && !bring(lock, what)) return NEZHA_ERR_FAILED;
   try {
     request = &requests_.take();
     request->team = &team;

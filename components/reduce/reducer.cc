@@ -10,7 +10,7 @@ void Reducer::fold(const std::byte* a, const std::byte* b, std::byte* out, std::
   const std::size_t count = bytes / element;
   if (kernel != nullptr) return kernel(a, b, out, count);
   if (out != b) std::memcpy(out, b, bytes);
-  host(host_ctx, reduce_ctx, a, out, (begin + offset) / element, count);
+  host(host_ctx, call_ctx, a, out, (begin + offset) / element, count);
 }
 
 }  // namespace nezha

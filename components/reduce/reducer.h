@@ -10,12 +10,12 @@ namespace nezha {
 
 /// Cheap to copy. The host's function is called on the thread that folds.
 struct Reducer {
-  using HostReduce = void (*)(void* ctx, void* reduce_ctx, const void* in, void* inout, std::size_t first, std::size_t count);
+  using HostReduce = void (*)(void* ctx, void* call_ctx, const void* in, void* inout, std::size_t first, std::size_t count);
 
   ReduceKernel kernel = nullptr;
   HostReduce host = nullptr;  ///< inout[i] = in[i] op inout[i]
   void* host_ctx = nullptr;
-  void* reduce_ctx = nullptr;
+  void* call_ctx = nullptr;
   std::size_t element = 1;  ///< bytes
   std::size_t begin = 0;    ///< where offsets count from, in bytes of the call's vector
 

@@ -27,8 +27,8 @@ constexpr Kind kKinds[] = {
 
 /// inout[i] = in[i] op inout[i] over bytes: wraps, is associative and commutative, depends on the place in the vector,
 /// and cannot be mistaken for another.
-void host_reduce(void*, void* reduce_ctx, const void* in, void* inout, std::size_t first, std::size_t count) {
-  const std::size_t element = *static_cast<const std::size_t*>(reduce_ctx);
+void host_reduce(void*, void* call_ctx, const void* in, void* inout, std::size_t first, std::size_t count) {
+  const std::size_t element = *static_cast<const std::size_t*>(call_ctx);
   const std::size_t bytes = count * element, begin = first * element;
   const auto* from = static_cast<const std::uint8_t*>(in);
   auto* to = static_cast<std::uint8_t*>(inout);

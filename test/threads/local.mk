@@ -57,6 +57,9 @@ test_threads_test_host_progress_SOURCES = %D%/test_host_progress.cc $(ranks_sour
 gtest_programs += %D%/test_rates
 test_threads_test_rates_SOURCES = %D%/test_rates.cc $(ranks_sources)
 
+gtest_programs += %D%/test_elsewhere
+test_threads_test_elsewhere_SOURCES = %D%/test_elsewhere.cc $(ranks_sources)
+
 gtest_programs += %D%/test_learning
 test_threads_test_learning_SOURCES = %D%/test_learning.cc $(ranks_sources)
 

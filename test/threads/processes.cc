@@ -89,7 +89,7 @@ class Process {
                                                           setting.c_str() + equals + 1, why, sizeof why) != NEZHA_OK)
         return std::fprintf(stderr, "%s: %s\n", setting.c_str(), why), false;
     }
-    const nezha_host_t host{nullptr, log, nullptr, progress, nullptr, nullptr};
+    const nezha_host_t host{nullptr, log, nullptr, progress, nullptr, nullptr, nullptr, nullptr};
     const nezha_self_t self{static_cast<std::uint32_t>(rank_), "here", 0, 0};
     const int result = nezha_engine_create(config, &host, &self, &engine_, why, sizeof why);
     nezha_config_destroy(config);

@@ -42,7 +42,7 @@ Rank::Rank(int rank, const std::string& node, const Settings& settings, Post* po
   EXPECT_EQ(nezha_config_set(config, "learn", "0", why, sizeof why), NEZHA_OK) << why;
   for (const auto& [name, value] : settings)
     EXPECT_EQ(nezha_config_set(config, name.c_str(), value.c_str(), why, sizeof why), NEZHA_OK) << why;
-  const nezha_host_t host{this, log, help, progress, reduce, post_ == nullptr ? nullptr : send};
+  const nezha_host_t host{this, log, help, progress, reduce, post_ == nullptr ? nullptr : send, bring, deliver};
   const nezha_self_t self{rank_, node.c_str(), 0, 0};
   result_ = nezha_engine_create(config, &host, &self, &engine_, why, sizeof why);
   why_ = why;
@@ -150,6 +150,21 @@ void Rank::reduce(void*, void* operation, const void* in, void* inout, std::size
   EXPECT_EQ(reinterpret_cast<std::uintptr_t>(inout) % op.alignment, 0u) << "the host's result is not aligned";
   auto* out = static_cast<std::byte*>(inout);
   op.fold(static_cast<const std::byte*>(in), out, out, count);
+}
+
+int Rank::bring(void*, void* elsewhere, const void** send, void** recv) {
+  Elsewhere& vector = *static_cast<Elsewhere*>(elsewhere);
+  ++vector.brought;
+  vector.here = vector.there;
+  *send = *recv = vector.here.data();
+  return vector.bringing();
+}
+
+int Rank::deliver(void*, void* elsewhere) {
+  Elsewhere& vector = *static_cast<Elsewhere*>(elsewhere);
+  ++vector.delivered;
+  vector.there = vector.here;
+  return NEZHA_OK;
 }
 
 // ---- Ranks ----------------------------------------------------------------------------------------------------------

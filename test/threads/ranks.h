@@ -25,11 +25,19 @@ namespace nezha::test {
 /// which is 0: what learns leaves calls to the host.
 using Settings = std::vector<std::pair<std::string, std::string>>;
 
-/// Reduces for the host: `reduce_ctx` of an operation points to one of these.
+/// Reduces for the host: `call_ctx` of an operation points to one of these.
 using HostFold = void (*)(const std::byte* a, const std::byte* b, std::byte* out, std::size_t count);
 struct HostOperation {
   HostFold fold = nullptr;
   std::size_t alignment = 1;  ///< that the operation may count on
+};
+
+/// A call's vector that lies where the engine cannot use it: `call_ctx` of a call without vectors points to one. The sum
+/// is in place.
+struct Elsewhere {
+  std::vector<std::int64_t> there, here;
+  std::function<int()> bringing = [] { return NEZHA_OK; };
+  int brought = 0, delivered = 0;
 };
 
 struct HelpText {
@@ -84,6 +92,8 @@ class Rank {
   static int send(void* ctx, unsigned module, std::uint32_t job_rank, const void* head, std::size_t head_size,
                   const void* body, std::size_t body_size);
   static void reduce(void* ctx, void* operation, const void* in, void* inout, std::size_t first, std::size_t count);
+  static int bring(void* ctx, void* elsewhere, const void** send, void** recv);
+  static int deliver(void* ctx, void* elsewhere);
 
   const std::uint32_t rank_;
   Post* const post_;

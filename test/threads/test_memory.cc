@@ -65,7 +65,7 @@ const Settings kHere{{"single_node", "2"}};
 
 TEST(RefusedMemory, MakesNoHalfOfAnEngine) {
   nezha_config_t* config = nezha_config_create();
-  const nezha_host_t host{nullptr, nullptr, nullptr, [](void*) { return 0; }, nullptr, nullptr};
+  const nezha_host_t host{nullptr, nullptr, nullptr, [](void*) { return 0; }, nullptr, nullptr, nullptr, nullptr};
   const nezha_self_t self{0, "here", 0, 0};
   long which = 0;
   const auto make = [&] {

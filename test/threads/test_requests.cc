@@ -174,7 +174,7 @@ TEST_P(RequestsForLong, OfARankThatComputesAreWaitedFor) {
     call.send = call.recv = vector.data();
     call.count = vector.size();
     call.element = sizeof vector[0];
-    call.reduce_ctx = &operation;
+    call.call_ctx = &operation;
     nezha_request_t* request = nullptr;
     ASSERT_EQ(nezha_start(team.handle(rank), &call, &request), NEZHA_OK);
     if (rank == 0) std::this_thread::sleep_for(milliseconds(4500));

@@ -286,7 +286,7 @@ TEST_P(NodeStageTest, FewLargeElements) {
         std::vector<std::byte> vector(bytes, std::byte(member + 1));
         Reducer reducer;
         reducer.host = &Host::add;
-        reducer.reduce_ctx = &element;
+        reducer.call_ctx = &element;
         reducer.element = element;
         const std::uint32_t carriers[] = {2, 0, 1};
         stage.begin(

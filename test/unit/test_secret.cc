@@ -68,7 +68,7 @@ TEST(Key, IsAnotherEachTime) {
 TEST(Engine, HasNoRailsWithoutAKeyOfItsOwn) {
   nezha_config_t* config = nezha_config_create();
   nezha_config_set(config, "single_node", "1", nullptr, 0);
-  const nezha_host_t host{nullptr, nullptr, nullptr, [](void*) { return 0; }, nullptr, nullptr};
+  const nezha_host_t host{nullptr, nullptr, nullptr, [](void*) { return 0; }, nullptr, nullptr, nullptr, nullptr};
   const nezha_self_t self{0, "here", 0, 0};
   const auto create = [&](int calls) {
     nezha_engine_t* engine = nullptr;

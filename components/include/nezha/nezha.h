@@ -96,11 +96,11 @@ typedef struct nezha_host {
     /** Lets the host's own communication progress. Same threads as `help`. Returns how many events it had. */
     int (*progress)(void *ctx);
     /** Adds to `count` elements of a call's vector, of which `first` precede them: inout[i] = in[i] op inout[i]. Used
-     *  for what the engine has no kernel for; `reduce_ctx` is that of the call. The engine cuts a vector where it likes:
+     *  for what the engine has no kernel for; `call_ctx` is that of the call. The engine cuts a vector where it likes:
      *  the result for an element may depend on its place in the vector, not on that of the cuts. Only from a thread
      *  inside nezha_carry, nezha_start or nezha_engine_progress of this engine, with the engine's lock held:
      *  must not call the engine, nor wait for any other thread. */
-    void (*reduce)(void *ctx, void *reduce_ctx, const void *in, void *inout, size_t first, size_t count);
+    void (*reduce)(void *ctx, void *call_ctx, const void *in, void *inout, size_t first, size_t count);
     /** Sends a message, head and body in one, by module `module` of the host's own byte transfer layers to a rank of the job,
      *  where nezha_engine_message() gets it; those of one module arrive in order. Copies it. NEZHA_OK; NEZHA_PENDING: there is
      *  no room now; NEZHA_ERR_RAILS: there is no such module or rank. Only from a thread inside nezha_team_agreement_due,
@@ -108,6 +108,14 @@ typedef struct nezha_host {
      *  such layers. */
     int (*send)(void *ctx, unsigned module, uint32_t job_rank, const void *head, size_t head_size, const void *body,
                 size_t body_size);
+    /** Tells where the vectors of a call are whose `send` and `recv` are both NULL: copies of them, where the engine can use them.
+     *  Once per call, when it is clear that it is not the incumbent's; in the time that the engine takes to compare ways. Only from
+     *  a thread inside nezha_carry or nezha_start, without the engine's lock. NEZHA_OK; or an error, with which the call ends: the
+     *  team is to be given up then, since other ranks are in the call. NULL: no call is such a one. */
+    int (*bring)(void *ctx, void *call_ctx, const void **send, void **recv);
+    /** After such a call has succeeded: takes the result to where it was wanted. From nezha_carry alone, like bring(); of a
+     *  request the host does that itself. */
+    int (*deliver)(void *ctx, void *call_ctx);
 } nezha_host_t;
 
 /* ---- the engine ------------------------------------------------------------------------------------------- */
@@ -260,13 +268,13 @@ typedef enum nezha_collective {
  */
 typedef struct nezha_call {
     nezha_collective_t collective;
-    const void *send;
+    const void *send; /* NULL, and recv too: host->bring is to tell */
     void *recv;
     size_t count;   /* elements of the vector; of 0 there is nothing to do */
     size_t element; /* bytes of one element, > 0 */
     nezha_type_t type;
     nezha_op_t op;
-    void *reduce_ctx;     /* for host->reduce when type and op have no kernel */
+    void *call_ctx;       /* for host->reduce when type and op have no kernel, host->bring and host->deliver */
     const size_t *counts; /* reduce_scatter, allgather: elements of each rank's block, as long as the call lasts */
     int root;             /* broadcast, reduce: a rank of the team */
     int persistent;       /* nezha_start: not 0: members may start such calls in another order than one another */
@@ -291,7 +299,7 @@ void nezha_incumbent_done(nezha_team_t *team, nezha_collective_t collective);
 typedef struct nezha_request nezha_request_t;
 
 /**
- * The same, but it returns at once: with NEZHA_OK and `*request`, whose vectors, and what reduce_ctx points to, are the
+ * The same, but it returns at once: with NEZHA_OK and `*request`, whose vectors, and what call_ctx points to, are the
  * engine's until it is over; with NEZHA_USE_INCUMBENT, of which nezha_incumbent_done() need not be told; or with an error.
  * The order of all calls on a team, blocking or not, is the same on all members; persistent ones are left to the incumbent unless rank
  * 0's strict_persistent_order says the same of them. Any number may be under way.

@@ -24,11 +24,11 @@ typedef struct coll_nezha_part {
 
 /** Stays where it is until the call is over: the engine is given its address. */
 typedef struct coll_nezha_call {
+    coll_nezha_reduction_t reduction; /* first: words.call_ctx points to it */
     nezha_call_t words;
-    coll_nezha_reduction_t reduction;
-    void *host;   /* NULL: the vectors are used as they are */
-    void *result; /* where the result goes from `host` */
-    /* Of other collectives than allreduce, see coll_nezha_sibling.h: */
+    nezha_team_t *team; /* that carries it */
+    void *host;         /* NULL: the vectors are used as they are */
+    /* Of a reduction in a device's memory only the buffers; of other collectives see coll_nezha_sibling.h: */
     coll_nezha_part_t source, sink;
     int count;                        /* elements of each rank's block, unless `counts` says so */
     const int *counts, *displacements; /* by rank; NULL: alike */
@@ -66,11 +66,15 @@ static inline bool coll_nezha_call_is_maybe_internal(const coll_nezha_call_t *ca
 }
 
 /** Before the engine gets the call. Other ranks' vectors may lie elsewhere, so that must not decide what carries it:
- * where it cannot be done, the team is given up, on all ranks. Returns a NEZHA code. */
-int coll_nezha_call_stage_in(coll_nezha_call_t *call, nezha_team_t *team);
+ * where they cannot be copied, here or later, the team is given up, on all ranks. Returns a NEZHA code. */
+int coll_nezha_call_begin(coll_nezha_call_t *call, nezha_team_t *team);
 
-/** After stage_in(), when the call is over with `status`. Returns that, or an error of its own. */
-int coll_nezha_call_stage_out(coll_nezha_call_t *call, nezha_team_t *team, int status);
+/** nezha_host_t's `bring` and `deliver`. */
+int coll_nezha_call_bring(void *ctx, void *call_ctx, const void **send, void **recv);
+int coll_nezha_call_deliver(void *ctx, void *call_ctx);
+
+/** After begin(), when the call is over with `status`, or the incumbent's. */
+void coll_nezha_call_end(coll_nezha_call_t *call);
 
 /** All of it, of one that blocks. Returns a NEZHA code. */
 int coll_nezha_call_carry(coll_nezha_call_t *call, nezha_team_t *team);

@@ -79,7 +79,7 @@ int coll_nezha_engine_open(void)
 {
     static pthread_once_t forks = PTHREAD_ONCE_INIT;
     const nezha_host_t host = {.log = host_log, .help = host_help, .progress = host_progress, .reduce = coll_nezha_reduce,
-                               .send = host_send};
+                                .send = host_send, .bring = coll_nezha_call_bring, .deliver = coll_nezha_call_deliver};
     const nezha_self_t self = {.job_rank = nezha_topology_job_rank(),
                                 .node_name = nezha_topology_node(),
                                 .local_ranks = nezha_topology_local_ranks(),

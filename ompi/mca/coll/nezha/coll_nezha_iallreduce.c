@@ -49,7 +49,6 @@ static int start(coll_nezha_request_t *request)
     int status = NEZHA_USE_INCUMBENT;
     if (COLL_NEZHA_READY == request->module->state) {
         request->call = request->prepared;
-        request->call.words.reduce_ctx = &request->call.reduction;
         status = coll_nezha_request_start(request);
     }
     int rc = OMPI_SUCCESS;

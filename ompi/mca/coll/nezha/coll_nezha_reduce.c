@@ -45,10 +45,10 @@ static size_t smaller(size_t a, size_t b)
     return a < b ? a : b;
 }
 
-void coll_nezha_reduce(void *ctx, void *reduce_ctx, const void *in, void *inout, size_t first, size_t count)
+void coll_nezha_reduce(void *ctx, void *call_ctx, const void *in, void *inout, size_t first, size_t count)
 {
     (void)ctx;
-    const coll_nezha_reduction_t *reduction = reduce_ctx;
+    const coll_nezha_reduction_t *reduction = call_ctx;
     const size_t extent = (size_t)extent_of(reduction), group = extent < GROUP ? GROUP / extent : 1;
     const char *from = in;
     char *to = inout;

@@ -20,7 +20,7 @@
 
 #include "nezha/nezha.h"
 
-/** A call's reduction. `reduce_ctx` of its nezha_call_t points to it. */
+/** A call's reduction. `call_ctx` of its nezha_call_t points to it, and so to the coll_nezha_call_t that it is the first of. */
 typedef struct coll_nezha_reduction {
     struct ompi_datatype_t *type;
     struct ompi_op_t *op;
@@ -29,7 +29,7 @@ typedef struct coll_nezha_reduction {
 } coll_nezha_reduction_t;
 
 /** nezha_host_t's `reduce`. */
-void coll_nezha_reduce(void *ctx, void *reduce_ctx, const void *in, void *inout, size_t first, size_t count);
+void coll_nezha_reduce(void *ctx, void *call_ctx, const void *in, void *inout, size_t first, size_t count);
 
 /** Whether the engine's kernel for `type` and `op` gives the bits that Open MPI gives for the reduction, tried on
  * extreme values in whole vectors and in what is less than one. Says how this process computes, which must decide

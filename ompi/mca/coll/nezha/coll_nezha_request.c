@@ -83,11 +83,13 @@ static void complete(coll_nezha_request_t *request)
         request->incumbent->req_state = OMPI_REQUEST_INACTIVE;
         error = request->incumbent->req_status.MPI_ERROR;
     } else {
-        nezha_team_t *team = request->module->team;
         int status = nezha_request_state(request->engine);
         nezha_request_free(request->engine);
         request->engine = NULL;
-        status = coll_nezha_call_stage_out(&request->call, team, status);
+        if (NEZHA_OK == status) {
+            status = coll_nezha_call_deliver(NULL, &request->call);
+        }
+        coll_nezha_call_end(&request->call);
         error = NEZHA_OK == status ? OMPI_SUCCESS
                                    : coll_nezha_team_failed(request->module, request->super.super.req_mpi_object.comm, status);
     }
@@ -243,16 +245,17 @@ void coll_nezha_request_follow(coll_nezha_request_t *request)
 int coll_nezha_request_start(coll_nezha_request_t *request)
 {
     nezha_team_t *team = request->module->team;
-    int status = coll_nezha_call_stage_in(&request->call, team);
+    int status = coll_nezha_call_begin(&request->call, team);
     if (NEZHA_OK != status) {
         return status;
     }
     status = nezha_start(team, &request->call.words, &request->engine);
-    if (NEZHA_OK != status) {
-        return coll_nezha_call_stage_out(&request->call, team, status);
+    if (NEZHA_OK == status) {
+        coll_nezha_request_follow(request);
+    } else {
+        coll_nezha_call_end(&request->call);
     }
-    coll_nezha_request_follow(request);
-    return NEZHA_OK;
+    return status;
 }
 
 int coll_nezha_request_begin(coll_nezha_module_t *module, const coll_nezha_call_t *call, ompi_request_t **request)
@@ -263,7 +266,6 @@ int coll_nezha_request_begin(coll_nezha_module_t *module, const coll_nezha_call_
         return NEZHA_ERR_MEMORY;
     }
     mine->call = *call;
-    mine->call.words.reduce_ctx = &mine->call.reduction;
     int status = coll_nezha_request_start(mine);
     if (NEZHA_OK == status) {
         *request = &mine->super.super;

@@ -50,7 +50,6 @@ static bool reduces(coll_nezha_call_t *call, nezha_collective_t collective, cons
     call->words.send = MPI_IN_PLACE == send ? recv : send;
     call->words.recv = recv;
     call->words.count = call->reduction.count;
-    call->words.reduce_ctx = &call->reduction;
     return coll_nezha_types_carries(call->reduction.op) && coll_nezha_types_translate(&call->reduction, &call->words);
 }
 

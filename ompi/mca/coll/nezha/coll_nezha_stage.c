@@ -51,47 +51,83 @@ static bool blocks_in_a_row(const coll_nezha_call_t *call)
     return true;
 }
 
-/** The sizes of the blocks in the engine's elements; `unit` of them make up one of MPI's. Returns the own block's
- * beginning, in bytes. */
-static bool set_sizes(coll_nezha_call_t *call, size_t unit, size_t *begin)
+/** The sizes of the blocks in the engine's elements; `unit` of them make up one of MPI's. */
+static bool set_sizes(coll_nezha_call_t *call, size_t unit)
 {
-    const int size = ompi_comm_size(call->reduction.comm), own = ompi_comm_rank(call->reduction.comm);
+    const int size = ompi_comm_size(call->reduction.comm);
     call->sizes = malloc((size_t)size * sizeof *call->sizes);
     call->words.counts = call->sizes;
-    *begin = 0;
     for (int rank = 0; NULL != call->sizes && rank < size; rank++) {
         call->sizes[rank] = (size_t)coll_nezha_call_count_of(call, rank) * unit;
-        *begin += rank < own ? call->sizes[rank] * call->words.element : 0;
     }
     return NULL != call->sizes;
+}
+
+/** The beginning of the own block in bytes. */
+static size_t own_begin(const coll_nezha_call_t *call)
+{
+    size_t begin = 0;
+    for (int rank = 0; rank < ompi_comm_rank(call->reduction.comm); rank++) {
+        begin += call->sizes[rank] * call->words.element;
+    }
+    return begin;
+}
+
+static bool is_root(const coll_nezha_call_t *call)
+{
+    return ompi_comm_rank(call->reduction.comm) == call->words.root;
+}
+
+/* ---- allgather ---- */
+
+static bool sends_in_place(const coll_nezha_call_t *call)
+{
+    return MPI_IN_PLACE == call->source.buffer;
+}
+
+static bool whole_vector_usable(const coll_nezha_call_t *call)
+{
+    return usable(&call->sink) && blocks_in_a_row(call);
+}
+
+static void set_allgather(coll_nezha_call_t *call, char *vector)
+{
+    call->words.recv = vector;
+    call->words.send = vector + own_begin(call);
+    if (!sends_in_place(call) && usable(&call->source)) {
+        call->words.send = first_byte(&call->source);
+    }
+}
+
+static bool prepare_allgather(coll_nezha_call_t *call)
+{
+    if (!set_sizes(call, call->sink.type->super.size)) {
+        return false;
+    }
+    if (whole_vector_usable(call) && (sends_in_place(call) || usable(&call->source))) {
+        set_allgather(call, first_byte(&call->sink));
+    }
+    return true;
 }
 
 static bool stage_allgather(coll_nezha_call_t *call)
 {
     const int own = ompi_comm_rank(call->reduction.comm);
-    const bool in_place = MPI_IN_PLACE == call->source.buffer;
-    size_t begin;
-    if (!set_sizes(call, call->sink.type->super.size, &begin)) {
-        return false;
-    }
     char *vector = first_byte(&call->sink);
-    if (!usable(&call->sink) || !blocks_in_a_row(call)) {
+    if (!whole_vector_usable(call)) {
         vector = call->host = malloc(call->words.count);
         if (NULL == vector) {
             return false;
         }
     }
-    call->words.recv = vector;
-    call->words.send = vector + begin;
-    if (!in_place && usable(&call->source)) {
-        call->words.send = first_byte(&call->source);
-        return true;
+    set_allgather(call, vector);
+    char *block = vector + own_begin(call);
+    if (!sends_in_place(call)) {
+        return usable(&call->source) ||
+               pack(block, call->sizes[own], call->source.buffer, call->source.count, call->source.type);
     }
-    if (!in_place) {
-        return pack(vector + begin, call->sizes[own], call->source.buffer, call->source.count, call->source.type);
-    }
-    return NULL == call->host || pack(vector + begin, call->sizes[own], at(&call->sink, displacement(call, own)),
-                                      coll_nezha_call_count_of(call, own), call->sink.type);
+    return pack(block, call->sizes[own], at(&call->sink, displacement(call, own)), coll_nezha_call_count_of(call, own),
+                call->sink.type);
 }
 
 static bool unstage_allgather(const coll_nezha_call_t *call)
@@ -105,24 +141,29 @@ static bool unstage_allgather(const coll_nezha_call_t *call)
     return good;
 }
 
-static bool is_root(const coll_nezha_call_t *call)
+/* ---- broadcast ---- */
+
+static bool prepare_bcast(coll_nezha_call_t *call)
 {
-    return ompi_comm_rank(call->reduction.comm) == call->words.root;
+    if (usable(&call->sink)) {
+        call->words.send = call->words.recv = first_byte(&call->sink);
+    }
+    return true;
 }
 
 static bool stage_bcast(coll_nezha_call_t *call)
 {
-    char *vector = first_byte(&call->sink);
-    if (!usable(&call->sink)) {
-        vector = call->host = malloc(call->words.count);
-        if (NULL == vector ||
-            (is_root(call) && !pack(vector, call->words.count, call->sink.buffer, call->sink.count, call->sink.type))) {
-            return false;
-        }
-    }
-    call->words.send = call->words.recv = vector;
-    return true;
+    call->words.send = call->words.recv = call->host = malloc(call->words.count);
+    return NULL != call->host && (!is_root(call) || pack(call->host, call->words.count, call->sink.buffer, call->sink.count,
+                                                         call->sink.type));
 }
+
+static bool unstage_bcast(const coll_nezha_call_t *call)
+{
+    return is_root(call) || unpack(call->sink.buffer, call->sink.count, call->sink.type, call->host, call->words.count);
+}
+
+/* ---- reductions: only the device's memory needs a copy, since predefined types have no gaps in it; it is then in place ---- */
 
 static bool copy(void *to, const void *from, size_t bytes)
 {
@@ -133,26 +174,25 @@ static bool copy(void *to, const void *from, size_t bytes)
     return true;
 }
 
-/** Of a reduction only the device's memory needs a copy: predefined types have no gaps in it. It is then in place. */
-static bool stage_reduction(coll_nezha_call_t *call)
+static bool prepare_reduction(coll_nezha_call_t *call)
 {
-    const bool scatters = NEZHA_REDUCE_SCATTER == call->words.collective;
-    size_t begin = 0;
-    if (scatters && !set_sizes(call, 1, &begin)) {
+    if (NEZHA_REDUCE_SCATTER == call->words.collective && !set_sizes(call, 1)) {
         return false;
     }
     void *result = call->words.recv;
-    if (!nezha_compat_is_device(call->words.send) && (NULL == result || !nezha_compat_is_device(result))) {
-        return true;
+    if (nezha_compat_is_device(call->words.send) || (NULL != result && nezha_compat_is_device(result))) {
+        call->source.buffer = (void *)call->words.send;
+        call->sink.buffer = result;
+        call->words.send = call->words.recv = NULL;
     }
-    const size_t bytes = call->words.count * call->words.element;
-    call->host = malloc(bytes);
-    if (NULL == call->host || !copy(call->host, call->words.send, bytes)) {
-        return false;
-    }
-    call->result = result;
-    call->words.send = call->words.recv = call->host;
     return true;
+}
+
+static bool stage_reduction(coll_nezha_call_t *call)
+{
+    const size_t bytes = call->words.count * call->words.element;
+    call->words.send = call->words.recv = call->host = malloc(bytes);
+    return NULL != call->host && copy(call->host, call->source.buffer, bytes);
 }
 
 static bool unstage_reduction(const coll_nezha_call_t *call)
@@ -161,7 +201,23 @@ static bool unstage_reduction(const coll_nezha_call_t *call)
     if (NEZHA_REDUCE_SCATTER == call->words.collective) {
         elements = call->sizes[ompi_comm_rank(call->reduction.comm)];
     }
-    return 0 == elements || copy(call->result, call->host, elements * call->words.element);
+    return 0 == elements || copy(call->sink.buffer, call->host, elements * call->words.element);
+}
+
+/* ---- any ---- */
+
+bool coll_nezha_stage_prepare(coll_nezha_call_t *call)
+{
+    switch (call->words.collective) {
+        case NEZHA_ALLGATHER:
+            return prepare_allgather(call);
+        case NEZHA_BROADCAST:
+            return prepare_bcast(call);
+        case NEZHA_BARRIER:
+            return true;
+        default:
+            return prepare_reduction(call);
+    }
 }
 
 bool coll_nezha_stage_in(coll_nezha_call_t *call)
@@ -171,34 +227,22 @@ bool coll_nezha_stage_in(coll_nezha_call_t *call)
             return stage_allgather(call);
         case NEZHA_BROADCAST:
             return stage_bcast(call);
-        case NEZHA_ALLREDUCE:
-        case NEZHA_REDUCE:
-        case NEZHA_REDUCE_SCATTER:
-            return stage_reduction(call);
         default:
-            return true;
+            return stage_reduction(call);
     }
 }
 
-bool coll_nezha_stage_out(coll_nezha_call_t *call, int status)
+bool coll_nezha_stage_out(const coll_nezha_call_t *call)
 {
-    bool good = true;
-    if (NEZHA_OK == status && NULL != call->host) {
-        switch (call->words.collective) {
-            case NEZHA_ALLGATHER:
-                good = unstage_allgather(call);
-                break;
-            case NEZHA_BROADCAST:
-                good = is_root(call) ||
-                       unpack(call->sink.buffer, call->sink.count, call->sink.type, call->host, call->words.count);
-                break;
-            default:
-                good = unstage_reduction(call);
-        }
+    if (NULL == call->host) {
+        return true;
     }
-    free(call->host);
-    free(call->sizes);
-    call->host = NULL;
-    call->sizes = NULL;
-    return good;
+    switch (call->words.collective) {
+        case NEZHA_ALLGATHER:
+            return unstage_allgather(call);
+        case NEZHA_BROADCAST:
+            return unstage_bcast(call);
+        default:
+            return unstage_reduction(call);
+    }
 }

@@ -6,9 +6,14 @@
 
 #include "coll_nezha_call.h"
 
-/** As coll_nezha_call_stage_in() and coll_nezha_call_stage_out(), which call these. False: it cannot be done. */
+/** Puts the sizes of blocks into the engine's words, and vectors that it can use as they are; others it is not given, so that
+ * it asks for them. False: no memory. */
+bool coll_nezha_stage_prepare(coll_nezha_call_t *call);
+/** Of these: copies what this rank sends, and says in the engine's words where the vectors are then. False: it cannot be
+ * done. */
 bool coll_nezha_stage_in(coll_nezha_call_t *call);
-/** Frees what stage_in() allocated. */
-bool coll_nezha_stage_out(coll_nezha_call_t *call, int status);
+/** After a call that has succeeded: copies its result to where it belongs, where stage_in() has been called and that is elsewhere.
+ * False: it cannot be done. */
+bool coll_nezha_stage_out(const coll_nezha_call_t *call);
 
 #endif
