@@ -42,7 +42,7 @@ std::size_t draw_window(SimRandom& random) {
 
 }  // namespace
 
-Setting::Setting(std::uint64_t seed_, std::size_t calls, bool nodes_) : seed(seed_), random(seed_) {
+Setting::Setting(std::uint64_t seed_, std::size_t calls, bool nodes_, bool rdma) : seed(seed_), random(seed_) {
   shape.ranks = 2 + static_cast<int>(random.below(random.chance(0.3) ? 8 : 4));
   if (SimRandom many(seed_ ^ 0x6d616e79); many.chance(0.06)) shape.ranks = 8 + static_cast<int>(many.below(13));
   SimRandom nodes_source(seed_ ^ 0x6e6f646573);
@@ -62,7 +62,7 @@ Setting::Setting(std::uint64_t seed_, std::size_t calls, bool nodes_) : seed(see
   draw_links();
   draw_crowd();
   draw_operations();
-  draw_queues();
+  draw_queues(rdma);
   if (shares) draw_shared_nodes(nodes_source);
 }
 
@@ -130,9 +130,9 @@ void Setting::draw_shared_nodes(SimRandom& source) {
 }
 
 /// Some networks, or all, are for RDMA.
-void Setting::draw_queues() {
-  if (!random.chance(0.3)) return;
-  const std::size_t first = random.below(4);
+void Setting::draw_queues(bool wanted) {
+  if (!random.chance(0.3) && !wanted) return;
+  const std::size_t first = random.below(wanted ? ports.front().size() : 4);
   for (auto& mine : ports)
     for (SimPortOptions& port : mine) port.queues = port.network >= first;
   queues.latest = draw_time(random, kMicrosecond, 5 * kMillisecond);

@@ -42,8 +42,8 @@ struct FaultRates {
 struct Setting {
   /// As it comes: all networks, clocks and processes without faults. For who fills in the rest.
   Setting() : seed(0), random(0) {}
-  /// A random one. `nodes`: one whose nodes have several ranks, which share memory.
-  Setting(std::uint64_t seed, std::size_t calls, bool nodes = false);
+  /// A random one. `nodes`: one whose nodes have several ranks, which share memory; `rdma`: one with networks for RDMA.
+  Setting(std::uint64_t seed, std::size_t calls, bool nodes = false, bool rdma = false);
 
   std::uint64_t seed;
   SimRandom random;  ///< for what is drawn while the world runs
@@ -87,7 +87,7 @@ struct Setting {
   void draw_links();
   void draw_crowd();
   void draw_operations();
-  void draw_queues();
+  void draw_queues(bool wanted);
   std::size_t add_service(SimRandom& source, int upstream);
   void draw_aggregators(SimRandom& source);
   void draw_shared_nodes(SimRandom& source);

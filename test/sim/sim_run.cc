@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// Simulated worlds, one after the other, each from a seed of its own, until so many operations were done.
 ///
-///   sim_run [--seed N] [--operations N] [--calls N] [--faults N] [--service] [--nodes] [--shorten] [--talk]
+///   sim_run [--seed N] [--operations N] [--calls N] [--faults N] [--service] [--nodes] [--rdma] [--shorten]
+///           [--talk]
 ///
 /// --calls, --faults: most of one world. A seed that failed with so many fails again with as many.
 /// --service: worlds with one to three aggregation services, to which much happens.
 /// --nodes: only worlds whose nodes have several ranks, which share memory; else a part of them has.
+/// --rdma: only worlds of which some networks are for RDMA, or all; else a part of them has such.
 /// --shorten: looks for fewer calls and faults with which the seed that failed still fails.
 /// --talk: one world, with the log lines of all its ranks and its faults.
 #include <algorithm>
@@ -13,8 +15,10 @@
 #include <cstdio>
 #include <cstdlib>
 #include <fstream>
+#include <iterator>
 #include <string>
 #include <string_view>
+#include <utility>
 
 #include "../unit/count_allocations.h"
 #include "../unit/open_descriptors.h"
@@ -35,12 +39,14 @@ struct Options {
 bool parse(int count, char** words, Options& options) {
   for (int i = 1; i < count; ++i) {
     const std::string_view word = words[i];
-    if (word == "--service" || word == "--nodes") {
-      (word == "--service" ? options.scope.service : options.scope.nodes) = true;
-      continue;
-    }
-    if (word == "--talk" || word == "--shorten") {
-      (word == "--talk" ? options.talk : options.shorten) = true;
+    const std::pair<std::string_view, bool*> switches[] = {{"--service", &options.scope.service},
+                                                           {"--nodes", &options.scope.nodes},
+                                                           {"--rdma", &options.scope.rdma},
+                                                           {"--talk", &options.talk},
+                                                           {"--shorten", &options.shorten}};
+    const auto found = std::find_if(std::begin(switches), std::end(switches), [&](const auto& each) { return each.first == word; });
+    if (found != std::end(switches)) {
+      *found->second = true;
       continue;
     }
     const char* value = ++i < count ? words[i] : "";
@@ -126,9 +132,9 @@ Scope shortened(Scope scope) {
 }
 
 void tell_how_to_replay(const Scope& scope) {
-  std::printf("replay it by: sim_run --seed %llu --calls %zu --faults %zu%s%s --talk\n",
+  std::printf("replay it by: sim_run --seed %llu --calls %zu --faults %zu%s%s%s --talk\n",
               static_cast<unsigned long long>(scope.seed), scope.calls, scope.faults, scope.service ? " --service" : "",
-              scope.nodes ? " --nodes" : "");
+              scope.nodes ? " --nodes" : "", scope.rdma ? " --rdma" : "");
 }
 
 /// The same world once more.
@@ -161,8 +167,8 @@ int main(int argc, char** argv) {
   std::setvbuf(stdout, nullptr, _IOLBF, 0);
   Options options;
   if (!parse(argc, argv, options)) {
-    std::fprintf(stderr, "usage: sim_run [--seed N] [--operations N] [--calls N] [--faults N] [--service] [--nodes] [--shorten] "
-                 "[--talk]\n");
+    std::fprintf(stderr, "usage: sim_run [--seed N] [--operations N] [--calls N] [--faults N] [--service] [--nodes] [--rdma] "
+                 "[--shorten] [--talk]\n");
     return 2;
   }
   const auto began = std::chrono::steady_clock::now();

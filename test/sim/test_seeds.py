@@ -1,6 +1,7 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""Many simulated operations, on all cores, without and with aggregation services: each range of seeds is a test. Prints TAP.
+"""Many simulated operations, on all cores, in worlds of several kinds: each range of seeds is a test. Prints TAP. Of these
+operations a million, or 10^5, are in worlds with aggregation services, and more than that in worlds with networks for RDMA.
 
 NEZHA_QUICK in the environment: fewer; NEZHA_LONG: a million. The seeds are the same on every machine, however many cores
 it has.
@@ -12,22 +13,21 @@ import subprocess
 import sys
 
 BUILD = os.environ.get("NEZHA_BUILD_DIR") or os.getcwd()
-# of each kind of worlds
 OPERATIONS = 5000 if "NEZHA_QUICK" in os.environ else 1000000 if "NEZHA_LONG" in os.environ else 100000
 RANGES = 8
-KINDS = [(), ("--service", "--calls", "60")]
+KINDS = [((), 0.3), (("--rdma",), 0.7), (("--service", "--calls", "60"), 1)]  # and their parts
 SEEDS_APART = 10000000
 
 
-def run(which, kind):
+def run(which, kind, part):
     first = 1 + (which + 1) * SEEDS_APART
     return subprocess.run([os.path.join(BUILD, "test", "sim", "sim_run"), "--shorten", "--seed", str(first),
-                           "--operations", str(OPERATIONS // RANGES), *kind],
+                           "--operations", str(int(part * OPERATIONS) // RANGES), *kind],
                           stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, check=False)
 
 
 def main():
-    ranges = [(which, kind) for kind in KINDS for which in range(RANGES)]
+    ranges = [(which, kind, part) for kind, part in KINDS for which in range(RANGES)]
     print(f"1..{len(ranges)}", flush=True)
     good = True
     with concurrent.futures.ThreadPoolExecutor(len(os.sched_getaffinity(0))) as pool:

@@ -39,6 +39,7 @@ struct Scope {
   std::size_t faults = std::numeric_limits<std::size_t>::max();  ///< later ones do not happen
   bool service = false;                                          ///< there are aggregation services
   bool nodes = false;                                            ///< ranks of a node share memory, whatever the seed says
+  bool rdma = false;                                             ///< some networks are for RDMA, likewise
 };
 
 class World {
