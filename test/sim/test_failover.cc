@@ -127,7 +127,7 @@ TEST(WantedRails, AreDoneWithoutWhenTheyAreLost) {
     scenario.calls = 8;
     const Nanoseconds usual = play(scenario, {}).took[1];
     for (const auto& [name, lose] : kKinds) {
-      for (const double phase : slowed_down() ? std::vector{0.6} : std::vector{0.1, 0.6}) {
+      for (const double phase : in_a_hurry() ? std::vector{0.6} : std::vector{0.1, 0.6}) {
         const Story story = play(scenario, {{1, static_cast<Nanoseconds>(phase * static_cast<double>(usual)), lose}});
         EXPECT_EQ(story.failure, "") << name << " at " << phase;
         EXPECT_LT(story.took[1], 2 * usual + 100 * kMillisecond) << name << " at " << phase;

@@ -10,8 +10,10 @@ namespace nezha::test {
 /// True when a sanitizer slows everything down: tests then do less of the same. contrib/check says so by the environment.
 inline bool slowed_down() { return std::getenv("NEZHA_SANITIZER") != nullptr; }
 
-/// True when there is time for less only: under a sanitizer, but for a long check.
-inline bool in_a_hurry() { return slowed_down() && std::getenv("NEZHA_LONG") == nullptr; }
+/// True when there is time for less only: under a sanitizer, or in a usual check that says so; but for a long check.
+inline bool in_a_hurry() {
+  return (slowed_down() || std::getenv("NEZHA_HURRY") != nullptr) && std::getenv("NEZHA_LONG") == nullptr;
+}
 
 /// How often a test does the same, or with how much: a quarter of the usual under a sanitizer, but for a long check.
 template <typename Number>

@@ -13,7 +13,7 @@ import subprocess
 
 from nezha_check.results import FAILED, PASSED, Case
 from nezha_check.run import run_tests
-from nezha_check.tree import build, build_for, make_list, programs_of, programs_to_run, scripts_to_run
+from nezha_check.tree import PLAIN_ONLY, build, build_for, make_list, programs_of, programs_to_run, scripts_to_run
 from nezha_check.united_build import CONFIGURED, United
 
 # Those that can live together share a build. The simulator and most unit tests have one thread each. The first kind is in
@@ -89,15 +89,17 @@ def built_united(check, kind):
                    target=CONFIGURED)]
     if cases[0].outcome != PASSED:
         return cases, None
-    wanted = [name for folder in FOLDERS[kind] for name in make_list(build_dir, "tests", folder) if is_compiled(kind, name)]
+    wanted = [name for folder in FOLDERS[kind] for name in make_list(build_dir, "tests", folder) if is_wanted(check, kind, name)]
     libraries = [name for name in programs_of(build_dir, FOLDERS[kind]) if name.endswith(".la")]
     united = United(check, build_dir, [*wanted, *libraries], FASTER.get(kind))
     return cases + united.make(kind, f"-O0 -g0 {ONLY_LONG_IN_TESTS}"), united
 
 
-def is_compiled(kind, name):
-    """Whether a test of `make check` is one that runs under this kind."""
-    return not name.endswith(".py") and (name in ALSO.get(kind, ()) or name.split("/")[1] in FOLDERS[kind])
+def is_wanted(check, kind, name):
+    """Whether a test of `make check` is a compiled one that runs under this kind."""
+    if name.endswith(".py") or (check.usual and name in PLAIN_ONLY):
+        return False
+    return name in ALSO.get(kind, ()) or name.split("/")[1] in FOLDERS[kind]
 
 
 def compiled_tests(check, kind, folders, united=None):
@@ -105,7 +107,7 @@ def compiled_tests(check, kind, folders, united=None):
     env, label = dict(OPTIONS, NEZHA_SANITIZER=kind), f"{kind} sanitizer: "
     return [test for folder in folders
             for test in programs_to_run(check, os.path.join(check.build_dir, kind), folder, env, fixed_addresses(kind), label,
-                                        united=united, wanted=lambda name: is_compiled(kind, name))]
+                                        united=united, wanted=lambda name: is_wanted(check, kind, name))]
 
 
 def scripts(check, kind):
