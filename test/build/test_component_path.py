@@ -53,6 +53,13 @@ class ComponentPath(unittest.TestCase):
         self.must("remove")
         self.assertEqual(self.read(), text)
 
+    def test_a_last_line_without_an_end(self):
+        self.write("btl = tcp,self")
+        self.must("add")
+        self.assertEqual((self.read().splitlines()[0], self.read().splitlines()[-1]), ("btl = tcp,self", LINE))
+        self.must("remove")
+        self.assertEqual(self.read(), "btl = tcp,self\n")
+
     def test_a_path_of_the_users(self):
         text = "opal_mca_base_component_path = /mine\n"
         self.write(text)
