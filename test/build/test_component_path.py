@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """contrib/component-path in files of parameters of all kinds: what it adds it takes away, and nothing else."""
 
+import os
 import pathlib
 import subprocess
 import tempfile
@@ -65,6 +66,20 @@ class ComponentPath(unittest.TestCase):
         self.write(text)
         self.assertIn("left as it is", self.must("add"))
         self.assertEqual(self.read(), text)
+
+    def test_a_place_that_cannot_be_written(self):
+        """Root may write everywhere, but not below a file."""
+        self.file.parent.write_text("in the way\n", encoding="utf-8")
+        self.assertIn(f"{self.file} could not be written. Jobs find the component with mpirun's option "
+                      f"--mca {LINE.replace(' = ', ' ')}\n", self.must("add"))
+        self.must("remove")
+
+    def test_a_file_without_the_line_is_not_written(self):
+        """As of another user, where add could not write it either."""
+        self.write("btl = tcp,self\n")
+        os.utime(self.file, ns=(0, 0))
+        self.must("remove")
+        self.assertEqual(self.file.stat().st_mtime_ns, 0)
 
     def test_usage(self):
         for words in ((), ("add",), ("put", "here")):
