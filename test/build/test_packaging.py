@@ -122,6 +122,19 @@ class Packaging(unittest.TestCase):
         named = {line.split()[0].rstrip(",") for line in depends.splitlines() if line.strip()}
         self.assertLessEqual(set(wanted) - by_debhelper, named)
 
+    def test_rails_over_libfabric_and_verbs(self):
+        """Without the headers configure would leave them out; it is told that they have to be there."""
+        debians = re.search(r'^debians=.*$', read(TOP / "contrib" / "install-packages"), re.M)[0]
+        (easyconfig,) = DIST.glob("*.eb")
+        for what, text, needs in (("debian", read(DEBIAN / "control") + read(DEBIAN / "rules"), ("libfabric-dev,", "libibverbs-dev,")),
+                                  ("spec", read(SPEC), ("libfabric-devel ", "rdma-core-devel ")),
+                                  ("Containerfile", read(DIST / "Containerfile"), ("libfabric-dev ", "libibverbs-dev")),
+                                  ("Spack", read(RECIPE), ('"libfabric@', '"rdma-core@')),
+                                  ("EasyBuild", read(easyconfig), ("'libfabric'", "'libibverbs-dev'"))):
+            for word in (*needs, "--with-ofi", "--with-verbs"):
+                self.assertIn(word, text, what)
+        self.assertLessEqual({"libfabric-dev", "libibverbs-dev"}, set(debians.split()), "for the packages of contrib/check")
+
     def test_licence(self):
         text = [line.strip(" .") for line in read(TOP / "LICENSE").splitlines()[3:]]
         words = " ".join(text).split()

@@ -26,6 +26,9 @@ class Nezha(AutotoolsPackage):
     depends_on("libmnl@1.0.4:")
     depends_on("nlohmann-json@3.9:", type="build")
     depends_on("nettle@3.4:")
+    # Of these the headers alone: the libraries are loaded at run time, by jobs that name such rails.
+    depends_on("libfabric@1.9:", type="build")
+    depends_on("rdma-core@32:", type="build")
     depends_on("python@3.11:", type=("build", "run"))
     depends_on("py-matplotlib", type="run")
     depends_on("py-rich", type="run")
@@ -41,6 +44,8 @@ class Nezha(AutotoolsPackage):
         return [
             f"--with-ompi={self.spec['openmpi'].prefix}",
             f"--with-componentdir={self.component_directory}",
+            f"--with-ofi={self.spec['libfabric'].prefix}",
+            f"--with-verbs={self.spec['rdma-core'].prefix}",
             f"PYTHON={self.spec['python'].command.path}",
         ]
 
