@@ -35,7 +35,7 @@ def facts(number):
             "left_out": [{"name": "lo", "reason": "loopback"}],
             "rails": [{"name": name, "device": device, "address": f"10.1{rail}.0.{number + 1}", "prefix": 24, "speed_mbps": 1000}
                       for rail, (name, device) in enumerate(zip(RAILS, devices))],
-            "ompi": {"version": "4.1.4", "built_for": "4.1.4", "component_found": True},
+            "ompi": {"version": "4.1.4", "built_for": "4.1.4", "component_found": True, "component_elsewhere": ""},
             "memory": {"way": "single_copy", "why": ""},
             "machine": {"cores": 8, "ranks": 8, "load": 0.1},
             "settings": {"net.ipv4.tcp_rmem": "4096 131072 16777216", "net.ipv4.tcp_wmem": "4096 131072 16777216",
@@ -111,6 +111,13 @@ class Checks(unittest.TestCase):
         self.one(check_component, "does not list coll/nezha on n3", ["n3"])
         (found,) = check_component.check(self.cluster)
         self.assertIn(f" {openmpi.COMPONENT_PATH.removeprefix('OMPI_MCA_')} ", found.do)
+
+    def test_component_elsewhere(self):
+        """Where only this command has Open MPI look."""
+        self.cluster.facts["n1"]["ompi"].update(component_found=False, component_elsewhere="/opt/nezha/lib/openmpi")
+        self.one(check_component, "jobs on n1 do not find coll/nezha: it is in /opt/nezha/lib/openmpi, ", ["n1"])
+        (found,) = check_component.check(self.cluster)
+        self.assertIn("--mca opal_mca_base_component_path /opt/nezha/lib/openmpi:SYS_DEFAULT:USER_DEFAULT", found.do)
 
     def test_switched_off(self):
         self.cluster.facts["n3"]["parameters"]["enable"] = "0"

@@ -9,7 +9,7 @@ import socket
 from nezha_doctor import checks, facts, matrix, peers
 from nezha_doctor.findings import PROBLEM, Cluster
 
-from . import ask, fleet, launch, packed, terminal
+from . import ask, fleet, launch, ompi, packed, terminal
 from .errors import FOUND, GOOD, CommandError
 
 _PROBE_SECONDS = 60
@@ -63,7 +63,7 @@ def examine(options):
         return Cluster({socket.gethostname(): facts.gather()}), ""
     with terminal.Progress() as progress:
         progress.step("asking the nodes what they have")
-        answers, complaint, lacking = fleet.ask(options, ["facts"])
+        answers, complaint, lacking = fleet.ask(options, ["facts", *([facts.PLACE_ADDED] if _place_is_added(options) else [])])
         cluster = Cluster(answers)
         if len(answers) > 1 and not lacking:
             rails = {node: ask.by_address(answer["rails"]) for node, answer in answers.items()}
@@ -71,6 +71,11 @@ def examine(options):
             progress.step(f"trying all lanes between {len(answers)} nodes, from both ends")
             cluster.probes, complaint = _probes(options, plan)
     return cluster, complaint
+
+
+def _place_is_added(options):
+    """Whether the nodes look for the component where this command says, and not the user."""
+    return ompi.adds_place() and not any("mca_base_component_path" in word for word in [options.launcher or "", *options.mpirun])
 
 
 def _probes(options, plan):

@@ -18,10 +18,21 @@ _PARAMETER = re.compile(r"mca:(\w+):(\w+):param:(\w+):(value|source):(.*)")
 
 def environment():
     """With the place of the component that belongs to this command added, unless the user names places himself."""
+    return {**_own_environment(), **(openmpi.component_path(installed.COMPONENT) if adds_place() else {})}
+
+
+def adds_place():
+    """Whether environment() names the component's place, which the user's own jobs are not told of."""
+    named = openmpi.COMPONENT_PATH in os.environ or _SHORT_PATH in os.environ
+    return not named and not _looked_at(installed.COMPONENT)
+
+
+def _own_environment(added=False):
+    """That of the user's own jobs. `added`: the place of the component in it comes from environment() of the node that asks."""
     env = dict(os.environ)
-    named = openmpi.COMPONENT_PATH in env or _SHORT_PATH in env
-    if not named and not _looked_at(installed.COMPONENT):
-        env.update(openmpi.component_path(installed.COMPONENT))
+    if added:
+        ours = openmpi.component_path(installed.COMPONENT).items()
+        env = {name: value for name, value in env.items() if (name, value) not in ours}
     if os.geteuid() == 0:
         env.update(OMPI_ALLOW_RUN_AS_ROOT="1", OMPI_ALLOW_RUN_AS_ROOT_CONFIRM="1")
     return env
@@ -69,9 +80,15 @@ def _parameters(framework, component):
     return {name: (members.get("value", ""), members.get("source", "default")) for name, members in found.items()}
 
 
-def component_found():
-    """Whether Open MPI lists the component."""
-    return "mca:coll:nezha:" in _info("--parsable", "--param", "coll", "nezha", env=environment())
+def component(added):
+    """Whether Open MPI lists the component in the user's own jobs, and, where only this command has it looked for there, its
+    place. `added`: as for _own_environment()."""
+    found = _listed(_own_environment(added))
+    return {"component_found": found, "component_elsewhere": installed.COMPONENT if not found and _listed(environment()) else ""}
+
+
+def _listed(env):
+    return "mca:coll:nezha:" in _info("--parsable", "--param", "coll", "nezha", env=env)
 
 
 def rail_parameters():

@@ -18,14 +18,16 @@ _OF_INTERFACE = ("net.ipv4.conf.{}.rp_filter", "net.ipv4.conf.{}.arp_ignore", "n
 _SIOCGIFMTU, _SIOCGIFHWADDR = 0x8921, 0x8927
 _COMPLETE = 2  # ATF_COM: the neighbour has answered, or was set by hand
 NOBODY = "00:00:00:00:00:00"
+PLACE_ADDED = "place-added"  # a word of gather()
 
 
-def gather():
+def gather(place=""):
+    """`place`: PLACE_ADDED where the asking node has named the component's place in this process's environment."""
     parameters = ompi.rail_parameters()
     found = ask.rails(parameters)
     names = [rail["device"] for rail in ask.by_address(found["rails"])]
     return {"nezha": installed.VERSION, "parameters": parameters, **found,
-            "ompi": {"version": ompi.version(), "built_for": installed.OMPI_VERSION, "component_found": ompi.component_found()},
+            "ompi": {"version": ompi.version(), "built_for": installed.OMPI_VERSION, **ompi.component(place == PLACE_ADDED)},
             "memory": ask.memory(),
             "machine": {"kernel": platform.release(), "cores": len(os.sched_getaffinity(0)), "load": os.getloadavg()[0],
                         "ranks": job.local_size()},
