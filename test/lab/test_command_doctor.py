@@ -8,6 +8,7 @@ import unittest
 
 from command_case import COMPONENT, CommandCase
 
+from nezha_doctor import facts
 from nezha_lab import openmpi
 
 BY_MPIRUN = ("--", "-np", "2")
@@ -56,6 +57,13 @@ class Component(Doctor):
         self.assertEqual(self.by_option(COMPONENT, status=0), [])
         (what,) = self.by_option(self.home)
         self.assertIn("does not list coll/nezha", what)
+
+
+class Cores(Doctor):
+    def test_mpirun_binds_what_it_starts(self):
+        """To a core each, which the job's ranks need not share."""
+        (node,) = self.doctor("--", "-np", "1", "--bind-to", "core", status=0, **openmpi.component_path(COMPONENT))["nodes"].values()
+        self.assertEqual((node["machine"]["cores"], node["machine"]["all_cores"]), (facts.cores(), os.cpu_count()))
 
 
 if __name__ == "__main__":

@@ -37,7 +37,7 @@ def facts(number):
                       for rail, (name, device) in enumerate(zip(RAILS, devices))],
             "ompi": {"version": "4.1.4", "built_for": "4.1.4", "component_found": True, "component_elsewhere": ""},
             "memory": {"way": "single_copy", "why": ""},
-            "machine": {"cores": 8, "ranks": 8, "load": 0.1},
+            "machine": {"all_cores": 8, "cores": 8, "ranks": 8, "load": 0.1},
             "settings": {"net.ipv4.tcp_rmem": "4096 131072 16777216", "net.ipv4.tcp_wmem": "4096 131072 16777216",
                          "net.ipv4.tcp_congestion_control": "cubic", "net.ipv4.tcp_slow_start_after_idle": "0",
                          "net.ipv4.tcp_window_scaling": "1", "net.ipv4.tcp_sack": "1"},
@@ -349,6 +349,8 @@ class Checks(unittest.TestCase):
         self.one(check_processors, "n0: 9 ranks on 8 cores", ["n0"], ADVICE)
 
     def test_load(self):
+        self.cluster.facts["n0"]["machine"].update(load=7.0, cores=4, ranks=4)
+        self.assertEqual(checks.findings(self.cluster), [], "others than the job may use those that it may not")
         self.cluster.facts["n0"]["machine"]["load"] = 30.0
         self.one(check_processors, "a load of 30.0 on 8 cores", ["n0"], ADVICE)
 

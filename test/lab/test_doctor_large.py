@@ -17,7 +17,7 @@ def facts(number, rails=1):
     return {"nezha": "1", "parameters": {}, "trouble": [], "unknown": [], "available": ["eth0"], "left_out": [],
             "aggregators": [], "aggregator_share": "auto",
             "rails": [{"name": RAIL, "device": "eth0", "address": address, "prefix": 8, "speed_mbps": 1000}][:rails],
-            "ompi": {"version": "4", "built_for": "4", "component_found": True, "component_elsewhere": ""}, "machine": {"cores": 8, "ranks": 8, "load": 0.0},
+            "ompi": {"version": "4", "built_for": "4", "component_found": True, "component_elsewhere": ""}, "machine": {"all_cores": 8, "cores": 8, "ranks": 8, "load": 0.0},
             "settings": {}, "interfaces": {"eth0": {"mtu": 1500, "mac": f"02:{number:010x}", "numa": None, "settings": {}}}}
 
 

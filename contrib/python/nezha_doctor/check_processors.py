@@ -10,10 +10,10 @@ def check(cluster):
         machine = cluster.facts[crowded[0]]["machine"]
         yield Finding(ADVICE, "processors", crowded, f"{names(crowded)}: {machine['ranks']} ranks on {machine['cores']} cores",
                       "fewer ranks a node; or --mca mpi_yield_when_idle 1, without which waiting ranks keep working ones away")
-    busy = [node for node, facts in cluster.facts.items() if facts["machine"]["load"] > facts["machine"]["cores"]]
+    busy = [node for node, facts in cluster.facts.items() if facts["machine"]["load"] > facts["machine"]["all_cores"]]
     if busy:
         machine = cluster.facts[busy[0]]["machine"]
-        yield Finding(ADVICE, "processors", busy, f"{names(busy)}: a load of {machine['load']:.1f} on {machine['cores']} cores before "
+        yield Finding(ADVICE, "processors", busy, f"{names(busy)}: a load of {machine['load']:.1f} on {machine['all_cores']} cores before "
                       "this job has begun", "see what else runs there (top)")
     for numa, nodes in cluster.several(_numa).items():
         yield Finding(ADVICE, "processors", nodes, f"rails of {names(nodes)} are at different NUMA nodes ({numa}): memory has to cross "

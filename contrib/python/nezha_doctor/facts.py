@@ -29,10 +29,23 @@ def gather(place=""):
     return {"nezha": installed.VERSION, "parameters": parameters, **found,
             "ompi": {"version": ompi.version(), "built_for": installed.OMPI_VERSION, **ompi.component(place == PLACE_ADDED)},
             "memory": ask.memory(),
-            "machine": {"kernel": platform.release(), "cores": len(os.sched_getaffinity(0)), "load": os.getloadavg()[0],
+            "machine": {"kernel": platform.release(), "all_cores": os.cpu_count(), "cores": cores(), "load": os.getloadavg()[0],
                         "ranks": job.local_size()},
             "settings": {name: value for name in _SETTINGS if (value := setting(name)) is not None},
             "interfaces": {name: interface(name) for name in names}}
+
+
+def cores():
+    """How many this node's job may use. What a launcher has bound this process to, a core of each, is no limit of the job's; what the
+    kernel keeps it to, as a container, is."""
+    bound = os.sched_getaffinity(0)
+    try:
+        os.sched_setaffinity(0, range(os.sysconf("SC_NPROCESSORS_CONF")))
+        return len(os.sched_getaffinity(0))
+    except OSError:
+        return len(bound)
+    finally:
+        os.sched_setaffinity(0, bound)
 
 
 def setting(name):
