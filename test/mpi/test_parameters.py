@@ -109,6 +109,16 @@ class Parameters(MpiCase):
                 self.nothing_carried(done)
                 self.assertNotIn("nezha", done.stderr.lower())
 
+    def test_a_file_of_another_system(self):
+        """Its lines end with a carriage return, too, which is part of the value."""
+        with tempfile.TemporaryDirectory() as place:
+            os.mkdir(os.path.join(place, ".openmpi"))
+            with open(os.path.join(place, ".openmpi", "mca-params.conf"), "w", newline="\r\n", encoding="ascii") as file:
+                file.write("coll_nezha_enable = 0\n")
+            done = self.passes("counters", 3, "50", env={"HOME": place})
+        self.nothing_carried(done)
+        self.assertNotIn("nezha", done.stderr.lower())
+
     def test_priority_below_others(self):
         self.nothing_carried(self.passes("counters", 3, "50", params={**RAILS, "coll_nezha_priority": "1"}))
 

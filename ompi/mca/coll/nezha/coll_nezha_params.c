@@ -127,6 +127,15 @@ static const char *in_force(const char *name)
     return "";
 }
 
+/** Whether `text` is `word` once it is trimmed, as the table does it. */
+static bool is_word(const char *text, const char *word)
+{
+    static const char blanks[] = " \t\r\n\v\f";
+    text += strspn(text, blanks);
+    const size_t length = strcspn(text, blanks);
+    return length == strlen(word) && 0 == strncmp(text, word, length);
+}
+
 int coll_nezha_params_int(const char *name)
 {
     return (int)strtol(in_force(name), NULL, 10);
@@ -136,10 +145,8 @@ bool coll_nezha_params_bool(const char *name)
 {
     static const char *const no[] = {"0", "false", "no", "off"}; /* the table took it, so anything else is a yes */
     const char *text = in_force(name);
-    text += strspn(text, " \t");
-    size_t length = strcspn(text, " \t");
     for (size_t i = 0; i < sizeof no / sizeof no[0]; i++) {
-        if (length == strlen(no[i]) && 0 == strncmp(text, no[i], length)) {
+        if (is_word(text, no[i])) {
             return false;
         }
     }
@@ -166,5 +173,5 @@ unsigned coll_nezha_params_collectives(void)
 /* An algorithm that somebody names is meant for allreduces. Of the others it would leave the incumbent no size. */
 unsigned coll_nezha_params_collectives_large(void)
 {
-    return 0 == strcmp("auto", in_force("algorithm")) ? collectives_by(nezha_config_collectives_large, 0) : 0;
+    return is_word(in_force("algorithm"), "auto") ? collectives_by(nezha_config_collectives_large, 0) : 0;
 }
