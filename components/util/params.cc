@@ -133,10 +133,11 @@ constexpr std::array kRows = {
     row<&Config::rail_include>("rail_include", "", {0, 0}, "[KIND/]NAME|ADDRESS/BITS,...", 1, 0,
         "Interfaces to use as rails, by name (eth0), block of addresses (10.1.0.0/16, fd00::/64) or address, "
         "separated by commas; their order is the order of the rails. With a kind of rail in front (tcp/eth0) a word is for "
-        "that kind alone. Empty: what btl_tcp_if_include names, or else "
-        "every interface that looks like a network between nodes."),
+        "that kind alone. Empty: every interface that looks like a network between nodes, or, if rail_exclude is empty too, "
+        "those that btl_tcp_if_include names."),
     row<&Config::rail_exclude>("rail_exclude", "", {0, 0}, "[KIND/]NAME|ADDRESS/BITS,...", 1, 0,
-        "Interfaces never to use as rails, in the form of rail_include. Empty: what btl_tcp_if_exclude names."),
+        "Interfaces never to use as rails, in the form of rail_include. Empty: none, or, if rail_include is empty too, "
+        "those that btl_tcp_if_exclude names."),
     row<&Config::ip_version>("ip_version", "auto", {0, 0}, "auto|4|6", 4, 0,
         "Addresses to use: 4 or 6 only, or auto: IPv4 where the interface has such an address, IPv6 elsewhere."),
     row<&Config::port_range>("port_range", "0", {0, 0}, "0|LOW-HIGH", 3, 0,
