@@ -331,12 +331,10 @@ int nezha_config_set(nezha_config_t* config, const char* name, const char* value
   return NEZHA_ERR_PARAM;
 }
 
-void nezha_config_inherit(nezha_config_t* config, const char* include, const char* exclude) {
+int nezha_config_inherit(nezha_config_t* config, const char* include, const char* exclude, char* why, size_t why_size) {
   const auto given = [](const char* text) { return text != nullptr && *text != '\0'; };
-  if (!config->config.rail_include.empty() || !config->config.rail_exclude.empty()) return;
-  char why[1];
-  if (given(include))
-    nezha_config_set(config, "rail_include", include, why, sizeof why);
-  else if (given(exclude))
-    nezha_config_set(config, "rail_exclude", exclude, why, sizeof why);
+  if (!config->config.rail_include.empty() || !config->config.rail_exclude.empty()) return NEZHA_OK;
+  if (given(include)) return nezha_config_set(config, "rail_include", include, why, why_size);
+  if (given(exclude)) return nezha_config_set(config, "rail_exclude", exclude, why, why_size);
+  return NEZHA_OK;
 }

@@ -65,7 +65,11 @@ bool configure(nezha_config_t& config, std::span<char*> arguments) {
     else
       set(config, name, equals + 1);
   }
-  nezha_config_inherit(&config, inherited[0].c_str(), inherited[1].c_str());
+  char why[512] = "";
+  if (nezha_config_inherit(&config, inherited[0].c_str(), inherited[1].c_str(), why, sizeof why) != NEZHA_OK) {
+    const bool included = !inherited[0].empty();
+    fact({"trouble", included ? "btl_tcp_if_include" : "btl_tcp_if_exclude", inherited[included ? 0 : 1], why, ""});
+  }
   return true;
 }
 

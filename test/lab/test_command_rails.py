@@ -36,6 +36,11 @@ class Here(CommandCase):
         self.assertIn("'eth99' is named as a rail, and this node does not have it; there is ", text)
         self.assertIn("no rail: Open MPI's own allreduce carries everything", text)
 
+    def test_a_list_of_open_mpis_own_that_cannot_be_read(self):
+        env = {**os.environ, "OMPI_MCA_coll_nezha_single_node": "2", "OMPI_MCA_btl_tcp_if_include": "a/b/c"}
+        self.assertIn("btl_tcp_if_include, taken for coll_nezha_rail_include: \"a/b/c\" has no IPv4",
+                      plain(self.nezha("rails", env=env, status=1)))
+
     def test_control_characters(self):
         env = {**os.environ, "OMPI_MCA_coll_nezha_rail_include": "eth\x1b[31m\t9\x7f"}
         (answer,) = json.loads(self.nezha("rails", "--json", env=env, status=1))["nodes"].values()

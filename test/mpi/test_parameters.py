@@ -138,6 +138,12 @@ class Parameters(MpiCase):
                     lambda: self.passes("counters", 2, "100", WAIT, params={**RAILS, f"coll_nezha_{name}": value}))
                 self.carried(done)
 
+    def test_a_list_of_open_mpis_own_that_cannot_be_read(self):
+        """Of those to include, Open MPI itself drops such words."""
+        done = self.says(r"Parameter: btl_tcp_if_exclude Value: a/b/c Reason: rail_exclude: .+ Used: .empty. ", lambda: self.passes(
+            "counters", 2, "100", WAIT, params={**RAILS, "btl_tcp_if_exclude": "a/b/c"}))
+        self.carried(done)
+
     def test_unknown_names(self):
         done = self.says(r"no parameter of these names.* coll_nezha_raill_include, set in the environment or by --mca; "
                          r"did you mean coll_nezha_rail_include\? \"ompi_info",

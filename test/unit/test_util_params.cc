@@ -242,23 +242,35 @@ TEST(Params, TheReasonIsCutToItsRoom) {
 
 TEST(Params, InterfacesAreInheritedOnlyWhereNoneAreNamed) {
   nezha_config_t* const config = nezha_config_create();
-  nezha_config_inherit(config, nullptr, "");
+  EXPECT_EQ(nezha_config_inherit(config, nullptr, "", nullptr, 0), NEZHA_OK);
   EXPECT_TRUE(config_of(*config).rail_include.empty());
-  nezha_config_inherit(config, "eth1", "eth2");
+  EXPECT_EQ(nezha_config_inherit(config, "eth1", "eth2", nullptr, 0), NEZHA_OK);
   ASSERT_EQ(config_of(*config).rail_include.patterns().size(), 1U);
   EXPECT_EQ(config_of(*config).rail_include.patterns()[0].text, "eth1");
   EXPECT_TRUE(config_of(*config).rail_exclude.empty());
-  nezha_config_inherit(config, "eth3", nullptr);
+  EXPECT_EQ(nezha_config_inherit(config, "eth3", nullptr, nullptr, 0), NEZHA_OK);
   EXPECT_EQ(config_of(*config).rail_include.patterns()[0].text, "eth1");
   nezha_config_destroy(config);
 }
 
 TEST(Params, AnExcludeListIsInheritedToo) {
   nezha_config_t* const config = nezha_config_create();
-  nezha_config_inherit(config, "", "eth2");
+  EXPECT_EQ(nezha_config_inherit(config, "", "eth2", nullptr, 0), NEZHA_OK);
   EXPECT_FALSE(config_of(*config).rail_exclude.empty());
-  nezha_config_inherit(config, "eth1", nullptr);
+  EXPECT_EQ(nezha_config_inherit(config, "eth1", nullptr, nullptr, 0), NEZHA_OK);
   EXPECT_TRUE(config_of(*config).rail_include.empty());
+  nezha_config_destroy(config);
+}
+
+TEST(Params, AListThatCannotBeInheritedIsTold) {
+  nezha_config_t* const config = nezha_config_create();
+  char why[256] = "";
+  EXPECT_EQ(nezha_config_inherit(config, "a/b/c", "eth2", why, sizeof why), NEZHA_ERR_PARAM);
+  EXPECT_EQ(std::string(why).rfind("rail_include: \"a/b/c\" has no IPv4", 0), 0u) << why;
+  EXPECT_EQ(nezha_config_inherit(config, nullptr, "10.0.0.0/33", why, sizeof why), NEZHA_ERR_PARAM);
+  EXPECT_EQ(std::string(why).rfind("rail_exclude: \"10.0.0.0/33\" has no number", 0), 0u) << why;
+  EXPECT_TRUE(config_of(*config).rail_include.empty());
+  EXPECT_TRUE(config_of(*config).rail_exclude.empty());
   nezha_config_destroy(config);
 }
 

@@ -61,9 +61,9 @@ int nezha_config_set(nezha_config_t *config, const char *name, const char *value
 /**
  * Whoever told Open MPI's own TCP which interfaces to use means the same for the rails, unless told otherwise: where neither
  * rail_include nor rail_exclude is set, rail_include becomes `include`, or, where that is NULL or empty, rail_exclude
- * `exclude`. What cannot be parsed counts as empty.
+ * `exclude`. What cannot be parsed counts as empty, and is told as by nezha_config_set().
  */
-void nezha_config_inherit(nezha_config_t *config, const char *include, const char *exclude);
+int nezha_config_inherit(nezha_config_t *config, const char *include, const char *exclude, char *why, size_t why_size);
 
 /** Which collectives the parameter `collectives` names: bit 1 << nezha_collective_t for each. */
 unsigned nezha_config_collectives(const nezha_config_t *config);

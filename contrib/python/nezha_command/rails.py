@@ -60,7 +60,8 @@ def common(options):
 def problems(answer):
     """What is not as the user wanted it, one sentence each."""
     for entry in answer["trouble"]:
-        yield f"coll_nezha_{entry['reason']}; used: {entry['used'] or '(empty)'}"
+        inherited = f"{entry['parameter']}, taken for " if entry["parameter"].startswith("btl_") else ""
+        yield f"{inherited}coll_nezha_{entry['reason']}; used: {entry['used'] or '(empty)'}"
     for word in answer["unknown"]:
         there = ", ".join(answer["available"]) or "nothing"
         yield f"'{word}' is named as a rail, and this node does not have it; there is {there}"
