@@ -22,9 +22,10 @@ AC_DEFUN([NEZHA_COMPILER], [
   AC_LANG_PUSH([C++])
   nezha_save_CXXFLAGS=$CXXFLAGS
   CXXFLAGS="$CXXFLAGS $NEZHA_CXXFLAGS"
-  AC_MSG_CHECKING([whether $CXX compiles C++20])
+  AC_MSG_CHECKING([whether $CXX compiles C++20, std::from_chars of a double too])
   AC_COMPILE_IFELSE([AC_LANG_PROGRAM([[
 #include <bit>
+#include <charconv>
 #include <concepts>
 #include <span>
 template <std::integral T> struct Sized { T length = 0; unsigned kind = 0; };
@@ -32,11 +33,14 @@ template <std::integral T> struct Sized { T length = 0; unsigned kind = 0; };
     int words[4] = {1, 2, 3, 4};
     std::span<const int> view(words);
     Sized<long> sized{.length = static_cast<long>(view.size()), .kind = std::bit_ceil(3u)};
-    return sized.length == 4 ? 0 : 1;
+    const char text[] = "1.5";
+    double number = 0;
+    std::from_chars(text, text + 3, number);
+    return sized.length == 4 && number > 1 ? 0 : 1;
 ]])],
     [AC_MSG_RESULT([yes])],
     [AC_MSG_RESULT([no])
-     AC_MSG_ERROR([$CXX does not compile C++20: install g++ 10 or clang++ 14 or newer, or name a compiler by CXX=])])
+     AC_MSG_ERROR([$CXX does not compile C++20: install g++ 11 or clang++ 14 (with the C++ library of g++ 11) or newer, or name a compiler by CXX=])])
   CXXFLAGS=$nezha_save_CXXFLAGS
   AC_LANG_POP([C++])
 

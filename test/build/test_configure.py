@@ -15,6 +15,10 @@ OLD_COMPILER = """#!/bin/sh
 case " $* " in *gnu++20*) echo "no such standard" >&2; exit 1 ;; esac
 exec g++ "$@"
 """
+# That of g++ 10 reads no floating-point numbers.
+OLD_LIBRARY = """#include <charconv>
+#define from_chars(first, last, value, ...) from_chars(first, last, static_cast<int&>(value))
+"""
 OLD_PYTHON = """#!/bin/sh
 exec /usr/bin/python3 -c 'import sys; sys.version_info = (3, 9, 0); exec(sys.argv[1])' "$2"
 """
@@ -85,8 +89,11 @@ def samples(work):
     folder = subprocess.run(["pkg-config", "--variable=pcfiledir", "nettle"], capture_output=True, text=True,
                             check=True).stdout.strip()
     shutil.copy(f"{folder}/nettle.pc", only_nettle)
+    old_library = work / "old_library.h"
+    old_library.write_text(OLD_LIBRARY, encoding="utf-8")
     return [
         ("an old C++ compiler", {"CXX": str(script(work / "old-c++", OLD_COMPILER))}, [], r"C\+\+20: install g\+\+"),
+        ("an old C++ library", {"CXX": f"g++ -include {old_library}"}, [], r"C\+\+20: install g\+\+ 11"),
         ("an old Python", {"PYTHON": str(script(work / "old-python", OLD_PYTHON))}, [], r"no Python 3\.11.*by PYTHON="),
         ("no pkg-config", {"PKG_CONFIG": "/nonexistent"}, [], "install pkg-config"),
         ("no nettle", {"PKG_CONFIG_LIBDIR": "/nonexistent"}, [], "install nettle-dev"),
