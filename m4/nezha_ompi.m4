@@ -75,10 +75,15 @@ AC_DEFUN([NEZHA_OMPI_VERSIONS], [
 # NEZHA_OMPI_PMIX
 # From 5.0 on components call PMIx themselves: the one that came with Open MPI, or the one that pkg-config knows. Of its
 # flags those that set a search path for run time are left out: the process has PMIx before it loads the component.
+# Sets nezha_pmix_params_places: the directories where that PMIx may have its file of parameters.
 AC_DEFUN([NEZHA_OMPI_PMIX], [
   AS_VERSION_COMPARE([$nezha_ompi_version], [5.0], [nezha_needs_pmix=no], [nezha_needs_pmix=yes], [nezha_needs_pmix=yes])
+  nezha_pmix_prefix=`$PKG_CONFIG --variable=prefix pmix 2>/dev/null`
+  nezha_pmix_params_places="$nezha_pmix_prefix/etc $nezha_pmix_prefix/share $nezha_ompi_prefix/etc /etc /etc/pmix"
   AS_IF([test $nezha_needs_pmix = yes && test -r "$nezha_ompi_includedir/pmix.h"],
-      [OMPI_LIBS="$OMPI_LIBS -lpmix"],
+      [OMPI_LIBS="$OMPI_LIBS -lpmix"
+       # Under /usr it is a package of its own, whose header lies beside Open MPI's.
+       test "$nezha_ompi_prefix" = /usr || nezha_pmix_params_places="$nezha_ompi_prefix/etc"],
     [test $nezha_needs_pmix = yes],
       [PKG_CHECK_EXISTS([pmix], [],
          [AC_MSG_ERROR([PMIx, which Open MPI $nezha_ompi_version needs, was not found: install libpmix-dev (pmix-devel), or name the directory of its pmix.pc by PKG_CONFIG_PATH=])])
@@ -96,8 +101,7 @@ AC_DEFUN([NEZHA_OMPI_HIDING], [
   nezha_pmix_params=
   AS_IF([test $nezha_needs_pmix = yes], [
     AC_MSG_CHECKING([whether mpirun looks for components where Open MPI does])
-    nezha_pmix_prefix=`$PKG_CONFIG --variable=prefix pmix 2>/dev/null`
-    for nezha_place in "$nezha_pmix_prefix/etc" "$nezha_pmix_prefix/share" "$nezha_ompi_prefix/etc" /etc /etc/pmix; do
+    for nezha_place in $nezha_pmix_params_places; do
       AS_IF([grep -qs '^ *mca_base_component_path *=' "$nezha_place/pmix-mca-params.conf"],
         [nezha_pmix_params=$nezha_place
          break])
