@@ -32,8 +32,9 @@ AC_DEFUN([NEZHA_DIRECTORIES], [
        helptextdir=$componentdir],
     [AC_MSG_ERROR([--with-componentdir takes system, user or an absolute path, not "$with_componentdir"])])
   component_path_file=
+  AS_CASE([$prefix], [NONE], [nezha_prefix=$ac_default_prefix], [nezha_prefix=$prefix])
   AS_IF([test -n "$nezha_pmix_params"],
-    [AS_CASE([$with_componentdir:$prefix],
+    [AS_CASE([$with_componentdir:$nezha_prefix],
        [system:*|prefix:$nezha_ompi_prefix], [component_path_file=$nezha_pmix_params/pmix-mca-params-override.conf],
        [user:*], [component_path_file=$HOME/.openmpi/mca-params.conf])])
   AC_SUBST([componentdir])

@@ -85,6 +85,10 @@ class PmixParameters(unittest.TestCase):
         self.hide(self.work / "ompi")
         self.assertEqual(self.file_of(option, "--with-componentdir=system"), "/ompi/etc/pmix-mca-params-override.conf")
 
+    def test_without_a_prefix(self):
+        """/usr/local is where Open MPI lies, too."""
+        self.assertEqual(self.file_of(self.open_mpi("/usr/local")), "/pmix/etc/pmix-mca-params-override.conf")
+
 
 if __name__ == "__main__":
     unittest.main()
