@@ -254,13 +254,18 @@ class Tables(Place, CommandCase):
         self.nezha("plan", cluster, "--nodes", "4,1024", "--table", table)  # once more
         self.assertEqual(read(table), first)
 
-    def test_what_was_measured_stays(self):
-        table = self.file("learned.json", read(LEARNED))
-        cluster = self.file("cluster.json", SMALL)
-        for path in table, self.file("other", "mine"):
-            before = read(path)
-            self.nezha("plan", cluster, "--table", path, status=3)
-            self.assertEqual(read(path), before)
+    def test_other_files_and_what_was_measured_stay(self):
+        """Also rules of Open MPI's component tuned, which have the same form."""
+        cluster, planned = self.file("cluster.json", SMALL), self.path("plan.table")
+        self.nezha("plan", cluster, "--table", planned)
+        table = json.loads(read(planned))
+        others = {**table["collectives"], "bcast": json.loads(read(LEARNED))["collectives"]["allreduce"]}
+        for path in (self.file("learned.json", read(LEARNED)), self.file("other", "mine"), self.file("tuned", {**table, "module": "tuned"}),
+                     self.file("bcast", {**table, "collectives": others})):
+            with self.subTest(path=path):
+                before = read(path)
+                self.nezha("plan", cluster, "--table", path, status=3)
+                self.assertEqual(read(path), before)
 
     def test_the_manuals_example(self):
         try:

@@ -12,9 +12,9 @@ from .errors import CommandError
 
 
 def write_table(path, clusters):
-    """As files.write() does it. CommandError where the file has what was measured."""
+    """As files.write() does it. CommandError where the file is another's, as a rules file of Open MPI's, or has what was measured."""
     from nezha_plan import rules
-    if os.path.exists(path) and os.path.getsize(path) > 0 and _measured(path, rules):
+    if os.path.exists(path) and os.path.getsize(path) > 0 and (ask.table(path).get("refused") or _measured(path, rules)):
         raise CommandError(f"--table {path}: the file is there, and not a table that was only planned; name another one")
     return files.write(path, json.dumps(rules.document(clusters, installed.VERSION), indent=2) + "\n", _refused)
 
