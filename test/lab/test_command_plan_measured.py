@@ -110,6 +110,24 @@ class Measured(Place):
             where.clear()
             where.update(before)
 
+    def test_columns_that_are_not_of_nezha_over_all_rails(self):
+        """Open MPI's, a single rail's, what is invalid, and what nobody knows the carrier of."""
+        text, mca = read(BENCH), '"nezha_mca": [["coll_nezha_{}"]], "summary"'
+        for old, new in (('"nezha"', '"ompi-all"'), ('"nezha"', '"nezha-one"'), ('"carried_by": "rails"', '"carried_by": "unknown"'),
+                         ('"subject"', '"invalid": {"nezha": "the component was not in use"}, "subject"'),
+                         *(('"summary"', mca.format(pair)) for pair in ('rail_include", "eth0', 'rail_exclude", "eth0', 'share", "eth0:1',
+                                                                        'sharp", "1', 'aggregators", "n0:4712'))):
+            with self.subTest(new=new):
+                changed = self.file("bench.json", text.replace(old, new))
+                self.assertIn("has no time of a call that Nezha carried", run(self.file("cluster.json", SMALL), "--from", changed)[2])
+
+    def test_rails_that_a_cluster_names(self):
+        """Of which the bench knows nothing but what the description has."""
+        bench = json.loads(read(BENCH))
+        bench["cases"][0]["summary"]["case"]["rails"] = []
+        bench["cases"][0]["nezha_mca"] = [["coll_nezha_rail_include", "eth0,eth1"]]
+        self.assertTrue(list(observations.of_bench(bench)))
+
     def test_what_is_no_measurement(self):
         path = self.file("cluster.json", SMALL)
         for name, content, said in (("x", "x", "x is no JSON"), ("list", [1], "nothing that nezha rails --json or nezha bench --json has written"),
@@ -138,7 +156,7 @@ class Measured(Place):
 
     def test_without_learning_the_algorithm_depends_on_nodes(self):
         """Between which ranks that share memory carry parts."""
-        case = {"summary": {"subject": "nezha", "case": {"nodes": 2, "rails": []}, "sizes": [{"size": 64 << 10, "competitors": {"nezha": {"us": {"median": 9}}}}]},
+        case = {"summary": {"subject": "nezha", "case": {"nodes": 2, "rails": []}, "sizes": [{"size": 64 << 10, "competitors": {"nezha": {"us": {"median": 9}, "carried_by": "rails"}}}]},
                 "versions": {"nezha": {"ranks": 16}}, "nezha_mca": [["coll_nezha_learn", "0"]]}
         found, = observations.of_bench({"cases": [case]})
         self.assertEqual((found.ranks_per_node, found.algorithm), (8, "ring"))

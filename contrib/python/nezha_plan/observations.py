@@ -6,6 +6,7 @@ import json
 
 from nezha_bench import carried
 from nezha_bench.collectives import ALLREDUCE
+from nezha_bench.competitors import NEZHA, NEZHA_THREADS
 from nezha_lab.spec import bits_per_second
 
 from . import algorithms
@@ -15,7 +16,9 @@ from .units import MOST_SECONDS
 
 _LEAST_PAYLOAD = 0.8  # of a link's rate
 _MOST_BYTES = 1 << 48
-_NOT_OURS = (carried.INCUMBENT, carried.PARTLY)  # who carried calls of the bench, where that was not Nezha
+_OVER_ALL_RAILS = (NEZHA, NEZHA_THREADS)  # columns of the bench
+# Parameters with which calls are carried as the model does not have it, and those that leave out some of a case's rails.
+_UNLIKE, _RAILS = ("coll_nezha_share", "coll_nezha_aggregators", "coll_nezha_sharp"), ("coll_nezha_rail_include", "coll_nezha_rail_exclude")
 
 
 @dataclasses.dataclass(frozen=True)
@@ -68,16 +71,15 @@ def read(path):
 
 def of_bench(document):
     for case in document["cases"]:
-        summary = case["summary"]
-        if not _is_alike(summary):
-            continue
+        summary, parameters = case["summary"], {name: value for name, value in case.get("nezha_mca", [])}
         subject = summary["subject"]
+        if not _is_alike(summary) or not _is_over_all_rails(summary, parameters):
+            continue
         header = case["versions"][subject]
-        parameters = {name: value for name, value in case.get("nezha_mca", [])}
         ranks, nodes = header["ranks"], header.get("nodes") or summary["case"]["nodes"]
         for row in summary["sizes"]:
             cell = row["competitors"][subject]
-            if cell.get("carried_by") not in _NOT_OURS and ranks % nodes == 0 and nodes > 1:
+            if cell.get("carried_by") == carried.RAILS and ranks % nodes == 0 and nodes > 1:
                 way = _algorithm(parameters, row["size"], nodes)
                 yield Observation(nodes, ranks // nodes, row["size"], cell["us"]["median"] / 1e6, way, rates=_rates(summary["case"]),
                                   noise=row.get("noise_floor") or 0.0)
@@ -96,6 +98,13 @@ def _is_alike(summary):
     case = summary["case"]
     return (summary.get("collective", ALLREDUCE) == ALLREDUCE and not case.get("node_rates") and not case.get("aggregator") and
             not isinstance(case.get("ranks"), list))
+
+
+def _is_over_all_rails(summary, parameters):
+    """Whether the subject is Nezha as the model has it, over the rails that the case tells of."""
+    unlike = _UNLIKE + (_RAILS if summary["case"]["rails"] else ())
+    return (summary["subject"] in _OVER_ALL_RAILS and summary["subject"] not in summary.get("invalid", {}) and
+            all(parameters.get(name, "") in ("", "0") for name in unlike))
 
 
 def _rates(case):
