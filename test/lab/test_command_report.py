@@ -90,9 +90,34 @@ class Page(Files, CommandCase):
         self.sound(page, 1)
         self.assertIn("4 nodes, 1gbit + 1gbit", page)
         self.assertRegex(page, r"<p class=verdict>1\+1: at 1M Nezha \(all rails\) took 7.5 ms, 67 % of what the rails allow; "
-                         r"the best competitor, Open MPI \(all rails\), 2\.00 times as long; faster than every competitor at 1K and 1M\.<")
+                         r"the best competitor, Open MPI \(all rails\), 2\.00 times as long; faster than every competitor at 1M\.<")
         self.assertIn("<summary>Command line and parameters</summary>", page)
         self.assertIn("--json -s 1024,1048576 -T 0.1", page)
+
+    def changed_bench(self, change):
+        """The bench file with the summary of its case as change(summary) leaves it."""
+        with open(self.bench(), encoding="utf-8") as file:
+            document = json.load(file)
+        change(document["cases"][0]["summary"])
+        return self.file("changed.json", json.dumps(document))
+
+    def test_a_bench_that_is_not_about_nezha(self):
+        page = self.page(self.changed_bench(lambda summary: summary["invalid"].update(nezha="the component was not in use")))
+        self.assertIn("<p class=verdict>1+1: INVALID: the component was not in use.</p>", page)
+        self.assertIn("The column “Nezha” is not about Nezha: the component was not in use.", page)
+        self.assertNotIn("class=tile", page)
+
+    def test_a_competitor_that_is_not_about_nezha(self):
+        """It is compared with nothing."""
+        def change(summary):
+            summary["competitors"].append("nezha-one")
+            summary["invalid"]["nezha-one"] = "the rails carried no call at any size"
+            for row in summary["sizes"]:
+                row["competitors"]["nezha-one"] = {**row["competitors"]["ompi-all"], "subject_is": "slower"}
+                row["best_competitor"] = "nezha-one"
+        page = self.page(self.changed_bench(change))
+        self.assertIn("67 % of what the rails allow; faster than every competitor at 1M.<", page)
+        self.assertNotIn("the best competitor<", page)
 
     def test_another_collective(self):
         page = self.page(self.bench(summary.SLOWEST, "bcast"))
@@ -105,11 +130,9 @@ class Page(Files, CommandCase):
 
     def test_a_bench_file_of_an_older_version(self):
         """It does not tell of which collective, and which of a launch's times counts."""
-        with open(self.bench(), encoding="utf-8") as file:
-            document = json.load(file)
-        for name in "collective", "statistic":
-            del document["cases"][0]["summary"][name]
-        page = self.page(self.file("older.json", json.dumps(document)))
+        def change(summary):
+            del summary["collective"], summary["statistic"]
+        page = self.page(self.changed_bench(change))
         self.assertRegex(page, ">Allreduce, 4 nodes, 1gbit \\+ 1gbit: medians of 6 rounds<")
 
     def test_verdict_first(self):

@@ -32,7 +32,8 @@ def _write_case(page, case, document, path):
     page.details("Command line and parameters", [shlex.join(document.get("command", [])), *_launches(case)])
     for who, reason in summary["invalid"].items():
         page.warn(f"The column “{SHORT[who]}” is not about Nezha: {reason}.")
-    page.tiles(_tiles(summary))
+    if summary["subject"] not in summary["invalid"]:
+        page.tiles(_tiles(summary))
     page.svg(figures.svg(figures.bench(summary), f"b{next(_numbers)}"), "Time of a call, and percentage of the limit, by size")
     page.table(*_table(summary))
     page.say(f"µs: medians over the rounds of a call's {summary['statistic']} time. “×”: time over that of the first column, the median "
@@ -53,7 +54,7 @@ def _tiles(summary):
     subject = largest["competitors"][summary["subject"]]
     if "of_limit" in subject:
         yield f"{100 * subject['of_limit']['median']:.1f} %", f"of the limit at {size_text(largest['size'])}"
-    if largest["best_competitor"]:
+    if largest["best_competitor"] and largest["best_competitor"] not in summary["invalid"]:
         best = largest["competitors"][largest["best_competitor"]]
         yield (f"{best['over_subject']['median']:.2f} ×",
                f"{SHORT[largest['best_competitor']]} at {size_text(largest['size'])}, the best competitor")

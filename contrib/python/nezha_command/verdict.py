@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """What a trace and a bench's case come to, in a sentence each."""
 
-from nezha_bench import stats
+from nezha_bench import carried, stats
 from nezha_bench.competitors import LABELS
 from nezha_bench.sizes import size_text
 from nezha_bench.table import collective_text
@@ -49,6 +49,8 @@ def _listed(names):
 
 
 def of_case(summary):
+    if summary["subject"] in summary["invalid"]:
+        return f"{summary['case']['name']}: INVALID: {summary['invalid'][summary['subject']]}."
     largest = summary["sizes"][-1]
     subject = largest["competitors"][summary["subject"]]
     text = (f"{summary['case']['name']}: {collective_text(summary['collective'])}at {size_text(largest['size'])} "
@@ -56,7 +58,7 @@ def of_case(summary):
     if "of_limit" in subject:
         text += f", {100 * subject['of_limit']['median']:.0f} % of what the rails allow"
     best = largest["best_competitor"]
-    if best:
+    if best and best not in summary["invalid"]:
         cell = largest["competitors"][best]
         doubt = ", which is not resolvable" if cell["subject_is"] == stats.UNRESOLVED else ""
         text += f"; the best competitor, {_name(best)}, {cell['over_subject']['median']:.2f} times as long{doubt}"
@@ -74,7 +76,10 @@ def _name(who):
 
 
 def _compared(summary, row, verdict, quantifier):
-    others = [cell for who, cell in row["competitors"].items() if who != summary["subject"]]
+    """Beside the columns that are what their heading says. Where Open MPI's own carried the calls, Nezha is not the faster one."""
+    if verdict == stats.FASTER and row["competitors"][summary["subject"]].get("carried_by") == carried.INCUMBENT:
+        return False
+    others = [cell for who, cell in row["competitors"].items() if who != summary["subject"] and who not in summary["invalid"]]
     return bool(others) and quantifier(cell["subject_is"] == verdict for cell in others)
 
 
