@@ -91,6 +91,8 @@ class Page(Files, CommandCase):
         self.assertIn("4 nodes, 1gbit + 1gbit", page)
         self.assertRegex(page, r"<p class=verdict>1\+1: at 1M Nezha \(all rails\) took 7.5 ms, 67 % of what the rails allow; "
                          r"the best competitor, Open MPI \(all rails\), 2\.00 times as long; faster than every competitor at 1M\.<")
+        self.assertIn("(less than the A/A floor, what it differs from itself, or 1 lies in the interval)", page)
+        self.assertNotIn("The host took", page)
         self.assertIn("<summary>Command line and parameters</summary>", page)
         self.assertIn("--json -s 1024,1048576 -T 0.1", page)
 
@@ -100,6 +102,14 @@ class Page(Files, CommandCase):
             document = json.load(file)
         change(document["cases"][0]["summary"])
         return self.file("changed.json", json.dumps(document))
+
+    def test_where_the_host_took_time(self):
+        def change(summary):
+            summary["stolen"] = {"most": 0.2, "disturbed": 30, "of": 36}
+            summary["sizes"][0]["restless"] = True
+        page = self.page(self.changed_bench(change))
+        self.assertIn("<td>0.0 % s</td>", page)
+        self.assertIn("<p>s: there they do count.</p>", page)
 
     def test_a_bench_that_is_not_about_nezha(self):
         page = self.page(self.changed_bench(lambda summary: summary["invalid"].update(nezha="the component was not in use")))

@@ -4,7 +4,7 @@
 import itertools
 import shlex
 
-from nezha_bench import carried
+from nezha_bench import carried, stolen
 from nezha_bench.collectives import ALLREDUCE
 from nezha_bench.competitors import SHORT
 from nezha_bench.sizes import size_text
@@ -36,9 +36,17 @@ def _write_case(page, case, document, path):
         page.tiles(_tiles(summary))
     page.svg(figures.svg(figures.bench(summary), f"b{next(_numbers)}"), "Time of a call, and percentage of the limit, by size")
     page.table(*_table(summary))
-    page.say(f"µs: medians over the rounds of a call's {summary['statistic']} time. “×”: time over that of the first column, the median "
-             "of the rounds' ratios; + the first is faster, − slower, = not resolvable (less than the A/A floor, what it differs from "
-             f"itself). i: Open MPI's own {summary['collective']} (incumbent) carried Nezha's calls; p: some of them.")
+    for sentence in _reading(summary):
+        page.say(sentence)
+
+
+def _reading(summary):
+    yield (f"µs: medians over the rounds of a call's {summary['statistic']} time. “×”: time over that of the first column, the median "
+           "of the rounds' ratios; + the first is faster, − slower, = not resolvable (less than the A/A floor, what it differs from "
+           f"itself, or 1 lies in the interval). i: Open MPI's own {summary['collective']} (incumbent) carried Nezha's calls; p: some of "
+           "them.")
+    if "stolen" in summary:  # files of older versions do not have it
+        yield from stolen.sentences(summary["stolen"], any(row.get("restless") for row in summary["sizes"]))
 
 
 def _launches(case):
@@ -73,7 +81,7 @@ def _row(summary, row, others):
     subject = row["competitors"][summary["subject"]]
     cells = [size_text(row["size"]), _time(subject["us"]["median"]) + _mark(subject),
              f"{100 * subject['of_limit']['median']:.1f}" if "of_limit" in subject else "",
-             f"{100 * row['noise_floor']:.1f} %"]
+             f"{100 * row['noise_floor']:.1f} %" + stolen.mark(row.get("restless", False))]
     for who in others:
         cell = row["competitors"][who]
         cells += [_time(cell["us"]["median"]) + _mark(cell), f"{cell['over_subject']['median']:.2f} {_VERDICT[cell['subject_is']]}"]
