@@ -9,7 +9,7 @@ import unittest
 from bench_case import TOP
 from lab_case import PYTHON_DIR  # noqa: F401 (its import makes nezha_plan importable)
 
-from nezha_plan import algorithms, answers, description, model, on_node, pcie, what_if
+from nezha_plan import aggregation, algorithms, answers, description, model, on_node, pcie, what_if
 from nezha_plan.algorithms import DOUBLING, HALVING, MESH, RING, SINGLE_STEP
 from nezha_plan.errors import PlanError
 from nezha_plan.model import Way
@@ -198,6 +198,14 @@ class Resources(unittest.TestCase):
         where = cluster(64, aggregators={"kind": "switch", "latency": "1us"})
         estimate = model.estimate(where, Way("", (), 1.0), 64 * MB)
         self.assertAlmostEqual(estimate.seconds, 64 * MB / 1e9 + 2 * 26e-6 + 12e-6, 5)
+
+    def test_switches_on_the_way_to_what_reduces(self):
+        """One a level up to a switch, a way out of a group has two, and within a group there is none more."""
+        for kind, nodes, switches in (("switch", 64, 2), ("switch", 16, 1), ("switch", 8, 0), ("host", 64, 4), ("host", 16, 2), ("host", 8, 0)):
+            tree = {"kind": "fat_tree", "levels": [{"nodes": 8}, {"nodes": 32}]}
+            fast, slow = (aggregation.load(cluster(nodes, aggregators={"kind": kind}, switch={**tree, "latency": each}), 4096, 4096).waits
+                          for each in ("0us", "3us"))
+            self.assertAlmostEqual(slow - fast, 2 * switches * 3e-6, 9, (kind, nodes))
 
     def test_one_process_that_reduces_is_the_limit(self):
         where = cluster(16, aggregators={"kind": "host"})

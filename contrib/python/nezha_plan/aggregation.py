@@ -15,14 +15,19 @@ def load(cluster, size, whole):
     rails = [rail for rail in cluster.rails if not own.rails or rail.name in own.rails]
     carried = spread.over(rails, cluster.devices, size, size)
     factors = loads.slowed(carried.rails, size < whole)
-    levels = len(cluster.switch.levels)
     return Load(
         hops=_HOPS, message=loads.message_work(cluster, carried, size < whole),
-        waits=_HOPS * (carried.latency + own.latency + levels * cluster.switch.latency),
+        waits=_HOPS * (carried.latency + own.latency + _switches(cluster) * cluster.switch.latency),
         messages=_HOPS,
         busy={**loads.wires(cluster, carried, size, factors), **loads.work(cluster, carried, whole, size, 0, factors),
               **_uplinks(cluster, rails, size), WHO: _aggregators(cluster, carried, size) * max(factors)},
         refills=loads.refills(rails, size), chunks=1, shares={}, overlap=loads.overlap(carried.rails))
+
+
+def _switches(cluster):
+    """On the way from a node to what reduces, beyond the node's own: a sum grows on the way up, a host process is in another group."""
+    left = sum(level.nodes < cluster.nodes for level in cluster.switch.levels)
+    return left if cluster.aggregators.kind == "switch" else 2 * left
 
 
 def _aggregators(cluster, carried, size):
