@@ -87,6 +87,16 @@ class Measured(Place):
         self.assertEqual(status, 0)
         self.assertRegex(out, r"^Fitted to \d+ measured times: latency x \d.*\. Typical difference \S+ %, largest \S+ %: made up for at the measured sizes and in between\.\n")
 
+    def test_a_table_of_ranges_too(self):
+        """Which need neither end, as rules need no least size."""
+        with open(self.table(1), encoding="utf-8") as file:
+            document = json.load(file)
+        shape, = document["collectives"]["allreduce"]
+        rules = [{"msg_size_max": 1, "alg": "doubling", "measured": [{"alg": "doubling", "time_ns": 40000}]}]
+        document["collectives"]["allreduce"] += [{"comm_size_min": 4, "comm_nodes_min": 4, "rules": rules}, {**shape, "rules": rules}, {"rules": []}]
+        kind, found = observations.read(self.file("mixed.json", document))
+        self.assertEqual((kind, {one.nodes for one in found}, [one.seconds for one in found if one.size == 1]), ("times", {4}, [4e-5]))
+
     def test_rails_that_nodes_have(self):
         rails = [{"name": "tcp/eth0", "speed_mbps": 10000}, {"name": "tcp/eth1", "speed_mbps": 25000}]
         answered = {"nodes": {"n0": {"rails": rails}, "n1": {"rails": [*rails[1:], {"name": "tcp/ib0", "speed_mbps": 1}]}}, "complaint": ""}

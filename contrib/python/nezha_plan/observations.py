@@ -116,13 +116,13 @@ def _rates(case):
 def _of_table(document):
     for entry in document["collectives"]["allreduce"]:
         ranks, nodes = entry.get("comm_size_min", 0), entry.get("comm_nodes_min", 0)
-        if not 1 < nodes <= ranks or ranks % nodes or (ranks, nodes) != (entry["comm_size_max"], entry["comm_nodes_max"]):
-            continue
+        if not 1 < nodes <= ranks or ranks % nodes or (ranks, nodes) != (entry.get("comm_size_max"), entry.get("comm_nodes_max")):
+            continue  # a range, as one without an end is, does not tell how many ranks were measured
         for rule in entry["rules"]:
             for way in rule.get("measured", ()):
                 rails = way.get("rails", "all")
                 if way["alg"] != "incumbent" and way["time_ns"] > 0 and (rails in ("all", "one") or len(rails) == 1):
-                    yield Observation(nodes, ranks // nodes, rule["msg_size_min"] or 1, way["time_ns"] / 1e9, way["alg"], rails != "all")
+                    yield Observation(nodes, ranks // nodes, rule.get("msg_size_min") or 1, way["time_ns"] / 1e9, way["alg"], rails != "all")
 
 
 def _of_rails(answers):
