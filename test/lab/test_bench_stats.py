@@ -71,18 +71,23 @@ class Verdicts(unittest.TestCase):
     def test_an_interval_with_one_in_it(self):
         self.assertEqual(self.of(1.2, 0.99, 1.5, 0.01), stats.UNRESOLVED)
 
+    def test_few_rounds(self):
+        for samples, told in (([1.2], stats.UNRESOLVED), ([1.2, 1.3], stats.UNRESOLVED), ([1.2, 1.3, 1.4], stats.FASTER)):
+            self.assertEqual(stats.verdict(stats.estimate(samples), 0.0), told)
+
     def test_the_same_thing_twice_is_seldom_told_apart(self):
         draw = random.Random(11)
 
-        def times():
-            return [draw.lognormvariate(0.0, 0.1) for _ in range(15)]
+        def times(count):
+            return [draw.lognormvariate(0.0, 0.1) for _ in range(count)]
 
-        told_apart = 0
-        for _ in range(500):
-            base = times()
-            ratio = stats.estimate(stats.pair_ratios(times(), base))
-            told_apart += stats.verdict(ratio, stats.noise_floor(stats.pair_ratios(times(), base))) != stats.UNRESOLVED
-        self.assertLess(told_apart, 0.05 * 500)
+        for count in (1, 2, 3, 15):
+            told_apart = 0
+            for _ in range(4000):
+                base = times(count)
+                ratio = stats.estimate(stats.pair_ratios(times(count), base))
+                told_apart += stats.verdict(ratio, stats.noise_floor(stats.pair_ratios(times(count), base))) != stats.UNRESOLVED
+            self.assertLess(told_apart / 4000, 1 - stats.CONFIDENCE + 0.01, count)
 
 
 class Order(unittest.TestCase):

@@ -57,6 +57,12 @@ class Summary(unittest.TestCase):
             found = table.summarise(measured(again), warm=1)
             self.assertEqual(table.verdict(found["competitors"]["torch-gloo-all"], found["noise_floor"]), told)
 
+    def test_two_rounds_tell_nothing(self):
+        few = measured()
+        del few.rounds[2:]
+        found = table.summarise(few, warm=1)
+        self.assertEqual(table.verdict(found["competitors"]["torch-gloo-all"], found["noise_floor"]), "not resolvable")
+
     def test_the_table(self):
         with contextlib.redirect_stdout(io.StringIO()) as out:
             table.show(measured(), warm=1)

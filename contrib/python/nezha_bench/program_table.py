@@ -5,7 +5,7 @@ import shlex
 
 from rich.console import Console
 
-from . import stolen, table
+from . import stats, stolen, table
 from .competitors import LABELS, SHORT
 from .program_summary import PER_CALL, RATE, SECONDS
 
@@ -49,6 +49,6 @@ def _reading(summary, rated):
     if rated:
         yield f"iterations/s: by the program's own words{', from then on' if summary['from'] else ''}."
     yield (f"/ {subject}: how many times better {subject} is, median of the rounds' ratios with its interval: + {subject} is faster, "
-           "- slower, = not resolvable.")
+           f"- slower, = not resolvable (also of fewer than {stats.FEWEST} rounds).")
     if summary["stolen"] > stolen.MOST:
         yield f"{stolen.most_text(summary['stolen'])} from a launch; all count."

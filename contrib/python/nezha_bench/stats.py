@@ -10,6 +10,7 @@ import math
 import statistics
 
 CONFIDENCE = 0.95
+FEWEST = 3  # samples: a verdict on fewer would tell a thing from itself in more than 1 - CONFIDENCE of the cases
 
 FASTER, SLOWER, UNRESOLVED = "faster", "slower", "not resolvable"
 
@@ -56,7 +57,7 @@ def noise_floor(again_ratios):
 
 def verdict(ratio, floor):
     """Of the subject, where ratio is an Estimate of competitor's time over subject's."""
-    if abs(ratio.median - 1.0) <= floor or ratio.low <= 1.0 <= ratio.high:
+    if ratio.samples < FEWEST or abs(ratio.median - 1.0) <= floor or ratio.low <= 1.0 <= ratio.high:
         return UNRESOLVED
     return FASTER if ratio.median > 1.0 else SLOWER
 

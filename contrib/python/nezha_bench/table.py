@@ -153,7 +153,8 @@ def _reading(summary):
     coverage = summary["sizes"][0]["competitors"][summary["subject"]]["us"]["coverage"]
     yield f"us: median over the rounds of a call's {summary['statistic']} time. Brackets: {100 * coverage:.0f} % intervals."
     yield (f"/ {subject}: time over that of {subject}, median of the rounds' ratios: + {subject} is faster, - slower, "
-           "= not resolvable (less than the A/A floor, or 1 lies in the interval).")
+           "= not resolvable (less than the A/A floor, 1 lies in the interval, or fewer than "
+           f"{stats.FEWEST} rounds).")
     if set(summary["competitors"]) & set(WITH_COMPONENT):
         yield f"i: Open MPI's own {summary['collective']} carried Nezha's calls; p: some of them."
     yield from stolen.sentences(summary["stolen"], any(row["restless"] for row in summary["sizes"]))

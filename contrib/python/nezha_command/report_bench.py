@@ -4,7 +4,7 @@
 import itertools
 import shlex
 
-from nezha_bench import carried, stolen
+from nezha_bench import carried, stats, stolen
 from nezha_bench.collectives import ALLREDUCE
 from nezha_bench.competitors import SHORT
 from nezha_bench.sizes import size_text
@@ -43,8 +43,8 @@ def _write_case(page, case, document, path):
 def _reading(summary):
     yield (f"µs: medians over the rounds of a call's {summary['statistic']} time. “×”: time over that of the first column, the median "
            "of the rounds' ratios; + the first is faster, − slower, = not resolvable (less than the A/A floor, what it differs from "
-           f"itself, or 1 lies in the interval). i: Open MPI's own {summary['collective']} (incumbent) carried Nezha's calls; p: some of "
-           "them.")
+           f"itself, 1 lies in the interval, or fewer than {stats.FEWEST} rounds). i: Open MPI's own {summary['collective']} (incumbent) "
+           "carried Nezha's calls; p: some of them.")
     if "stolen" in summary:  # files of older versions do not have it
         yield from stolen.sentences(summary["stolen"], any(row.get("restless") for row in summary["sizes"]))
 

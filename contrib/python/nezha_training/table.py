@@ -43,7 +43,7 @@ def summarise(measured, warm):
 def verdict(cell, floor):
     """Of Nezha beside one other."""
     ratio = cell["ratio"]
-    if floor is None or abs(ratio["median"] - 1) <= floor or ratio["least"] <= 1 <= ratio["most"]:
+    if floor is None or len(cell["iterations"]) < stats.FEWEST or abs(ratio["median"] - 1) <= floor or ratio["least"] <= 1 <= ratio["most"]:
         return stats.UNRESOLVED
     return stats.FASTER if ratio["median"] > 1 else stats.SLOWER
 
