@@ -8,10 +8,10 @@ from unittest import mock
 
 from bench_case import OnTheLab
 from documents import options
-from nezha_bench import learning, learning_table
+from nezha_bench import choices, cli, learning, learning_table
 from nezha_bench.cases import PRESETS, Case
 from nezha_bench.competitors import Effort, Launcher, Programs
-from nezha_bench.errors import BenchError
+from nezha_bench.errors import BenchError, BenchUsage
 
 
 def members(each, **more):
@@ -50,6 +50,18 @@ class Summary(unittest.TestCase):
 
     def test_groups(self):
         self.assertEqual(learning.groups([4, 65536, 1 << 24]), [(1000, [4, 65536]), (48, [1 << 24])])
+
+
+class Sizes(unittest.TestCase):
+    """Are told by their class."""
+
+    def test_powers_of_two_alone_are_allowed(self):
+        parser = cli.build_parser()
+        self.assertEqual(choices.effort(parser.parse_args(["--learning", "--sizes", "1K,64K"])).sizes, (1024, 65536))
+        self.assertEqual(choices.effort(parser.parse_args(["--sizes", "1000"])).sizes, (1000,))
+        for sizes in ("1K,1500", "3:12"):
+            with self.assertRaisesRegex(BenchUsage, "powers of two are allowed"):
+                choices.effort(parser.parse_args(["--learning", "--sizes", sizes]))
 
 
 class EndedEarly(unittest.TestCase):

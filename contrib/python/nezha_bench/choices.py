@@ -11,7 +11,7 @@ from .competitors import (BY_MPICH, GLOO, NEZHA, NEZHA_OTHER, NEZHA_RAILS, NEZHA
                           Effort, Programs, component_of_build)
 from .collectives import ALLREDUCE, COLLECTIVES
 from .errors import BenchUsage
-from .sizes import QUICK_SIZES, parse_sizes
+from .sizes import QUICK_SIZES, check_powers_of_two, parse_sizes
 
 COMPUTES, SLEEPS = "computes", "sleeps"  # what --overlap has beside its calls
 
@@ -43,6 +43,8 @@ def _ranks(options):
 
 def effort(options):
     sizes = parse_sizes(options.sizes or (QUICK_SIZES if options.quick else "4:64M"))
+    if options.learning:
+        check_powers_of_two(sizes, "for sizes from one to the next are learned as one")
     seconds = options.time or (0.1 if options.quick else 0.25)
     return Effort(tuple(sizes), seconds, options.iterations, options.warmup, options.in_place, options.rest, collective=options.collective)
 

@@ -32,6 +32,12 @@ def parse_sizes(text):
     return sizes
 
 
+def check_powers_of_two(sizes, why):
+    odd = [size for size in sizes if size & (size - 1)]
+    if odd:
+        raise BenchUsage(f"size {odd[0]}: powers of two are allowed, {why}")
+
+
 def size_text(size):
     for unit in "GMK":
         if size >= 1 << _SHIFTS[unit] and size % (1 << _SHIFTS[unit]) == 0:

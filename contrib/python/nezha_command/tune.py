@@ -84,11 +84,9 @@ def _kept(path, found, table_file):
 
 
 def _sizes(text):
-    from nezha_bench.sizes import parse_sizes
+    from nezha_bench.sizes import check_powers_of_two, parse_sizes
     sizes = parse_sizes(text)
-    odd = [size for size in sizes if size & (size - 1)]
-    if odd:
-        raise UsageError(f"size {odd[0]}: powers of two are allowed, for a table goes by these")
+    check_powers_of_two(sizes, "for a table goes by these")
     return sizes
 
 
