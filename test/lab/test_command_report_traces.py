@@ -2,13 +2,16 @@
 """nezha report: what it takes from a trace, and what it makes of that for Perfetto and Prometheus."""
 
 import argparse
+import contextlib
+import io
 import json
+import os
 import re
 import unittest
 
 from report_case import CALLS, EVENT, SWITCH, Files, aggregated, beginning, call, lines
 
-from nezha_command import perfetto, prometheus, rates, trace_file, trace_story, verdict
+from nezha_command import cli, perfetto, prometheus, rates, trace_file, trace_story, verdict
 from nezha_command.errors import CommandError
 
 class Reading(Files):
@@ -53,6 +56,44 @@ class Reading(Files):
         text[5] = "{}"
         with self.assertRaisesRegex(CommandError, "broken, line 6: this is no line of a trace"):
             trace_file.read(self.file("broken", "\n".join(text) + "\n"))
+
+
+class Unusual(Files):
+    """Traces that no job writes, or a short one: either a page or a sentence comes of them."""
+
+    TRAFFIC = '{"kind":"traffic","t":50,"sent":[1,2],"received":[1,2]}'
+
+    def report(self, *text):
+        """(status, standard error, page)"""
+        path, page = self.file("unusual.trace", "\n".join(text) + "\n"), self.file("page.html", "")
+        with contextlib.redirect_stderr(io.StringIO()) as said, contextlib.redirect_stdout(io.StringIO()):
+            status = cli.main(["report", path, "-o", page, "--perfetto", os.path.join(self.directory.name, "perfetto.json")])
+        with open(page, encoding="utf-8") as file:
+            return status, said.getvalue(), file.read()
+
+    def test_they_are_drawn(self):
+        try:
+            import matplotlib  # noqa: F401
+        except ModuleNotFoundError:
+            self.skipTest("there is no python3-matplotlib here")
+        start, rails, *rest = lines()
+        dollars = [line.replace("tcp/eth0", "tcp/e$x^$").replace('"mesh"', '"me$x^$ in chunks of 4K"') for line in (rails, *rest)]
+        for shown, text in ((">tcp/e$x^$<", dollars), ("rank 0 spent 49 %", [rails, self.TRAFFIC, CALLS.replace("200", "50")]),
+                            ("How each size", [self.TRAFFIC.replace("[1,2]", "[]"), *(call(number, "ring", sent="[]") for number in range(9))]),
+                            ("Traffic on each rail", [rails, self.TRAFFIC.replace("50", "100000"), self.TRAFFIC, *rest])):
+            with self.subTest(shown=shown):
+                status, said, page = self.report(start, *text)
+                self.assertEqual((status, said), (0, ""))
+                self.assertIn(shown, page)
+
+    def test_numbers_that_no_job_has(self):
+        start, *rest = lines()
+        many = 400 * "9"
+        for text in ([start.replace("50}", f"{many}}}"), *rest], [start.replace("50}", "1e-300}"), *rest], [start, *rest, call(1, "ring", many)],
+                     [start, rest[0], self.TRAFFIC.replace("50", "1e300"), *rest]):
+            status, said, _ = self.report(*text)
+            self.assertEqual(status, 3)
+            self.assertRegex(said, r"unusual\.trace, line \d+: this is no line of a trace")
 
 
 class Sizes(Files):

@@ -105,7 +105,7 @@ def shares(sizes, rails):
     below = [0.0] * len(sizes)
     for index, name in enumerate(rails):
         parts = [100 * size.shares[index] if size.shares else 0.0 for size in sizes]
-        bars = panel.bar(positions, parts, 0.78, bottom=below, color=RAILS[index % len(RAILS)], label=name)
+        bars = panel.bar(positions, parts, 0.78, bottom=below, color=RAILS[index % len(RAILS)], label=no_formula(name))
         for bar, part, size in zip(bars, parts, sizes):
             _explain(bar, [f"{size_text(1 << size.size_class)}: {name} carried {part:.1f} %, {size.way}"])
         below = [one + part for one, part in zip(below, parts)]
@@ -114,7 +114,7 @@ def shares(sizes, rails):
         panel.bar(left, [100.0] * len(left), 0.78, color="#eeeeee", edgecolor="#aaaaaa", hatch="///", linewidth=0.5, label=OWN)
     for position, size in zip(positions, sizes):
         words = size.way.replace(" in chunks of ", "\n") + ("" if size.settled else "\nnever settled")
-        panel.text(position, 102, words, rotation=60, fontsize=8, va="bottom",
+        panel.text(position, 102, no_formula(words), rotation=60, fontsize=8, va="bottom",
                    ha="left", rotation_mode="anchor", color=way_colour(size.way))
     panel.set_xticks(list(positions), [size_text(1 << size.size_class) for size in sizes])
     panel.set_ylim(0, 100)
@@ -143,7 +143,7 @@ def traffic(rails, step_ms, seconds, rates, marks):
     for index, name in enumerate(rails):
         panel = panels[index][0]
         panel.fill_between(seconds, rates[index], step="mid", color=RAILS[index % len(RAILS)], alpha=0.75, linewidth=0)
-        panel.set_ylabel(f"{name}\nMbit/s", fontsize=9)
+        panel.set_ylabel(f"{no_formula(name)}\nMbit/s", fontsize=9)
         panel.grid(True, alpha=0.3)
         for when, event, _ in marks:
             panel.axvline(when, color=EVENTS.get(event, "black"), linewidth=1.2, alpha=0.9)
@@ -179,7 +179,7 @@ def convergence(sizes, limits):
             own = [(number, us) for number, us, one in size.points if one == way]
             dots = panel.scatter(*zip(*own), s=12, color=way_colour(way), alpha=0.8, linewidth=0)
             _explain(dots, [f"call {number}: {_microseconds(round(us, 1), None)}, {way}" for number, us in own])
-            ways.setdefault(way.split()[0], dots)
+            ways.setdefault(no_formula(way.split()[0]), dots)
         panel.axvline(20, color="black", linewidth=0.8, linestyle=":")
         if size.size_class in limits:
             ways["limit of the rails"] = panel.axhline(limits[size.size_class], color="black", linewidth=1, linestyle="--")

@@ -35,7 +35,7 @@ def write(page, trace, path, given):
     limits = {size.size_class: least for size in sizes for least in [rates.least_us(size, total)] if least is not None}
     if any(size.shares for size in sizes):
         _write_sizes(page, trace, sizes, limits)
-    if trace.traffic:
+    if trace.traffic and trace.rails:
         _write_traffic(page, trace, events)
     if any(len(size.points) > 1 for size in sizes):
         _write_convergence(page, sizes, limits)

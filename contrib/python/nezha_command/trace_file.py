@@ -4,12 +4,12 @@
 import collections
 import dataclasses
 import json
-import math
 
 from .errors import CommandError
 
 FORMAT = 1
 _SIZE_CLASSES = 64
+_MOST, _LEAST_TICK = 1e15, 1e-3  # of times: with these and what is computed from them a float has room
 
 Event = collections.namedtuple("Event", "ms event lane peer why")
 Traffic = collections.namedtuple("Traffic", "ms sent received")
@@ -74,7 +74,7 @@ def _take(trace, entry):
         if entry["format"] != FORMAT:
             raise ValueError(f"format {entry['format']}, {FORMAT} is understood")
         trace.version, trace.node, trace.tick_ms = str(entry["version"]), str(entry["node"]), float(_number(entry["tick_ms"]))
-        if trace.tick_ms == 0:
+        if trace.tick_ms < _LEAST_TICK:
             raise ValueError("a tick takes no time")
         trace.command, trace.parameters = str(entry.get("command", "")), dict(entry.get("parameters", {}))
     elif kind == "rails":
@@ -95,8 +95,8 @@ def _take(trace, entry):
 
 
 def _number(value):
-    if type(value) not in (int, float) or not 0 <= value < math.inf:
-        raise ValueError(f"{value!r} is no number from 0 on")
+    if type(value) not in (int, float) or not 0 <= value <= _MOST:
+        raise ValueError(f"{value!r} is no number from 0 to {_MOST:g}")
     return value
 
 

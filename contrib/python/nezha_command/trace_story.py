@@ -60,7 +60,8 @@ def events(trace):
 def spent(trace):
     """(seconds from the first call's begin to the last one's end, of these in calls that rails carried, in the incumbent's). Calls
     that overlap count each."""
-    whole = max([call.ms + call.us / 1e3 for call in trace.single] + [row.ms for row in trace.summed]) - trace.single[0].ms
+    begin = trace.single[0].ms if trace.single else max(0, trace.summed[0].ms - trace.tick_ms)
+    whole = max([call.ms + call.us / 1e3 for call in trace.single] + [row.ms for row in trace.summed]) - begin
     rows = [(1, call.us, call.way) for call in trace.single] + [(row.calls, row.us, row.way) for row in trace.summed]
     rails, incumbent = (sum(count * us for count, us, way in rows if (way == INCUMBENT) is own) for own in (False, True))
     return whole / 1e3, rails / 1e6, incumbent / 1e6
@@ -138,7 +139,7 @@ def traffic(trace, most=400):
     """(milliseconds per step, [seconds], [[Mbit/s per step] per rail]) of what was sent, in at most `most` steps."""
     if not trace.traffic:
         return trace.tick_ms, [], []
-    begin, end = trace.traffic[0].ms - trace.tick_ms, trace.traffic[-1].ms
+    begin, end = min(row.ms for row in trace.traffic) - trace.tick_ms, max(row.ms for row in trace.traffic)
     step = trace.tick_ms * max(1, round((end - begin) / trace.tick_ms / most))
     count = int((end - begin) / step) + 1
     rates = [[0.0] * count for _ in trace.rails]
