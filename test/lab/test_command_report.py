@@ -70,6 +70,7 @@ class Page(Files, CommandCase):
         page = self.page(self.trace())
         self.sound(page, 3)
         self.assertIn("no &lt;carrier&gt;", page)
+        self.assertIn("<figcaption>Mbit/s on each rail over time</figcaption>", page)
         self.assertIn("% in calls that rails carried", page)
         self.assertIn("the trace has means over 50 ms, each of which counts as often as it has calls", page)
         self.assertIn("<title>64K: tcp/eth0 carried 75.0 %, mesh</title>", page)

@@ -113,7 +113,7 @@ def _write_traffic(page, trace, events):
     page.say(_idle(trace))
     marks = figures.thinned([(event.ms / 1e3, event.event, number) for number, event in events], step)
     page.svg(figures.svg(figures.traffic(trace.rails, step, seconds, rates, marks), f"t{next(_numbers)}"),
-             "Bytes per second on each rail over time")
+             "Mbit/s on each rail over time")
     if len(marks) < len(events):
         page.say(f"{len(events) - len(marks)} lines are left out: in each step of {step:g} ms there is one for each kind of event.")
     if events:
