@@ -281,6 +281,15 @@ class Changes(unittest.TestCase):
         self.assertAlmostEqual(times[0] / times[1], 2, 1)
         self.assertAlmostEqual(times[0] / times[2], 1, 1)
 
+    def test_names_that_are_taken(self):
+        """No two rails and no two devices have the same, or one would count for both."""
+        pcie_devices = [{"name": name, "rate": "1GB"} for name in ("slot", "slot+1")]
+        where = cluster(rails=[{**BARE, "name": "a+1", "pcie": "slot+1"}, {**BARE, "name": "a", "pcie": "slot"}], pcie=pcie_devices)
+        found = what_if.changed(where, "rail+2")
+        self.assertEqual([rail.name for rail in found.rails], ["a+1", "a", "a+2", "a+3"])
+        self.assertEqual([rail.device for rail in found.rails], ["slot+1", "slot", "slot+2", "slot+3"])
+        self.assertEqual([rail.name for rail in what_if.changed(cluster(rails=1), "rail+1,rail+1").rails], ["r0", "r0+1", "r0+1+1"])
+
     def test_a_dead_rail(self):
         self.assertEqual([rail.name for rail in what_if.changed(cluster(rails=3), "rail-r1").rails], ["r0", "r2"])
         self.assertEqual([rail.name for rail in what_if.changed(cluster(rails=3), "rail-1").rails], ["r0", "r1"])

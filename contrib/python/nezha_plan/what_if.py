@@ -2,6 +2,7 @@
 """Other clusters than the described one: 'rail+1', 'rate*2', 'rail-tcp/eth1', 'aggregator+1,nodes*4'."""
 
 import dataclasses
+import itertools
 import re
 
 from .cluster import Aggregator
@@ -87,16 +88,18 @@ def _rails(cluster, word, more, port=False):
     """Like the last one: with a PCIe device of their own, or as further ports of that one's."""
     if more < 0:
         return _with_rails(cluster, word, cluster.rails[:more])
-    rails, devices = list(cluster.rails), dict(cluster.devices)
-    for number in range(1, min(more, MOST_RAILS) + 1):
-        last = cluster.rails[-1]
-        name = f"{last.name}+{number}"
+    rails, devices, last = list(cluster.rails), dict(cluster.devices), cluster.rails[-1]
+    for _ in range(min(more, MOST_RAILS)):
         device = last.device
         if device and not port:
-            device = f"{device}+{number}"
+            device = _free_name(device, devices)
             devices[device] = devices[last.device]
-        rails.append(dataclasses.replace(last, name=name, device=device))
+        rails.append(dataclasses.replace(last, name=_free_name(last.name, [rail.name for rail in rails]), device=device))
     return _with_rails(cluster, word, rails, devices)
+
+
+def _free_name(name, taken):
+    return next(found for found in (f"{name}+{number}" for number in itertools.count(1)) if found not in taken)
 
 
 def _ports(cluster, word, more):
