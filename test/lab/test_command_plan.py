@@ -169,7 +169,8 @@ class Answers(Place):
 
     def test_wrong_arguments(self):
         path = self.file("cluster.json", SMALL)
-        for words, said in ((["--sizes", "4,x"], "size 'x'"), (["--sizes", 400 * "9"], "a number of up to 15 digits"), (["--nodes", "0"], "1 or more is allowed"), (["--nodes", "1"], "'nodes 1': 2 to 1048576"),
+        for words, said in ((["--sizes", "4,x"], "size 'x'"), (["--sizes", 400 * "9"], "a number of up to 15 digits"),
+                            (["--sizes", "4,262145G"], "size '262145G': up to 262144G is allowed"), (["--nodes", "0"], "1 or more is allowed"), (["--nodes", "1"], "'nodes 1': 2 to 1048576"),
                             (["--what-if", "rails+1"], "what-if 'rails+1': rail+N, "),
                             (["--what-if", "nodes+²"], "after + and - a whole number"), (["--what-if", "nodes+" + "9" * 5000], "a whole number"), (["--page", "/nonexistent/p"], "cannot be written")):
             with self.subTest(words=words):

@@ -5,6 +5,7 @@ import re
 
 from .errors import BenchUsage
 
+MOST = 1 << 48  # bytes; matplotlib has no axis for whole numbers from 2^63 on
 QUICK_SIZES = "4,1K,16K,64K,256K,1M,4M,16M"
 
 _SHIFTS = {"": 0, "K": 10, "M": 20, "G": 30}
@@ -15,7 +16,10 @@ def parse_size(text):
     match = _SIZE.fullmatch(text.strip())
     if match is None:
         raise BenchUsage(f"size '{text}': a number of up to 15 digits with nothing, K, M or G after it is allowed")
-    return int(match[1]) << _SHIFTS[match[2].upper()]
+    size = int(match[1]) << _SHIFTS[match[2].upper()]
+    if size > MOST:
+        raise BenchUsage(f"size '{text}': up to {size_text(MOST)} is allowed")
+    return size
 
 
 def parse_sizes(text):

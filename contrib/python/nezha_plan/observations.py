@@ -4,7 +4,7 @@
 import dataclasses
 import json
 
-from nezha_bench import carried
+from nezha_bench import carried, sizes
 from nezha_bench.collectives import ALLREDUCE
 from nezha_bench.competitors import NEZHA, NEZHA_THREADS
 from nezha_lab.spec import bits_per_second
@@ -15,7 +15,6 @@ from .errors import PlanError
 from .units import MOST_SECONDS
 
 _LEAST_PAYLOAD = 0.8  # of a link's rate
-_MOST_BYTES = 1 << 48
 _OVER_ALL_RAILS = (NEZHA, NEZHA_THREADS)  # columns of the bench
 # Parameters with which calls are carried as the model does not have it, and those that leave out some of a case's rails.
 _UNLIKE, _RAILS = ("coll_nezha_share", "coll_nezha_aggregators", "coll_nezha_sharp"), ("coll_nezha_rail_include", "coll_nezha_rail_exclude")
@@ -33,7 +32,7 @@ class Observation:
     noise: float = 0.0  # what the measurement differs from itself, as a part
 
     def __post_init__(self):
-        whole = (self.nodes, MOST_NODES), (self.ranks_per_node, MOST_RANKS), (self.size, _MOST_BYTES)
+        whole = (self.nodes, MOST_NODES), (self.ranks_per_node, MOST_RANKS), (self.size, sizes.MOST)
         if not (all(type(value) is int and 0 < value <= most for value, most in whole) and 0 < self.seconds <= MOST_SECONDS and self.noise >= 0):
             raise ValueError("no measurement")
 
