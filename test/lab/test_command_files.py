@@ -240,8 +240,12 @@ class Commands(Place):
         self.assertFalse(os.path.exists(self.path))
 
     def test_the_cases_of_contrib_faults_that_are_done(self):
-        done = {"rounds": [{"less": 1, "more": 1}]}
-        session = mock.Mock(measure=mock.Mock(side_effect=[done, BenchError("soak failed")]), written=True)
+        def measure(case, found):
+            if case == "soak":
+                raise BenchError("soak failed")
+            found["rounds"] = [{"less": 1, "more": 1}]
+
+        session = mock.Mock(measure=measure, options=mock.Mock(json=None), written=True)
         options = faults_cli.build_parser().parse_args(["--cases", "rate,soak"])
         with mock.patch.object(faults_cli, "Session", return_value=session), contextlib.redirect_stdout(io.StringIO()) as out:
             with self.assertRaisesRegex(BenchError, "soak failed"):

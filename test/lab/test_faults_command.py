@@ -2,17 +2,21 @@
 # long
 """contrib/faults: what it computes, and one short run of each case on the lab."""
 
+import contextlib
+import io
 import json
 import os
 import subprocess
 import sys
 import tempfile
 import unittest
+from unittest import mock
 
 from bench_case import BUILD, TOP, program
 from documents import options
 from lab_case import make_lab
-from nezha_faults import rate, rounds, soak, table
+from nezha_bench.errors import BenchError
+from nezha_faults import cli, rate, rounds, soak, table
 from nezha_faults.calls import Call
 
 LONG = "NEZHA_LONG" in os.environ
@@ -55,6 +59,44 @@ class Computed(unittest.TestCase):
     def test_table_of_a_service(self):
         lines = list(table.lines({"service": {"rounds": [{"beyond_ms": 1.0, "used_ms": 3.0}] * 2}}))
         self.assertEqual([line.split("  ")[0] for line in lines[1:]], ["service killed"] * 2)
+
+
+class EndedEarly(unittest.TestCase):
+    """The lab, the jobs and what they measure are made up."""
+
+    def run_case(self, case, error):
+        """(rounds in the file, what was printed, Nezha's words) of a case whose second round ends in that error."""
+        result = {"beyond_ms": 1.0, "first_bytes_ms": 2.0, "full_ms": 3.0}
+        with tempfile.TemporaryDirectory() as place, contextlib.ExitStack() as stack:
+            stack.enter_context(contextlib.redirect_stderr(io.StringIO()))
+            out = stack.enter_context(contextlib.redirect_stdout(io.StringIO()))
+            lab, _, job, *_ = (stack.enter_context(mock.patch.object(where, what)).return_value.__enter__.return_value for where, what in (
+                (cli, "Lab"), (cli, "Trigger"), (cli, "CallJob"), (rate, "Shaper"), (cli.Programs, "of_build"), (rounds.time, "sleep")))
+            lab.spec.rates, job.log.return_value = [["1gbit", "1gbit"]] * 4, "its words"
+            stack.enter_context(mock.patch.object(rounds, "one_round", side_effect=[result, error]))
+            stack.enter_context(mock.patch.object(rate, "_one", side_effect=[1, 2, error]))
+            files = [os.path.join(place, name) for name in ("json", "log")]
+            options = cli.build_parser().parse_args(["--cases", case, "--json", files[0], "--log", files[1]])
+            with self.assertRaises(type(error)):
+                cli.run(options)
+            with open(files[0], encoding="utf-8") as written, open(files[1], encoding="utf-8") as words:
+                return json.load(written)["cases"][case]["rounds"], out.getvalue(), words.read()
+
+    def test_rounds_that_are_complete_are_kept(self):
+        for case, name in (("silent", "silent loss"), ("rate", "rail at half its rate")):
+            for error in KeyboardInterrupt(), SystemExit(143), BenchError("the job ended"):
+                with self.subTest(case=case, error=error):
+                    found, out, words = self.run_case(case, error)
+                    self.assertEqual(len(found), 1)
+                    self.assertIn(name, out)
+                    self.assertEqual(words, "its words")
+
+    def test_faults_that_all_came_between_calls(self):
+        with mock.patch.object(rounds.time, "sleep"), self.assertRaisesRegex(BenchError, "none of 6 faults came in the middle of a call"):
+            list(rounds.repeat(2, lambda: None, None))
+        hits = iter([None, 1, None, 2])
+        with mock.patch.object(rounds.time, "sleep"):
+            self.assertEqual(list(rounds.repeat(2, lambda: next(hits), lambda number, found: None)), [1, 2])
 
 
 class Command(unittest.TestCase):

@@ -2,6 +2,7 @@
 """The command line of contrib/faults, and what it measures in which order."""
 
 import argparse
+import contextlib
 import dataclasses
 import os
 import sys
@@ -91,60 +92,85 @@ class Session:
     def say(self, text):
         print(f"faults: {text}", file=sys.stderr, flush=True)
 
+    @contextlib.contextmanager
     def nezha(self, lab, options=(), **keywords):
+        """Its job, whose words are kept however it ends."""
         # Open MPI's own traffic has a network of its own here, fast and never broken, which would win.
         mca = [word for key, value in [("coll_nezha_learn", "0"), *self.options.nezha_mca] for word in ("--mca", key, value)]
-        return CallJob(lab, self.programs.calls, _SIZE, [*mca, *options], incumbent_rails="mgmt",
-                       component_dir=self.programs.component_dir, ppn=self.options.ranks, **keywords)
+        with CallJob(lab, self.programs.calls, _SIZE, [*mca, *options], incumbent_rails="mgmt", component_dir=self.programs.component_dir,
+                     ppn=self.options.ranks, **keywords) as job:
+            try:
+                yield job
+            finally:
+                self._keep(job)
 
-    def keep(self, job):
+    def _keep(self, job):
         self.log += job.log()
         if self.options.log:
             self.written = files.write(self.options.log, self.log) and self.written
 
-    def lost(self, verb, nodes_rails, rails):
+    def lost(self, found, verb, nodes_rails, rails):
         with Lab(nodes=4, rails=nodes_rails) as lab, Trigger(lab) as trigger:
             with self.nezha(lab) as job:
                 job.settle(nezha=True)
-                found = {"rounds": rounds.many(lab, job, trigger, verb, rails, self.options.rounds, self.say)}
-                self.keep(job)
+                _gather(found, "rounds", rounds.many(lab, job, trigger, verb, rails, self.options.rounds, self.say))
             if not self.options.alone and len(rails) == 1:
                 found["Open MPI"] = others.open_mpi(lab, self.programs, _SIZE, trigger, verb, self.options.ranks)
                 if os.access(self.programs.gloo, os.X_OK):
                     found["Gloo"] = others.gloo(lab, self.programs, _SIZE, trigger, verb)
-        return found
 
-    def killed(self):
+    def killed(self, found):
         case = PRESETS["aggregator"]
         with case.lab() as lab, key_file() as key, Aggregator(lab, case.nodes, self.programs.aggregate, key) as place, \
                 self.nezha(lab, place.parameters(key, share=100), nodes=case.nodes) as job:
-            found = {"rounds": service.many(lab, case.nodes, job, place, self.options.rounds, self.say)}
-            self.keep(job)
-        return found
+            _gather(found, "rounds", service.many(lab, case.nodes, job, place, self.options.rounds, self.say))
 
-    def steady(self, measure):
+    @contextlib.contextmanager
+    def steady(self):
+        """(lab, job)"""
         with Lab(nodes=4, rails=["1gbit", "1gbit"]) as lab, self.nezha(lab) as job:
             job.settle(nezha=True)
-            found = measure(lab, job)
-            self.keep(job)
-        return found
+            yield lab, job
 
-    def measure(self, case):
+    def measure(self, case, found):
+        """Into the dict `found`, where what is complete stands also when an exception ends it."""
         options = self.options
         if case == "silent":
-            return self.lost("silence", ["1gbit"] * 2, [1])
-        if case == "carrier":
-            return self.lost("cut", ["1gbit"] * 2, [1])
-        if case == "three-of-four":
-            return self.lost("silence", ["250mbit"] * 4, [1, 2, 3])
-        if case == "service":
-            return self.killed()
-        if case == "rate":
-            return self.steady(lambda lab, job: {"rounds": rate.many(lab, job, _SIZE_BYTES, options.rounds, self.say)})
-        if case == "soak":
-            return self.steady(lambda lab, job: soak.soak(lab, job, _SIZE_BYTES, options.soak_seconds, options.seed, self.say))
-        return self.steady(lambda lab, job: {"rates": [
-            flood.flood(lab, job, self.programs.flood, each, max(3, options.rounds // 2), self.say) for each in options.flood_rates]})
+            self.lost(found, "silence", ["1gbit"] * 2, [1])
+        elif case == "carrier":
+            self.lost(found, "cut", ["1gbit"] * 2, [1])
+        elif case == "three-of-four":
+            self.lost(found, "silence", ["250mbit"] * 4, [1, 2, 3])
+        elif case == "service":
+            self.killed(found)
+        else:
+            with self.steady() as (lab, job):
+                if case == "rate":
+                    _gather(found, "rounds", rate.many(lab, job, _SIZE_BYTES, options.rounds, self.say))
+                elif case == "soak":
+                    found.update(soak.soak(lab, job, _SIZE_BYTES, options.soak_seconds, options.seed, self.say))
+                else:
+                    _gather(found, "rates", (flood.flood(lab, job, self.programs.flood, each, max(3, options.rounds // 2), self.say)
+                                             for each in options.flood_rates))
+
+
+def _gather(found, name, results):
+    """One by one, since any may be the last that comes."""
+    for result in results:
+        found.setdefault(name, []).append(result)
+
+
+def _one(session, case, whole):
+    """A case into the document, and that to its file, as far as it came."""
+    found = {}
+    try:
+        with awake.processors():
+            session.measure(case, found)
+    finally:
+        if found:
+            whole["cases"][case] = found
+        if found and session.options.json:
+            session.written = document.write(whole, session.options.json) and session.written
 
 
 def run(options):
@@ -156,10 +182,7 @@ def run(options):
     whole["cases"] = {}
     try:
         for case in cases:
-            with awake.processors():
-                whole["cases"][case] = session.measure(case)
-            if options.json:
-                session.written = document.write(whole, options.json) and session.written
+            _one(session, case, whole)
     finally:  # what a failure, Ctrl-C or a signal has left
         for line in table.lines(whole["cases"]) if whole["cases"] else ():
             print(line)

@@ -64,16 +64,14 @@ def _one(job, shaper, rate, usual, after):
 
 
 def many(lab, job, size_bytes, count, say):
-    """Rounds with both changes each. The lab's rail has the same rate on all nodes, which it has again afterwards."""
+    """Yields rounds with both changes each. The lab's rail has the same rate on all nodes, which it has again afterwards."""
     whole = lab.spec.rates[0][_RAIL]
     half = divided(whole, 2)
     limits = {rate: limit.allreduce_seconds(size_bytes, [[*own[:_RAIL], rate, *own[_RAIL + 1:]] for own in lab.spec.rates])
               for rate in (whole, half)}
-    results = []
     with Shaper(lab) as shaper:
-        for _ in range(count):
+        for number in range(1, count + 1):
             result = {"less": _one(job, shaper, half, job.settle(nezha=True), limits[half]),
                       "more": _one(job, shaper, whole, job.settle(nezha=True), limits[whole])}
-            results.append(result)
-            say(f"rate {len(results)} of {count}: {result['less']} calls with {half}, {result['more']} with {whole} again")
-    return results
+            say(f"rate {number} of {count}: {result['less']} calls with {half}, {result['more']} with {whole} again")
+            yield result

@@ -45,17 +45,20 @@ def await_bytes(carried, least, began, patience, trouble, job):
 
 
 def repeat(count, attempt, tell):
-    """Results of attempt(), which are None where a fault came in no call, until there are `count` or too many were in vain."""
-    results = []
+    """Yields results of attempt(), which are None where a fault came in no call, until there are `count` or too many were in vain.
+    BenchError where all were."""
+    number = 0
     for _ in range(3 * count):
-        if len(results) == count:
+        if number == count:
             break
         time.sleep(random.uniform(0.2, 0.5))
         found = attempt()
         if found:
-            results.append(found)
-            tell(len(results), found)
-    return results
+            number += 1
+            tell(number, found)
+            yield found
+    if number == 0:
+        raise BenchError(f"none of {3 * count} faults came in the middle of a call")
 
 
 def one_round(lab, job, trigger, verb, rails, node=None):
@@ -80,6 +83,7 @@ def _give_back(lab, job, trigger, verb, rails, usual, node):
 
 
 def many(lab, job, trigger, verb, rails, count, say, node=None):
+    """As repeat() has it."""
     def tell(number, found):
         say(f"{verb} {number} of {count}: {found['beyond_ms']:.1f} ms beyond, "
             f"back {found['first_bytes_ms']:.0f} / {found['full_ms']:.0f} ms")

@@ -31,8 +31,9 @@ def await_use(lab, node, job):
 
 
 def many(lab, node, job, service, count, say):
+    """As rounds.repeat() has it."""
     def tell(number, found):
         say(f"service {number} of {count}: {found['beyond_ms']:.1f} ms beyond, used again after {found['used_ms']:.0f} ms")
 
     await_use(lab, node, job)
-    return repeat(count, lambda: one_round(lab, node, job, service), tell)
+    yield from repeat(count, lambda: one_round(lab, node, job, service), tell)

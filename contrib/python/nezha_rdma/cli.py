@@ -112,7 +112,7 @@ class Session:
                 self.lab, self.jobs.calls, _FAULT_SIZE, self.jobs.options(f"{ONE},{TWO}"), spread=_SPREAD,
                 incumbent_rails="mgmt", component_dir=self.jobs.component_dir) as job:
             try:
-                found = fault_rounds.many(self.lab, job, trigger, verb, [2], options.rounds, self.say, node=1)
+                found = list(fault_rounds.many(self.lab, job, trigger, verb, [2], options.rounds, self.say, node=1))
             finally:
                 self.jobs.log += job.log()
         self.raw[case] = found
