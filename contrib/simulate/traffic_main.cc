@@ -52,6 +52,9 @@ int main(int count, char** words) try {
   if (bytes < 0)
     return failed(kWrong, "'" + std::string(words[3]) + "' bytes: 4 to " + std::to_string(kMostMemory / ranks) +
                               " is allowed with " + words[2] + " ranks");
+  if (bytes % static_cast<long long>(sizeof(float)) != 0)
+    return failed(kWrong,
+                  "'" + std::string(words[3]) + "' bytes: multiples of 4 are allowed, since a vector is of floats");
   nezha_simulate::Recorder recorder(static_cast<int>(ranks));
   const std::string why = recorder.record(algorithm, static_cast<std::size_t>(bytes), std::cout);
   if (!why.empty()) return failed(kUnable, why);

@@ -72,6 +72,7 @@ class Clusters(CommandCase):
             for words, text in ((["--traffic", path], f"{path}: line 6: rank 4: 0 to 3 is allowed"),
                                 (["--algorithms", "ring"], "'256' ranks: 2 to 128 is allowed"),
                                 (["--algorithms", "rings"], "'rings': ring, mesh, halving, doubling, single_step are allowed"),
+                                (["--nodes", "1", "--algorithms", "ring", "--sizes", "8,10"], "'10' bytes: multiples of 4 are allowed"),
                                 (["--algorithms", "ring", "--sizes", "x"], "size 'x'")):
                 with self.subTest(words=words):
                     done = subprocess.run([COMMAND, "simulate", *words], capture_output=True, text=True, check=False)
