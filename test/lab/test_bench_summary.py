@@ -242,6 +242,10 @@ class Carried(unittest.TestCase):
         some[3]["again"] = rounds(nezha=None)[3]["again"]
         self.assertIn("in 1 of 12 launches", summary.summarise(measured(some, LIMITS))["invalid"]["nezha"])
 
+    def test_the_best_is_none_of_these(self):
+        other = measured(rounds(nezha=None), LIMITS, "ompi-all")
+        self.assertEqual([row["best_competitor"] for row in summary.summarise(other)["sizes"]], [None, None])
+
     def test_partly(self):
         states = carried.by_size([launch("nezha", SIZES, {1024: 10, 1 << 20: 3})])
         self.assertEqual(states, {1024: carried.RAILS, 1 << 20: carried.PARTLY})

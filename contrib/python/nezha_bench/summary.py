@@ -21,12 +21,13 @@ def summarise(measured, statistic=AVERAGE, collective=ALLREDUCE):
     if not measured.rounds:
         raise BenchError("no round was completed: there is nothing to show")
     sizes = sorted(measured.rounds[0][measured.subject].sizes)
-    rows = [_row(measured, size, _MEMBER[statistic]) for size in sizes]
+    invalid = _invalid(measured)
+    rows = [_row(measured, size, _MEMBER[statistic], invalid) for size in sizes]
     return {
         "case": dataclasses.asdict(measured.case), "rounds": len(measured.rounds), "statistic": statistic, "collective": collective,
         "interrupted": measured.interrupted, "subject": measured.subject, "competitors": measured.competitors,
         "sizes": rows, "middle_gain": _middle_gain(rows), "memory": measured.memory,
-        "instructions": measured.instructions, "invalid": _invalid(measured),
+        "instructions": measured.instructions, "invalid": invalid,
         "stolen": stolen.summarise(launch.sizes for launches in measured.rounds for launch in launches.values()),
     }
 
@@ -51,7 +52,7 @@ def _is_osu(launches):
     return launches[0].header.get("osu", False)
 
 
-def _row(measured, size, member):
+def _row(measured, size, member, invalid):
     samples = stolen.Samples(measured.rounds, size)
     floor = stats.noise_floor(samples.ratios(AGAIN, measured.subject, member))
     limit = measured.limits[size] * 1e6
@@ -71,7 +72,7 @@ def _row(measured, size, member):
             cell["over_subject"] = dataclasses.asdict(ratio)
             cell["subject_is"] = stats.verdict(ratio, floor)
         row["competitors"][who] = cell
-    row["best_competitor"] = _best(row, measured.subject)
+    row["best_competitor"] = _best(row, {measured.subject, *invalid})
     row["restless"] = samples.restless
     return row
 
@@ -81,8 +82,8 @@ def _median(values):
     return statistics.median(known) if known else None
 
 
-def _best(row, subject):
-    others = {who: cell["us"]["median"] for who, cell in row["competitors"].items() if who != subject}
+def _best(row, without):
+    others = {who: cell["us"]["median"] for who, cell in row["competitors"].items() if who not in without}
     return min(others, key=others.get) if others else None
 
 
