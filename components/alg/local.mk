@@ -29,5 +29,5 @@ test_unit_test_differing_calls_SOURCES = test/unit/test_differing_calls.cc test/
 test_unit_test_differing_calls_LDADD = libnezha_sim.la $(LDADD)
 test_unit_test_neighbours_SOURCES = test/unit/test_neighbours.cc test/unit/cluster.h
 test_unit_test_neighbours_LDADD = libnezha_sim.la $(LDADD)
-test_unit_test_siblings_SOURCES = test/unit/test_siblings.cc test/unit/cluster.h
+test_unit_test_siblings_SOURCES = test/unit/test_siblings.cc test/unit/cluster.h test/unit/sibling_job.h
 test_unit_test_siblings_LDADD = libnezha_sim.la $(LDADD)
