@@ -51,6 +51,11 @@ class Algorithm {
   const TeamView& team_;
 };
 
+/// The choice, or the ring if contributions that wait for their turn could take too much memory by the choice: a block
+/// as long as the largest from each of `size` positions, which is more than kMostMesh and more than twice the vector.
+/// All ranks know all blocks' sizes, and so get the same.
+AlgorithmChoice affordable(AlgorithmChoice choice, const Call& call, int size);
+
 /// Null for a choice that is no algorithm of ours.
 std::unique_ptr<Algorithm> make_algorithm(AlgorithmChoice choice, const TeamView& team);
 

@@ -2,6 +2,8 @@
 /// The table of algorithms.
 #include "alg/algorithm.h"
 
+#include <algorithm>
+
 namespace nezha {
 namespace {
 
@@ -19,6 +21,13 @@ constexpr Row kAlgorithms[] = {
 };
 
 }  // namespace
+
+AlgorithmChoice affordable(AlgorithmChoice choice, const Call& call, int size) {
+  if (!call.reduces() || call.collective == Collective::allreduce) return choice;
+  const std::size_t largest = call.rooted() ? call.count : *std::max_element(call.counts, call.counts + size);
+  const std::size_t most = std::max(kMostMesh, 2 * call.bytes());
+  return largest * call.element > most / static_cast<std::size_t>(size) ? AlgorithmChoice::ring : choice;
+}
 
 std::unique_ptr<Algorithm> make_algorithm(AlgorithmChoice choice, const TeamView& team) {
   for (const Row& row : kAlgorithms)

@@ -22,12 +22,15 @@ engine_sources += \
 	%D%/star_whole.cc \
 	%D%/values.h
 
-gtest_programs += test/unit/test_algorithms test/unit/test_differing_calls test/unit/test_neighbours test/unit/test_siblings
+gtest_programs += test/unit/test_algorithms test/unit/test_differing_calls test/unit/test_neighbours \
+	test/unit/test_sibling_costs test/unit/test_siblings
 test_unit_test_algorithms_SOURCES = test/unit/test_algorithms.cc test/unit/cluster.h
 test_unit_test_algorithms_LDADD = libnezha_sim.la $(LDADD)
 test_unit_test_differing_calls_SOURCES = test/unit/test_differing_calls.cc test/unit/cluster.h
 test_unit_test_differing_calls_LDADD = libnezha_sim.la $(LDADD)
 test_unit_test_neighbours_SOURCES = test/unit/test_neighbours.cc test/unit/cluster.h
 test_unit_test_neighbours_LDADD = libnezha_sim.la $(LDADD)
+test_unit_test_sibling_costs_SOURCES = test/unit/test_sibling_costs.cc test/unit/cluster.h test/unit/sibling_job.h
+test_unit_test_sibling_costs_LDADD = libnezha_sim.la $(LDADD)
 test_unit_test_siblings_SOURCES = test/unit/test_siblings.cc test/unit/cluster.h test/unit/sibling_job.h
 test_unit_test_siblings_LDADD = libnezha_sim.la $(LDADD)

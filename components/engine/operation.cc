@@ -55,8 +55,9 @@ Algorithm& Operation::algorithm_for(const Call& call, AlgorithmChoice choice) {
     if (!slot) slot = make_star(call.star, view_);
     return *slot;
   }
-  std::unique_ptr<Algorithm>& slot = algorithms_[static_cast<std::size_t>(choice) - 1];
-  if (!slot) slot = make_algorithm(choice, view_);
+  const AlgorithmChoice taken = affordable(choice, call, view_.size);
+  std::unique_ptr<Algorithm>& slot = algorithms_[static_cast<std::size_t>(taken) - 1];
+  if (!slot) slot = make_algorithm(taken, view_);
   return *slot;
 }
 

@@ -13,8 +13,6 @@ namespace {
 
 constexpr double kUnknownRate = 0.125;  ///< 1 Gbit/s
 constexpr double kHopeless = 1.9;       ///< times what the cheapest should cost
-/// The mesh keeps a block of everybody; halving may have to.
-constexpr std::size_t kMostMesh = std::size_t{32} * 1024 * 1024;
 
 /// A block of so much is carried by several rails, which costs processors more than one rail does: where these are what
 /// limits, one rail may be faster.

@@ -94,7 +94,9 @@ bool sibling_possible(const Candidate& candidate, std::size_t size_class, const 
   if (!ours && candidate.algorithm != AlgorithmChoice::incumbent) return false;
   if (needs_all_lanes(candidate.algorithm) && !terms.plan.meshes(terms.senders())) return false;
   if (terms.plan.reproducible && other_bits(terms.collective, candidate.algorithm)) return false;
-  return !has_root(terms.collective) || candidate.algorithm == AlgorithmChoice::ring || !ours || largest <= kMostStraight;
+  if (!ours || candidate.algorithm == AlgorithmChoice::ring) return true;
+  if (terms.collective == Collective::reduce_scatter) return largest <= kMostMesh;
+  return !has_root(terms.collective) || largest <= kMostStraight;
 }
 
 double sibling_traffic(const Candidate& candidate, const Terms& terms) {

@@ -69,7 +69,7 @@ class Engine(unittest.TestCase):
                     self.assertAlmostEqual(ours, nanoseconds + 6000 * max(0, chain - count.messages), 0)
 
     def test_limits_are_those_of_the_engine(self):
-        for ours, path, name in ((algorithms.MOST_COPIED, "util/params.h", "kMostCopied"), (algorithms.MOST_MESH, "tuning/candidates.cc", "kMostMesh"),
+        for ours, path, name in ((algorithms.MOST_COPIED, "util/params.h", "kMostCopied"), (algorithms.MOST_MESH, "util/params.h", "kMostMesh"),
                                  (algorithms.SPLIT, "tuning/candidates.cc", "kSplit"), (algorithms.CHUNKS, "tuning/plan.cc", "kChunks"),
                                  (algorithms.SMALLEST_CHUNK, "tuning/plan.cc", "kSmallestChunk"), (algorithms.WHOLE, "trunk/lane_limits.h", "kSmall"),
                                  (algorithms.LARGEST_CHUNK, "tuning/plan.cc", "kLargestChunk"), (algorithms.LEAST, "trunk/lane_limits.cc", "kLeastOfAny"),

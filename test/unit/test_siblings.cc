@@ -200,6 +200,14 @@ TEST(SiblingLearning, RootedVectorsThatAreLargeAreNotTriedStraight) {
   EXPECT_EQ(large, (std::vector<Candidate>{{AlgorithmChoice::ring}, {AlgorithmChoice::incumbent}}));
 }
 
+TEST(SiblingLearning, ReduceScattersThatAreLargeGoRoundTheRing) {
+  const auto tried = [](std::size_t bytes) {
+    return candidates(size_class_of(bytes), sibling_terms(Collective::reduce_scatter));
+  };
+  EXPECT_EQ(tried(16 << 20).size(), 4u);
+  EXPECT_EQ(tried(32 << 20), (std::vector<Candidate>{{AlgorithmChoice::ring}, {AlgorithmChoice::incumbent}}));
+}
+
 /// Where ranks of a node share memory the choice is for as many as there are nodes, of which one needs no algorithm.
 TEST(SiblingLearning, CountsNodesWhereTheirRanksShareMemory) {
   for (const Collective collective : {Collective::broadcast, Collective::reduce}) {
