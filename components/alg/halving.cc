@@ -54,13 +54,12 @@ class Halving final : public Algorithm {
   }
 
   std::size_t expected(int from, const Call& call) const override {
-    if (call.collective != Collective::allreduce) return call.bytes();
-    std::size_t blocks = 0;
+    std::size_t bytes = 0;
     for (int step = 0; step < steps(); ++step) {
-      if (from == below(step)) blocks += static_cast<std::size_t>(reach(step) / 2);
-      if (from == above(step)) blocks += static_cast<std::size_t>(reach(step) / 2);
+      if (call.reduces() && from == below(step)) bytes += bytes_of(call, 0, reach(step) / 2);
+      if (call.gathers() && from == above(step)) bytes += bytes_of(call, reach(step + 1), reach(step));
     }
-    return blocks * (call.count / static_cast<std::size_t>(team().size) + 1) * call.element;
+    return bytes;
   }
 
   Placement place(int from, const PieceHeader& piece) override {
@@ -162,6 +161,12 @@ class Halving final : public Algorithm {
   std::byte* reserved(int step, int index, std::uint64_t offset) {
     return reserve_.data() + reserve_begin_[static_cast<std::size_t>(step)] + bytes_below(index) +
            (offset - layout_.begin(block_of(index)));
+  }
+  /// Of the blocks with the indices from `first` to `end` - 1, also before begin().
+  std::size_t bytes_of(const Call& call, int first, int end) const {
+    std::size_t bytes = 0;
+    for (int index = first; index < end; ++index) bytes += owned_bytes(call, team(), block_of(index));
+    return bytes;
   }
   /// Of the blocks with lower indices.
   std::size_t bytes_below(int index) const {

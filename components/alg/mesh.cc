@@ -39,9 +39,9 @@ class Mesh final : public Algorithm {
     values_.copy_own_block();
   }
 
-  std::size_t expected(int, const Call& call) const override {
-    if (call.collective != Collective::allreduce) return call.bytes();
-    return 2 * call.bytes() / static_cast<std::size_t>(team().size);
+  std::size_t expected(int from, const Call& call) const override {
+    return (call.reduces() ? owned_bytes(call, team(), team().position) : 0) +
+           (call.gathers() ? owned_bytes(call, team(), from) : 0);
   }
 
   Placement place(int from, const PieceHeader& piece) override {

@@ -38,9 +38,10 @@ class Ring final : public Algorithm {
 
   std::size_t expected(int from, const Call& call) const override {
     if (from != team().previous()) return 0;
-    if (call.collective != Collective::allreduce) return call.bytes();
-    const auto size = static_cast<std::size_t>(team().size);
-    return 2 * (call.bytes() / size) * (size - 1);
+    if (call.collective == Collective::allreduce)
+      return 2 * (call.count - call.count / static_cast<std::size_t>(team().size)) * call.element;
+    const int owner = call.reduces() ? team().previous() : team().position;  // of the block that sets out from here
+    return call.bytes() - owned_bytes(call, team(), owner);
   }
 
   Placement place(int from, const PieceHeader& piece) override {

@@ -18,6 +18,13 @@ inline void cut(Layout& layout, const Call& call, const TeamView& team, int owne
              team.size, call.chunk);
 }
 
+/// Bytes of the block that a position owns; of an allreduce at most, since the longest blocks have one element more.
+inline std::size_t owned_bytes(const Call& call, const TeamView& team, int position) {
+  const auto size = static_cast<std::size_t>(team.size);
+  if (call.collective == Collective::allreduce) return (call.count + size - 1) / size * call.element;
+  return call.count_of(team.rank_at[static_cast<std::size_t>(position)]) * call.element;
+}
+
 class Values {
  public:
   /// `own`: the block whose sum this position gets. `adds_others`: it adds to other blocks too.
