@@ -114,7 +114,7 @@ class Halving final : public Algorithm {
 
   void end() override {
     reserve_.give_back();
-    values_.end();
+    values_.end(complete());
   }
 
  private:

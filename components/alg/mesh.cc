@@ -83,7 +83,7 @@ class Mesh final : public Algorithm {
 
   void end() override {
     reserve_.give_back();
-    values_.end();
+    values_.end(complete());
   }
 
  private:

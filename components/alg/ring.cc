@@ -79,7 +79,7 @@ class Ring final : public Algorithm {
   bool awaits(int from) const override { return from == team().previous() && left_ != 0; }
   bool complete() const override { return left_ == 0; }
 
-  void end() override { values_.end(); }
+  void end() override { values_.end(complete()); }
 
  private:
   int gather_step() const { return team().size - 1; }

@@ -35,16 +35,24 @@ class Values {
     own_begin_ = layout.begin(own);
     own_size_ = layout.size(own);
     if (call.collective == Collective::allreduce) out_ += own_begin_;
+    shifted_to_ = nullptr;
     if (call.gathers() || !call.reduces()) return;
+    // In place the result lies over contributions to other blocks.
     const bool shifted = call.send == call.recv && own_begin_ != 0 && own_size_ != 0;
-    if (!shifted && (!adds_others || own_size_ == call.bytes())) return;
-    room_ = buffers.take(call.bytes());
-    sums_ = room_.data();
+    const bool others = adds_others && own_size_ != call.bytes();
+    if (!shifted && !others) return;
+    room_ = buffers.take(others ? call.bytes() : own_size_);
+    if (others) sums_ = room_.data();
     if (!shifted) return;
-    std::memcpy(room_.data(), call.send, call.bytes());  // the result is written over what others still need
-    in_ = room_.data();
+    shifted_to_ = out_;
+    out_ = room_.data() + (others ? own_begin_ : 0);
   }
-  void end() { room_.give_back(); }
+  /// No lane refers to contributions any more. `complete`: the operation has a result.
+  void end(bool complete) {
+    if (complete && shifted_to_ != nullptr) std::memcpy(shifted_to_, out_, own_size_);
+    shifted_to_ = nullptr;
+    room_.give_back();
+  }
 
   /// What this rank adds to a sum, at that offset of the vector.
   const std::byte* contribution(std::uint64_t offset) const { return in_ + offset; }
@@ -62,7 +70,8 @@ class Values {
  private:
   const std::byte* in_ = nullptr;
   std::byte* sums_ = nullptr;
-  std::byte* out_ = nullptr;  ///< of the own block
+  std::byte* out_ = nullptr;         ///< of the own block
+  std::byte* shifted_to_ = nullptr;  ///< where it goes in the end; null: it is there
   int own_ = 0;
   std::size_t own_begin_ = 0, own_size_ = 0;
   BufferPool::Buffer room_;

@@ -118,5 +118,19 @@ TEST(SiblingMemory, DoesNotGrowWithRanksWhereOneRankGetsAll) {
     }
 }
 
+/// In place the result lies over contributions that others still need: beside what an algorithm takes in any case, room
+/// for the own block suffices. Of two ranks the ring takes nothing else.
+TEST(SiblingMemory, OfAReduceScatterInPlaceIsForTheOwnBlock) {
+  constexpr std::size_t kCount = 1 << 20, kBlock = kCount * sizeof(float);
+  for (const auto& [algorithm, ranks] : {std::pair{AlgorithmChoice::ring, 2u}, std::pair{AlgorithmChoice::mesh, 4u}}) {
+    Cluster cluster(static_cast<int>(ranks), {{20.0}, ""}, 1);
+    Job job(Collective::reduce_scatter, Counts(ranks, kCount), 0, true, 1);
+    for (std::size_t rank = 0; rank < ranks; ++rank) job.begin(cluster, rank, algorithm, 32768);
+    const std::size_t contributions = algorithm == AlgorithmChoice::mesh ? ranks * kBlock : 0;
+    EXPECT_LE(cluster.buffers(), contributions + kBlock) << static_cast<int>(algorithm);
+    ASSERT_TRUE(cluster.all_finish());
+  }
+}
+
 }  // namespace
 }  // namespace nezha::test

@@ -60,6 +60,20 @@ TEST_P(Siblings, LeaveWhatWasHandedInAsItWas) {
     }
 }
 
+/// What lies behind the result of a reduce_scatter in place is the caller's.
+TEST_P(Siblings, LeaveInPlaceWhatIsBehindTheResultAsItWas) {
+  const auto ranks = static_cast<std::size_t>(GetParam());
+  Cluster cluster(GetParam(), {{1.0, 0.125}, ""}, 3);
+  for (const AlgorithmChoice algorithm : kAlgorithms) {
+    Job job(Collective::reduce_scatter, Counts(ranks, 900), 0, true, 9);
+    for (std::size_t rank = 0; rank < ranks; ++rank) job.begin(cluster, rank, algorithm, 100);
+    ASSERT_TRUE(cluster.all_finish());
+    ASSERT_TRUE(job.right(algorithm));
+    for (std::size_t rank = 0; rank < ranks; ++rank)
+      ASSERT_EQ(std::memcmp(&job.recv[rank][900], &job.sources[rank][900], (ranks - 1) * 900 * sizeof(float)), 0);
+  }
+}
+
 TEST_P(Siblings, ABarrierEndsWhenTheLastHasCome) {
   const auto ranks = static_cast<std::size_t>(GetParam());
   Cluster cluster(GetParam(), {{1.0, 0.125}, ""}, 3);
