@@ -51,8 +51,8 @@ class Algorithm {
   const TeamView& team_;
 };
 
-/// The choice, or the ring if contributions that wait for their turn could take too much memory by the choice: a block
-/// as long as the largest from each of `size` positions, which is more than kMostMesh and more than twice the vector.
+/// The choice, or the ring if contributions that wait for their turn could take too much memory by the choice: more than
+/// kMostMesh and more than twice the vector, where blocks as long as the largest wait, in a mesh one of each of `size` positions.
 /// All ranks know all blocks' sizes, and so get the same.
 AlgorithmChoice affordable(AlgorithmChoice choice, const Call& call, int size);
 

@@ -22,7 +22,7 @@ namespace nezha {
 
 /// Vectors beyond this are never sent whole, which takes a copy (single-step mesh, recursive doubling).
 constexpr std::size_t kMostCopied = 32 * 1024;
-/// Larger ones go by mesh or halving only if the user says so: the mesh keeps a block of every rank, halving may have to.
+/// Larger ones are reduced by mesh or halving only if the user says so: the mesh keeps a block of every rank, halving may have to.
 constexpr std::size_t kMostMesh = std::size_t{32} * 1024 * 1024;
 
 /// Bytes of a chunk that may be asked for. Smaller ones would cost a frame and a record for hardly any bytes.

@@ -118,6 +118,22 @@ TEST(SiblingMemory, DoesNotGrowWithRanksWhereOneRankGetsAll) {
     }
 }
 
+/// Halving keeps a vector for each of its steps, the mesh one of each rank.
+TEST(SiblingMemory, OfManyRanksSufficesForHalving) {
+  Call call;
+  call.collective = Collective::reduce;
+  call.element = sizeof(float);
+  call.count = 32 * 1024;
+  EXPECT_EQ(affordable(AlgorithmChoice::halving, call, 512), AlgorithmChoice::halving);
+  EXPECT_EQ(affordable(AlgorithmChoice::mesh, call, 512), AlgorithmChoice::ring);
+  Counts counts(64, 0);
+  counts[5] = 8 * 1024 * 1024;
+  call.collective = Collective::reduce_scatter;
+  call.counts = counts.data();
+  call.count = counts[5];
+  EXPECT_EQ(affordable(AlgorithmChoice::halving, call, 64), AlgorithmChoice::ring);
+}
+
 /// In place the result lies over contributions that others still need: beside what an algorithm takes in any case, room
 /// for the own block suffices. Of two ranks the ring takes nothing else.
 TEST(SiblingMemory, OfAReduceScatterInPlaceIsForTheOwnBlock) {
