@@ -5,6 +5,7 @@ import json
 import os
 import tempfile
 import unittest
+from unittest import mock
 
 from command_case import COMPONENT, CommandCase
 
@@ -64,6 +65,10 @@ class Cores(Doctor):
         """To a core each, which the job's ranks need not share."""
         (node,) = self.doctor("--", "-np", "1", "--bind-to", "core", status=0, **openmpi.component_path(COMPONENT))["nodes"].values()
         self.assertEqual((node["machine"]["cores"], node["machine"]["all_cores"]), (facts.cores(), os.cpu_count()))
+
+    def test_where_a_binding_cannot_be_changed(self):
+        with mock.patch("os.sched_setaffinity", side_effect=PermissionError):
+            self.assertEqual(facts.cores(), len(os.sched_getaffinity(0)))
 
 
 if __name__ == "__main__":

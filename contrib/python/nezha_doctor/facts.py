@@ -19,6 +19,7 @@ _SIOCGIFMTU, _SIOCGIFHWADDR = 0x8921, 0x8927
 _COMPLETE = 2  # ATF_COM: the neighbour has answered, or was set by hand
 NOBODY = "00:00:00:00:00:00"
 PLACE_ADDED = "place-added"  # a word of gather()
+_MOST_PROCESSORS = 8192  # of Linux: in a container their numbers may be larger than there are
 
 
 def gather(place=""):
@@ -40,12 +41,12 @@ def cores():
     kernel keeps it to, as a container, is."""
     bound = os.sched_getaffinity(0)
     try:
-        os.sched_setaffinity(0, range(os.sysconf("SC_NPROCESSORS_CONF")))
-        return len(os.sched_getaffinity(0))
+        os.sched_setaffinity(0, range(_MOST_PROCESSORS))
     except OSError:
         return len(bound)
-    finally:
-        os.sched_setaffinity(0, bound)
+    allowed = os.sched_getaffinity(0)
+    os.sched_setaffinity(0, bound)
+    return len(allowed)
 
 
 def setting(name):
