@@ -18,7 +18,13 @@ constexpr std::uint64_t kDriftRarer = 16;  ///< a rise may bring a look so many 
 
 }  // namespace
 
-bool Looks::due() { return ++quiet_ > (asked_ ? paid_soon_ : std::max(patience_, paid_)); }
+bool Looks::due() {
+  const bool due = due_next();
+  ++quiet_;
+  return due;
+}
+
+bool Looks::due_next() const { return quiet_ >= (asked_ ? paid_soon_ : std::max(patience_, paid_)); }
 
 bool Looks::drift_counts() const { return quiet_ >= patience_ / kDriftRarer && quiet_ >= paid_soon_; }
 

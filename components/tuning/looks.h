@@ -12,6 +12,8 @@ class Looks {
  public:
   /// Another call of the settled class; true when a look is to begin with it.
   bool due();
+  /// What due() will say of the next call.
+  bool due_next() const;
   /// Asks for a look at all candidates, once the calls since the last round have taken kTimesPaidSoon times its cost.
   void ask() { asked_ = true; }
   /// Whether a look may begin because the usual time has risen.

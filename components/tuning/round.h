@@ -39,6 +39,9 @@ class Round {
   bool one_burst() const { return trials_ <= kBurstCalls; }
   /// The ranks have to begin the next call together.
   bool meets_next() const { return at_ < trials_ && trial_[at_].call == Call::met; }
+  /// The next call is the first of a burst, or of a proof, and of that candidate.
+  bool turns_next() const { return at_ < trials_ && (at_ == 0 || trial_[at_].candidate != trial_[at_ - 1].candidate); }
+  std::size_t turns_to() const { return trial_[at_].candidate; }
   /// The candidate of the next call; of the first; of the one that was last asked for.
   std::size_t next() { return trial_[at_++].candidate; }
   std::size_t first() const { return trial_[0].candidate; }

@@ -92,8 +92,7 @@ void SizeClass::begin_search() {
 
 /// The duration as it is compared. The incumbent has to be faster by a margin, because its calls are not protected.
 double SizeClass::handicapped(std::size_t candidate, std::uint64_t duration) const {
-  const bool incumbent = candidates_[candidate].algorithm == AlgorithmChoice::incumbent;
-  return static_cast<double>(duration) * (incumbent ? odds_.incumbent_handicap : 1);
+  return static_cast<double>(duration) * (is_incumbent(candidate) ? odds_.incumbent_handicap : 1);
 }
 
 /// Whether the candidate's lower bound is below the chosen one's time by kWorthTrying. True while either is unknown.
@@ -133,6 +132,20 @@ const Candidate& SizeClass::next() {
   carrier_ = carrier;
   ++calls_;
   return candidates_[carrier];
+}
+
+bool SizeClass::may_try_incumbent() const {
+  if (!odds_.incumbent_at_risk) return false;
+  if (stage_ != Stage::settled) return round_.turns_next() && is_incumbent(round_.turns_to());
+  if (!looks_.due_next()) return false;
+  for (std::size_t i = 0; i < candidates_.size(); ++i)
+    if (is_incumbent(i) && !barred_[i]) return true;
+  return false;
+}
+
+std::uint64_t SizeClass::left_to_incumbent() const {
+  if (!odds_.incumbent_at_risk || !is_incumbent(carrier_)) return 0;
+  return measured_[carrier_] == kUnknown ? kMeeting : measured_[carrier_];
 }
 
 std::size_t SizeClass::next_carrier() {
@@ -322,7 +335,8 @@ std::uint64_t SizeClass::price(const Group& members) const {
     if (!members[i] || barred_[i]) continue;
     std::uint64_t expected = measured_[i];
     if (expected == kUnknown) expected = can_win(i) ? own : std::max(2 * own, odds_.least[i]);
-    time += Round::kBurstCalls * std::min(expected - std::min(expected, own), kMostDearer * own) + kMeeting;
+    const std::uint64_t meetings = is_incumbent(i) && odds_.incumbent_at_risk ? 2 : 1;
+    time += Round::kBurstCalls * std::min(expected - std::min(expected, own), kMostDearer * own) + meetings * kMeeting;
   }
   return time;
 }

@@ -52,6 +52,7 @@ class SizeClass {
     std::array<std::uint64_t, kMostCandidates> least{};  ///< what each takes at least; 0 = unknown
     double incumbent_handicap = 1;  ///< the incumbent's time is multiplied by it before it is compared
     bool meets_in_proofs = false;   ///< ranks begin the calls of a proof together
+    bool incumbent_at_risk = false;  ///< its network may be lost: the ranks agree before it is tried
   };
 
   /// The first candidate is used until something else is chosen. `tried`: what the first rounds try; nothing where all
@@ -60,8 +61,12 @@ class SizeClass {
 
   /// The candidate that carries the next call. Counts the call.
   const Candidate& next();
-  /// The ranks have to begin the next call together.
-  bool meets_next() const { return round_.meets_next(); }
+  /// The ranks have to agree before the next call: to begin it together, or because it may be the incumbent's first in
+  /// a round.
+  bool meets_next() const { return round_.meets_next() || may_try_incumbent(); }
+  /// Nanoseconds that the incumbent should take, by what was agreed, for the call that next() was last asked for; 0 if
+  /// another candidate carries it, or if nothing puts the incumbent at risk.
+  std::uint64_t left_to_incumbent() const;
   /// The duration of a candidate that a table file or another job has measured.
   void recall(const Candidate& candidate, std::uint64_t duration);
   /// The duration, on this rank, of the call that next() was last asked for; in one unit for all calls of the class.
@@ -114,6 +119,10 @@ class SizeClass {
   bool can_win(std::size_t candidate) const;
   double handicapped(std::size_t candidate, std::uint64_t duration) const;
   double rated(std::size_t candidate) const { return handicapped(candidate, measured_[candidate]); }
+  bool is_incumbent(std::size_t candidate) const {
+    return candidates_[candidate].algorithm == AlgorithmChoice::incumbent;
+  }
+  bool may_try_incumbent() const;
   std::size_t next_carrier();
   void begin_look();
   void follow_a_clear_lead();

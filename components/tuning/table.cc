@@ -17,6 +17,8 @@ enum Flag : std::size_t { kCalm, kIncumbentAllowed, kFlags };
 /// An agreement costs about 100 us, so it may come once in so many calls, or once in so many bytes.
 constexpr std::uint64_t kFirstInterval = 256;
 constexpr std::uint64_t kMostInterval = 8192;
+/// While the incumbent carries calls an agreement comes after so much of them, of which it costs half a per cent.
+constexpr std::uint64_t kMostLeft = 16 * kMillisecond;
 constexpr std::uint64_t kApart = 2;         ///< times another rank's duration: the application keeps them apart
 constexpr std::size_t kWeighty = 8 * 1024;  ///< bytes that weigh as much as a call
 /// From here on time goes with bytes, and is put in proportion to the smallest vector of the class.
@@ -61,7 +63,7 @@ void Table::begin(const Terms& terms) {
   for (auto& each : classes_) each.reset();
   current_ = over_ = nullptr;
   met_ = asks_ = false;
-  weight_ = 0;
+  weight_ = left_ = 0;
   interval_ = kFirstInterval;
 }
 
@@ -69,7 +71,8 @@ void Table::make_class(std::size_t index, std::vector<Candidate> ways, const Siz
   SizeClass::Odds odds;
   for (std::size_t i = 0; i < ways.size(); ++i) odds.least[i] = least_time(ways[i], index, terms_);
   // Within a node no network can be lost, so that the incumbent is as safe as we are.
-  if (!terms_.within_node()) odds.incumbent_handicap = 1 + static_cast<double>(terms_.plan.incumbent_margin) / 100;
+  odds.incumbent_at_risk = !terms_.within_node();
+  if (odds.incumbent_at_risk) odds.incumbent_handicap = 1 + static_cast<double>(terms_.plan.incumbent_margin) / 100;
   odds.meets_in_proofs = has_root(terms_.collective);
   classes_[index] = std::make_unique<SizeClass>(std::move(ways), tried, terms_.plan.learn, odds);
   if (barred_) classes_[index]->bar(AlgorithmChoice::incumbent);
@@ -164,7 +167,7 @@ bool Table::agreement_due(std::size_t bytes, std::size_t element) {
     return true;
   }
   about_ = weight_ >= interval_ ? About::levels : About::meeting;
-  return about_ == About::levels || (mine.meets_next() && !met_);
+  return about_ == About::levels || (!met_ && (mine.meets_next() || left_ >= kMostLeft));
 }
 
 std::span<std::uint64_t, Table::kWords> Table::words() {
@@ -223,6 +226,7 @@ bool Table::agreed() {
     weight_ = 0;
   }
   apply_flags();
+  left_ = 0;
   met_ = true;
   return decided;
 }
@@ -250,7 +254,9 @@ Candidate Table::next(std::size_t bytes, std::size_t element) {
   current_ = &class_of(bytes);
   current_bytes_ = bytes;
   current_class_ = size_class_of(bytes);
-  return current_->next();
+  const Candidate way = current_->next();
+  left_ += current_->left_to_incumbent();
+  return way;
 }
 
 Candidate Table::next_untimed(std::size_t bytes, std::size_t element) const {

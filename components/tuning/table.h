@@ -52,7 +52,8 @@ class Table {
   // ---- agreements: at the start of a call, on all ranks alike
   /// One is due before a call of `bytes` bytes in elements of `element`. To be asked again after each. Also before each
   /// trial: the operation that combines the words brings the ranks together, so that how long the trial takes is not
-  /// the imbalance of the application.
+  /// the imbalance of the application. And before the incumbent is tried, and now and then while it carries calls: no
+  /// rank can tell the others in these that it has to be barred.
   bool agreement_due(std::size_t bytes, std::size_t element);
   /// This rank's words; each to be replaced by the sum of all ranks' words when adds() says so, else by the smallest.
   std::span<std::uint64_t, kWords> words();
@@ -120,6 +121,7 @@ class Table {
   bool changed_ = false;        ///< the latest decision was for another candidate
   std::uint64_t weight_ = 0;    ///< of the calls since the last agreement on levels
   std::uint64_t interval_ = 0;  ///< at which weight the next is due
+  std::uint64_t left_ = 0;      ///< ns that the incumbent's calls since the last agreement of any kind should take
   bool asks_ = false;
   bool bars_ = false;
 };
