@@ -251,7 +251,7 @@ bool SizeClass::decide(std::span<const std::uint64_t, kMostTrials> agreed) {
     if (stage_ == Stage::compared) follow_a_clear_lead();
     choose_what_is_proved();
   }
-  if (chosen_ != before) level_.forget_usual();
+  if (chosen_ != before) level_.set_usual(kUnknown);
   return chosen_ != before;
 }
 
@@ -356,7 +356,8 @@ bool SizeClass::follow(std::uint64_t level) {
   if (level == kUnknown || stage_ != Stage::settled) return false;
   if (!level_.risen(level, measured_[chosen_])) return false;
   if (!looks_.drift_counts()) return false;
-  level_.forget_usual();
+  // Where ranks meet in proofs too a look measures no waiting for a late root, which this level may have in it.
+  level_.set_usual(odds_.meets_in_proofs ? level : kUnknown);
   looks_.ask();
   begin_look();
   return true;

@@ -185,9 +185,18 @@ std::span<std::uint64_t, Table::kWords> Table::words() {
     std::transform(over_->durations().begin(), over_->durations().end(), second, complement);
   } else if (about_ == About::levels) {
     for (std::size_t i = 0; i < kSizeClasses; ++i)
-      if (classes_[i]) words_[kFlags + i] = classes_[i]->take_level();
+      if (classes_[i]) words_[kFlags + i] = level_word(classes_[i]->take_level());
   }
   return words_;
+}
+
+/// The least of the ranks' levels counts, that of the last to begin, or of calls with a root the most.
+std::uint64_t Table::level_word(std::uint64_t level) const {
+  return has_root(terms_.collective) ? complement(level) : level;
+}
+
+std::uint64_t Table::level_of(std::uint64_t agreed) const {
+  return has_root(terms_.collective) ? most(agreed) : agreed;
 }
 
 bool Table::all_say(std::size_t flag) const {
@@ -221,7 +230,7 @@ bool Table::agreed() {
   } else if (about_ == About::levels) {
     bool calm = true;
     for (std::size_t i = 0; i < kSizeClasses; ++i)
-      if (classes_[i] && classes_[i]->follow(words_[kFlags + i])) calm = false;
+      if (classes_[i] && classes_[i]->follow(level_of(words_[kFlags + i]))) calm = false;
     interval_ = calm ? std::min(2 * interval_, kMostInterval) : kFirstInterval;
     weight_ = 0;
   }

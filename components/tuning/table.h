@@ -97,6 +97,8 @@ class Table {
   bool settled_beside(std::size_t neighbour) const;
   void begin_with_neighbours(std::size_t index, std::vector<Candidate>& ways) const;
   SizeClass::Group promising(std::size_t index, std::span<const Candidate> ways) const;
+  std::uint64_t level_word(std::uint64_t level) const;
+  std::uint64_t level_of(std::uint64_t agreed) const;
   bool all_say(std::size_t flag) const;
   void apply_flags();
   void look_again();

@@ -23,8 +23,9 @@ class UsualTime {
   bool risen(std::uint64_t agreed, std::uint64_t expected);
   /// Calls of other candidates follow: the group under way is dropped.
   void interrupt();
-  /// Another candidate carries the calls from now on, or a look begins.
-  void forget_usual() { usual_ = kUnknown; }
+  /// Another candidate carries the calls from now on, or a look begins. kUnknown: the next level is compared with what
+  /// is expected.
+  void set_usual(std::uint64_t level) { usual_ = level; }
 
  private:
   std::uint64_t full_ = kUnknown;   ///< of the latest full group

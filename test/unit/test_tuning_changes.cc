@@ -30,7 +30,7 @@ TEST(UsualTime, RisesAboveWhatIsUsualAndFallsWithIt) {
   EXPECT_FALSE(level.risen(150, 1)) << "120 is usual now";
   EXPECT_FALSE(level.risen(60, 1));
   EXPECT_TRUE(level.risen(100, 1)) << "60 is usual now";
-  level.forget_usual();
+  level.set_usual(UsualTime::kUnknown);
   EXPECT_FALSE(level.risen(100, UsualTime::kUnknown));
   EXPECT_TRUE(level.risen(140, 1)) << "100 is usual now";
 }
@@ -66,6 +66,45 @@ TEST(Table, FollowsALateChange) {
   ranks.calls(50000, kSize, times({{AlgorithmChoice::mesh, 400}}));
   const auto after = times({{AlgorithmChoice::mesh, 1500}, {AlgorithmChoice::ring, 700}});
   EXPECT_EQ(ranks.calls(2500, kSize, after).algorithm, AlgorithmChoice::ring);
+}
+
+/// The same of calls with a root, which hands its bytes on and is done, however long the others wait.
+TEST(Table, FollowsALateChangeThatARootDoesNotNotice) {
+  using enum AlgorithmChoice;
+  for (std::size_t before = 40000; before < 60000; before += 4000) {  // of these some are just before a look
+    Terms terms = learning();
+    terms.collective = before % 8000 == 0 ? Collective::broadcast : Collective::reduce;
+    Ranks ranks(terms);
+    const auto slowest = [](double mesh_takes, double ring_takes) {
+      return [=](const Candidate& way, int rank) {
+        if (rank == 0) return 15.0;
+        return way.algorithm == mesh ? mesh_takes : way.algorithm == ring ? ring_takes : 2000.0;
+      };
+    };
+    ASSERT_EQ(ranks.calls(before, kSize, slowest(400, 1000)).algorithm, mesh);
+    EXPECT_EQ(ranks.calls(2500, kSize, slowest(1500, 700)).algorithm, ring) << before;
+  }
+}
+
+/// A root that is always late keeps the others waiting; one that is done at once varies by more than all others.
+TEST(Table, NeitherALateRootNorItsJitterIsAReasonToLook) {
+  using enum AlgorithmChoice;
+  for (const double late : {0.0, 3000.0}) {
+    Terms terms = learning();
+    terms.collective = Collective::broadcast;
+    Ranks ranks(terms);
+    int call = 0;
+    const Ranks::Duration time = [&](const Candidate& way, int rank) {
+      if (rank == 0) return late == 0 && call++ / 500 % 2 == 0 ? 10.0 : 30.0;
+      return way.algorithm == mesh ? 400.0 : 500.0;
+    };
+    ranks.calls(1000, kSize, time);
+    ranks.late = [late](int rank) { return rank == 0 ? late : 0; };
+    ranks.calls(20000, kSize, time);
+    std::size_t others = 0;
+    for (int i = 0; i < 20000; ++i) others += ranks.call(kSize, time).algorithm == mesh ? 0 : 1;
+    EXPECT_LE(others, 60u) << late;
+  }
 }
 
 /// What changed several times is not what it must be faster than by a quarter for good.
