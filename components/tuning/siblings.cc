@@ -45,29 +45,31 @@ std::uint64_t rooted_cost(AlgorithmChoice algorithm, std::uint64_t bytes, std::u
   return (ranks - 1) * (kHop + kMessage) + (bytes + (ranks - 2) * chunk) * kByte;
 }
 
-AlgorithmChoice cheapest_rooted(const Plan& plan, std::size_t bytes, int size) {
+/// The sums have another order than the ring's, and the plan pins that order.
+bool other_bits(const Plan& plan, Collective collective, AlgorithmChoice algorithm) {
+  const bool reduces = collective == Collective::reduce || collective == Collective::reduce_scatter;
+  const bool other = algorithm == AlgorithmChoice::halving || algorithm == AlgorithmChoice::incumbent;
+  return plan.reproducible && reduces && other;
+}
+
+AlgorithmChoice cheapest_rooted(const Plan& plan, std::size_t bytes, int size, bool halves) {
   const auto cost = [&](AlgorithmChoice algorithm) {
     return rooted_cost(algorithm, bytes, static_cast<std::uint64_t>(size));
   };
-  AlgorithmChoice best = plan.meshes(size) ? AlgorithmChoice::mesh : AlgorithmChoice::halving;
-  for (const AlgorithmChoice other : {AlgorithmChoice::halving, AlgorithmChoice::ring})
-    if (cost(other) < cost(best)) best = other;
+  AlgorithmChoice best = AlgorithmChoice::ring;
+  if (halves && cost(AlgorithmChoice::halving) <= cost(best)) best = AlgorithmChoice::halving;
+  if (plan.meshes(size) && cost(AlgorithmChoice::mesh) <= cost(best)) best = AlgorithmChoice::mesh;
   return best;
 }
 
 /// All send equally many bytes: small blocks go the way with the fewest hops and messages, large ones round the ring.
-AlgorithmChoice cheapest_of_all(const Plan& plan, std::size_t bytes, int size) {
+AlgorithmChoice cheapest_of_all(const Plan& plan, std::size_t bytes, int size, bool halves) {
   const auto ranks = static_cast<std::uint64_t>(size);
   if (bytes / ranks > plan.mesh_block) return AlgorithmChoice::ring;
   const auto depth = static_cast<std::uint64_t>(std::bit_width(ranks - 1));
   const bool tree = depth * (kHop + kMessage) < kHop + (ranks - 1) * kMessage;
-  return tree || !plan.meshes(size) ? AlgorithmChoice::halving : AlgorithmChoice::mesh;
-}
-
-/// Whose sums have the order of the ring.
-bool other_bits(Collective collective, AlgorithmChoice algorithm) {
-  const bool reduces = collective == Collective::reduce || collective == Collective::reduce_scatter;
-  return reduces && (algorithm == AlgorithmChoice::halving || algorithm == AlgorithmChoice::incumbent);
+  if (halves && (tree || !plan.meshes(size))) return AlgorithmChoice::halving;
+  return plan.meshes(size) ? AlgorithmChoice::mesh : AlgorithmChoice::ring;
 }
 
 }  // namespace
@@ -79,7 +81,8 @@ AlgorithmChoice sibling_choice(const Plan& plan, Collective collective, std::siz
   if (size == 1) return AlgorithmChoice::memory;
   for (const AlgorithmChoice named : kOwn)
     if (plan.algorithm == named) return named;
-  return has_root(collective) ? cheapest_rooted(plan, bytes, size) : cheapest_of_all(plan, bytes, size);
+  const bool halves = !other_bits(plan, collective, AlgorithmChoice::halving);
+  return has_root(collective) ? cheapest_rooted(plan, bytes, size, halves) : cheapest_of_all(plan, bytes, size, halves);
 }
 
 std::size_t sibling_chunk(const Plan& plan, Collective collective, const Candidate& way, std::size_t bytes,
@@ -93,7 +96,7 @@ bool sibling_possible(const Candidate& candidate, std::size_t size_class, const 
   const bool ours = std::find(std::begin(kOwn), std::end(kOwn), candidate.algorithm) != std::end(kOwn);
   if (!ours && candidate.algorithm != AlgorithmChoice::incumbent) return false;
   if (needs_all_lanes(candidate.algorithm) && !terms.plan.meshes(terms.senders())) return false;
-  if (terms.plan.reproducible && other_bits(terms.collective, candidate.algorithm)) return false;
+  if (other_bits(terms.plan, terms.collective, candidate.algorithm)) return false;
   if (!ours || candidate.algorithm == AlgorithmChoice::ring) return true;
   if (terms.collective == Collective::reduce_scatter) return largest <= kMostMesh;
   return !has_root(terms.collective) || largest <= kMostStraight;

@@ -11,7 +11,8 @@
 namespace nezha {
 
 /// What carries a vector of `bytes` in elements of `element` among `size` ranks as long as nothing was measured: ring,
-/// mesh or halving, or the incumbent if the plan leaves the call to it. Of a barrier only the incumbent counts.
+/// mesh or halving, or the incumbent if the plan leaves the call to it. Of a barrier only the incumbent counts. Under a
+/// reproducible plan sums have the ring's order.
 AlgorithmChoice sibling_choice(const Plan& plan, Collective collective, std::size_t bytes, std::size_t element,
                                int size);
 

@@ -256,5 +256,32 @@ TEST(SiblingLearning, ReproducibleSumsHaveOneOrder) {
   }
 }
 
+/// Calls that do not block before the size is known, and all without learning. A mesh has no lanes among 64 ranks.
+TEST(SiblingLearning, ReproducibleSumsHaveOneOrderBeforeAnythingIsMeasured) {
+  using enum AlgorithmChoice;
+  for (const int ranks : {16, 64})
+    for (const Collective collective : {Collective::broadcast, Collective::reduce, Collective::reduce_scatter})
+      for (const bool reproducible : {false, true}) {
+        Terms terms = sibling_terms(collective);
+        terms.ranks = ranks;
+        terms.plan.reproducible = reproducible;
+        Table learns, fixed;
+        learns.begin(terms);
+        terms.plan.learn = false;
+        fixed.begin(terms);
+        bool halves = false;
+        for (std::size_t bytes = 4; bytes <= std::size_t{16} << 20; bytes *= 2) {
+          const Candidate way = learns.next_untimed(bytes, 4);
+          EXPECT_EQ(fixed.next(bytes, 4), way);
+          EXPECT_NE(way.algorithm, incumbent);
+          EXPECT_TRUE(way.algorithm != mesh || terms.plan.meshes(ranks));
+          halves = halves || way.algorithm == halving;
+        }
+        const bool has_fewer_steps = ranks > 16 || has_root(collective);
+        const bool pinned = reproducible && collective != Collective::broadcast;
+        EXPECT_EQ(halves, has_fewer_steps && !pinned) << name_of(collective) << " among " << ranks;
+      }
+}
+
 }  // namespace
 }  // namespace nezha::test
