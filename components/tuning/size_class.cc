@@ -9,7 +9,6 @@ namespace nezha {
 namespace {
 
 constexpr double kFarBehind = 2.5;  ///< after one call each, a cold one
-constexpr double kNear = 1.5;       ///< worth another look
 constexpr double kPromising = 1.3;  ///< worth a trial at twice or half the size
 constexpr std::size_t kCompared = 3;
 constexpr std::size_t kAllCompared = 4;  ///< so few need no first round
@@ -26,10 +25,6 @@ constexpr std::uint64_t kOpening = 1'000'000;
 constexpr double kWorthTrying = 0.1;  ///< the least gain for which a candidate is tried
 constexpr double kPlausible = 0.6;    ///< a duration below this part of its lower bound shows that the rates are wrong
 constexpr std::size_t kOpenings = 3;  ///< so that one disturbance does not cause trials
-
-constexpr std::uint64_t kMeeting = 80'000;  ///< ns that bringing the ranks together before a trial should take
-constexpr std::uint64_t kMostDearer = 8;  ///< a candidate's cost counts as so many times the chosen one's at most, else
-                                          ///< one disturbance would bar it for ever
 
 constexpr double kFirstMargin = 0.03;
 constexpr double kMostMargin = 0.25;
@@ -132,20 +127,6 @@ const Candidate& SizeClass::next() {
   carrier_ = carrier;
   ++calls_;
   return candidates_[carrier];
-}
-
-bool SizeClass::may_try_incumbent() const {
-  if (!odds_.incumbent_at_risk) return false;
-  if (stage_ != Stage::settled) return round_.turns_next() && is_incumbent(round_.turns_to());
-  if (!looks_.due_next()) return false;
-  for (std::size_t i = 0; i < candidates_.size(); ++i)
-    if (is_incumbent(i) && !barred_[i]) return true;
-  return false;
-}
-
-std::uint64_t SizeClass::left_to_incumbent() const {
-  if (!odds_.incumbent_at_risk || !is_incumbent(carrier_)) return 0;
-  return measured_[carrier_] == kUnknown ? kMeeting : measured_[carrier_];
 }
 
 std::size_t SizeClass::next_carrier() {
@@ -313,54 +294,6 @@ void SizeClass::settle() {
   looks_.settled();
   level_.interrupt();
   set_price();
-}
-
-/// The members of a look: all, or those that can win and were near. Some looks are at all, because the rails' rates may
-/// have changed.
-SizeClass::Group SizeClass::looked_at(bool all) const {
-  Group group{};
-  for (std::size_t i = 0; i < candidates_.size(); ++i)
-    group[i] = all || i == chosen_ || measured_[chosen_] == kUnknown ||
-               (can_win(i) && (measured_[i] == kUnknown || rated(i) < kNear * rated(chosen_)));
-  return group;
-}
-
-/// Nanoseconds that a look at these should cost beyond calls of the chosen one. A candidate that was never measured
-/// counts as fast as the chosen one, or as twice as slow if it cannot win.
-std::uint64_t SizeClass::price(const Group& members) const {
-  const std::uint64_t own = measured_[chosen_];
-  if (own == kUnknown) return 0;
-  std::uint64_t time = 2 * kMeeting;  // agreements on trials, and on the proof of the chosen one
-  for (std::size_t i = 0; i < candidates_.size(); ++i) {
-    if (!members[i] || barred_[i]) continue;
-    std::uint64_t expected = measured_[i];
-    if (expected == kUnknown) expected = can_win(i) ? own : std::max(2 * own, odds_.least[i]);
-    const std::uint64_t meetings = is_incumbent(i) && odds_.incumbent_at_risk ? 2 : 1;
-    time += Round::kBurstCalls * std::min(expected - std::min(expected, own), kMostDearer * own) + meetings * kMeeting;
-  }
-  return time;
-}
-
-void SizeClass::set_price() {
-  looks_.set_price(measured_[chosen_], price(looked_at(looks_.next_at_all())), price(looked_at(true)));
-}
-
-void SizeClass::begin_look() {
-  begin(Stage::look, looked_at(looks_.begin()));
-  if (round_.one_burst()) settle();
-}
-
-std::uint64_t SizeClass::take_level() { return stage_ == Stage::settled ? level_.take() : kUnknown; }
-
-bool SizeClass::follow(std::uint64_t level) {
-  if (level == kUnknown || stage_ != Stage::settled) return false;
-  if (!level_.risen(level, measured_[chosen_])) return false;
-  if (!looks_.drift_counts()) return false;
-  // Where ranks meet in proofs too a look measures no waiting for a late root, which this level may have in it.
-  level_.set_usual(odds_.meets_in_proofs ? level : kUnknown);
-  looks_.ask();
-  begin_look();
-  return true;
 }
 
 void SizeClass::bar(AlgorithmChoice algorithm) {
