@@ -83,6 +83,10 @@ struct Peer {
   }
   /// It has, or had, a lane.
   bool was_up() const { return std::any_of(wires.begin(), wires.end(), [](const Wire& wire) { return wire.was_up; }); }
+  /// A lane was lost and is not back.
+  bool lacks_lane() const {
+    return std::any_of(wires.begin(), wires.end(), [](const Wire& wire) { return !wire.lost_for.ok(); });
+  }
   bool is_aggregator() const { return address.job_rank == kNoRank; }
   std::string label() const {
     if (is_aggregator()) return "the aggregator on " + address.node;

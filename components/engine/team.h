@@ -227,6 +227,7 @@ class Team {
   void order_by_node(const std::string& own_node);
   bool awaits_by_lanes(int rank) const;
   bool sampled() const;
+  bool lacks_lane() const;
   double rate() const;
   double best_rail() const;
   void begin_tables(const Terms& terms);

@@ -163,6 +163,11 @@ bool Team::sampled() const {
   return next_peer().sample == Sample::none && next_peer().trunk != nullptr && needs_no_sample(next_peer());
 }
 
+/// Also one that was lost before there was this team.
+bool Team::lacks_lane() const {
+  return std::any_of(needed().begin(), needed().end(), [this](int rank) { return peer(rank).lacks_lane(); });
+}
+
 bool Team::must_agree(Collective collective, std::size_t bytes, std::size_t element) {
   if (rows_due_ || rates_due(collective, bytes, element) || table(collective).agreement_due(bytes, element)) return true;
   unsampled_.passes(bytes);
@@ -178,6 +183,7 @@ Call Team::agreement(Collective collective, std::size_t bytes, std::size_t eleme
     return combine(rate_words_, NEZHA_BOR);
   }
   Table& table = this->table(collective);
+  if (lacks_lane()) table.ask_to_bar_incumbent();
   return combine(table.words(), table.adds() ? NEZHA_SUM : NEZHA_MIN);
 }
 

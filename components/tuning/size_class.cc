@@ -296,8 +296,9 @@ void SizeClass::settle() {
   set_price();
 }
 
-void SizeClass::bar(AlgorithmChoice algorithm) {
-  for (std::size_t i = 0; i < candidates_.size(); ++i) barred_[i] = barred_[i] || candidates_[i].algorithm == algorithm;
+void SizeClass::bar(AlgorithmChoice algorithm, bool barred) {
+  for (std::size_t i = 0; i < candidates_.size(); ++i)
+    if (candidates_[i].algorithm == algorithm) barred_[i] = barred;
   if (barred_[chosen_]) chosen_ = fastest();
 }
 

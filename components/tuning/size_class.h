@@ -86,8 +86,8 @@ class SizeClass {
   std::uint64_t take_level();
   /// The agreed level. True when it is so much higher than before that a look was begun.
   bool follow(std::uint64_t level);
-  /// Candidates with this algorithm carry no call any more, because it may use a network that is broken.
-  void bar(AlgorithmChoice algorithm);
+  /// Candidates with this algorithm carry no call while they are barred, because it may use a network that is broken.
+  void bar(AlgorithmChoice algorithm, bool barred);
 
   Stage stage() const { return stage_; }
   const Candidate& chosen() const { return candidates_[chosen_]; }

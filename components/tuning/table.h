@@ -76,7 +76,9 @@ class Table {
   // ---- what a rank noticed, for the next agreement
   /// What was measured no longer holds, for instance since a rail came or went: look at everything again.
   void ask_for_look() { asks_ = true; }
-  /// The incumbent may run over what is broken: the team leaves it alone.
+  /// A lane was lost, or still is: the incumbent may run over what is broken, so the team leaves it alone. Where it has
+  /// no network but the rails, whose connections may not survive that, for good; else until no rank has asked for long.
+  /// May be called before begin().
   void ask_to_bar_incumbent() { bars_ = true; }
 
   /// What carries such calls is known, or is not learned.
@@ -101,12 +103,16 @@ class Table {
   std::uint64_t level_of(std::uint64_t agreed) const;
   bool all_say(std::size_t flag) const;
   void apply_flags();
+  void follow_bars(bool allowed);
+  void bar_incumbent(bool barred);
   void look_again();
 
   Terms terms_;
   RailNames rails_;
   std::array<std::unique_ptr<SizeClass>, kSizeClasses> classes_;
   bool barred_ = false;
+  std::uint64_t calm_ = 0;    ///< weight of the calls since a rank asked for that
+  std::uint64_t pardon_ = 0;  ///< at which calm the incumbent is allowed again
 
   // The call under way.
   SizeClass* current_ = nullptr;  ///< null: not measured

@@ -18,8 +18,8 @@ class Agreed : public OneOfAJob {
     core.vote(*team, words);
     return core.decide(*team, words);
   }
-  void add_pair() {
-    add_peer(1);
+  void add_pair(std::size_t rails = 1) {
+    add_peer(rails);
     team = core.create_team("both", 0, {nullptr, latest});
   }
 
@@ -47,6 +47,42 @@ TEST_F(Agreed, ATeamThatHasFailedElsewhereBeforeItIsReadyHere) {
   for (const std::uint64_t word : words) core.team_failed(word, {Failure::Why::broken, 1, 1});  // one of them is its id
   EXPECT_EQ(core.decide(*team, words), NEZHA_TEAM_READY);
   EXPECT_NE(team->error().find("rank 1 on there gave up"), std::string::npos) << team->error();
+}
+
+/// Two ranks that notice the same, and what carries their calls.
+class LearnsWithALaneLost : public Agreed {
+ protected:
+  LearnsWithALaneLost() { add_pair(2); }
+  AlgorithmChoice call() {
+    while (team->must_agree(Collective::allreduce, 8, 4)) {
+      const Call words = team->agreement(Collective::allreduce, 8, 4);
+      if (team->table().adds())
+        for (std::size_t i = 0; i < words.count; ++i) reinterpret_cast<std::uint64_t*>(words.recv)[i] *= 2;
+      team->table().agreed();
+    }
+    const AlgorithmChoice way = team->table().next(8, 4).algorithm;
+    team->table().took(way == AlgorithmChoice::incumbent ? 10 * kMicrosecond : 100 * kMicrosecond);
+    return way;
+  }
+  std::size_t left(std::size_t calls) {
+    std::size_t left = 0;
+    for (std::size_t i = 0; i < calls; ++i) left += call() == AlgorithmChoice::incumbent ? 1 : 0;
+    return left;
+  }
+};
+
+/// The incumbent may run over the network that is away.
+TEST_F(LearnsWithALaneLost, ATeamThatWasMadeLaterLeavesTheIncumbentAlone) {
+  core.lane_up(lane);
+  core.lane_up(other_lane);
+  ASSERT_EQ(agree(), NEZHA_TEAM_READY);
+  EXPECT_GT(left(100), 50u);
+  latest->trunk->lane_down(lane, {Code::io, "gone"});
+  team = core.create_team("later", 0, {nullptr, latest});
+  ASSERT_EQ(agree(), NEZHA_TEAM_READY);
+  EXPECT_EQ(left(300'000), 0u);
+  core.lane_up(lane);
+  EXPECT_GT(left(300'000), 0u);
 }
 
 /// A program may have a communicator for each of many purposes, and use few at a time.

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-/// A table whose ranks lose lanes: how soon the incumbent is left alone, and what that costs.
+/// A table whose ranks lose lanes: how soon the incumbent is left alone, what that costs, and when it comes back.
 #include <gtest/gtest.h>
 
 #include "table_ranks.h"
@@ -20,6 +20,89 @@ TEST(Table, TheIncumbentIsLeftAloneOnceARankAsks) {
       for (int i = 0; i < 100; ++i) ASSERT_NE(ranks.call(3 * bytes, time).algorithm, AlgorithmChoice::incumbent);
     }
   }
+}
+
+/// A lane that is lost before the first call.
+TEST(Table, TheIncumbentIsLeftAloneWhereARankHasAskedBeforeItBegins) {
+  Table table;
+  table.ask_to_bar_incumbent();
+  table.begin(learning(1));
+  for (int i = 0; i < 300; ++i) {
+    while (table.agreement_due(kSize, 4)) {
+      (void)table.words();
+      table.agreed();
+    }
+    const Candidate way = table.next(kSize, 4);
+    ASSERT_NE(way.algorithm, AlgorithmChoice::incumbent);
+    table.took(1000 * kMicrosecond);
+  }
+}
+
+/// Each rank may lose a lane while the words are on their way.
+TEST(Table, TheIncumbentIsLeftAloneWhereARankAsksInTheMiddleOfAnAgreement) {
+  Table table;
+  table.begin(learning(1));
+  bool asked = false, told = false;
+  for (int i = 0; i < 3000; ++i) {
+    while (table.agreement_due(8, 4)) {
+      (void)table.words();
+      told = asked;
+      if (i >= 300 && !asked) table.ask_to_bar_incumbent(), asked = true;
+      table.agreed();
+    }
+    const Candidate way = table.next(8, 4);
+    ASSERT_TRUE(!told || way.algorithm != AlgorithmChoice::incumbent);
+    table.took((way.algorithm == AlgorithmChoice::incumbent ? 10 : 1000) * kMicrosecond);
+  }
+  EXPECT_TRUE(told);
+}
+
+/// Four ranks, one of which has lost a lane after some calls that the incumbent had.
+class LostLane : public testing::Test {
+ protected:
+  void lose(Ranks& ranks) {
+    EXPECT_EQ(ranks.calls(1000, 8, time).algorithm, AlgorithmChoice::incumbent);
+    ranks.at(2).ask_to_bar_incumbent();
+    EXPECT_NE(ranks.calls(200, 8, time).algorithm, AlgorithmChoice::incumbent);
+  }
+  /// Calls after which the incumbent carries again, kMost at most. Every so many a rank says that it still lacks a lane.
+  std::size_t back_after(Ranks& ranks, std::size_t lacks_every = kMost + 1) {
+    for (std::size_t call = 1; call < kMost; ++call) {
+      if (call % lacks_every == 0) ranks.at(1).ask_to_bar_incumbent();
+      if (ranks.call(8, time).algorithm == AlgorithmChoice::incumbent) return call;
+    }
+    return kMost;
+  }
+
+  static constexpr std::size_t kMost = 200'000;
+  const Ranks::Duration time = times({{AlgorithmChoice::incumbent, 100}});
+  Terms terms = learning();
+};
+
+/// Where it has other networks than the rails, so that it may not run over the lane at all.
+TEST_F(LostLane, TheIncumbentComesBackAfterLongCalm) {
+  Ranks ranks(terms);
+  lose(ranks);
+  const std::size_t first = back_after(ranks);
+  EXPECT_GT(first, 50'000u);
+  lose(ranks);
+  const std::size_t second = back_after(ranks);
+  EXPECT_GT(second, first + first / 2) << "it takes longer each time";
+  EXPECT_LT(second, kMost);
+}
+
+TEST_F(LostLane, TheIncumbentStaysAwayWhileARankLacksIt) {
+  Ranks ranks(terms);
+  lose(ranks);
+  EXPECT_EQ(back_after(ranks, 5000), kMost);
+}
+
+/// Connections of its own may not have survived that.
+TEST_F(LostLane, TheIncumbentStaysAwayIfItHasNoNetworkButTheRails) {
+  terms.incumbent_on_rails = true;
+  Ranks ranks(terms);
+  lose(ranks);
+  EXPECT_EQ(back_after(ranks), kMost);
 }
 
 /// A look comes between two agreements on levels, and so do the first calls of another size.
