@@ -171,7 +171,9 @@ bool Table::agreement_due(std::size_t bytes, std::size_t element) {
     return true;
   }
   about_ = weight_ >= interval_ ? About::levels : About::meeting;
-  return about_ == About::levels || (!met_ && (mine.meets_next() || left_ >= kMostLeft));
+  // A proof is short, and the same for all candidates: without meetings, or with one before each call.
+  const bool left_alone = left_ >= kMostLeft && mine.stage() != SizeClass::Stage::proof;
+  return about_ == About::levels || (!met_ && (mine.meets_next() || left_alone));
 }
 
 std::span<std::uint64_t, Table::kWords> Table::words() {

@@ -127,6 +127,21 @@ TEST(Table, TheIncumbentIsNotTriedOnceARankAsks) {
   for (int i = 0; i < 60; ++i) ASSERT_NE(ranks.call(kSize, at_first).algorithm, incumbent) << "another size";
 }
 
+/// Ranks meet in agreements on that. Where they come at different times to calls that take long, a proof must have none: it
+/// would be of the incumbent's calls alone.
+TEST(Table, TheIncumbentIsNotFavouredByAgreements) {
+  for (const double slower : {1.0, 1.1}) {
+    Terms terms = learning();
+    terms.plan.incumbent_margin = 20;
+    Ranks ranks(terms);
+    ranks.late = [](int rank) { return rank == 3 ? 12000.0 : 0.0; };
+    const auto time = [&](const Candidate& candidate, int) {
+      return candidate.algorithm == AlgorithmChoice::incumbent ? slower * 20000 : 20000;
+    };
+    EXPECT_NE(ranks.calls(400, 1 << 20, time).algorithm, AlgorithmChoice::incumbent) << slower;
+  }
+}
+
 /// Agreements that find out in time whether a rank asks cost less than a per cent, however fast the incumbent is.
 TEST(Table, WhatIsLeftToTheIncumbentIsSlowedDownLittle) {
   for (const double took : {3.0, 20.0, 100.0}) {
