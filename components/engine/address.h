@@ -28,7 +28,7 @@ struct Address {
   Loopback loopback;
   std::uint64_t tree = 0;  ///< that of a rack's aggregator, the same for all racks; 0 while it lacks its upstream one
   std::string upstream;    ///< of a rack's aggregator: where its upstream one is, or why it lacks it; at most 255 bytes
-  NodeName door{};  ///< where it hands out shared memory to ranks of its node; zeros: nowhere
+  NodeName acceptor{};  ///< where it hands out shared memory to ranks of its node; zeros: nowhere
 
   /// What sums come from: members that have the same number here get the same sums.
   std::uint64_t service() const { return tree != 0 ? tree : id; }

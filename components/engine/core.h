@@ -60,10 +60,10 @@ class Core final : public PieceReceiver, public OperationNews, public LaneNews, 
   /// See Transport::employ_service(). Once all transports are there.
   void employ_service(RailWorker& service);
   const Address& self() const { return self_; }
-  /// Other than a program has it. Before the door is open.
+  /// Other than a program has it. Before the acceptor is open.
   void share_by(const SharingOptions& sharing) { sharing_options_ = sharing; }
   /// Members of this node may ask for shared memory. Not ok: why they cannot, and no team of this process has any.
-  Status open_door();
+  Status open_acceptor();
   /// Words of the share parameter that name no rail.
   std::vector<std::string> unknown_shares() const;
 
@@ -308,7 +308,7 @@ class Core final : public PieceReceiver, public OperationNews, public LaneNews, 
   std::unique_ptr<Aggregators> aggregators_;  ///< null: none are named
   AggregatorSource find_aggregators_;         ///< in their place
   SharingOptions sharing_options_;
-  std::optional<NodeAcceptor> door_;  ///< outlives the teams
+  std::optional<NodeAcceptor> acceptor_;  ///< outlives the teams
   Nanoseconds shared_ = 0;            ///< when shared memory was last looked after
   Nanoseconds all_shared_ = 0;        ///< and that of teams without a call
   std::size_t looked_at_ = 0;         ///< how many of these, over all looks

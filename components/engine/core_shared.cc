@@ -20,13 +20,13 @@ constexpr std::size_t kAskedAtATime = 64;  ///< members of teams without a call,
 
 }  // namespace
 
-Status Core::open_door() {
-  door_.emplace();
-  const Status status = door_->open();
+Status Core::open_acceptor() {
+  acceptor_.emplace();
+  const Status status = acceptor_->open();
   if (status.ok())
-    self_.door = door_->name();
+    self_.acceptor = acceptor_->name();
   else
-    door_.reset();
+    acceptor_.reset();
   return status;
 }
 
@@ -133,14 +133,14 @@ void Core::beat(Nanoseconds now) {
 /// Hands out shared memory, and gets it; afterwards looks which ranks of this node have ended.
 void Core::share_memory(Nanoseconds now) {
   beat(now);
-  if (!door_ || now - shared_ < kJoinEvery) return;
+  if (!acceptor_ || now - shared_ < kJoinEvery) return;
   const auto joins = [](const Team* team) {
     return team->state() == NEZHA_TEAM_WIRING && team->hierarchy() != nullptr;
   };
   const bool all = now - all_shared_ >= kLookEvery, called = !climbing_.empty() && now - shared_ >= kCallEvery;
   if (!all && !called && std::none_of(setting_up_.begin(), setting_up_.end(), joins)) return;
   shared_ = now;
-  door_->progress(now);
+  acceptor_->progress(now);
   for (Team* const team : setting_up_)
     if (joins(team)) team->hierarchy()->progress(now);
   for (Team* const team : climbing_) team->hierarchy()->progress(now);

@@ -59,7 +59,7 @@ nezha_team_state_t Core::decide(Team& team, const std::array<std::uint64_t, NEZH
   if (after == NEZHA_TEAM_WIRING && team.relinks()) team.link(team.plan(), need());
   all_are_there(team);
   if (team.wants_hierarchy()) {
-    team.make_hierarchy(door_ ? &*door_ : nullptr, team.wiring_until() - kSecond, clock_, need(), sharing_options_);
+    team.make_hierarchy(acceptor_ ? &*acceptor_ : nullptr, team.wiring_until() - kSecond, clock_, need(), sharing_options_);
     sharing_.add(team);
     all_are_there(team);
   }

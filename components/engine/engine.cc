@@ -73,8 +73,8 @@ Status Engine::open() {
                         : Status{Code::internal, "the kernel gives no random bytes"};
   for (const RailAddress& rail : core_.self().rails) host_carries_ = host_carries_ || rail.transport == kBtl;
   core_.employ_service(errands_);
-  if (const Status door = core_.config().shared_memory ? core_.open_door() : Status{}; !door.ok())
-    core_.log().line(1, "no shared memory with ranks of this node: %s", door.text().c_str());
+  if (const Status acceptor = core_.config().shared_memory ? core_.open_acceptor() : Status{}; !acceptor.ok())
+    core_.log().line(1, "no shared memory with ranks of this node: %s", acceptor.text().c_str());
   workers_.plan(core_, local_ranks_, notices);
   wake_fd_ = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
   if (wake_fd_ < 0) status = {Code::io, "no descriptor for the service thread"};

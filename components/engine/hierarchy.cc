@@ -18,7 +18,7 @@ std::size_t smallest(const RanksByNode& nodes) {
 
 }  // namespace
 
-Hierarchy::Hierarchy(Spec spec, NodeAcceptor* door) : spec_(std::move(spec)) {
+Hierarchy::Hierarchy(Spec spec, NodeAcceptor* acceptor) : spec_(std::move(spec)) {
   const auto [own, ranks] = counterparts(spec_.nodes, spec_.rank);
   node_of_.resize(spec_.peers.size());
   for (std::size_t node = 0; node < spec_.nodes.size(); ++node)
@@ -51,15 +51,15 @@ Hierarchy::Hierarchy(Spec spec, NodeAcceptor* door) : spec_(std::move(spec)) {
                            .chunk = spec_.sharing.chunk,
                            .deadline = spec_.deadline,
                            .system = spec_.sharing.system};
-  const auto has_door = [&](int rank) {
-    return rank == spec_.rank ? door != nullptr : peer(rank)->address.door != NodeName{};
+  const auto has_acceptor = [&](int rank) {
+    return rank == spec_.rank ? acceptor != nullptr : peer(rank)->address.acceptor != NodeName{};
   };
-  if (!std::all_of(mates_.begin(), mates_.end(), has_door)) {
-    without_ = {Code::absent, "a process has no door for it"};
+  if (!std::all_of(mates_.begin(), mates_.end(), has_acceptor)) {
+    without_ = {Code::absent, "a process has no acceptor for it"};
   } else if (self_ != 0) {
-    segment_ = std::make_unique<Segment>(memory, peer(mates_[0])->address.door, peer(mates_[0])->secret);
+    segment_ = std::make_unique<Segment>(memory, peer(mates_[0])->address.acceptor, peer(mates_[0])->secret);
   } else {
-    segment_ = std::make_unique<Segment>(memory, *door,
+    segment_ = std::make_unique<Segment>(memory, *acceptor,
                                          [mates = mates_, peers = spec_.peers](std::uint32_t member, Secret& secret) {
                                            if (member == 0 || member >= mates.size()) return false;
                                            secret = peers[static_cast<std::size_t>(mates[member])]->secret;

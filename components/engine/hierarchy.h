@@ -55,8 +55,8 @@ class Hierarchy {
     SharingOptions sharing;
   };
 
-  /// `door`: where this process hands out shared memory; outlives this. Null: it has none, and then no node has any.
-  Hierarchy(Spec spec, NodeAcceptor* door);
+  /// `acceptor`: where this process hands out shared memory; outlives this. Null: it has none, and then no node has any.
+  Hierarchy(Spec spec, NodeAcceptor* acceptor);
 
   struct Counterparts {
     int own = 0;             ///< the number of the rank's node

@@ -115,12 +115,12 @@ RanksByNode Team::by_node() const {
   return nodes;
 }
 
-void Team::make_hierarchy(NodeAcceptor* door, Nanoseconds deadline, const Clock& clock, const Links::Need& need,
+void Team::make_hierarchy(NodeAcceptor* acceptor, Nanoseconds deadline, const Clock& clock, const Links::Need& need,
                           const SharingOptions& sharing) {
   RanksByNode nodes = by_node();
   const bool all = plan_.meshes(static_cast<int>(nodes.size()));
   auto hierarchy = std::make_unique<Hierarchy>(
-      Hierarchy::Spec{id_, rank_, std::move(nodes), peers_, view_.buffers, deadline, &clock, all, need, sharing}, door);
+      Hierarchy::Spec{id_, rank_, std::move(nodes), peers_, view_.buffers, deadline, &clock, all, need, sharing}, acceptor);
   reach_ = reach(links_, hierarchy.get());
   hierarchy_ = std::move(hierarchy);
 }

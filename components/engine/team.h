@@ -124,8 +124,8 @@ class Team {
   // ---- ranks of one node
   /// The team is to have a hierarchy, and has an id to make it by. Alike on all members.
   bool wants_hierarchy() const { return hierarchy_wanted_ && !hierarchy_ && state_ == NEZHA_TEAM_WIRING; }
-  /// `door`: see Hierarchy.
-  void make_hierarchy(NodeAcceptor* door, Nanoseconds deadline, const Clock& clock, const Links::Need& need,
+  /// `acceptor`: see Hierarchy.
+  void make_hierarchy(NodeAcceptor* acceptor, Nanoseconds deadline, const Clock& clock, const Links::Need& need,
                       const SharingOptions& sharing);
   /// Null: every rank sends to every other.
   Hierarchy* hierarchy() const { return hierarchy_.get(); }

@@ -44,8 +44,8 @@ Process::Process(World& world, int rank)
     SharingOptions options = sharing.options;
     options.system = &system_;
     core_->share_by(options);
-    const Status door = sharing.refuses(rank, Refusal::listening) ? Status{} : core_->open_door();
-    if (!door.ok()) world.fail(door.text());
+    const Status acceptor = sharing.refuses(rank, Refusal::listening) ? Status{} : core_->open_acceptor();
+    if (!acceptor.ok()) world.fail(acceptor.text());
   }
   add_rails();
   for (int thread = 0; thread < setting.shape.threads; ++thread)

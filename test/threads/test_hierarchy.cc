@@ -161,7 +161,7 @@ TEST(Hierarchy, OfADeclinedTeamLeavesNothingOpen) {
   EXPECT_TRUE(comes([&] { return open_descriptors() == before; })) << open_descriptors() - before << " more";
 }
 
-/// One process has no door: nobody shares, and nobody's contribution is missing.
+/// One process has no acceptor: nobody shares, and nobody's contribution is missing.
 TEST(Hierarchy, IsForAllNodesOrForNone) {
   for (const int without : {0, 1, 3}) {
     Ranks ranks(5,

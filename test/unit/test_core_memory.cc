@@ -24,7 +24,7 @@ class OnOneNode : public testing::Test {
   OnOneNode() {
     for (Core& core : cores) {
       core.share_by({.system = &system});
-      EXPECT_TRUE(core.open_door().ok());
+      EXPECT_TRUE(core.open_acceptor().ok());
     }
     for (const std::size_t rank : {0, 1}) {
       Status why;

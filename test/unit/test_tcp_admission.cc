@@ -154,7 +154,7 @@ TEST_F(TcpPair, SilentConnectionsGoAtTheDeadline) {
   EXPECT_EQ(b.transport->next_deadline(), 0);
 }
 
-TEST(TcpDoor, ManyWaitingConnectionsLoseTheOldestFirst) {
+TEST(TcpAcceptor, ManyWaitingConnectionsLoseTheOldestFirst) {
   HandClock clock;
   TcpOptions options;
   options.pending_per_rail = 3;
@@ -178,7 +178,7 @@ TEST(TcpDoor, ManyWaitingConnectionsLoseTheOldestFirst) {
 }
 
 /// Open MPI ends the job when it can open none.
-TEST(TcpDoor, ManySilentConnectionsLeaveDescriptorsToTheHost) {
+TEST(TcpAcceptor, ManySilentConnectionsLeaveDescriptorsToTheHost) {
   constexpr int kFree = 30;
   HandClock clock;
   Side b(22, clock);
@@ -224,7 +224,7 @@ TEST_F(TcpPair, APortScanLeavesNothingBehind) {
   EXPECT_TRUE(drive([&] { return b.logs[0]->frames.size() == 1; }, a, b));
 }
 
-TEST(TcpDoor, AFloodLeavesTimeForLanes) {
+TEST(TcpAcceptor, AFloodLeavesTimeForLanes) {
   HandClock clock;
   TcpOptions options;
   options.accepts_at_once = 2;
@@ -300,7 +300,7 @@ TEST_F(TcpPair, APlaceThatNoRailCanHaveIsRefused) {
   EXPECT_NE(a.failures[0].find("its address is not understood"), std::string::npos) << a.failures[0];
 }
 
-TEST(TcpDoor, AnExhaustedPortRangeIsSaid) {
+TEST(TcpAcceptor, AnExhaustedPortRangeIsSaid) {
   HandClock clock;
   Side first(1, clock);
   TcpOptions options;
@@ -315,7 +315,7 @@ TEST(TcpDoor, AnExhaustedPortRangeIsSaid) {
   EXPECT_TRUE(second.logged("rail tcp/lo0 is left out"));
 }
 
-TEST(TcpDoor, TakesAFreePortOfTheRange) {
+TEST(TcpAcceptor, TakesAFreePortOfTheRange) {
   HandClock clock;
   TcpOptions options;
   options.ports = {28000, 28999};
@@ -330,7 +330,7 @@ TEST(TcpDoor, TakesAFreePortOfTheRange) {
   EXPECT_NE(port_of(first.transport->rails()[0]), port_of(second.transport->rails()[0]));
 }
 
-TEST(TcpDoor, SpeaksIpv6) {
+TEST(TcpAcceptor, SpeaksIpv6) {
   HandClock clock;
   const std::vector<Interface> six{{"lo6", "lo", 6, {0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1}, 128, 0}};
   Side a(1, clock, {}, six), b(2, clock, {}, six);
@@ -340,7 +340,7 @@ TEST(TcpDoor, SpeaksIpv6) {
   ASSERT_TRUE(drive([&] { return a.lanes.size() == 1 && b.lanes.size() == 1; }, a, b)) << a.failures[0];
 }
 
-TEST(TcpDoor, KnowsItsPlaceInTheProcessesRails) {
+TEST(TcpAcceptor, KnowsItsPlaceInTheProcessesRails) {
   HandClock clock;
   TcpOptions options;
   options.first_rail = 3;
@@ -400,7 +400,7 @@ TEST_F(TcpLoopback, IsNotThereUnlessAskedFor) {
   EXPECT_EQ(without.transport->loopback().network, 0u);
 }
 
-TEST(TcpDoor, OutlastsAShortageOfDescriptors) {
+TEST(TcpAcceptor, OutlastsAShortageOfDescriptors) {
   HandClock clock;
   Side b(22, clock);
   rlimit before{};

@@ -18,7 +18,7 @@ class TcpLanePulse : public TcpThrough {
     clock.advance(TcpOptions{}.info_refresh);
     return a.lanes[0]->pulse();
   }
-  /// From here on everything sent to the far end vanishes at its door.
+  /// From here on everything sent to the far end vanishes at its acceptor.
   void deafen() {
     sock_filter nothing{BPF_RET | BPF_K, 0, 0, 0};
     const sock_fprog filter{1, &nothing};

@@ -3,7 +3,7 @@
 engine_sources += \
 	%D%/announcement.cc %D%/announcement.h \
 	%D%/discover.cc %D%/discover.h \
-	%D%/door.cc %D%/door.h %D%/door_handshakes.cc %D%/door_links.cc \
+	%D%/acceptor.cc %D%/acceptor.h %D%/acceptor_handshakes.cc %D%/acceptor_links.cc \
 	%D%/interface.h %D%/options.h \
 	%D%/link_errand.h \
 	%D%/link_table.cc %D%/link_table.h \

@@ -25,7 +25,7 @@ TcpTransport::TcpTransport(const TcpOptions& options, const Clock& clock, Log lo
     : options_(options), log_(log), admission_(admission),
       shop_{options_, clock, Fd(epoll_create1(EPOLL_CLOEXEC)), Fd(epoll_create1(EPOLL_CLOEXEC)),
             std::vector<std::byte>(kBin), {}, {}, options.lane_memory, Fd(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)), {}, {}},
-      door_(options_, clock, log, admission, self, *this), loopback_door_(options_, clock, log, admission, self, *this) {}
+      acceptor_(options_, clock, log, admission, self, *this), loopback_acceptor_(options_, clock, log, admission, self, *this) {}
 
 TcpTransport::~TcpTransport() {
   if (asking_ && service_ != nullptr) service_->recall(errand_);
@@ -33,9 +33,9 @@ TcpTransport::~TcpTransport() {
 
 Status TcpTransport::open(std::vector<Interface> interfaces, std::unique_ptr<LinkWatch> links) {
   if (!shop_.all || !shop_.rare || !shop_.over) return io_error("a descriptor for waiting", errno);
-  Status status = door_.open(std::move(interfaces));
+  Status status = acceptor_.open(std::move(interfaces));
   if (!status.ok()) return status;
-  if (!watch_door(door_)) return io_error("epoll", errno);
+  if (!watch_acceptor(acceptor_)) return io_error("epoll", errno);
   if (options_.loopback) open_loopback();
   epoll_event event{};
   event.events = EPOLLIN | EPOLLET;  // never read
@@ -45,21 +45,21 @@ Status TcpTransport::open(std::vector<Interface> interfaces, std::unique_ptr<Lin
   return watch_payload(EPOLL_CTL_ADD, 0) ? Status{} : io_error("epoll", errno);
 }
 
-bool TcpTransport::watch_door(Door& door) {
+bool TcpTransport::watch_acceptor(Acceptor& acceptor) {
   epoll_event event{};
   event.events = EPOLLIN;
-  event.data.ptr = &door;
-  return epoll_ctl(shop_.all.get(), EPOLL_CTL_ADD, door.fd(), &event) == 0 &&
-         epoll_ctl(shop_.rare.get(), EPOLL_CTL_ADD, door.fd(), &event) == 0;
+  event.data.ptr = &acceptor;
+  return epoll_ctl(shop_.all.get(), EPOLL_CTL_ADD, acceptor.fd(), &event) == 0 &&
+         epoll_ctl(shop_.rare.get(), EPOLL_CTL_ADD, acceptor.fd(), &event) == 0;
 }
 
 /// Without it, lanes to processes of this node go over its rails.
 void TcpTransport::open_loopback() {
   struct stat space;
-  Status status = stat(kNetworkNamespace, &space) == 0 ? loopback_door_.open_loopback() : io_error(kNetworkNamespace, errno);
-  if (status.ok() && !watch_door(loopback_door_)) status = io_error("epoll", errno);
+  Status status = stat(kNetworkNamespace, &space) == 0 ? loopback_acceptor_.open_loopback() : io_error(kNetworkNamespace, errno);
+  if (status.ok() && !watch_acceptor(loopback_acceptor_)) status = io_error("epoll", errno);
   if (status.ok())
-    loopback_ = {space.st_ino, loopback_door_.rails().front()};
+    loopback_ = {space.st_ino, loopback_acceptor_.rails().front()};
   else
     log_.line(2, "processes of this node cannot use its loopback: %s", status.text().c_str());
 }
@@ -71,13 +71,13 @@ std::string TcpTransport::where(const RailAddress& rail) const {
 
 void TcpTransport::connect(const LaneSpec& spec, std::size_t local, const RailAddress& remote, Nanoseconds deadline) {
   if (local == kLoopbackRail)
-    loopback_door_.connect(spec, 0, remote, deadline);
+    loopback_acceptor_.connect(spec, 0, remote, deadline);
   else
-    door_.connect(spec, local, remote, deadline);
+    acceptor_.connect(spec, local, remote, deadline);
 }
 
 Nanoseconds TcpTransport::next_deadline() const {
-  return sooner(sooner(ask_again_, look_again_), sooner(door_.next_deadline(), loopback_door_.next_deadline()));
+  return sooner(sooner(ask_again_, look_again_), sooner(acceptor_.next_deadline(), loopback_acceptor_.next_deadline()));
 }
 
 /// The one descriptor lies in the other, armed or not.
@@ -92,7 +92,7 @@ void TcpTransport::doze() { dozing_ = watch_payload(EPOLL_CTL_MOD, EPOLLIN); }
 
 bool TcpTransport::progress(Watch watch) {
   bool any = report_broken();
-  bool door_ready = false, loopback_ready = false, woken = false, linked = false;
+  bool acceptor_ready = false, loopback_ready = false, woken = false, linked = false;
   epoll_event events[kEvents];
   const int count = epoll_wait(wait_fd(watch), events, kEvents, 0);
   any |= shop_.hear_of_errands();  // after the wait, which takes the event of their end away
@@ -101,9 +101,9 @@ bool TcpTransport::progress(Watch watch) {
     if (source == &shop_.over) continue;
     woken = woken || source == &shop_;
     linked = linked || source == &links_;
-    door_ready = door_ready || source == &door_;
-    loopback_ready = loopback_ready || source == &loopback_door_;
-    if (source == &shop_ || source == &links_ || source == &door_ || source == &loopback_door_) continue;
+    acceptor_ready = acceptor_ready || source == &acceptor_;
+    loopback_ready = loopback_ready || source == &loopback_acceptor_;
+    if (source == &shop_ || source == &links_ || source == &acceptor_ || source == &loopback_acceptor_) continue;
     auto* lane = static_cast<TcpLane*>(events[i].data.ptr);
     if ((events[i].events & EPOLLOUT) != 0) lane->flush();
     if ((events[i].events & ~static_cast<std::uint32_t>(EPOLLOUT)) != 0) lane->receive();
@@ -111,8 +111,8 @@ bool TcpTransport::progress(Watch watch) {
     shop_.hear_of_errands();  // a worker should not wait for work until all lanes have been read
   }
   if (links_) follow_links(linked);
-  any |= door_.progress(door_ready);
-  any |= loopback_door_.progress(loopback_ready);
+  any |= acceptor_.progress(acceptor_ready);
+  any |= loopback_acceptor_.progress(loopback_ready);
   any |= report_broken();
   forgotten_.clear();
   if (std::exchange(dozing_, false) && !woken) watch_payload(EPOLL_CTL_MOD, 0);
@@ -158,12 +158,12 @@ void TcpTransport::forget(Lane& lane) {
 void TcpTransport::bound_lanes(std::size_t bytes) {
   if (bytes == shop_.lane_memory) return;
   shop_.lane_memory = bytes;
-  door_.bound_lanes(bytes);
-  loopback_door_.bound_lanes(bytes);
+  acceptor_.bound_lanes(bytes);
+  loopback_acceptor_.bound_lanes(bytes);
   for (const auto& lane : lanes_) lane->bound_memory();
 }
 
-void TcpTransport::employ(std::size_t rail, RailWorker& worker) { shop_.workers[door_.number(rail)] = &worker; }
+void TcpTransport::employ(std::size_t rail, RailWorker& worker) { shop_.workers[acceptor_.number(rail)] = &worker; }
 
 std::unique_ptr<Transport> make_tcp_transport(const TcpOptions& options, std::vector<Interface> chosen,
                                               const Clock& clock, Log log, Admission& admission, ProcessId self,

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// The TCP rails of one process and their lanes.
 ///
-/// Epoll descriptors: those of the two doors (listeners, handshakes; of the rails and of the loopback) are nested in the two
-/// that progress() looks at, Watch::all (the doors, lanes with payload, the workers' errands) and Watch::rare (the doors, lanes
+/// Epoll descriptors: those of the two acceptors (listeners, handshakes; of the rails and of the loopback) are nested in the two
+/// that progress() looks at, Watch::all (the acceptors, lanes with payload, the workers' errands) and Watch::rare (the acceptors, lanes
 /// whose other side closed). A lane that its trunk forgets lives on until the end of the next progress(), so that a callback may forget the lane it was called for.
 #pragma once
 
@@ -14,7 +14,7 @@
 #include <vector>
 
 #include "rail/rail.h"
-#include "rail/tcp/door.h"
+#include "rail/tcp/acceptor.h"
 #include "rail/tcp/link_errand.h"
 #include "rail/tcp/link_watch.h"
 #include "rail/tcp/options.h"
@@ -23,7 +23,7 @@
 
 namespace nezha {
 
-class TcpTransport final : public Transport, private Door::Host {
+class TcpTransport final : public Transport, private Acceptor::Host {
  public:
   TcpTransport(const TcpOptions& options, const Clock& clock, Log log, Admission& admission, ProcessId self);
   ~TcpTransport() override;
@@ -31,7 +31,7 @@ class TcpTransport final : public Transport, private Door::Host {
   /// `links`: an open watch whose table `interfaces` were chosen from; null: it makes its own.
   Status open(std::vector<Interface> interfaces, std::unique_ptr<LinkWatch> links);
 
-  std::span<const RailAddress> rails() const override { return door_.rails(); }
+  std::span<const RailAddress> rails() const override { return acceptor_.rails(); }
   std::string where(const RailAddress& rail) const override;
   Loopback loopback() const override { return loopback_; }
   void connect(const LaneSpec& spec, std::size_t local, const RailAddress& remote, Nanoseconds deadline) override;
@@ -40,8 +40,8 @@ class TcpTransport final : public Transport, private Door::Host {
   int wait_fd(Watch watch) const override { return (watch == Watch::all ? shop_.all : shop_.rare).get(); }
   Nanoseconds next_deadline() const override;
   void bound_lanes(std::size_t bytes) override;
-  bool may_announce(std::size_t rail) const override { return door_.may_announce(rail); }
-  void announce(std::size_t rail, std::span<const RailAddress* const> taken) override { door_.announce(rail, taken); }
+  bool may_announce(std::size_t rail) const override { return acceptor_.may_announce(rail); }
+  void announce(std::size_t rail, std::span<const RailAddress* const> taken) override { acceptor_.announce(rail, taken); }
   void forget(Lane& lane) override;
   void employ(std::size_t rail, RailWorker& worker) override;
   void employ_service(RailWorker& service) override { service_ = &service; }
@@ -50,7 +50,7 @@ class TcpTransport final : public Transport, private Door::Host {
   Status let_in(Fd fd, const LaneSpec& spec, std::string text) override;
   bool report_broken();
   void open_loopback();
-  bool watch_door(Door& door);
+  bool watch_acceptor(Acceptor& acceptor);
 
   // tcp_transport_links.cc
   void watch_links(std::unique_ptr<LinkWatch> links);
@@ -70,8 +70,8 @@ class TcpTransport final : public Transport, private Door::Host {
   const Log log_;
   Admission& admission_;
   LaneShop shop_;
-  Door door_;
-  Door loopback_door_;
+  Acceptor acceptor_;
+  Acceptor loopback_acceptor_;
   Loopback loopback_;
   std::unique_ptr<LinkWatch> links_;  ///< null: none can change, or the kernel does not tell
   RailWorker* service_ = nullptr;

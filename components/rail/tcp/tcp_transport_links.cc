@@ -49,9 +49,9 @@ void TcpTransport::follow_links(bool ready) {
 
 /// What it would be, if it may become a rail.
 std::optional<Interface> TcpTransport::new_rail(const SystemInterface& link) const {
-  if (!options_.rules || door_.rails().size() + options_.first_rail >= kMaxRails) return {};
+  if (!options_.rules || acceptor_.rails().size() + options_.first_rail >= kMaxRails) return {};
   std::optional<Interface> chosen = choose_interface(link, *options_.rules);
-  return chosen && !door_.knows(*chosen) ? chosen : std::nullopt;
+  return chosen && !acceptor_.knows(*chosen) ? chosen : std::nullopt;
 }
 
 /// Links that have changed.
@@ -59,7 +59,7 @@ void TcpTransport::consider(std::span<const std::uint32_t> touched) {
   bool rails = false;
   for (const std::uint32_t index : touched) {
     const SystemInterface* link = links_->table().find(index);
-    if (door_.concerns(index, link == nullptr ? std::string() : link->name)) {
+    if (acceptor_.concerns(index, link == nullptr ? std::string() : link->name)) {
       rails = true;
       continue;
     }
@@ -75,16 +75,16 @@ void TcpTransport::look_at_rails() {
   std::vector<SystemInterface> present;
   std::vector<Interface> fit;
   for (const auto& [index, link] : links_->table().all()) {
-    if (!door_.concerns(index, link.name)) continue;
+    if (!acceptor_.concerns(index, link.name)) continue;
     present.push_back(link);
     if (!options_.rules) continue;
     if (std::optional<Interface> chosen = choose_interface(link, *options_.rules)) fit.push_back(std::move(*chosen));
   }
-  for (std::size_t rail = 0; rail < door_.rails().size(); ++rail) {
-    const Door::Link link = door_.look_at(rail, present, fit);
+  for (std::size_t rail = 0; rail < acceptor_.rails().size(); ++rail) {
+    const Acceptor::Link link = acceptor_.look_at(rail, present, fit);
     if (link.again) look_again_ = shop_.clock.now() + options_.reopen_pause;
     if (link.lost) take_down(rail, link.why);
-    if (link.back) admission_.rail_back(static_cast<std::uint8_t>(door_.number(rail)), door_.rails()[rail]);
+    if (link.back) admission_.rail_back(static_cast<std::uint8_t>(acceptor_.number(rail)), acceptor_.rails()[rail]);
   }
 }
 
@@ -124,12 +124,12 @@ void TcpTransport::take_up(const SystemInterface& asked) {
   std::optional<Interface> chosen = link == nullptr ? std::nullopt : new_rail(*link);
   if (!chosen) return;
   chosen->speed_mbps = asked.speed_mbps;
-  door_.add_rail(std::move(*chosen), *this);
+  acceptor_.add_rail(std::move(*chosen), *this);
 }
 
 void TcpTransport::take_down(std::size_t rail, const std::string& why) {
   for (const auto& lane : lanes_)
-    if (lane->spec().local_rail == door_.number(rail)) lane->break_off({Code::io, why});
+    if (lane->spec().local_rail == acceptor_.number(rail)) lane->break_off({Code::io, why});
 }
 
 }  // namespace nezha

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "rail/tcp/door.h"
+#include "rail/tcp/acceptor.h"
 
 #include <net/if.h>
 #include <sys/epoll.h>
@@ -29,12 +29,12 @@ bool same_subnet4(const Interface& one, const Interface& other) {
 
 }  // namespace
 
-Door::Door(const TcpOptions& options, const Clock& clock, Log log, Admission& admission, ProcessId self, Host& host)
+Acceptor::Acceptor(const TcpOptions& options, const Clock& clock, Log log, Admission& admission, ProcessId self, Host& host)
     : options_(options), clock_(clock), log_(log), admission_(admission), self_(self),
       memory_(std::max(options.lane_memory, options.loopback_memory)), host_(host),
       epoll_(epoll_create1(EPOLL_CLOEXEC)) {}
 
-Status Door::open(std::vector<Interface> interfaces) {
+Status Acceptor::open(std::vector<Interface> interfaces) {
   if (!epoll_) return io_error("epoll_create", errno);
   Status last{Code::no_rail, "no interface is left for TCP rails"};
   for (Interface& interface : interfaces) {
@@ -48,7 +48,7 @@ Status Door::open(std::vector<Interface> interfaces) {
   return rails_.empty() ? last : Status{};
 }
 
-Status Door::open_loopback() {
+Status Acceptor::open_loopback() {
   if (!epoll_) return io_error("epoll_create", errno);
   said_unbound_ = true;  // no other device has this address
   Interface loopback{"lo", "lo", 4, {127, 0, 0, 1}, 8, 0};
@@ -57,13 +57,13 @@ Status Door::open_loopback() {
   return status;
 }
 
-bool Door::knows(const Interface& interface) const {
+bool Acceptor::knows(const Interface& interface) const {
   return std::any_of(rails_.begin(), rails_.end(), [&](const Rail& rail) {
     return rail.interface.name == interface.name || rail.interface.device == interface.device;
   });
 }
 
-void Door::add_rail(Interface interface, Transport& transport) {
+void Acceptor::add_rail(Interface interface, Transport& transport) {
   const std::string name = interface.name;
   Status status = open_rail(interface);
   if (status.ok()) {
@@ -78,29 +78,29 @@ void Door::add_rail(Interface interface, Transport& transport) {
   log_.line(2, "not a rail: %s: %s", name.c_str(), status.text().c_str());
 }
 
-void Door::bound_lanes(std::size_t bytes) {
+void Acceptor::bound_lanes(std::size_t bytes) {
   memory_ = std::max(bytes, options_.loopback_memory);
   for (const Rail& rail : rails_) fix_buffers(rail.listeners);
 }
 
-void Door::fix_buffers(const Listeners& listeners) const {
+void Acceptor::fix_buffers(const Listeners& listeners) const {
   fix_receive_buffer(listeners.network.get(), memory_);
   if (listeners.local) fix_receive_buffer(listeners.local.get(), memory_);
 }
 
-void Door::note_subnets() {
+void Acceptor::note_subnets() {
   for (Rail& one : rails_) {
     for (Rail& other : rails_) one.shares_subnet |= &one != &other && same_subnet4(one.interface, other.interface);
   }
 }
 
-RailAddress Door::published(const Interface& interface, std::uint16_t port) const {
+RailAddress Acceptor::published(const Interface& interface, std::uint16_t port) const {
   RailAddress address = tcp_address(interface, port);
   if (options_.share_devices && interface.device != "lo") address.device = interface.device;
   return address;
 }
 
-Status Door::open_rail(Interface& interface) {
+Status Acceptor::open_rail(Interface& interface) {
   Rail rail;
   Status status = open_listeners(interface, options_, self_, rail.listeners);
   if (!status.ok()) return status;
@@ -119,32 +119,32 @@ Status Door::open_rail(Interface& interface) {
   return status;
 }
 
-void Door::drop_last_rail() {
+void Acceptor::drop_last_rail() {
   close_listeners(rails_.back().listeners);
   rails_.pop_back();
   addresses_.pop_back();
 }
 
-void Door::note_unbound(const Interface& interface) {
+void Acceptor::note_unbound(const Interface& interface) {
   if (std::exchange(said_unbound_, true)) return;
   log_.line(1, "sockets may not be bound to devices here (%s): source addresses alone decide which NIC is used",
             interface.device.c_str());
 }
 
-bool Door::watch(int fd, std::uint32_t events, std::uint64_t tag, int operation) {
+bool Acceptor::watch(int fd, std::uint32_t events, std::uint64_t tag, int operation) {
   epoll_event event{};
   event.events = events;
   event.data.u64 = tag;
   return epoll_ctl(epoll_.get(), operation, fd, &event) == 0;
 }
 
-bool Door::watch_listeners(std::size_t rail, std::uint32_t events, int operation) {
+bool Acceptor::watch_listeners(std::size_t rail, std::uint32_t events, int operation) {
   const Listeners& listeners = rails_[rail].listeners;
   return watch(listeners.network.get(), events, listener_tag(rail, false), operation) &&
          (!listeners.local || watch(listeners.local.get(), events, listener_tag(rail, true), operation));
 }
 
-void Door::connect(const LaneSpec& spec, std::size_t local, const RailAddress& remote, Nanoseconds deadline) {
+void Acceptor::connect(const LaneSpec& spec, std::size_t local, const RailAddress& remote, Nanoseconds deadline) {
   TcpPlace to;
   const bool understood = read_place(remote, to);
   const std::string peer = (understood ? SocketAddress(to).text() : "?") + " (" + remote.label() + ")";
@@ -166,7 +166,7 @@ void Door::connect(const LaneSpec& spec, std::size_t local, const RailAddress& r
   add(std::move(handshake));
 }
 
-bool Door::go_on(bool ready) {
+bool Acceptor::go_on(bool ready) {
   bool any = !failures_.empty();
   report_failures();
   if (ready) {
@@ -195,7 +195,7 @@ bool Door::go_on(bool ready) {
   return any;
 }
 
-void Door::accept_from(std::uint64_t tag) {
+void Acceptor::accept_from(std::uint64_t tag) {
   const std::size_t rail = tag >> 2;
   const Listeners& listeners = rails_[rail].listeners;
   const int listener = (tag & 2) != 0 ? listeners.local.get() : listeners.network.get();
@@ -204,7 +204,7 @@ void Door::accept_from(std::uint64_t tag) {
   }
 }
 
-bool Door::accept_one(std::size_t rail, int listener) {
+bool Acceptor::accept_one(std::size_t rail, int listener) {
   SocketAddress from;
   Fd fd(accept4(listener, from.get(), &from.size, SOCK_NONBLOCK | SOCK_CLOEXEC));
   if (!fd) {
@@ -222,7 +222,7 @@ bool Door::accept_one(std::size_t rail, int listener) {
   return true;
 }
 
-void Door::pause(std::size_t rail, int error) {
+void Acceptor::pause(std::size_t rail, int error) {
   if (std::has_single_bit(++pauses_)) {
     log_.line(1, "rail %s accepts no connections for a while: %s (%llu times so far)",
               addresses_[rail].label().c_str(), std::strerror(error), static_cast<unsigned long long>(pauses_));
@@ -232,7 +232,7 @@ void Door::pause(std::size_t rail, int error) {
   due_by(rails_[rail].paused_until);
 }
 
-void Door::resume(Nanoseconds now) {
+void Acceptor::resume(Nanoseconds now) {
   for (std::size_t rail = 0; rail < rails_.size(); ++rail) {
     if (rails_[rail].paused_until == 0 || rails_[rail].paused_until > now) continue;
     rails_[rail].paused_until = 0;

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: BSD-3-Clause
-/// The part of the door that follows what becomes of links and addresses.
+/// The part of the acceptor that follows what becomes of links and addresses.
 #include <sys/epoll.h>
 #include <sys/socket.h>
 
 #include <algorithm>
 #include <cerrno>
 
-#include "rail/tcp/door.h"
+#include "rail/tcp/acceptor.h"
 
 namespace nezha {
 namespace {
@@ -49,14 +49,14 @@ Interface now_of(const SystemInterface* device, const Interface& rail, const Int
 }  // namespace
 
 /// A rail whose index is not known may be on any.
-bool Door::concerns(std::uint32_t index, const std::string& name) const {
+bool Acceptor::concerns(std::uint32_t index, const std::string& name) const {
   return std::any_of(rails_.begin(), rails_.end(), [&](const Rail& rail) {
     return rail.index == index || rail.index == 0 || rail.interface.device == name;
   });
 }
 
 /// A device that was renamed is the same; one that was made anew has only its name.
-const SystemInterface* Door::device_of(const Rail& rail, std::span<const SystemInterface> present) {
+const SystemInterface* Acceptor::device_of(const Rail& rail, std::span<const SystemInterface> present) {
   const SystemInterface* by_name = nullptr;
   for (const SystemInterface& each : present) {
     if (rail.index != 0 && each.index == rail.index) return &each;
@@ -65,14 +65,14 @@ const SystemInterface* Door::device_of(const Rail& rail, std::span<const SystemI
   return by_name;
 }
 
-void Door::follow_name(std::size_t rail, const SystemInterface& device) {
+void Acceptor::follow_name(std::size_t rail, const SystemInterface& device) {
   std::string& name = rails_[rail].interface.device;
   if (name == device.name) return;
   log_.line(1, "rail %s: its interface is called %s now", addresses_[rail].label().c_str(), device.name.c_str());
   name = device.name;
 }
 
-Door::Link Door::look_at(std::size_t rail, std::span<const SystemInterface> present, std::span<const Interface> fit) {
+Acceptor::Link Acceptor::look_at(std::size_t rail, std::span<const SystemInterface> present, std::span<const Interface> fit) {
   Rail& mine = rails_[rail];
   if (mine.interface.device == "lo") return {};
   const bool was_up = mine.trouble.empty();
@@ -102,7 +102,7 @@ Door::Link Door::look_at(std::size_t rail, std::span<const SystemInterface> pres
   return link;
 }
 
-void Door::note_link(std::size_t rail, const std::string& trouble) const {
+void Acceptor::note_link(std::size_t rail, const std::string& trouble) const {
   const Interface& interface = rails_[rail].interface;
   const std::string what =
       trouble.empty() ? "is back at " + address_text(interface.family, interface.address) : "is lost: " + trouble;
@@ -111,7 +111,7 @@ void Door::note_link(std::size_t rail, const std::string& trouble) const {
 
 /// A child of fork() may hold them too: without the explicit steps it would keep their port, and epoll would report them here
 /// for as long as a connection waits in their queue.
-void Door::close_listeners(Listeners& listeners) {
+void Acceptor::close_listeners(Listeners& listeners) {
   for (Fd* listener : {&listeners.network, &listeners.local}) {
     if (!*listener) continue;
     watch(listener->get(), 0, 0, EPOLL_CTL_DEL);
@@ -121,7 +121,7 @@ void Door::close_listeners(Listeners& listeners) {
 }
 
 /// Only with listeners that are watched it is what it is to be now. When it has none, the next look tries again.
-Status Door::reopen(std::size_t rail, const Interface& now) {
+Status Acceptor::reopen(std::size_t rail, const Interface& now) {
   Rail& mine = rails_[rail];
   const std::uint16_t port = mine.listeners.port;
   close_listeners(mine.listeners);
@@ -139,7 +139,7 @@ Status Door::reopen(std::size_t rail, const Interface& now) {
 
 /// Listeners that are bound to a device are so to that one, not to another of its name. With the old port the peers
 /// need not be told when the address is the old one too.
-Status Door::listen_again(std::size_t rail, const Interface& now) {
+Status Acceptor::listen_again(std::size_t rail, const Interface& now) {
   Listeners& listeners = rails_[rail].listeners;
   TcpOptions options = options_;
   options.ports = {listeners.port, listeners.port};
@@ -150,12 +150,12 @@ Status Door::listen_again(std::size_t rail, const Interface& now) {
   return watch_listeners(rail, EPOLLIN, EPOLL_CTL_ADD) ? Status{} : io_error("epoll", errno);
 }
 
-bool Door::may_announce(std::size_t rail) const {
+bool Acceptor::may_announce(std::size_t rail) const {
   const Nanoseconds last = rails_[rail].announced_at;
   return last == 0 || clock_.now() - last >= options_.announcement_pause;
 }
 
-void Door::announce(std::size_t rail, std::span<const RailAddress* const> taken) {
+void Acceptor::announce(std::size_t rail, std::span<const RailAddress* const> taken) {
   Rail& mine = rails_[rail];
   const Nanoseconds now = clock_.now();
   mine.announced_at = now;
@@ -163,7 +163,7 @@ void Door::announce(std::size_t rail, std::span<const RailAddress* const> taken)
   go_on_announcing(now);
 }
 
-void Door::go_on_announcing(Nanoseconds now) {
+void Acceptor::go_on_announcing(Nanoseconds now) {
   for (Announcement& each : announcements_) {
     each.step(now);
     due_by(each.due());

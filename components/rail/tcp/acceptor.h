@@ -22,7 +22,7 @@
 
 namespace nezha {
 
-class Door {
+class Acceptor {
  public:
   /// Who makes lanes of the connections that were admitted.
   class Host {
@@ -34,7 +34,7 @@ class Door {
     ~Host() = default;
   };
 
-  Door(const TcpOptions& options, const Clock& clock, Log log, Admission& admission, ProcessId self, Host& host);
+  Acceptor(const TcpOptions& options, const Clock& clock, Log log, Admission& admission, ProcessId self, Host& host);
 
   /// Opens the listeners; an interface that refuses is logged and left out. Not ok when none is left.
   Status open(std::vector<Interface> interfaces);
@@ -91,7 +91,7 @@ class Door {
     Status why;
   };
 
-  // door.cc: listeners
+  // acceptor.cc: listeners
   RailAddress published(const Interface& interface, std::uint16_t port) const;
   Status open_rail(Interface& interface);
   void drop_last_rail();
@@ -106,7 +106,7 @@ class Door {
   void pause(std::size_t rail, int error);
   void resume(Nanoseconds now);
 
-  // door_links.cc
+  // acceptor_links.cc
   static const SystemInterface* device_of(const Rail& rail, std::span<const SystemInterface> present);
   void follow_name(std::size_t rail, const SystemInterface& device);
   void note_link(std::size_t rail, const std::string& trouble) const;
@@ -115,7 +115,7 @@ class Door {
   Status listen_again(std::size_t rail, const Interface& now);
   void go_on_announcing(Nanoseconds now);
 
-  // door_handshakes.cc
+  // acceptor_handshakes.cc
   static std::uint64_t tag_of(const TcpHandshake& handshake);
   void due_by(Nanoseconds time);
   std::string lane_text(std::size_t rail, const std::string& peer) const;

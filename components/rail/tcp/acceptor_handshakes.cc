@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
-/// The part of the door that sees handshakes through to their end, good or bad.
+/// The part of the acceptor that sees handshakes through to their end, good or bad.
 #include <sys/epoll.h>
 
 #include <algorithm>
 #include <bit>
 
-#include "rail/tcp/door.h"
+#include "rail/tcp/acceptor.h"
 
 namespace nezha {
 namespace {
@@ -21,25 +21,25 @@ bool is_silent(const TcpHandshake& handshake) {
 
 }  // namespace
 
-std::uint64_t Door::tag_of(const TcpHandshake& handshake) { return reinterpret_cast<std::uintptr_t>(&handshake); }
+std::uint64_t Acceptor::tag_of(const TcpHandshake& handshake) { return reinterpret_cast<std::uintptr_t>(&handshake); }
 
-void Door::due_by(Nanoseconds time) { next_deadline_ = sooner(next_deadline_, time); }
+void Acceptor::due_by(Nanoseconds time) { next_deadline_ = sooner(next_deadline_, time); }
 
-std::string Door::lane_text(std::size_t rail, const std::string& peer) const {
+std::string Acceptor::lane_text(std::size_t rail, const std::string& peer) const {
   return addresses_[rail].label() + " to " + peer;
 }
 
-Status Door::connect_error(std::size_t rail, const std::string& peer, const Status& why) const {
+Status Acceptor::connect_error(std::size_t rail, const std::string& peer, const Status& why) const {
   const bool may_be_arp = rails_[rail].shares_subnet && (why.code() == Code::io || why.code() == Code::timed_out);
   return {why.code(), lane_text(rail, peer) + ": " + why.text() + (may_be_arp ? kArpHint : "")};
 }
 
-void Door::add(std::unique_ptr<TcpHandshake> handshake) {
+void Acceptor::add(std::unique_ptr<TcpHandshake> handshake) {
   due_by(handshake->deadline());
   pending_.push_back(std::move(handshake));
 }
 
-void Door::make_room(Rail& rail) {
+void Acceptor::make_room(Rail& rail) {
   if (rail.pending < options_.pending_per_rail) return;
   TcpHandshake* victim = nullptr;
   for (const auto& handshake : pending_) {
@@ -53,7 +53,7 @@ void Door::make_room(Rail& rail) {
 }
 
 /// Anybody may connect, but the host needs descriptors too: Open MPI ends the job when it can open none.
-void Door::spare_descriptors(int newest) {
+void Acceptor::spare_descriptors(int newest) {
   std::size_t free = descriptors_beyond(newest);
   auto silent = static_cast<std::size_t>(
       std::count_if(pending_.begin(), pending_.end(), [](const auto& each) { return is_silent(*each); }));
@@ -65,7 +65,7 @@ void Door::spare_descriptors(int newest) {
   }
 }
 
-void Door::proceed(TcpHandshake& handshake) {
+void Acceptor::proceed(TcpHandshake& handshake) {
   if (handshake.fd() < 0) return;
   const bool wanted_write = handshake.wants_write();
   switch (handshake.proceed(admission_)) {
@@ -88,7 +88,7 @@ void Door::proceed(TcpHandshake& handshake) {
   if (!status.ok() && handshake.connecting_side()) admission_.lane_failed(handshake.spec(), status);
 }
 
-void Door::finish(TcpHandshake& handshake, const Status& why) {
+void Acceptor::finish(TcpHandshake& handshake, const Status& why) {
   watch(handshake.fd(), 0, 0, EPOLL_CTL_DEL);
   handshake.close();
   if (handshake.connecting_side()) {
@@ -100,7 +100,7 @@ void Door::finish(TcpHandshake& handshake, const Status& why) {
 }
 
 /// A flood must not fill the log: only the first, the second, the fourth … is told.
-void Door::note_refusal(const TcpHandshake& handshake, const Status& why) {
+void Acceptor::note_refusal(const TcpHandshake& handshake, const Status& why) {
   ++refusals_;
   if (!std::has_single_bit(refusals_)) return;
   log_.line(2, "connection from %s refused on %s: %s (%llu refused so far)", handshake.peer().c_str(),
@@ -108,7 +108,7 @@ void Door::note_refusal(const TcpHandshake& handshake, const Status& why) {
             static_cast<unsigned long long>(refusals_));
 }
 
-void Door::expire(Nanoseconds now) {
+void Acceptor::expire(Nanoseconds now) {
   for (std::size_t i = 0; i < pending_.size(); ++i) {
     TcpHandshake& handshake = *pending_[i];
     if (handshake.fd() < 0 || handshake.deadline() > now) continue;
@@ -117,7 +117,7 @@ void Door::expire(Nanoseconds now) {
   }
 }
 
-void Door::sweep() {
+void Acceptor::sweep() {
   std::erase_if(pending_, [](const auto& handshake) { return handshake->fd() < 0; });
   next_deadline_ = 0;
   for (const auto& handshake : pending_) due_by(handshake->deadline());
@@ -125,9 +125,9 @@ void Door::sweep() {
   for (const Announcement& each : announcements_) due_by(each.due());
 }
 
-Nanoseconds Door::next_deadline() const { return failures_.empty() ? next_deadline_ : 1; }
+Nanoseconds Acceptor::next_deadline() const { return failures_.empty() ? next_deadline_ : 1; }
 
-void Door::report_failures() {
+void Acceptor::report_failures() {
   while (!failures_.empty()) {
     const Failure failure = std::move(failures_.front());
     failures_.erase(failures_.begin());
