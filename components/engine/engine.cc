@@ -54,7 +54,7 @@ Engine::Engine(const Config& config, const nezha_host_t& host, const nezha_self_
       local_ranks_(self.local_ranks),
       crowded_(self.local_ranks > sysconf(_SC_NPROCESSORS_ONLN)),
       host_btl_(host),
-      errands_([this] { wake_service(); }),
+      tasks_([this] { wake_service(); }),
       core_(with_window(config, self.job_ranks), clock_, Log(host.log, host.ctx, config.verbose), self.job_rank,
             self.node_name, make_id(), make_key_or_zero()),
       requests_(*this, core_) {}
@@ -72,7 +72,7 @@ Status Engine::open() {
   Status status = known ? open_transports(core_, local_ranks_, host_btl_.there() ? &host_btl_ : nullptr, notices)
                         : Status{Code::internal, "the kernel gives no random bytes"};
   for (const RailAddress& rail : core_.self().rails) host_carries_ = host_carries_ || rail.transport == kBtl;
-  core_.employ_service(errands_);
+  core_.employ_service(tasks_);
   if (const Status acceptor = core_.config().shared_memory ? core_.open_acceptor() : Status{}; !acceptor.ok())
     core_.log().line(1, "no shared memory with ranks of this node: %s", acceptor.text().c_str());
   workers_.plan(core_, local_ranks_, notices);

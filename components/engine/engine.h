@@ -21,7 +21,7 @@
 #include "engine/core.h"
 #include "engine/requests.h"
 #include "engine/host_btl.h"
-#include "engine/service_errands.h"
+#include "engine/service_tasks.h"
 #include "engine/sharp_way.h"
 #include "engine/trace.h"
 #include "engine/workers.h"
@@ -184,7 +184,7 @@ class Engine {
   std::atomic<unsigned> entering_ = 0;  ///< callers on their way to mutex_, to begin an operation
   // Guarded by mutex_:
   Workers workers_;         ///< outlive the core's lanes
-  ServiceErrands errands_;  ///< outlive the core's transports
+  ServiceTasks tasks_;  ///< outlive the core's transports
   Core core_;
   Requests requests_;
   std::unordered_map<const Team*, std::unique_ptr<SharpWay>> sharps_;  ///< of teams that may use SHARP

@@ -8,7 +8,7 @@ engine_sources += \
 	%D%/descriptors.cc %D%/descriptors.h %D%/detached_thread.h \
 	%D%/engine.cc %D%/engine.h %D%/engine_carry.cc %D%/engine_operate.cc \
 	%D%/engine_requests.cc %D%/engine_rest.cc %D%/engine_sharp.cc %D%/engine_stats.cc \
-	%D%/errand_queue.cc %D%/errand_queue.h \
+	%D%/task_queue.cc %D%/task_queue.h \
 	%D%/handles.h \
 	%D%/host_btl.h \
 	%D%/hierarchy.cc %D%/hierarchy.h %D%/hierarchy_track.cc %D%/hierarchy_track.h \
@@ -23,7 +23,7 @@ engine_sources += \
 	%D%/request.h %D%/requests.cc %D%/requests.h \
 	%D%/sampling.cc %D%/sampling.h \
 	%D%/secret.cc %D%/secret.h \
-	%D%/service.cc %D%/service_errands.cc %D%/service_errands.h \
+	%D%/service.cc %D%/service_tasks.cc %D%/service_tasks.h \
 	%D%/sharp_opening.cc %D%/sharp_opening.h \
 	%D%/sharp_way.cc %D%/sharp_way.h \
 	%D%/signals_blocked.h \

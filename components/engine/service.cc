@@ -96,7 +96,7 @@ void Engine::serve_until_stop() {
 
 /// Sleeps until something is due: a tick, a deadline, a connection or loss, or a call that wakes it. While a caller
 /// waits for an operation only the tick and the wake-up count, unless this thread goes on in the driver's stead. True when
-/// a transport has something, if only the answer to an errand.
+/// a transport has something, if only the answer to a task.
 bool Engine::nap(Lock& lock, bool ticking) {
   std::array<pollfd, 8> fds;
   nfds_t count = 0;
@@ -129,7 +129,7 @@ bool Engine::nap(Lock& lock, bool ticking) {
   const int ready = ppoll(fds.data(), count, span == 0 ? nullptr : &time, nullptr);
   std::uint64_t drained = 0;
   [[maybe_unused]] const ssize_t got = read(wake_fd_, &drained, sizeof drained);
-  const bool answered = errands_.run();
+  const bool answered = tasks_.run();
   take_turn(lock);
   watching_ = false;
   return answered || (ready > 0 && std::any_of(fds.begin() + 1, fds.begin() + count,

@@ -13,7 +13,7 @@ namespace {
 
 /// How long it looks for the next frame before it sleeps: to be woken takes longer than most frames are apart.
 constexpr long kLinger = 50'000;  // ns
-constexpr std::size_t kErrands = 64;
+constexpr std::size_t kTasks = 64;
 constexpr std::size_t kLongestName = 15;  // for the kernel
 
 long nanoseconds_now() {
@@ -26,7 +26,7 @@ long nanoseconds_now() {
 
 bool WorkerThread::start(const std::string& name) {
   const SignalsBlocked meanwhile;
-  queue_.reserve(kErrands);
+  queue_.reserve(kTasks);
   try {
     thread_ = std::thread([this] { work(); });
     pthread_setname_np(handle(), name.substr(0, kLongestName).c_str());
@@ -42,17 +42,17 @@ WorkerThread::~WorkerThread() {
     stop_ = true;
     waiting_.store(true, std::memory_order_relaxed);
   }
-  posted_.notify_one();
+  submitted_.notify_one();
   thread_.join();
 }
 
-void WorkerThread::post(Errand& errand) {
+void WorkerThread::submit(Task& task) {
   {
     const std::lock_guard guard(mutex_);
-    queue_.push_back(&errand);
+    queue_.push_back(&task);
     waiting_.store(true, std::memory_order_relaxed);
   }
-  posted_.notify_one();
+  submitted_.notify_one();
 }
 
 void WorkerThread::work() {
@@ -63,7 +63,7 @@ void WorkerThread::work() {
       lock.unlock();
       linger();
       lock.lock();
-      posted_.wait(lock, [this] { return stop_ || !queue_.empty(); });
+      submitted_.wait(lock, [this] { return stop_ || !queue_.empty(); });
       continue;
     }
     run_first(lock);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-/// The thread of one rail's worker: runs the errands that the rail's lanes leave to it, and touches nothing else.
+/// The thread of one rail's worker: runs the tasks that the rail's lanes leave to it, and touches nothing else.
 #pragma once
 
 #include <pthread.h>
@@ -9,14 +9,14 @@
 #include <string>
 #include <thread>
 
-#include "engine/errand_queue.h"
+#include "engine/task_queue.h"
 
 namespace nezha {
 
-class WorkerThread final : public ErrandQueue {
+class WorkerThread final : public TaskQueue {
  public:
   WorkerThread() = default;
-  /// Runs no further errand. No other call may be under way.
+  /// Runs no further task. No other call may be under way.
   ~WorkerThread();
   WorkerThread(const WorkerThread&) = delete;
   WorkerThread& operator=(const WorkerThread&) = delete;
@@ -25,13 +25,13 @@ class WorkerThread final : public ErrandQueue {
   bool start(const std::string& name);
   pthread_t handle() { return thread_.native_handle(); }
 
-  void post(Errand& errand) override;
+  void submit(Task& task) override;
 
  private:
   void work();
   void linger();
 
-  std::condition_variable posted_;
+  std::condition_variable submitted_;
   bool stop_ = false;
   std::atomic<bool> waiting_ = false;  ///< the queue is not empty, or it is time to stop
   std::thread thread_;

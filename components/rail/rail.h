@@ -2,7 +2,7 @@
 /// The rail contract: what a transport gives to the trunk, and what it is told. A new transport implements Transport
 /// and Lane in a folder of its own and adds one row to the engine's table of transports.
 ///
-/// Threads: everything here but Errand::run is called with the engine's lock held, by whichever thread drives. Nothing may
+/// Threads: everything here but Task::run is called with the engine's lock held, by whichever thread drives. Nothing may
 /// block, sleep or read a clock of its own. Errors are Status values; no exception leaves a transport.
 #pragma once
 
@@ -87,24 +87,24 @@ struct LanePulse {
 };
 
 /// One long system call that a lane leaves to its rail's worker, or a transport to the engine's service thread.
-class Errand {
+class Task {
  public:
-  /// On the worker, once per RailWorker::post, beside everything else and without the engine's lock: may touch only what was
+  /// On the worker, once per RailWorker::submit, beside everything else and without the engine's lock: may touch only what was
   /// set aside for it until it is over. Must not block, but for one that is left to the service thread. Tells its lane by means of the transport's own.
   virtual void run() = 0;
 
  protected:
-  ~Errand() = default;
+  ~Task() = default;
 };
 
 /// The worker of one rail, or the service thread, as a transport sees these threads of the engine's. Outlives the transport.
 class RailWorker {
  public:
-  /// Has `errand` run soon. It is neither posted again nor changed or freed before it is over or recalled.
-  virtual void post(Errand& errand) = 0;
-  /// From here on the errand does not run: it never began (false), or it is over (true), for which this waits, as long as
-  /// its one system call takes. Also right for one that was not posted or is long over (true).
-  virtual bool recall(Errand& errand) = 0;
+  /// Has `task` run soon. It is neither submitted again nor changed or freed before it is over or cancelled.
+  virtual void submit(Task& task) = 0;
+  /// From here on the task does not run: it never began (false), or it is over (true), for which this waits, as long as
+  /// its one system call takes. Also right for one that was not submitted or is long over (true).
+  virtual bool cancel(Task& task) = 0;
 
  protected:
   ~RailWorker() = default;

@@ -15,12 +15,12 @@ namespace {
 
 using Frame = FrameLog::Frame;
 
-/// Runs an errand when the test says so.
+/// Runs a task when the test says so.
 class HandWorker final : public RailWorker {
  public:
-  void post(Errand& errand) override { queue.push_back(&errand); }
-  bool recall(Errand& errand) override {
-    const auto found = std::find(queue.begin(), queue.end(), &errand);
+  void submit(Task& task) override { queue.push_back(&task); }
+  bool cancel(Task& task) override {
+    const auto found = std::find(queue.begin(), queue.end(), &task);
     if (found == queue.end()) return true;
     queue.erase(found);
     return false;
@@ -30,7 +30,7 @@ class HandWorker final : public RailWorker {
     queue.pop_front();
   }
 
-  std::deque<Errand*> queue;
+  std::deque<Task*> queue;
 };
 
 template <typename Worker>

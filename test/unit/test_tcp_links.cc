@@ -63,11 +63,11 @@ constexpr std::size_t kLargeBuffer = 4 * 1024 * 1024;
 /// The service thread, as the test would have it.
 class Service final : public RailWorker {
  public:
-  void post(Errand& errand) override { due = &errand; }
-  bool recall(Errand& errand) override { return due != &errand; }
+  void submit(Task& task) override { due = &task; }
+  bool cancel(Task& task) override { return due != &task; }
   void run() { std::exchange(due, nullptr)->run(); }
 
-  Errand* due = nullptr;
+  Task* due = nullptr;
 };
 
 class TcpLinks : public OverLink {

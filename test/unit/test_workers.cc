@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-/// Rails' workers: which rails get one and where, and the threads that run errands.
+/// Rails' workers: which rails get one and where, and the threads that run tasks.
 #include <gtest/gtest.h>
 #include <sched.h>
 
@@ -9,7 +9,7 @@
 #include <string>
 #include <thread>
 
-#include "engine/service_errands.h"
+#include "engine/service_tasks.h"
 #include "engine/worker_plan.h"
 #include "engine/worker_thread.h"
 
@@ -143,7 +143,7 @@ TEST(WorkerPlan, ARefusedListIsTold) {
 }
 
 /// Waits inside run() until the test lets it go.
-class Gate final : public Errand {
+class Gate final : public Task {
  public:
   void run() override {
     std::unique_lock lock(mutex_);
@@ -162,7 +162,7 @@ class Gate final : public Errand {
     changed_.notify_all();
   }
 
-  int left = 0;  ///< read after recall()
+  int left = 0;  ///< read after cancel()
 
  private:
   std::mutex mutex_;
@@ -171,41 +171,41 @@ class Gate final : public Errand {
   bool open_ = false;
 };
 
-TEST(WorkerThread, RunsErrandsOnceAndRecallsThem) {
+TEST(WorkerThread, RunsTasksOnceAndCancelsThem) {
   WorkerThread worker;
   ASSERT_TRUE(worker.start("nezha-test"));
-  Gate first, second, third, unposted;
-  worker.post(first);
+  Gate first, second, third, unsubmitted;
+  worker.submit(first);
   first.await_entry();
-  worker.post(second);
-  worker.post(third);
-  EXPECT_FALSE(worker.recall(second)) << "it had not begun";
-  EXPECT_TRUE(worker.recall(unposted));
+  worker.submit(second);
+  worker.submit(third);
+  EXPECT_FALSE(worker.cancel(second)) << "it had not begun";
+  EXPECT_TRUE(worker.cancel(unsubmitted));
   first.open();
   third.open();
-  EXPECT_TRUE(worker.recall(first));
+  EXPECT_TRUE(worker.cancel(first));
   EXPECT_EQ(first.left, 1);
   third.await_entry();
-  EXPECT_TRUE(worker.recall(third));
+  EXPECT_TRUE(worker.cancel(third));
   EXPECT_EQ(third.left, 1);
   EXPECT_EQ(second.left, 0);
   first.open();
-  worker.post(first);
+  worker.submit(first);
   first.await_entry(2);
-  EXPECT_TRUE(worker.recall(first));
+  EXPECT_TRUE(worker.cancel(first));
   EXPECT_EQ(first.left, 2);
 }
 
-TEST(WorkerThread, ManyErrandsWithPausesInBetween) {
+TEST(WorkerThread, ManyTasksWithPausesInBetween) {
   WorkerThread worker;
   ASSERT_TRUE(worker.start("nezha-test"));
   for (int i = 0; i < 2000; ++i) {
-    Gate errand;
-    errand.open();
-    worker.post(errand);
-    if (i % 500 == 0) errand.await_entry();
-    const bool ran = worker.recall(errand);
-    EXPECT_EQ(errand.left, ran ? 1 : 0);
+    Gate task;
+    task.open();
+    worker.submit(task);
+    if (i % 500 == 0) task.await_entry();
+    const bool ran = worker.cancel(task);
+    EXPECT_EQ(task.left, ran ? 1 : 0);
   }
 }
 
@@ -222,21 +222,21 @@ TEST(WorkerThread, IsBound) {
   EXPECT_FALSE(here.bind(worker.handle(), {}));
 }
 
-TEST(ServiceErrands, RunOnTheThreadThatIsWokenForThem) {
+TEST(ServiceTasks, RunOnTheThreadThatIsWokenForThem) {
   int woken = 0;
-  ServiceErrands errands([&] { ++woken; });
-  EXPECT_FALSE(errands.run());
+  ServiceTasks tasks([&] { ++woken; });
+  EXPECT_FALSE(tasks.run());
   Gate first, second, third;
-  errands.post(first);
-  errands.post(second);
-  errands.post(third);
+  tasks.submit(first);
+  tasks.submit(second);
+  tasks.submit(third);
   EXPECT_EQ(woken, 3);
-  EXPECT_FALSE(errands.recall(second)) << "it had not begun";
+  EXPECT_FALSE(tasks.cancel(second)) << "it had not begun";
   first.open();
-  std::thread service([&] { EXPECT_TRUE(errands.run()); });
+  std::thread service([&] { EXPECT_TRUE(tasks.run()); });
   third.await_entry();
   third.open();
-  EXPECT_TRUE(errands.recall(third)) << "waits for its end";
+  EXPECT_TRUE(tasks.cancel(third)) << "waits for its end";
   EXPECT_EQ(third.left, 1);
   EXPECT_EQ(first.left, 1);
   EXPECT_EQ(second.left, 0);

@@ -3,7 +3,7 @@
 /// way back), and keeps a table of all of them by that alone.
 ///
 /// The whole list is only needed at the start, and after the kernel had to leave messages out. To ask for it may block, which
-/// is why it is left to an errand (link_errand.h): between list_begins() and list_ends() messages are heard as ever, so that a
+/// is why it is left to a task (link_task.h): between list_begins() and list_ends() messages are heard as ever, so that a
 /// lost rail is noticed meanwhile, and kept, since the list may be older than they are.
 #pragma once
 

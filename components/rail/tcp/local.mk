@@ -5,10 +5,10 @@ engine_sources += \
 	%D%/discover.cc %D%/discover.h \
 	%D%/acceptor.cc %D%/acceptor.h %D%/acceptor_handshakes.cc %D%/acceptor_links.cc \
 	%D%/interface.h %D%/options.h \
-	%D%/link_errand.h \
+	%D%/link_task.h \
 	%D%/link_table.cc %D%/link_table.h \
 	%D%/link_watch.cc %D%/link_watch.h \
-	%D%/send_errand.cc %D%/send_errand.h \
+	%D%/send_task.cc %D%/send_task.h \
 	%D%/socket.cc %D%/socket.h \
 	%D%/system_interfaces.cc %D%/system_interfaces.h \
 	%D%/tcp.h \

@@ -40,7 +40,7 @@ struct TcpOptions {
   std::size_t large_frame = 16 * 1024;    ///< payloads from here on are read straight to their places
   std::size_t tail = 256;                 ///< staged behind a large payload: room for the next frame's header
   std::size_t receive_budget = 512 * 1024;  ///< bytes of one lane in one progress()
-  std::size_t errand = 32 * 1024;           ///< payloads from here on are left to the rail's worker, if there is one
+  std::size_t task = 32 * 1024;           ///< payloads from here on are left to the rail's worker, if there is one
   std::size_t spare_frames = 8;             ///< buffers for own_rest() kept for reuse, of all lanes together
   Nanoseconds info_refresh = 2 * kMillisecond;  ///< between two looks at TCP_INFO
 };

@@ -13,7 +13,7 @@
 #include <cstddef>
 #include <cstring>
 
-#include "rail/tcp/send_errand.h"
+#include "rail/tcp/send_task.h"
 #include "rail/tcp/socket.h"
 
 namespace nezha {
@@ -251,7 +251,7 @@ void TcpLane::close() {
 void TcpLane::detach() {
   state_ = State::closed;
   reader_.stop();
-  end_errand();
+  end_task();
   drop_rest();
   epoll_event unused{};
   epoll_ctl(shop_.all.get(), EPOLL_CTL_DEL, fd_.get(), &unused);

@@ -17,7 +17,7 @@
 #include "rail/rail.h"
 #include "util/fd.h"
 #include "rail/tcp/options.h"
-#include "rail/tcp/send_errand.h"
+#include "rail/tcp/send_task.h"
 
 namespace nezha {
 
@@ -33,13 +33,13 @@ struct LaneShop {
   std::vector<TcpLane*> broken;   ///< lanes whose lane_down is still to be told
   std::vector<std::unique_ptr<std::byte[]>> spares;  ///< buffers of a whole frame for own_rest()
   std::size_t lane_memory = 0;    ///< bytes that a lane's receive buffer may have
-  Fd over;                        ///< eventfd: an errand is over
+  Fd over;                        ///< eventfd: a task is over
   std::vector<TcpLane*> away;     ///< lanes whose frame was left to a worker
   std::array<RailWorker*, kMaxRails + 1> workers{};  ///< by the process's rail, the loopback too; null: it has none
 
-  /// Goes on with the frames whose errand is over. True when there was any.
-  bool hear_of_errands() { return !away.empty() && go_on_with_errands(); }
-  bool go_on_with_errands();
+  /// Goes on with the frames whose task is over. True when there was any.
+  bool hear_of_tasks() { return !away.empty() && go_on_with_tasks(); }
+  bool go_on_with_tasks();
 };
 
 class TcpLane final : public Lane {
@@ -66,9 +66,9 @@ class TcpLane final : public Lane {
   bool receive();
   /// Goes on with a partly sent frame.
   void flush();
-  const SendErrand& errand() const { return errand_; }
+  const SendTask& task() const { return task_; }
   /// The same for one that was left to the worker, whose call is over.
-  void errand_over();
+  void task_over();
   /// No more traffic, for that reason; lane_down follows from progress().
   void break_off(Status why) { fail(std::move(why)); }
   /// Closes a broken lane and tells its events, once.
@@ -94,7 +94,7 @@ class TcpLane final : public Lane {
   RailWorker* worker_for(std::size_t bytes) const;
   void leave_to(RailWorker& worker);
   void call_back();
-  void end_errand();
+  void end_task();
 
   LaneShop& shop_;
   Fd fd_;
@@ -110,8 +110,8 @@ class TcpLane final : public Lane {
   std::array<iovec, 1 + kMaxFrameSegments> rest_;
   std::size_t rest_at_ = 0, rest_count_ = 0;
   std::unique_ptr<std::byte[]> owned_;
-  SendErrand errand_;
-  RailWorker* away_ = nullptr;  ///< who has the frame, until errand_over()
+  SendTask task_;
+  RailWorker* away_ = nullptr;  ///< who has the frame, until task_over()
 
   Nanoseconds min_rtt_ = 0;
   LanePulse pulse_;

@@ -10,51 +10,51 @@ namespace nezha {
 
 /// Null where the frame is not worth it, or the rail has none.
 RailWorker* TcpLane::worker_for(std::size_t bytes) const {
-  return bytes < shop_.options.errand ? nullptr : shop_.workers[spec().local_rail];
+  return bytes < shop_.options.task ? nullptr : shop_.workers[spec().local_rail];
 }
 
 void TcpLane::leave_to(RailWorker& worker) {
   away_ = &worker;
   shop_.away.push_back(this);
-  errand_.prepare(fd_.get(), rest(), shop_.over.get());
-  worker.post(errand_);
+  task_.prepare(fd_.get(), rest(), shop_.over.get());
+  worker.submit(task_);
 }
 
 /// Afterwards the worker reads no memory of the frame, and what is left of it is in the rest.
 void TcpLane::call_back() {
   if (!away()) return;
-  if (!away_->recall(errand_)) errand_.run();
-  keep_rest(errand_.take_sent());
+  if (!away_->cancel(task_)) task_.run();
+  keep_rest(task_.take_sent());
 }
 
-/// Afterwards the worker knows the lane no more. One whose errand is over may still be busy telling so.
-void TcpLane::end_errand() {
+/// Afterwards the worker knows the lane no more. One whose task is over may still be busy telling so.
+void TcpLane::end_task() {
   RailWorker* worker = shop_.workers[spec().local_rail];
   if (worker == nullptr) return;
-  worker->recall(errand_);
+  worker->cancel(task_);
   away_ = nullptr;
   std::erase(shop_.away, this);
 }
 
-void TcpLane::errand_over() {
+void TcpLane::task_over() {
   away_ = nullptr;
   if (state_ != State::open) return;
   ask_info();
-  keep_rest(errand_.take_sent());
-  if (errand_.error() != 0) return fail(io_error("sending", errand_.error()));
+  keep_rest(task_.take_sent());
+  if (task_.error() != 0) return fail(io_error("sending", task_.error()));
   if (busy()) return watch_writable(true);
   drop_rest();
   events_->lane_free(*this);
 }
 
-bool LaneShop::go_on_with_errands() {
+bool LaneShop::go_on_with_tasks() {
   bool any = false;
   for (std::size_t left = away.size(); left != 0; --left) {  // a lane that is free at once leaves its next frame
-    const auto found = std::find_if(away.begin(), away.end(), [](const TcpLane* lane) { return lane->errand().over(); });
+    const auto found = std::find_if(away.begin(), away.end(), [](const TcpLane* lane) { return lane->task().over(); });
     if (found == away.end()) break;
     TcpLane& lane = **found;
     away.erase(found);
-    lane.errand_over();
+    lane.task_over();
     any = true;
   }
   return any;

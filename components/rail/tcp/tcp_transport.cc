@@ -28,7 +28,7 @@ TcpTransport::TcpTransport(const TcpOptions& options, const Clock& clock, Log lo
       acceptor_(options_, clock, log, admission, self, *this), loopback_acceptor_(options_, clock, log, admission, self, *this) {}
 
 TcpTransport::~TcpTransport() {
-  if (asking_ && service_ != nullptr) service_->recall(errand_);
+  if (asking_ && service_ != nullptr) service_->cancel(task_);
 }
 
 Status TcpTransport::open(std::vector<Interface> interfaces, std::unique_ptr<LinkWatch> links) {
@@ -95,7 +95,7 @@ bool TcpTransport::progress(Watch watch) {
   bool acceptor_ready = false, loopback_ready = false, woken = false, linked = false;
   epoll_event events[kEvents];
   const int count = epoll_wait(wait_fd(watch), events, kEvents, 0);
-  any |= shop_.hear_of_errands();  // after the wait, which takes the event of their end away
+  any |= shop_.hear_of_tasks();  // after the wait, which takes the event of their end away
   for (int i = 0; i < count; ++i) {
     const void* const source = events[i].data.ptr;
     if (source == &shop_.over) continue;
@@ -108,7 +108,7 @@ bool TcpTransport::progress(Watch watch) {
     if ((events[i].events & EPOLLOUT) != 0) lane->flush();
     if ((events[i].events & ~static_cast<std::uint32_t>(EPOLLOUT)) != 0) lane->receive();
     any = true;
-    shop_.hear_of_errands();  // a worker should not wait for work until all lanes have been read
+    shop_.hear_of_tasks();  // a worker should not wait for work until all lanes have been read
   }
   if (links_) follow_links(linked);
   any |= acceptor_.progress(acceptor_ready);

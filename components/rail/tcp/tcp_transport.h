@@ -2,7 +2,7 @@
 /// The TCP rails of one process and their lanes.
 ///
 /// Epoll descriptors: those of the two acceptors (listeners, handshakes; of the rails and of the loopback) are nested in the two
-/// that progress() looks at, Watch::all (the acceptors, lanes with payload, the workers' errands) and Watch::rare (the acceptors, lanes
+/// that progress() looks at, Watch::all (the acceptors, lanes with payload, the workers' tasks) and Watch::rare (the acceptors, lanes
 /// whose other side closed). A lane that its trunk forgets lives on until the end of the next progress(), so that a callback may forget the lane it was called for.
 #pragma once
 
@@ -15,7 +15,7 @@
 
 #include "rail/rail.h"
 #include "rail/tcp/acceptor.h"
-#include "rail/tcp/link_errand.h"
+#include "rail/tcp/link_task.h"
 #include "rail/tcp/link_watch.h"
 #include "rail/tcp/options.h"
 #include "rail/tcp/tcp_lane.h"
@@ -75,9 +75,9 @@ class TcpTransport final : public Transport, private Acceptor::Host {
   Loopback loopback_;
   std::unique_ptr<LinkWatch> links_;  ///< null: none can change, or the kernel does not tell
   RailWorker* service_ = nullptr;
-  LinkErrand errand_;
-  bool asking_ = false;  ///< errand_ is under way
-  std::vector<SystemInterface> newcomers_;  ///< interfaces that may become rails, of which errand_ has not been asked yet
+  LinkTask task_;
+  bool asking_ = false;  ///< task_ is under way
+  std::vector<SystemInterface> newcomers_;  ///< interfaces that may become rails, of which task_ has not been asked yet
   Nanoseconds ask_again_ = 0;  ///< about links, since it was not possible before; 0 = no need
   Nanoseconds look_again_ = 0;  ///< at the rails, since listeners could not be made anew; 0 = no need
   bool dozing_ = false;

@@ -41,7 +41,7 @@ void TcpTransport::follow_links(bool ready) {
     consider(touched);
   }
   if (look_again_ != 0 && shop_.clock.now() >= look_again_) look_at_rails();
-  if (asking_ && errand_.over()) take_answer();
+  if (asking_ && task_.over()) take_answer();
   if (asking_) return;
   const bool due = ask_again_ == 0 || shop_.clock.now() >= ask_again_;
   if (due && (links_->stale() || !newcomers_.empty())) ask_links();
@@ -92,26 +92,26 @@ void TcpTransport::ask_links() {
   ask_again_ = 0;
   asking_ = true;
   if (links_->stale()) links_->list_begins();
-  errand_.prepare(links_->stale(), std::exchange(newcomers_, {}));
-  if (service_ != nullptr) return service_->post(errand_);
-  errand_.run();
+  task_.prepare(links_->stale(), std::exchange(newcomers_, {}));
+  if (service_ != nullptr) return service_->submit(task_);
+  task_.run();
   take_answer();
 }
 
 /// Without descriptors or memory the list has to wait.
 void TcpTransport::take_answer() {
   asking_ = false;
-  if (errand_.whole() && !errand_.status().ok()) {
-    log_.line(2, "links have changed, but how cannot be told now: %s", errand_.status().text().c_str());
+  if (task_.whole() && !task_.status().ok()) {
+    log_.line(2, "links have changed, but how cannot be told now: %s", task_.status().text().c_str());
     ask_again_ = shop_.clock.now() + options_.accept_pause;
-  } else if (errand_.whole()) {
+  } else if (task_.whole()) {
     take_list();
   }
-  for (const SystemInterface& each : errand_.take_speeds()) take_up(each);
+  for (const SystemInterface& each : task_.take_speeds()) take_up(each);
 }
 
 void TcpTransport::take_list() {
-  if (!links_->list_ends(errand_.list())) return;
+  if (!links_->list_ends(task_.list())) return;
   std::vector<std::uint32_t> all;
   for (const auto& [index, link] : links_->table().all()) all.push_back(index);
   consider(all);

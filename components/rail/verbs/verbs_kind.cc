@@ -32,7 +32,7 @@ void unwatch(const Fd& set, int fd) {
 
 VerbsKind::~VerbsKind() {
   if (service_ == nullptr) return;
-  for (const Abandoned& each : abandoned_) service_->recall(*each.queue);
+  for (const Abandoned& each : abandoned_) service_->cancel(*each.queue);
 }
 
 Status VerbsKind::open(std::vector<std::unique_ptr<VerbsDevice>> devices) {
@@ -296,7 +296,7 @@ void VerbsKind::move(VerbsPair& pair, VerbsQueue& queue) {
   moving_.push_back(pair.number());
   queue.begin();
   if (service_ != nullptr) {
-    service_->post(queue);
+    service_->submit(queue);
   } else {
     queue.run();
   }

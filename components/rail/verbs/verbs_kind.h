@@ -20,7 +20,7 @@ namespace nezha {
 class VerbsKind final : public MessageKind, private VerbsPairHost {
  public:
   VerbsKind(const VerbsOptions& options, const Clock& clock, Log log) : options_(options), clock_(clock), log_(log) {}
-  /// Waits for errands of pairs that were closed, of which one may be under way.
+  /// Waits for tasks of pairs that were closed, of which one may be under way.
   ~VerbsKind() override;
 
   /// Takes the devices that can be rails, with listeners; logs why others cannot. Not ok: there is none.
@@ -44,7 +44,7 @@ class VerbsKind final : public MessageKind, private VerbsPairHost {
 
   struct Abandoned {
     std::shared_ptr<VerbsQueue> queue;
-    Nanoseconds until = 0;  ///< when it is destroyed; 0: its errand is under way
+    Nanoseconds until = 0;  ///< when it is destroyed; 0: its task is under way
   };
 
   Status open_rail(Rail& rail, RailAddress& address);

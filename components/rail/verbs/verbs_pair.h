@@ -3,7 +3,7 @@
 /// has died, TCP does.
 ///
 ///   connecting side: dialing -> asking -> moving -> up       accepting side: asking -> moving -> up
-/// dialing: connect(2) is under way. asking: the other side's words are awaited. moving: an errand of the service thread makes the
+/// dialing: connect(2) is under way. asking: the other side's words are awaited. moving: a task of the service thread makes the
 /// pair ready, which may wait for the neighbour's address; then the accepting side answers.
 #pragma once
 
@@ -36,7 +36,7 @@ class VerbsPairHost {
   virtual void leave(VerbsPair& pair) = 0;
   /// Has the queue run, which may block; VerbsPair::moved() follows in a poll() once it is over.
   virtual void move(VerbsPair& pair, VerbsQueue& queue) = 0;
-  /// Stops the queue of a pair that has been closed, after its errand if that is under way, and destroys it some time later.
+  /// Stops the queue of a pair that has been closed, after its task if that is under way, and destroys it some time later.
   virtual void abandon(std::shared_ptr<VerbsQueue> queue) = 0;
 
  protected:
@@ -63,10 +63,10 @@ class VerbsPair final : public QueuePair {
   void complete(const ibv_wc& completion);
   /// The socket has something. True when the other side is gone, and only what has completed already can be taken.
   bool look();
-  /// Goes on where the errand is over.
+  /// Goes on where the task is over.
   void moved();
   void lose(const Status& why);
-  /// The errand is over.
+  /// The task is over.
   bool has_moved() const { return queue_->over(); }
 
  private:

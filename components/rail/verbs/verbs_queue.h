@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-/// A queue pair of a device with its memory, and the errand that brings it from INIT to ready to send. That may wait for a
+/// A queue pair of a device with its memory, and the task that brings it from INIT to ready to send. That may wait for a
 /// neighbour's address, so a queue outlives a VerbsPair that is closed meanwhile; and one that has sent outlives it for a while,
 /// because the kernel does not destroy it before its last packet is gone.
 #pragma once
@@ -17,7 +17,7 @@
 namespace nezha {
 
 /// But for run(), with the engine's lock held. The device outlives it.
-class VerbsQueue final : public Errand {
+class VerbsQueue final : public Task {
  public:
   explicit VerbsQueue(VerbsDevice& of) : device(of) {}
   /// Gives everything back to the device. Not while run() may be under way.

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "rail/tcp/send_errand.h"
+#include "rail/tcp/send_task.h"
 
 #include <sys/socket.h>
 #include <unistd.h>
@@ -25,7 +25,7 @@ ssize_t send_now(int fd, std::span<iovec> places, int& error) {
   }
 }
 
-void SendErrand::prepare(int fd, std::span<iovec> places, int over_fd) {
+void SendTask::prepare(int fd, std::span<iovec> places, int over_fd) {
   fd_ = fd;
   places_ = places;
   over_fd_ = over_fd;
@@ -34,7 +34,7 @@ void SendErrand::prepare(int fd, std::span<iovec> places, int over_fd) {
   over_.store(false, std::memory_order_relaxed);
 }
 
-void SendErrand::run() {
+void SendTask::run() {
   const int over_fd = over_fd_;
   const ssize_t sent = send_now(fd_, places_, error_);
   if (sent > 0) sent_ = static_cast<std::size_t>(sent);

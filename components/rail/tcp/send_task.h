@@ -17,7 +17,7 @@ namespace nezha {
 /// `error`. Any thread.
 ssize_t send_now(int fd, std::span<iovec> places, int& error);
 
-class SendErrand final : public Errand {
+class SendTask final : public Task {
  public:
   /// What it will send. `over_fd` is an eventfd that is written when it is over.
   void prepare(int fd, std::span<iovec> places, int over_fd);

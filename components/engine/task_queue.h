@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-/// Errands that wait for a thread, and the one that it runs: what all kinds of RailWorker have in common.
+/// Tasks that wait for a thread, and the one that it runs: what all kinds of RailWorker have in common.
 #pragma once
 
 #include <condition_variable>
@@ -10,25 +10,25 @@
 
 namespace nezha {
 
-class ErrandQueue : public RailWorker {
+class TaskQueue : public RailWorker {
  public:
-  bool recall(Errand& errand) final;
+  bool cancel(Task& task) final;
 
  protected:
   using Lock = std::unique_lock<std::mutex>;
 
-  ErrandQueue() = default;
-  ~ErrandQueue() = default;
+  TaskQueue() = default;
+  ~TaskQueue() = default;
 
   /// Runs the first of queue_, which is not empty, without the lock. On the worker.
   void run_first(Lock& lock);
 
   std::mutex mutex_;  ///< innermost: taken with the engine's lock held, never the other way round
-  std::vector<Errand*> queue_;
+  std::vector<Task*> queue_;
 
  private:
   std::condition_variable over_;
-  Errand* running_ = nullptr;
+  Task* running_ = nullptr;
 };
 
 }  // namespace nezha

@@ -12,7 +12,7 @@
 
 namespace nezha {
 
-class LinkErrand final : public Errand {
+class LinkTask final : public Task {
  public:
   /// `whole`: the list of all interfaces. `speeds`: interfaces whose speeds are wanted.
   void prepare(bool whole, std::vector<SystemInterface> speeds) {

@@ -1,17 +1,17 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "engine/service_errands.h"
+#include "engine/service_tasks.h"
 
 namespace nezha {
 
-void ServiceErrands::post(Errand& errand) {
+void ServiceTasks::submit(Task& task) {
   {
     const std::lock_guard guard(mutex_);
-    queue_.push_back(&errand);
+    queue_.push_back(&task);
   }
   wake_();
 }
 
-bool ServiceErrands::run() {
+bool ServiceTasks::run() {
   Lock lock(mutex_);
   const bool any = !queue_.empty();
   while (!queue_.empty()) run_first(lock);
