@@ -15,7 +15,7 @@ engine_sources += \
 	%D%/lane_rate.cc %D%/lane_rate.h \
 	%D%/punctuality.cc %D%/punctuality.h \
 	%D%/lane_state.cc %D%/lane_state.h \
-	%D%/owed.h \
+	%D%/pending_acks.h \
 	%D%/piece.h \
 	%D%/rail_load.cc %D%/rail_load.h \
 	%D%/rail_notice.cc %D%/rail_notice.h \

@@ -22,7 +22,7 @@
 #include "trunk/hold.h"
 #include "trunk/keep.h"
 #include "trunk/lane_state.h"
-#include "trunk/owed.h"
+#include "trunk/pending_acks.h"
 #include "trunk/rail_notice.h"
 #include "trunk/received_set.h"
 #include "trunk/sent_log.h"
@@ -185,7 +185,7 @@ class Trunk final : public LaneEvents {
   bool send_acks();
   /// Something is outstanding: pieces of ours unacknowledged, or acks of ours not sent that a lane could take. A peer that waits
   /// for acks finds out itself that its lane is dead; to one that does not, there may be no lane until it next has something to send.
-  bool outstanding() const { return !log_.empty() || (owed_.pieces() != 0 && lanes_up() != 0); }
+  bool outstanding() const { return !log_.empty() || (pending_acks_.pieces() != 0 && lanes_up() != 0); }
   /// False: the peer has acknowledged nothing for so long that it is not to be told more.
   bool may_tell() const { return log_.room_for_answer(); }
   /// False: something is under way. Else Busy does not have it from here on, until that is so again.
@@ -239,7 +239,7 @@ class Trunk final : public LaneEvents {
   bool ack_rides() const { return owes(4); }
   /// A `part`th of what makes an ack due.
   bool owes(std::size_t part) const {
-    return owed_.pieces() >= kAckPieces / part || owed_.bytes() >= ack_bytes_ / part;
+    return pending_acks_.pieces() >= kAckPieces / part || pending_acks_.bytes() >= ack_bytes_ / part;
   }
 
   void is_busy();
@@ -328,7 +328,7 @@ class Trunk final : public LaneEvents {
   EarlyStore early_;
   std::vector<Want> wants_;
   GoneTeams gone_;
-  Owed owed_;
+  PendingAcks pending_acks_;
   NoticeReader rail_news_;
 };
 

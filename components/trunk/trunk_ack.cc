@@ -51,7 +51,7 @@ void Trunk::drop_acked() {
 }
 
 /// Also of what was withdrawn after it had left: the peer has counted it as a piece of the operation, and its words that it has
-/// ended that are its acknowledgement (Owed::sent).
+/// ended that are its acknowledgement (PendingAcks::sent).
 void Trunk::peer_ended(TeamId team, OpNumber op) {
   for (std::uint64_t id = log_.oldest(); id != log_.next(); ++id) {
     SentPiece& piece = log_.at(id);
@@ -112,7 +112,7 @@ void Trunk::withdraw(SentPiece& piece) {
   piece.header.checked = false;
   piece.header.step = static_cast<std::uint16_t>(Control::withdrawn);
   piece.header.length = 0;
-  owed_.at_least(1);  // the piece does not say any more what has arrived
+  pending_acks_.at_least(1);  // the piece does not say any more what has arrived
 }
 
 std::size_t Trunk::abort_flow(Flow& flow) {

@@ -107,7 +107,7 @@ Status Trunk::complete(LaneState& state, std::size_t index) {
   const PieceHeader& piece = state.records.pieces[index];
   const Placement place = state.places[index];
   is_busy();
-  owed_.add(piece);
+  pending_acks_.add(piece);
   if (received_.contains(piece.id)) {
     if (place.kind == PlaceKind::early) early_.drop(place.where);
     return {};
@@ -214,7 +214,7 @@ Status Trunk::control_arrived(LaneState& state, const PieceHeader& piece) {
       if (state.usable() && !state.lane->busy())
         send_ack(state);
       else
-        owed_.at_least(kAckPieces);
+        pending_acks_.at_least(kAckPieces);
       return {};
     case Control::withdrawn:
       return {};

@@ -145,7 +145,7 @@ void Trunk::send_alone(LaneState& state, SentPiece& record) {
 bool Trunk::hand_over(LaneState& state, Frame& frame, Nanoseconds now) {
   if (ack_rides()) {
     frame.header_size += encode_ack(frame.header.data() + frame.header_size, received_.ack());
-    owed_.recorded(received_.ack_names_all());
+    pending_acks_.recorded(received_.ack_names_all());
   }
   state.handed(now, frame.header_size + frame.bytes);
   state.rail->frames_sent += 1;
@@ -230,7 +230,7 @@ bool Trunk::add_chunk(Frame& frame, Flow& flow, std::size_t room) {
     early_used_ += window_charge(bytes);
   }
   flow.advance(static_cast<std::uint32_t>(bytes));
-  owed_.sent(piece.header);
+  pending_acks_.sent(piece.header);
   add_piece(frame, piece);
   return true;
 }
@@ -277,7 +277,7 @@ SentPiece& Trunk::send_control(Control control, TeamId team, OpNumber op) {
 }
 
 bool Trunk::send_acks() {
-  if (owed_.pieces() == 0) return false;
+  if (pending_acks_.pieces() == 0) return false;
   LaneState* best = nullptr;
   for (LaneState& state : lanes_)
     if (state.usable() && !state.lane->busy() && (best == nullptr || state.fill < best->fill)) best = &state;
@@ -289,7 +289,7 @@ bool Trunk::send_acks() {
 void Trunk::send_ack(LaneState& state) {
   std::array<std::byte, kAckRecord> record;
   encode_ack(record.data(), received_.ack());
-  owed_.recorded(received_.ack_names_all());
+  pending_acks_.recorded(received_.ack_names_all());
   state.handed(clock_.now(), record.size());
   state.rail->frames_sent += 1;
   state.lane->send(record, {});

@@ -141,7 +141,7 @@ bool Trunk::answers_without_calls() const {
 
 /// By acks, which take no id: where nobody looks at what comes, nobody sees those of the peer either.
 void Trunk::show_life() {
-  owed_.at_least(1);
+  pending_acks_.at_least(1);
   send_acks();
 }
 
@@ -166,7 +166,7 @@ void Trunk::take_back(const LaneState& state) {
   if (replays_ != before) state.rail->failovers += 1;
   if (!received_.any()) return;
   is_busy();
-  owed_.at_least(kAckPieces);
+  pending_acks_.at_least(kAckPieces);
 }
 
 }  // namespace nezha

@@ -21,7 +21,7 @@ MUTATIONS = [
     ("no replay of what a dead lane had", TRUNK + "trunk_silence.cc", [
         ("if (piece.lane != index || piece.acked) continue;", "continue;")]),
     ("acks for which no lane is free are forgotten", TRUNK + "trunk_send.cc", [
-        ("if (best == nullptr) return false;", "if (best == nullptr) return owed_.recorded(true), false;")]),
+        ("if (best == nullptr) return false;", "if (best == nullptr) return pending_acks_.recorded(true), false;")]),
     # The source outlives its need.
     ("a lane in the middle of an acknowledged piece keeps reading its source", TRUNK + "trunk_ack.cc", [
         ("state.lane->busy()) state.lane->own_rest();", "state.lane->busy()) return;")]),
@@ -71,7 +71,7 @@ MUTATIONS = [
         ("  if (meshes(size)) return AlgorithmChoice::mesh;", "  return AlgorithmChoice::mesh;")]),
     # Nobody looks at trunks that are at rest.
     ("a trunk that owes an ack is at rest", "components/trunk/trunk_receive.cc", [
-        ("  is_busy();\n  owed_.add(piece);", "  owed_.add(piece);")]),
+        ("  is_busy();\n  pending_acks_.add(piece);", "  pending_acks_.add(piece);")]),
     ("a trunk that has something to send is at rest", "components/trunk/trunk_send.cc", [
         ("  is_busy();\n  flow.push(chunk);", "  flow.push(chunk);")]),
     # Nor at teams that are at rest.

@@ -12,7 +12,7 @@
 #include "trunk/flow.h"
 #include "trunk/keep.h"
 #include "trunk/lane_state.h"
-#include "trunk/owed.h"
+#include "trunk/pending_acks.h"
 #include "trunk/received_set.h"
 #include "trunk/sent_log.h"
 
@@ -90,56 +90,56 @@ PieceHeader piece(std::uint64_t id, TeamId team, OpNumber op, std::uint32_t leng
   return header;
 }
 
-TEST(Owed, ALaterOperationOfTheSameTeamAcknowledges) {
-  Owed owed;
-  owed.add(piece(1, 5, 1, 100));
-  owed.add(piece(2, 5, 2, 100));
-  EXPECT_EQ(owed.pieces(), 2u);
-  EXPECT_EQ(owed.bytes(), 200u);
-  owed.sent(piece(1, 5, 1, 100));
-  owed.sent(piece(2, 6, 3, 100));  // another team
-  EXPECT_EQ(owed.pieces(), 2u);
-  owed.sent(piece(3, 5, 2, 100));  // the peer was ahead
-  EXPECT_EQ(owed.pieces(), 1u);
-  EXPECT_EQ(owed.bytes(), 100u);
-  owed.sent(piece(3, 5, 3, 100));
-  EXPECT_EQ(owed.pieces(), 0u);
-  EXPECT_EQ(owed.bytes(), 0u);
+TEST(PendingAcks, ALaterOperationOfTheSameTeamAcknowledges) {
+  PendingAcks pending;
+  pending.add(piece(1, 5, 1, 100));
+  pending.add(piece(2, 5, 2, 100));
+  EXPECT_EQ(pending.pieces(), 2u);
+  EXPECT_EQ(pending.bytes(), 200u);
+  pending.sent(piece(1, 5, 1, 100));
+  pending.sent(piece(2, 6, 3, 100));  // another team
+  EXPECT_EQ(pending.pieces(), 2u);
+  pending.sent(piece(3, 5, 2, 100));  // the peer was ahead
+  EXPECT_EQ(pending.pieces(), 1u);
+  EXPECT_EQ(pending.bytes(), 100u);
+  pending.sent(piece(3, 5, 3, 100));
+  EXPECT_EQ(pending.pieces(), 0u);
+  EXPECT_EQ(pending.bytes(), 0u);
 }
 
-TEST(Owed, OnlyARecordAcknowledgesWhatIsNotOfOneTeam) {
+TEST(PendingAcks, OnlyARecordAcknowledgesWhatIsNotOfOneTeam) {
   for (const bool control : {false, true}) {
     for (const bool first : {false, true}) {
-      Owed owed;
+      PendingAcks pending;
       PieceHeader other = piece(1, control ? 5 : 6, 1, control ? 0 : 100);
       other.control = control;
-      if (first) owed.add(other);
-      owed.add(piece(2, 5, 1, 100));
-      if (!first) owed.add(other);
-      owed.add(piece(3, 5, 1, 100));
-      owed.sent(piece(1, 5, 2, 100));
-      EXPECT_EQ(owed.pieces(), 3u) << control << first;
-      owed.recorded(true);
-      owed.add(piece(4, 5, 2, 100));
-      owed.sent(piece(2, 5, 3, 100));
-      EXPECT_EQ(owed.pieces(), 0u);
+      if (first) pending.add(other);
+      pending.add(piece(2, 5, 1, 100));
+      if (!first) pending.add(other);
+      pending.add(piece(3, 5, 1, 100));
+      pending.sent(piece(1, 5, 2, 100));
+      EXPECT_EQ(pending.pieces(), 3u) << control << first;
+      pending.recorded(true);
+      pending.add(piece(4, 5, 2, 100));
+      pending.sent(piece(2, 5, 3, 100));
+      EXPECT_EQ(pending.pieces(), 0u);
     }
   }
-  Owed owed;
-  owed.add(piece(1, 5, 1, 100));
-  owed.at_least(8);
-  owed.sent(piece(1, 5, 2, 100));
-  EXPECT_EQ(owed.pieces(), 8u);
+  PendingAcks pending;
+  pending.add(piece(1, 5, 1, 100));
+  pending.at_least(8);
+  pending.sent(piece(1, 5, 2, 100));
+  EXPECT_EQ(pending.pieces(), 8u);
 }
 
-TEST(Owed, WhatARecordLeavesOutIsForTheNextOne) {
-  Owed owed;
-  owed.add(piece(300, 5, 2, 100));
-  owed.recorded(false);
-  EXPECT_EQ(owed.pieces(), 0u) << "nothing can be said before something is missing no more";
-  owed.add(piece(1, 5, 1, 100));
-  owed.sent(piece(1, 5, 2, 100));
-  EXPECT_EQ(owed.pieces(), 1u);
+TEST(PendingAcks, WhatARecordLeavesOutIsForTheNextOne) {
+  PendingAcks pending;
+  pending.add(piece(300, 5, 2, 100));
+  pending.recorded(false);
+  EXPECT_EQ(pending.pieces(), 0u) << "nothing can be said before something is missing no more";
+  pending.add(piece(1, 5, 1, 100));
+  pending.sent(piece(1, 5, 2, 100));
+  EXPECT_EQ(pending.pieces(), 1u);
 }
 
 TEST(ReceivedSet, TellsWhetherItsAckNamesAll) {

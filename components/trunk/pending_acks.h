@@ -10,7 +10,7 @@
 
 namespace nezha {
 
-class Owed {
+class PendingAcks {
  public:
   void add(const PieceHeader& piece) {
     if (all_.pieces == 0) team_ = piece.team;
