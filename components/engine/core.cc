@@ -75,7 +75,7 @@ std::vector<std::string> Core::unknown_shares() const {
 
 TrunkOptions Core::trunk_options(std::uint64_t peer_window) const {
   TrunkOptions options;
-  options.keep = keep_memory(open_.size() + 1);
+  options.retransmit_memory = retransmit_memory(open_.size() + 1);
   options.early_window = config_.window;
   options.peer_window = static_cast<std::size_t>(peer_window);
   options.checksum = config_.checksum;

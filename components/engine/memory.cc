@@ -11,7 +11,7 @@ namespace {
 
 constexpr std::size_t kAllPeers = 32 * 1024 * 1024;
 constexpr std::size_t kOnePeer = 2 * 1024 * 1024;
-constexpr std::size_t kLeastKeep = 2 * kMostCopied + 4096;  ///< a small operation's pieces, twice
+constexpr std::size_t kLeastRetransmits = 2 * kMostCopied + 4096;  ///< a small operation's pieces, twice
 constexpr std::size_t kLeastWindow = 16 * 1024;
 constexpr std::size_t kMostWindow = 256 * 1024;
 constexpr std::size_t kLeastLane = 64 * 1024;
@@ -22,7 +22,7 @@ std::size_t peer_memory(std::size_t peers) { return std::min(kOnePeer, kAllPeers
 
 }  // namespace
 
-std::size_t keep_memory(std::size_t peers) { return std::max(peer_memory(peers) / 4, kLeastKeep); }
+std::size_t retransmit_memory(std::size_t peers) { return std::max(peer_memory(peers) / 4, kLeastRetransmits); }
 
 std::size_t early_window(std::size_t peers) { return std::clamp(peer_memory(peers) / 5, kLeastWindow, kMostWindow); }
 

@@ -9,7 +9,7 @@
 namespace nezha {
 
 /// For bytes whose source is gone, of one peer. `peers` is 1 or more.
-std::size_t keep_memory(std::size_t peers);
+std::size_t retransmit_memory(std::size_t peers);
 
 /// For pieces of one peer that come before their operation has begun: the window that it is promised, which has a quarter
 /// more of memory. `peers` is 1 or more.

@@ -10,7 +10,7 @@
 #include <cstddef>
 #include <vector>
 
-#include "trunk/keep.h"
+#include "trunk/block_ring.h"
 #include "trunk/piece.h"
 
 namespace nezha {
@@ -69,7 +69,7 @@ class EarlyStore {
 
   std::size_t window_;
   std::size_t used_ = 0;
-  Keep ring_;
+  BlockRing ring_;
   std::vector<Slot> slots_;
 };
 

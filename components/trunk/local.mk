@@ -10,7 +10,7 @@ engine_sources += \
 	%D%/gone_teams.h \
 	%D%/home_lane.cc %D%/home_lane.h \
 	%D%/hold.cc %D%/hold.h \
-	%D%/keep.cc %D%/keep.h \
+	%D%/block_ring.cc %D%/block_ring.h \
 	%D%/lane_limits.cc %D%/lane_limits.h \
 	%D%/lane_rate.cc %D%/lane_rate.h \
 	%D%/punctuality.cc %D%/punctuality.h \

@@ -20,7 +20,7 @@
 #include "trunk/flow.h"
 #include "trunk/gone_teams.h"
 #include "trunk/hold.h"
-#include "trunk/keep.h"
+#include "trunk/block_ring.h"
 #include "trunk/lane_state.h"
 #include "trunk/pending_acks.h"
 #include "trunk/rail_notice.h"
@@ -90,7 +90,7 @@ struct TrunkOwner {
 constexpr std::uint32_t kNoNumber = ~std::uint32_t{0};
 
 struct TrunkOptions {
-  std::size_t keep = 256 * 1024;          ///< own memory for bytes whose source is gone
+  std::size_t retransmit_memory = 256 * 1024;  ///< for bytes whose source is gone
   std::size_t early_window = 256 * 1024;  ///< early pieces kept for the peer
   std::size_t peer_window = 256 * 1024;   ///< what the peer keeps for us
   bool checksum = false;                  ///< CRC32C over payloads
@@ -292,7 +292,7 @@ class Trunk final : public LaneEvents {
 
   const ProcessId peer_;
   const TrunkOptions options_;
-  const std::size_t ack_bytes_ = std::min<std::size_t>(kAckBytes, options_.keep / 4);  ///< for so many an ack is due
+  const std::size_t ack_bytes_ = std::min<std::size_t>(kAckBytes, options_.retransmit_memory / 4);  ///< for so many an ack is due
   const TrunkOwner owner_;
   const Clock& clock_;
   const Log& log_sink_;
@@ -302,7 +302,7 @@ class Trunk final : public LaneEvents {
 
   // Sending.
   SentLog log_;
-  Keep keep_;
+  BlockRing retransmits_;
   std::vector<Flow*> flows_;  ///< with chunks queued; served in turn
   std::size_t turn_ = 0;
   std::size_t early_used_ = 0;  ///< bytes charged against the peer's window, all flows

@@ -23,7 +23,7 @@ void Trunk::acknowledged(SentPiece& piece) {
     replay_bytes_ -= piece.header.length;
   }
   own_if_busy(piece);
-  if (piece.kept != nullptr) keep_.release(piece.kept);
+  if (piece.kept != nullptr) retransmits_.release(piece.kept);
   if (piece.flow != nullptr) piece.flow->unacked -= piece.header.length;
   early_used_ -= piece.charge;
   piece.charge = 0;
@@ -73,7 +73,7 @@ void Trunk::superseded(Flow& flow, std::uint64_t offset, std::uint64_t size) {
 
 /// Moves the piece's bytes into the trunk's own memory. False when there is no room now.
 bool Trunk::keep_source(SentPiece& piece) {
-  std::byte* copy = keep_.take(piece.header.length);
+  std::byte* copy = retransmits_.take(piece.header.length);
   if (copy == nullptr) return false;
   std::memcpy(copy, piece.data, piece.header.length);
   own_if_busy(piece);
@@ -84,7 +84,7 @@ bool Trunk::keep_source(SentPiece& piece) {
 }
 
 bool Trunk::keep_sources(Flow& flow) {
-  if (flow.unacked > options_.keep) return false;
+  if (flow.unacked > options_.retransmit_memory) return false;
   for (std::uint64_t id = log_.oldest(); flow.unacked != 0 && id != log_.next(); ++id) {
     SentPiece& piece = log_.at(id);
     if (piece.flow == &flow && !keep_source(piece)) return false;

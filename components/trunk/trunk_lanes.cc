@@ -15,7 +15,7 @@ Trunk::Trunk(ProcessId peer, const TrunkOptions& options, const TrunkOwner& owne
       clock_(clock),
       log_sink_(log),
       strategy_(&earliest_finish()),
-      keep_(options.keep),
+      retransmits_(options.retransmit_memory),
       early_(options.early_window) {}
 
 void Trunk::add_lane(std::uint8_t local_rail, std::uint8_t remote_rail, RailLoad& rail) {

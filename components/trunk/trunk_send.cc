@@ -205,7 +205,7 @@ bool Trunk::add_chunk(Frame& frame, Flow& flow, std::size_t room) {
   }
   std::byte* copy = nullptr;
   if (chunk.copied) {
-    copy = keep_.take(bytes);
+    copy = retransmits_.take(bytes);
     if (copy == nullptr) return false;
     std::memcpy(copy, chunk.data, bytes);
   }

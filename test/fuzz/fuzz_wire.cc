@@ -131,7 +131,7 @@ class Driver {
  private:
   static TrunkOptions options() {
     TrunkOptions options;
-    options.keep = options.early_window = options.peer_window = kWindow;
+    options.retransmit_memory = options.early_window = options.peer_window = kWindow;
     return options;
   }
   void raise(std::size_t lane) {

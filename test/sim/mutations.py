@@ -26,7 +26,7 @@ MUTATIONS = [
     ("a lane in the middle of an acknowledged piece keeps reading its source", TRUNK + "trunk_ack.cc", [
         ("state.lane->busy()) state.lane->own_rest();", "state.lane->busy()) return;")]),
     ("the same, only where an ack comes", TRUNK + "trunk_ack.cc", [
-        ("  own_if_busy(piece);\n  if (piece.kept != nullptr) keep_.release(piece.kept);", "  if (piece.kept != nullptr) keep_.release(piece.kept);")]),
+        ("  own_if_busy(piece);\n  if (piece.kept != nullptr) retransmits_.release(piece.kept);", "  if (piece.kept != nullptr) retransmits_.release(piece.kept);")]),
     ("the same, only where a source is copied", TRUNK + "trunk_ack.cc", [
         ("  own_if_busy(piece);\n  piece.data = piece.kept = copy;", "  piece.data = piece.kept = copy;")]),
     ("what is unacknowledged at the end of a call is not copied", TRUNK + "trunk_ack.cc", [

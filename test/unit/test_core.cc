@@ -226,7 +226,7 @@ TEST_F(Memory, LanesGetLessAsPeersCome) {
   EXPECT_EQ(words.bound, 512 * KiB);
   while (peers < 64) add_peer(2);
   EXPECT_EQ(words.bound, 128 * KiB);
-  EXPECT_EQ(core.trunk_options(0).keep, keep_memory(65));
+  EXPECT_EQ(core.trunk_options(0).retransmit_memory, retransmit_memory(65));
 }
 
 TEST_F(Memory, APeerWithOneLaneAllowsItMore) {
@@ -239,10 +239,10 @@ TEST_F(Memory, APeerWithOneLaneAllowsItMore) {
 TEST(PeerMemory, IsWhatWasPromised) {
   for (std::size_t peers = 1; peers <= 110; ++peers)
     for (std::size_t lanes = 1; lanes <= kMaxRails && peers * lanes <= 256; ++lanes)
-      EXPECT_LE(keep_memory(peers) + early_window(peers) / 4 * 5 + lanes * lane_memory(peers, lanes), std::min(2 * MiB, 32 * MiB / peers));
+      EXPECT_LE(retransmit_memory(peers) + early_window(peers) / 4 * 5 + lanes * lane_memory(peers, lanes), std::min(2 * MiB, 32 * MiB / peers));
   for (std::size_t peers : {1000, 100000}) {
     EXPECT_EQ(early_window(peers), 16 * KiB);
-    EXPECT_GE(keep_memory(peers), 2 * kMostCopied) << "a small operation must always fit";
+    EXPECT_GE(retransmit_memory(peers), 2 * kMostCopied) << "a small operation must always fit";
     EXPECT_EQ(lane_memory(peers, 16), 64 * KiB) << "a connection must always work";
   }
 }

@@ -131,7 +131,7 @@ TEST_F(TrunkMemory, OtherBytesAreNotSuperseded) {
 
 TEST_F(TrunkMemory, TooMuchToKeepWaitsForAcks) {
   TrunkOptions options;
-  options.keep = 16 * 1024;
+  options.retransmit_memory = 16 * 1024;
   open(1, options);
   const Bytes source = pattern(40000);
   send(source);

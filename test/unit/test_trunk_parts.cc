@@ -10,7 +10,7 @@
 
 #include "trunk/early_store.h"
 #include "trunk/flow.h"
-#include "trunk/keep.h"
+#include "trunk/block_ring.h"
 #include "trunk/lane_state.h"
 #include "trunk/pending_acks.h"
 #include "trunk/received_set.h"
@@ -19,9 +19,9 @@
 namespace nezha {
 namespace {
 
-TEST(Keep, BlocksDoNotOverlapWhateverTheOrderOfReturn) {
+TEST(BlockRing, BlocksDoNotOverlapWhateverTheOrderOfReturn) {
   constexpr std::size_t kCapacity = 4096;
-  Keep keep(kCapacity);
+  BlockRing ring(kCapacity);
   std::mt19937 random(7);
   struct Block {
     std::byte* at;
@@ -34,7 +34,7 @@ TEST(Keep, BlocksDoNotOverlapWhateverTheOrderOfReturn) {
     if (random() % 2 == 0) {
       const std::size_t size = 1 + random() % 700;
       const auto mark = static_cast<std::byte>(i);
-      std::byte* at = keep.take(size);
+      std::byte* at = ring.take(size);
       if (at == nullptr) continue;
       held += size;
       ASSERT_LE(held, kCapacity);
@@ -44,40 +44,40 @@ TEST(Keep, BlocksDoNotOverlapWhateverTheOrderOfReturn) {
       const std::size_t which = random() % blocks.size();
       const Block block = blocks[which];
       for (std::size_t k = 0; k < block.size; ++k) ASSERT_EQ(block.at[k], block.mark);
-      keep.release(block.at);
+      ring.release(block.at);
       held -= block.size;
       blocks.erase(blocks.begin() + static_cast<std::ptrdiff_t>(which));
     }
   }
-  for (const Block& block : blocks) keep.release(block.at);
-  EXPECT_NE(keep.take(kCapacity - 16), nullptr);  // all of it is there again
-  EXPECT_EQ(keep.take(1), nullptr);
+  for (const Block& block : blocks) ring.release(block.at);
+  EXPECT_NE(ring.take(kCapacity - 16), nullptr);  // all of it is there again
+  EXPECT_EQ(ring.take(1), nullptr);
 }
 
-TEST(Keep, FewBlocksTakeTurnsAtTheFront) {
-  Keep keep(64 * 1024);
-  std::byte* const first = keep.take(1000);
+TEST(BlockRing, FewBlocksTakeTurnsAtTheFront) {
+  BlockRing ring(64 * 1024);
+  std::byte* const first = ring.take(1000);
   std::byte* older = first;
   for (int i = 0; i < 1000; ++i) {
-    std::byte* newer = keep.take(1000);
+    std::byte* newer = ring.take(1000);
     ASSERT_NE(newer, nullptr);
     ASSERT_LT(newer, first + 3000) << i;
-    keep.release(older);
+    ring.release(older);
     older = newer;
   }
 }
 
-TEST(Keep, WhatLiesBehindALateBlockIsOfUseAllTheSame) {
-  Keep keep(4096);
-  std::byte* early = keep.take(1008);
-  std::byte* late = keep.take(1008);
-  keep.release(early);
-  ASSERT_NE(early = keep.take(496), nullptr);  // at the front
+TEST(BlockRing, WhatLiesBehindALateBlockIsOfUseAllTheSame) {
+  BlockRing ring(4096);
+  std::byte* early = ring.take(1008);
+  std::byte* late = ring.take(1008);
+  ring.release(early);
+  ASSERT_NE(early = ring.take(496), nullptr);  // at the front
   EXPECT_LT(early, late);
-  EXPECT_GT(keep.take(2032), late);  // up to the end
-  EXPECT_EQ(keep.take(512), nullptr);
-  EXPECT_NE(keep.take(496), nullptr);
-  EXPECT_EQ(keep.take(0), nullptr);
+  EXPECT_GT(ring.take(2032), late);  // up to the end
+  EXPECT_EQ(ring.take(512), nullptr);
+  EXPECT_NE(ring.take(496), nullptr);
+  EXPECT_EQ(ring.take(0), nullptr);
 }
 
 PieceHeader piece(std::uint64_t id, TeamId team, OpNumber op, std::uint32_t length) {

@@ -10,10 +10,10 @@
 
 namespace nezha {
 
-class Keep {
+class BlockRing {
  public:
   /// `capacity` bytes in all, a header of 16 for each block included.
-  explicit Keep(std::size_t capacity) : capacity_(capacity / kAlign * kAlign) {}
+  explicit BlockRing(std::size_t capacity) : capacity_(capacity / kAlign * kAlign) {}
 
   /// Room for `size` contiguous bytes, or nullptr when there is none now.
   std::byte* take(std::size_t size);
