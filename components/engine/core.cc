@@ -102,7 +102,7 @@ Peer* Core::add(std::unique_ptr<Peer> peer) {
 void Core::open(Peer& peer) {
   if (peer.trunk) return;
   TrunkOptions options = trunk_options(peer.address.window);
-  options.hold = &hold_;
+  options.cork = &cork_;
   options.busy = &busy_;
   if (peer.address.job_rank != kNoRank) options.number = numbered_++;
   open_.push_back(&peer);
@@ -169,15 +169,15 @@ void Core::destroy_team(Team& team) {
 OpNumber Core::start(Team& team, const Call& call, AlgorithmChoice choice, bool more) {
   wiring_.used(clock_.now());
   active_.add(team);
-  hold_.begin();
+  cork_.begin();
   OpNumber number = 0;
   try {
     number = team.start(call, choice);
   } catch (...) {
-    hold_.end(true);
+    cork_.end(true);
     throw;
   }
-  hold_.end(more);
+  cork_.end(more);
   return number;
 }
 
@@ -188,15 +188,15 @@ void Core::leave_to_incumbent(Team& team, std::size_t bytes) {
 
 bool Core::progress(Watch watch) {
   bool moved = false;
-  hold_.begin();
+  cork_.begin();
   try {
     for (const auto& transport : transports_) moved = transport->progress(watch) || moved;
     if (!climbing_.empty()) moved = climb() || moved;
   } catch (...) {
-    hold_.end(true);
+    cork_.end(true);
     throw;
   }
-  hold_.end();
+  cork_.end();
   for (const auto& [lane, transport] : dead_) transport->forget(*lane);
   dead_.clear();
   if (!news_.empty()) take_news();

@@ -159,8 +159,8 @@ class Core final : public PieceReceiver, public OperationNews, public LaneNews, 
   bool climbs() const { return !climbing_.empty(); }
   /// The memory to sleep on while the only team with such calls waits for ranks of this node alone; else null.
   NodeMemory* only_node() const;
-  bool holds() const { return hold_.left(); }
-  void send_held() { hold_.send(); }
+  bool holds() const { return cork_.left(); }
+  void send_held() { cork_.send(); }
 
   /// Moves what can be moved now. True when anything happened.
   bool progress(Watch watch);
@@ -293,7 +293,7 @@ class Core final : public PieceReceiver, public OperationNews, public LaneNews, 
   RailLoad loopback_load_;
   std::bitset<kMaxRails> moved_;                    ///< rails that are not as they were published
   std::vector<std::pair<Peer*, RailNotice>> news_;  ///< rails of peers that have moved
-  Hold hold_;
+  Cork cork_;
   Busy busy_;
   Notices notices_;
   BufferPool buffers_;           ///< of all teams

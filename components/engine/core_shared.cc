@@ -70,13 +70,13 @@ Hierarchy::Ticket Core::start_shared(Team& team, const Call& call, AlgorithmChoi
 }
 
 bool Core::climb() {
-  hold_.begin();
+  cork_.begin();
   try {
     const bool moved = climb_on();
-    hold_.end();
+    cork_.end();
     return moved;
   } catch (...) {
-    hold_.end(true);
+    cork_.end(true);
     throw;
   }
 }

@@ -9,7 +9,7 @@ engine_sources += \
 	%D%/flow.cc %D%/flow.h \
 	%D%/gone_teams.h \
 	%D%/home_lane.cc %D%/home_lane.h \
-	%D%/hold.cc %D%/hold.h \
+	%D%/cork.cc %D%/cork.h \
 	%D%/block_ring.cc %D%/block_ring.h \
 	%D%/lane_limits.cc %D%/lane_limits.h \
 	%D%/lane_rate.cc %D%/lane_rate.h \

@@ -19,7 +19,7 @@
 #include "trunk/failure.h"
 #include "trunk/flow.h"
 #include "trunk/gone_teams.h"
-#include "trunk/hold.h"
+#include "trunk/cork.h"
 #include "trunk/block_ring.h"
 #include "trunk/lane_state.h"
 #include "trunk/pending_acks.h"
@@ -94,7 +94,7 @@ struct TrunkOptions {
   std::size_t early_window = 256 * 1024;  ///< early pieces kept for the peer
   std::size_t peer_window = 256 * 1024;   ///< what the peer keeps for us
   bool checksum = false;                  ///< CRC32C over payloads
-  Hold* hold = nullptr;                   ///< of all trunks of an engine; null: nothing is held back
+  Cork* cork = nullptr;                   ///< of all trunks of an engine; null: nothing is held back
   Busy* busy = nullptr;                   ///< of all trunks of an engine; null: somebody looks at this one all the time
   std::uint32_t number = kNoNumber;       ///< of this one among them, from 0 on
 };

@@ -79,8 +79,8 @@ std::size_t Trunk::whole() const {
 
 /// Little for this peer waits until the hold is over: more may come to share its frame.
 bool Trunk::held_back() {
-  const bool waits = options_.hold != nullptr && options_.hold->on() && queued() <= kSmall;
-  if (waits && !held_) options_.hold->add(*this);
+  const bool waits = options_.cork != nullptr && options_.cork->on() && queued() <= kSmall;
+  if (waits && !held_) options_.cork->add(*this);
   return held_ = waits;
 }
 

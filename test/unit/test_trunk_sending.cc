@@ -10,11 +10,11 @@ class TrunkSending : public TrunkPair {
   /// One lane, and what is small is held back while `hold` says so.
   void open_holding() {
     TrunkOptions options;
-    options.hold = &hold;
+    options.cork = &hold;
     open(1, options);
   }
 
-  Hold hold;
+  Cork cork;
 };
 
 TEST_F(TrunkSending, AFlowOfOneRailKeepsToIt) {
@@ -131,13 +131,13 @@ TEST_F(TrunkSending, SmallPiecesThatAreHeldBackShareAFrame) {
   b->receiver.begun = 3;
   const Bytes source = pattern(64);
   std::array<Flow, 3> flows;
-  hold.begin();
+  cork.begin();
   for (OpNumber op = 1; op <= flows.size(); ++op) {
     flows[op - 1].open(1, op, 4);
     a->trunk.send(flows[op - 1], {.data = source.data(), .size = 64});
   }
   EXPECT_TRUE(a->lanes[0]->frames.empty());
-  hold.end();
+  cork.end();
   EXPECT_EQ(a->lanes[0]->frames.size(), 1u);
   carry_all();
   for (OpNumber op = 1; op <= flows.size(); ++op) EXPECT_EQ((b->receiver.contents[{op, 0}]), source);
@@ -146,25 +146,25 @@ TEST_F(TrunkSending, SmallPiecesThatAreHeldBackShareAFrame) {
 TEST_F(TrunkSending, WhatIsHeldBackMayWaitForMore) {
   open_holding();
   const Bytes source = pattern(64);
-  hold.begin();
+  cork.begin();
   send(source);
-  hold.end(true);
-  EXPECT_TRUE(hold.left());
+  cork.end(true);
+  EXPECT_TRUE(cork.left());
   EXPECT_TRUE(a->lanes[0]->frames.empty());
-  hold.begin();
+  cork.begin();
   send(source, 64);
-  hold.end();
-  EXPECT_FALSE(hold.left());
+  cork.end();
+  EXPECT_FALSE(cork.left());
   EXPECT_EQ(a->lanes[0]->frames.size(), 1u);
 }
 
 TEST_F(TrunkSending, MuchIsNotHeldBack) {
   open_holding();
   const Bytes source = pattern(100000);
-  hold.begin();
+  cork.begin();
   send(source);
   EXPECT_FALSE(a->lanes[0]->frames.empty());
-  hold.end();
+  cork.end();
   carry_all();
   EXPECT_TRUE(delivered(source));
 }

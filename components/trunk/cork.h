@@ -11,7 +11,7 @@ namespace nezha {
 
 class Trunk;
 
-class Hold {
+class Cork {
  public:
   bool on() const { return depth_ != 0; }
   /// The trunk wants to send.
