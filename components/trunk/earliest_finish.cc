@@ -2,7 +2,7 @@
 #include <algorithm>
 #include <limits>
 
-#include "trunk/home_lane.h"
+#include "trunk/preferred_lane.h"
 #include "trunk/lane_limits.h"
 #include "trunk/strategy.h"
 
@@ -48,7 +48,7 @@ class EarliestFinish final : public Strategy {
     // What is small goes where the peer's comes from: it carries the kernel's acknowledgement of that, otherwise a packet of
     // its own and half as dear as receiving.
     if (queued <= kSmall)
-      if (LaneState* lane = home_lane(lanes, rails); lane != nullptr && queued <= least_piece(*lane) && calm(*lane, queued, now))
+      if (LaneState* lane = preferred_lane(lanes, rails); lane != nullptr && queued <= least_piece(*lane) && calm(*lane, queued, now))
         return {lane, queued};
     for (LaneState& lane : lanes)
       if (lane.usable(rails) && may_earn(lane, waiting, now)) return {&lane, std::min(queued, least_piece(lane))};

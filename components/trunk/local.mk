@@ -8,7 +8,7 @@ engine_sources += \
 	%D%/failure.cc %D%/failure.h \
 	%D%/flow.cc %D%/flow.h \
 	%D%/gone_teams.h \
-	%D%/home_lane.cc %D%/home_lane.h \
+	%D%/preferred_lane.cc %D%/preferred_lane.h \
 	%D%/cork.cc %D%/cork.h \
 	%D%/block_ring.cc %D%/block_ring.h \
 	%D%/lane_limits.cc %D%/lane_limits.h \

@@ -33,7 +33,7 @@ class Strategy {
 /// A lane is left out only where a piece on it would end after all that is queued, and well after what the others hold.
 const Strategy& earliest_finish();
 
-/// The home lane (home_lane.h) alone takes what there is, and is waited for.
+/// The preferred lane (preferred_lane.h) alone takes what there is, and is waited for.
 const Strategy& best_rail();
 
 /// Keeps to shares that the user fixed: the lane that is furthest behind its share takes the next piece, and is waited for

@@ -7,10 +7,10 @@ namespace {
 
 class TrunkSending : public TrunkPair {
  protected:
-  /// One lane, and what is small is held back while `hold` says so.
+  /// One lane, and what is small is held back while `cork` is on.
   void open_holding() {
     TrunkOptions options;
-    options.cork = &hold;
+    options.cork = &cork;
     open(1, options);
   }
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "trunk/home_lane.h"
+#include "trunk/preferred_lane.h"
 
 #include <algorithm>
 
@@ -7,7 +7,7 @@
 
 namespace nezha {
 
-LaneState* home_lane(std::span<LaneState> lanes, RailSet rails) {
+LaneState* preferred_lane(std::span<LaneState> lanes, RailSet rails) {
   constexpr double kNotSlower = 0.7;
   LaneState* first = nullptr;
   double fastest = 0, pace_of_first = 0;

@@ -11,6 +11,6 @@ namespace nezha {
 /// Both ends of a trunk, without a word between them, choose the same one: the first lane that is not clearly slower than the
 /// others, whose rates follow what they carry and change places all the time. `rails`: of whose lanes; 0 = of all. Null: none
 /// is usable.
-LaneState* home_lane(std::span<LaneState> lanes, RailSet rails);
+LaneState* preferred_lane(std::span<LaneState> lanes, RailSet rails);
 
 }  // namespace nezha
