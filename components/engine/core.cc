@@ -260,8 +260,8 @@ void Core::show_life() {
     if (peer->trunk->lanes_up() != 0) peer->trunk->show_life();
 }
 
-void Core::doze() {
-  for (const auto& transport : transports_) transport->doze();
+void Core::arm_payload_wakeup() {
+  for (const auto& transport : transports_) transport->arm_payload_wakeup();
 }
 
 Nanoseconds Core::next_due() const {

@@ -174,8 +174,8 @@ class Core final : public PieceReceiver, public OperationNews, public LaneNews, 
   Nanoseconds next_beat() const { return beat_due_; }
   /// Sends every peer something to hear, where nobody may look at what comes.
   void show_life();
-  /// See Transport::doze().
-  void doze();
+  /// See Transport::arm_payload_wakeup().
+  void arm_payload_wakeup();
   /// A team is being wired: lanes come up and are sampled, also by peers whose bytes must be taken.
   bool wiring() const;
   /// When step() must be called next; 0 = no need.

@@ -209,7 +209,7 @@ class Engine {
   Nanoseconds overlapped_ = 0;   ///< when the service thread last saw that there are requests
   bool asleep_ = false;          ///< the service thread, for longer than requests can wait
   bool ticking_ = false;         ///< the service thread looks in every few milliseconds
-  bool watching_ = false;        ///< it sleeps until payload comes, for one: Transport::doze()
+  bool watching_ = false;        ///< it sleeps until payload comes, for one: Transport::arm_payload_wakeup()
   unsigned called_ = 0;          ///< operations that ended since its last look
   bool callers_drive_ = false;   ///< so many that it had nothing to do
   bool stop_ = false;

@@ -332,7 +332,7 @@ void Engine::look_with_host(Lock& lock) {
 void Engine::keep_watch(bool moved) {
   if (!watching_) return;
   if (moved) return stay_awake();
-  core_.doze();
+  core_.arm_payload_wakeup();
 }
 
 /// While ranks of this node alone are waited for, lanes can wait a little: a look at the memory costs a tenth of one at

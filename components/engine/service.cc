@@ -112,7 +112,7 @@ bool Engine::nap(Lock& lock, bool ticking) {
     if (looks && !beside && count < fds.size()) fds[count++] = {transport->wait_fd(watch), POLLIN, 0};
   const Nanoseconds due = looks && !callers_drive_ ? core_.next_due() : 0;
   watching_ = operations_ == 0 && !ticking;
-  if (watching_) core_.doze();  // what comes while the application computes is acknowledged too
+  if (watching_) core_.arm_payload_wakeup();  // what comes while the application computes is acknowledged too
   Nanoseconds span = ticking ? kTick : 0;
   if (due != 0 && (span == 0 || due - now < span)) span = std::max<Nanoseconds>(due - now, kShortest);
   const bool climbs = core_.climbs() && now - moved_ < kClimbedLately;

@@ -218,7 +218,7 @@ class Transport {
   virtual bool progress(Watch watch) = 0;
   /// Until the next progress(), whatever that looks at, payload counts as rare too: the process is about to sleep, and a
   /// peer may have to hear that its pieces arrived. No longer, or each payload of calls that follow would wake somebody.
-  virtual void doze() {}
+  virtual void arm_payload_wakeup() {}
   /// Large frames of its rail `rail` may be left to `worker` from here on: Lane::send then answers partly. A transport
   /// whose frames cost the processor nothing has no use for it.
   virtual void employ(std::size_t, RailWorker&) {}

@@ -228,7 +228,7 @@ void Process::tick() {
   core_->progress(Watch::all);
   ticking_ = core_->settle() || called_;
   called_ = false;
-  if (!ticking_) core_->doze();
+  if (!ticking_) core_->arm_payload_wakeup();
 }
 
 }  // namespace nezha::test

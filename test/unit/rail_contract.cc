@@ -288,7 +288,7 @@ TEST_P(RailContract, WhatTheOtherSideHasAcknowledgedIsNotUnderWay) {
   EXPECT_GE(lane_a().min_rtt(), 0);
 }
 
-/// Whoever sleeps on the descriptor wakes up for a frame, and by the other one for payload after doze().
+/// Whoever sleeps on the descriptor wakes up for a frame, and by the other one for payload after arm_payload_wakeup().
 TEST_P(RailContract, WakesWhoSleepsOnItsDescriptor) {
   ASSERT_TRUE(join());
   settle();
@@ -296,7 +296,7 @@ TEST_P(RailContract, WakesWhoSleepsOnItsDescriptor) {
   if (!world.traits.wakes) GTEST_SKIP() << "it has none";
   for (const Watch watch : {Watch::all, Watch::rare}) {
     settle();
-    if (watch == Watch::rare) b.doze();
+    if (watch == Watch::rare) b.arm_payload_wakeup();
     pollfd sleeper{b.wait_fd(watch), POLLIN, 0};
     const std::size_t before = at_b().frames.size();
     ASSERT_EQ(send(lane_a(), random_frame(8, 100)), Lane::Sent::whole);

@@ -133,7 +133,7 @@ TEST_F(OfiLanes, ADozingProcessIsWokenByPayload) {
   ASSERT_TRUE(join());
   settle(a, b);
   pollfd wait{b.transport->wait_fd(Watch::rare), POLLIN, 0};
-  b.transport->doze();
+  b.transport->arm_payload_wakeup();
   const FrameLog::Frame frame{random_contents(random, 40), random_contents(random, 100)};
   ASSERT_EQ(send(*a.lanes[0], frame), Lane::Sent::whole);
   a.transport->progress(Watch::all);
@@ -141,16 +141,16 @@ TEST_F(OfiLanes, ADozingProcessIsWokenByPayload) {
     ASSERT_EQ(poll(&wait, 1, 5000), 1);
     b.transport->progress(Watch::rare);
     wait.fd = b.transport->wait_fd(Watch::rare);
-    b.transport->doze();
+    b.transport->arm_payload_wakeup();
   }
 }
 
 /// Else each payload of a busy program that was idle once would wake its service thread.
-TEST_F(OfiLanes, ADozeIsEndedByWhoeverLooks) {
+TEST_F(OfiLanes, APayloadWakeupIsEndedByWhoeverLooks) {
   ASSERT_TRUE(join());
   for (const Watch watch : {Watch::all, Watch::rare}) {
     settle(a, b);
-    b.transport->doze();
+    b.transport->arm_payload_wakeup();
     b.transport->progress(watch);
     pollfd wait{b.transport->wait_fd(Watch::rare), POLLIN, 0};
     const std::size_t frames = b.logs[0]->frames.size();

@@ -157,8 +157,8 @@ bool wakes(const Side& side) {
   return poll(&fd, 1, 50) == 1;
 }
 
-TEST_F(TcpLaneTest, ADozeIsEndedByPayload) {
-  b.transport->doze();
+TEST_F(TcpLaneTest, APayloadWakeupIsEndedByPayload) {
+  b.transport->arm_payload_wakeup();
   send(*from, {}, Bytes(100));
   EXPECT_TRUE(wakes(b));
   EXPECT_TRUE(b.transport->progress(Watch::rare));
@@ -168,9 +168,9 @@ TEST_F(TcpLaneTest, ADozeIsEndedByPayload) {
 }
 
 /// Else each payload of a busy program that was idle once would wake its service thread.
-TEST_F(TcpLaneTest, ADozeIsEndedByWhoeverLooks) {
+TEST_F(TcpLaneTest, APayloadWakeupIsEndedByWhoeverLooks) {
   for (const Watch watch : {Watch::all, Watch::rare}) {
-    b.transport->doze();
+    b.transport->arm_payload_wakeup();
     b.transport->progress(watch);
     send(*from, {}, Bytes(100));
     EXPECT_FALSE(wakes(b));

@@ -202,7 +202,7 @@ void MessageTransport::wake_up() const {
   kicked_ = write(kick_.get(), &one, sizeof one) == sizeof one;
 }
 
-void MessageTransport::doze() {
+void MessageTransport::arm_payload_wakeup() {
   arm(true);
   if (!kind_->may_sleep(Watch::all)) wake_up();
 }

@@ -33,7 +33,7 @@ class MessageTransport final : public Transport, private MessageArrivals, privat
   std::string where(const RailAddress& rail) const override { return kind_->where(rail); }
   void connect(const LaneSpec& spec, std::size_t local, const RailAddress& remote, Nanoseconds deadline) override;
   bool progress(Watch watch) override;
-  void doze() override;
+  void arm_payload_wakeup() override;
   int wait_fd(Watch watch) const override;
   Nanoseconds next_deadline() const override;
   void bound_lanes(std::size_t bytes) override { lane_memory_ = options_.bound_times * bytes; }

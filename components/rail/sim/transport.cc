@@ -173,10 +173,10 @@ bool SimTransport::progress(Watch watch) {
     inbox_.pop_front();
     what();
   }
-  const bool all = watch == Watch::all || dozing_;
+  const bool all = watch == Watch::all || payload_wakes_;
   for (std::size_t i = 0; i < lanes_.size(); ++i)
     any = (all ? lanes_[i]->progress() : lanes_[i]->progress_rare()) || any;
-  if (any) dozing_ = false;
+  if (any) payload_wakes_ = false;
   return any;
 }
 

@@ -26,7 +26,7 @@ class SimTransport final : public Transport, public SimLaneOwner {
   Loopback loopback() const override;
   void connect(const LaneSpec& spec, std::size_t local, const RailAddress& remote, Nanoseconds deadline) override;
   bool progress(Watch watch) override;
-  void doze() override { dozing_ = true; }
+  void arm_payload_wakeup() override { payload_wakes_ = true; }
   int wait_fd(Watch) const override { return -1; }
   Nanoseconds next_deadline() const override { return 0; }
   void forget(Lane& lane) override;
@@ -92,7 +92,7 @@ class SimTransport final : public Transport, public SimLaneOwner {
   std::vector<std::unique_ptr<SimLane>> lanes_;
   std::uint64_t serial_ = 0;
   std::uint64_t attempts_ = 0;
-  bool dozing_ = false;
+  bool payload_wakes_ = false;
   std::deque<std::function<void()>> inbox_;  ///< what the network has for progress()
 };
 

@@ -88,7 +88,7 @@ bool TcpTransport::watch_payload(int operation, std::uint32_t events) {
   return epoll_ctl(shop_.rare.get(), operation, shop_.all.get(), &event) == 0;
 }
 
-void TcpTransport::doze() { dozing_ = watch_payload(EPOLL_CTL_MOD, EPOLLIN); }
+void TcpTransport::arm_payload_wakeup() { payload_wakes_ = watch_payload(EPOLL_CTL_MOD, EPOLLIN); }
 
 bool TcpTransport::progress(Watch watch) {
   bool any = report_broken();
@@ -115,7 +115,7 @@ bool TcpTransport::progress(Watch watch) {
   any |= loopback_acceptor_.progress(loopback_ready);
   any |= report_broken();
   forgotten_.clear();
-  if (std::exchange(dozing_, false) && !woken) watch_payload(EPOLL_CTL_MOD, 0);
+  if (std::exchange(payload_wakes_, false) && !woken) watch_payload(EPOLL_CTL_MOD, 0);
   return woken ? progress(Watch::all) || any : any;
 }
 

@@ -36,7 +36,7 @@ class TcpTransport final : public Transport, private Acceptor::Host {
   Loopback loopback() const override { return loopback_; }
   void connect(const LaneSpec& spec, std::size_t local, const RailAddress& remote, Nanoseconds deadline) override;
   bool progress(Watch watch) override;
-  void doze() override;
+  void arm_payload_wakeup() override;
   int wait_fd(Watch watch) const override { return (watch == Watch::all ? shop_.all : shop_.rare).get(); }
   Nanoseconds next_deadline() const override;
   void bound_lanes(std::size_t bytes) override;
@@ -80,7 +80,7 @@ class TcpTransport final : public Transport, private Acceptor::Host {
   std::vector<SystemInterface> newcomers_;  ///< interfaces that may become rails, of which task_ has not been asked yet
   Nanoseconds ask_again_ = 0;  ///< about links, since it was not possible before; 0 = no need
   Nanoseconds look_again_ = 0;  ///< at the rails, since listeners could not be made anew; 0 = no need
-  bool dozing_ = false;
+  bool payload_wakes_ = false;
   std::vector<std::unique_ptr<TcpLane>> lanes_;
   std::vector<std::unique_ptr<TcpLane>> forgotten_;
 };
