@@ -58,7 +58,7 @@ void Core::join_stars(Team& team, std::span<Peer* const> linked) {
     Peer* const peer = i < linked.size() ? linked[i] : nullptr;
     const bool there = peer != nullptr && peer->address.service() == stars.service(i);  // or it has gone while all agreed
     ready_.add(stars.join(i, there ? peer->trunk.get() : nullptr).id(), team);
-    if (team.small() != nullptr) team.small()->trials().look_again();
+    if (team.small() != nullptr) team.small()->trials().retry();
     if (there)
       log_.line(team.rank() == 0 ? 1 : 2, "team %s reduces through %s too", team.name().c_str(), peer->label().c_str());
   }

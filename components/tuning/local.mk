@@ -3,7 +3,7 @@ engine_sources += \
 	%D%/candidate.cc %D%/candidate.h \
 	%D%/candidates.cc %D%/candidates.h \
 	%D%/cost.cc %D%/cost.h \
-	%D%/looks.cc %D%/looks.h \
+	%D%/retrial_schedule.cc %D%/retrial_schedule.h \
 	%D%/plan.cc %D%/plan.h \
 	%D%/rail_names.cc %D%/rail_names.h \
 	%D%/round.cc %D%/round.h \
@@ -11,7 +11,7 @@ engine_sources += \
 	%D%/share_search.cc %D%/share_search.h \
 	%D%/share_split.cc %D%/share_split.h \
 	%D%/siblings.cc %D%/siblings.h \
-	%D%/size_class.cc %D%/size_class.h %D%/size_class_looks.cc \
+	%D%/size_class.cc %D%/size_class.h %D%/size_class_retrials.cc \
 	%D%/table.cc %D%/table.h \
 	%D%/table_file.cc %D%/table_file.h \
 	%D%/table_reader.cc \

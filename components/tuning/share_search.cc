@@ -22,7 +22,7 @@ void ShareSearch::begin_with(const ShareSearch& settled) {
 
 void ShareSearch::took(Nanoseconds time) {
   if (settled_) {
-    if (++quiet_ >= kLookAgain) look_again();
+    if (++quiet_ >= kRetry) retry();
     return;
   }
   if (calls_++ == 0) return;
@@ -34,7 +34,7 @@ void ShareSearch::took(Nanoseconds time) {
 
 bool ShareSearch::idle() {
   if (!settled_ || best_ != 0) return false;
-  if (++quiet_ >= kLookAgain) look_again();
+  if (++quiet_ >= kRetry) retry();
   return settled_;
 }
 
@@ -86,7 +86,7 @@ void ShareSearch::go_on() {
   quiet_ = 0;
 }
 
-void ShareSearch::look_again() {
+void ShareSearch::retry() {
   if (!settled_ && best_time_ == 0) return;  // nothing is known yet
   settled_ = false;
   step_ = kSteps / 8;

@@ -2,7 +2,7 @@
 /// Finds, for each size of vectors, how much of one is to go through an aggregator. It climbs: a share is timed by a burst of
 /// calls, of which the first does not count and the median of the others does (the shortest would flatter links that let a
 /// little more through after a pause); then shares a step away, on both sides; where both are slower the step is
-/// halved. Once the smallest step brings nothing the share is settled, and looked at again after kLookAgain calls.
+/// halved. Once the smallest step brings nothing the share is settled, and looked at again after kRetry calls.
 ///
 /// It begins with a small share, whose first steps grow as long as they bring something: an aggregator with slow links costs
 /// little until that is known. A burst that begins far behind is given up. Sizes beside one that is settled begin with its
@@ -24,7 +24,7 @@ class ShareSearch {
  public:
   /// A vector has so many. Where the aggregator has a network of its own, a sixteenth too much for it lengthens a call by a sixth.
   static constexpr std::uint32_t kSteps = 64;
-  static constexpr std::size_t kLookAgain = 512;
+  static constexpr std::size_t kRetry = 512;
 
   /// Before the first call: what was found for vectors of about this size.
   void begin_with(const ShareSearch& settled);
@@ -37,7 +37,7 @@ class ShareSearch {
   bool idle();
   bool settled() const { return settled_; }
   /// What was found may not hold any more: tries the shares around the best one again.
-  void look_again();
+  void retry();
 
  private:
   static constexpr unsigned kBurst = 4;
@@ -77,8 +77,8 @@ class ShareSearches {
   bool all() const { return wanted_.per_cent == 100; }
   /// See ShareSearch.
   bool idle(std::size_t bytes) { return searches() && of(bytes).idle(); }
-  void look_again() {
-    for (ShareSearch& search : classes_) search.look_again();
+  void retry() {
+    for (ShareSearch& search : classes_) search.retry();
   }
 
  private:

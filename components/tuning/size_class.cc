@@ -28,7 +28,7 @@ constexpr std::size_t kOpenings = 3;  ///< so that one disturbance does not caus
 
 constexpr double kFirstMargin = 0.03;
 constexpr double kMostMargin = 0.25;
-constexpr double kMarginShrinks = 0.8;  ///< with each look that changes nothing
+constexpr double kMarginShrinks = 0.8;  ///< with each retrial that changes nothing
 constexpr double kClearLead = 0.1;  ///< by which the slower one needs no proof
 
 /// Whether trials overestimate `other` at least as much as `one`. They do so alike for candidates on all rails, and
@@ -121,7 +121,7 @@ SizeClass::Group SizeClass::promising(std::span<const Candidate> ways) const {
 }
 
 const Candidate& SizeClass::next() {
-  if (stage_ == Stage::settled && looks_.due()) begin_look();
+  if (stage_ == Stage::settled && retrials_.due()) begin_retrial();
   const std::size_t carrier = next_carrier();
   if (carrier != carrier_) carries_since_ = calls_;
   carrier_ = carrier;
@@ -246,7 +246,7 @@ void SizeClass::follow_a_clear_lead() {
 }
 
 /// A proof that takes longer than the trial did corrects the trials of similar candidates too, so that each does not
-/// need a proof. For candidates on all rails only the chosen one's first proof does so: in a look it may have been
+/// need a proof. For candidates on all rails only the chosen one's first proof does so: in a retrial it may have been
 /// overestimated alone.
 void SizeClass::take_proof(std::span<const std::uint64_t, kMostTrials> agreed) {
   const std::size_t one = round_.first();
@@ -281,7 +281,7 @@ void SizeClass::choose_what_is_proved() {
 }
 
 void SizeClass::conclude(std::size_t best) {
-  if (was_settled_) looks_.ended(best != chosen_);
+  if (was_settled_) retrials_.ended(best != chosen_);
   if (was_settled_) margin_ = std::clamp(margin_ * (best != chosen_ ? 2 : kMarginShrinks), kFirstMargin, kMostMargin);
   chosen_ = best;
   settle();
@@ -291,7 +291,7 @@ void SizeClass::settle() {
   stage_ = Stage::settled;
   was_settled_ = true;
   round_.end();
-  looks_.settled();
+  retrials_.settled();
   level_.interrupt();
   set_price();
 }
@@ -303,7 +303,7 @@ void SizeClass::bar(AlgorithmChoice algorithm, bool barred) {
 }
 
 const char* name_of(SizeClass::Stage stage) {
-  constexpr std::array kNames = {"fixed", "opening", "first", "compared", "settled", "look", "proof"};
+  constexpr std::array kNames = {"fixed", "opening", "first", "compared", "settled", "retrial", "proof"};
   return kNames[static_cast<std::size_t>(stage)];
 }
 

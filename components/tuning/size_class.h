@@ -12,7 +12,7 @@
 /// all ranks choose alike without a message.
 ///
 /// opening (where calls take long) -> first (left out where there are few) -> compared -> proof -> settled, and from
-/// there now and then look -> proof. A look begins when its expected cost is a small part of the calls since the last
+/// there now and then retrial -> proof. A retrial begins when its expected cost is a small part of the calls since the last
 /// one. Not thread safe. Allocates only when made.
 #pragma once
 
@@ -24,7 +24,7 @@
 
 #include "tuning/candidate.h"
 #include "tuning/candidates.h"
-#include "tuning/looks.h"
+#include "tuning/retrial_schedule.h"
 #include "tuning/round.h"
 #include "tuning/usual_time.h"
 #include "util/clock.h"
@@ -79,12 +79,12 @@ class SizeClass {
   /// The agreed durations. True when the chosen candidate is another now.
   bool decide(std::span<const std::uint64_t, kMostTrials> agreed);
 
-  /// Asks for a look at all candidates. It begins after the round that is under way, and not before it costs a small
+  /// Asks for a retrial of all candidates. It begins after the round that is under way, and not before it costs a small
   /// part of the calls since the last one.
-  void look_again() { looks_.ask(); }
+  void retry() { retrials_.ask(); }
   /// The chosen candidate's level here (usual_time.h), to be agreed on; kUnknown when there is none.
   std::uint64_t take_level();
-  /// The agreed level. True when it is so much higher than before that a look was begun.
+  /// The agreed level. True when it is so much higher than before that a retrial was begun.
   bool follow(std::uint64_t level);
   /// Candidates with this algorithm carry no call while they are barred, because it may use a network that is broken.
   void bar(AlgorithmChoice algorithm, bool barred);
@@ -124,7 +124,7 @@ class SizeClass {
   }
   bool may_try_incumbent() const;
   std::size_t next_carrier();
-  void begin_look();
+  void begin_retrial();
   void follow_a_clear_lead();
   void choose_what_is_proved();
   void begin_proof(std::size_t candidate);
@@ -132,7 +132,7 @@ class SizeClass {
   void conclude(std::size_t best);
   void settle();
   Group best(std::size_t count, double factor) const;
-  Group looked_at(bool all) const;
+  Group retried(bool all) const;
   std::uint64_t price(const Group& members) const;
   void set_price();
   void read(std::span<const std::uint64_t, kMostTrials> agreed);
@@ -158,7 +158,7 @@ class SizeClass {
   bool was_settled_;
   std::size_t openings_ = 0;  ///< that have ended
 
-  Looks looks_;
+  RetrialSchedule retrials_;
   double margin_;    ///< by how much another must be faster
   UsualTime level_;  ///< of the chosen one
 };

@@ -96,7 +96,7 @@ void Table::begin_with_neighbours(std::size_t index, std::vector<Candidate>& way
   }
 }
 
-/// What is far behind at half and at twice the size need not be tried at once. The first look, which is at all, puts it
+/// What is far behind at half and at twice the size need not be tried at once. The first retrial, which is of all, puts it
 /// right where that was wrong.
 SizeClass::Group Table::promising(std::size_t index, std::span<const Candidate> ways) const {
   SizeClass::Group group{};
@@ -153,12 +153,12 @@ bool Table::learns(std::size_t bytes, std::size_t element) const {
 void Table::learn_rates(double rate, double best_rail) {
   terms_.rate = rate;
   terms_.best_rail = best_rail;
-  look_again();  // what was measured until now was shared out otherwise
+  retry();  // what was measured until now was shared out otherwise
 }
 
-void Table::look_again() {
+void Table::retry() {
   for (auto& each : classes_)
-    if (each) each->look_again();
+    if (each) each->retry();
 }
 
 bool Table::agreement_due(std::size_t bytes, std::size_t element) {
@@ -224,7 +224,7 @@ void Table::follow_bars(bool allowed) {
   } else if (barred_ && calm_ >= pardon_ && !terms_.incumbent_on_rails) {
     pardon_ *= 2;
     bar_incumbent(false);
-    look_again();
+    retry();
   }
 }
 
@@ -233,7 +233,7 @@ void Table::apply_flags() {
   if (all_say(kCalm)) return;
   asks_ = false;
   interval_ = kFirstInterval;
-  look_again();
+  retry();
 }
 
 bool Table::agreed() {

@@ -74,8 +74,8 @@ class Table {
   void took(Nanoseconds duration, std::span<const std::uint64_t> carried = {});
 
   // ---- what a rank noticed, for the next agreement
-  /// What was measured no longer holds, for instance since a rail came or went: look at everything again.
-  void ask_for_look() { asks_ = true; }
+  /// What was measured no longer holds, for instance since a rail came or went: try everything again.
+  void ask_for_retrial() { asks_ = true; }
   /// A lane was lost, or still is: the incumbent may run over what is broken, so the team leaves it alone. Where it has
   /// no network but the rails, whose connections may not survive that, for good; else until no rank has asked for long.
   /// May be called before begin().
@@ -105,7 +105,7 @@ class Table {
   void apply_flags();
   void follow_bars(bool allowed);
   void bar_incumbent(bool barred);
-  void look_again();
+  void retry();
 
   Terms terms_;
   RailNames rails_;

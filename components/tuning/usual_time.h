@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// The usual duration of a size's calls while no candidate is tried: the smallest one of each group of calls, which the
-/// ranks agree on now and then (the paper's timer averages over ten calls instead). A rise is a reason for a look. Not
+/// ranks agree on now and then (the paper's timer averages over ten calls instead). A rise is a reason for a retrial. Not
 /// thread safe; never allocates.
 #pragma once
 
@@ -23,7 +23,7 @@ class UsualTime {
   bool risen(std::uint64_t agreed, std::uint64_t expected);
   /// Calls of other candidates follow: the group under way is dropped.
   void interrupt();
-  /// Another candidate carries the calls from now on, or a look begins. kUnknown: the next level is compared with what
+  /// Another candidate carries the calls from now on, or a retrial begins. kUnknown: the next level is compared with what
   /// is expected.
   void set_usual(std::uint64_t level) { usual_ = level; }
 

@@ -38,7 +38,7 @@ std::string WayTrial::story() const {
          std::to_string(words_[0] / kMicrosecond) + " us, aggregator " + std::to_string(words_[1] / kMicrosecond) + " us)";
 }
 
-void WayTrial::look_again() {
+void WayTrial::retry() {
   calls_ = quiet_ = 0;
   between_ = kSoon;
   times_ = {};

@@ -33,7 +33,7 @@ class WayTrial {
   bool through();
   /// How long that call took.
   void took(Nanoseconds time);
-  void look_again();
+  void retry();
 
  private:
   bool chosen_ = false;    ///< the aggregator
@@ -48,8 +48,8 @@ class WayTrial {
 class WayTrials {
  public:
   WayTrial& of(std::size_t bytes);
-  void look_again() {
-    for (WayTrial& trial : classes_) trial.look_again();
+  void retry() {
+    for (WayTrial& trial : classes_) trial.retry();
   }
 
  private:

@@ -18,7 +18,7 @@ struct Learned {
   bool one_rail = false;  ///< is a candidate
   bool looks(std::size_t from, std::size_t to) const {
     return std::find(stages.begin() + static_cast<std::ptrdiff_t>(from), stages.begin() + static_cast<std::ptrdiff_t>(to),
-                     SizeClass::Stage::look) != stages.begin() + static_cast<std::ptrdiff_t>(to);
+                     SizeClass::Stage::retrial) != stages.begin() + static_cast<std::ptrdiff_t>(to);
   }
   std::ptrdiff_t left(std::size_t from) const {
     return std::count(stages.begin() + static_cast<std::ptrdiff_t>(from), stages.end(), std::nullopt);

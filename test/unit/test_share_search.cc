@@ -103,7 +103,7 @@ TEST(ShareSearch, LooksAgainWhereAggregatorsHaveComeOrGone) {
   const std::uint32_t before = found(1);
   ASSERT_NEAR(before, kWhole / 3, 1);
   EXPECT_EQ(found(4), before);
-  searches.look_again();
+  searches.retry();
   EXPECT_EQ(found(4), kWhole);
 }
 

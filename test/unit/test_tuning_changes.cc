@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-/// A table that has found the fastest way looks again: when it has reason to, when it is asked, and no more often.
+/// A table that has found the fastest way tries again: when it has reason to, when it is asked, and no more often.
 #include <gtest/gtest.h>
 
 #include <random>
@@ -60,7 +60,7 @@ TEST(Table, FollowsAChange) {
   EXPECT_EQ(ranks.calls(600, kSize, after).algorithm, AlgorithmChoice::ring);
 }
 
-/// A change after a long time of calm: looks have become rare, but levels still tell.
+/// A change after a long time of calm: retrials have become rare, but levels still tell.
 TEST(Table, FollowsALateChange) {
   Ranks ranks(learning());
   ranks.calls(50000, kSize, times({{AlgorithmChoice::mesh, 400}}));
@@ -71,7 +71,7 @@ TEST(Table, FollowsALateChange) {
 /// The same of calls with a root, which hands its bytes on and is done, however long the others wait.
 TEST(Table, FollowsALateChangeThatARootDoesNotNotice) {
   using enum AlgorithmChoice;
-  for (std::size_t before = 40000; before < 60000; before += 4000) {  // of these some are just before a look
+  for (std::size_t before = 40000; before < 60000; before += 4000) {  // of these some are just before a retrial
     Terms terms = learning();
     terms.collective = before % 8000 == 0 ? Collective::broadcast : Collective::reduce;
     Ranks ranks(terms);
@@ -113,7 +113,7 @@ TEST(Table, FollowsASmallChangeAfterManyLargeOnes) {
   Ranks ranks(learning());
   ranks.calls(200, kSize, times({{AlgorithmChoice::ring, 500}}));
   for (const AlgorithmChoice faster : {mesh, halving, mesh, halving, mesh}) {
-    ranks.at(0).ask_for_look();
+    ranks.at(0).ask_for_retrial();
     ASSERT_EQ(ranks.calls(3000, kSize, times({{faster, 200}})).algorithm, faster);
   }
   EXPECT_EQ(ranks.calls(60000, kSize, times({{mesh, 500}, {halving, 410}})).algorithm, halving);
@@ -220,7 +220,7 @@ TEST(Table, AnyRankMayAskForALook) {
   ranks.calls(300, kSize, before);
   // The mesh is as it was, the ring has become faster: nobody's times tell.
   const auto after = times({{AlgorithmChoice::mesh, 400}, {AlgorithmChoice::ring, 300}});
-  ranks.at(2).ask_for_look();
+  ranks.at(2).ask_for_retrial();
   EXPECT_EQ(ranks.calls(300, kSize, after).algorithm, AlgorithmChoice::ring);
 }
 
@@ -239,7 +239,7 @@ TEST(Table, OneWhoAsksOnceGetsOneLook) {
   Ranks ranks(learning());
   const auto time = times({{AlgorithmChoice::mesh, 400}, {AlgorithmChoice::ring, 700}});
   ranks.calls(300, kSize, time);
-  ranks.at(2).ask_for_look();
+  ranks.at(2).ask_for_retrial();
   ranks.calls(600, kSize, time);
   std::size_t others = 0;
   for (int i = 0; i < 3000; ++i) others += ranks.call(kSize, time).algorithm == AlgorithmChoice::mesh ? 0 : 1;
@@ -250,7 +250,7 @@ TEST(Table, WhatIsAskedInTheMiddleOfARoundIsNotForgotten) {
   Ranks ranks(learning());
   const auto before = times({{AlgorithmChoice::mesh, 400}, {AlgorithmChoice::ring, 700}});
   ranks.calls(2, kSize, before);
-  ranks.at(2).ask_for_look();
+  ranks.at(2).ask_for_retrial();
   ranks.calls(30, kSize, before);
   const auto after = times({{AlgorithmChoice::mesh, 400}, {AlgorithmChoice::ring, 300}});
   EXPECT_EQ(ranks.calls(600, kSize, after).algorithm, AlgorithmChoice::ring);
@@ -262,7 +262,7 @@ TEST(Table, LooksDoNotFollowOneAnotherHoweverOftenARankAsks) {
   const auto time = times({{AlgorithmChoice::mesh, 400}, {AlgorithmChoice::ring, 700}});
   double all = 0;
   for (int i = 0; i < 3000; ++i) {
-    ranks.at(1).ask_for_look();
+    ranks.at(1).ask_for_retrial();
     all += time(ranks.call(kSize, time), 0);
   }
   EXPECT_LT(all, 1.06 * 3000 * 400);

@@ -105,21 +105,21 @@ TEST_F(LostLane, TheIncumbentStaysAwayIfItHasNoNetworkButTheRails) {
   EXPECT_EQ(back_after(ranks), kMost);
 }
 
-/// A look comes between two agreements on levels, and so do the first calls of another size.
+/// A retrial comes between two agreements on levels, and so do the first calls of another size.
 TEST(Table, TheIncumbentIsNotTriedOnceARankAsks) {
   using enum AlgorithmChoice;
   const auto time = times({{doubling, 70}, {incumbent, 75}, {single_step, 90}, {mesh, 95}});
   const auto at_first = times({{mesh, 400}, {incumbent, 390}});
-  std::size_t look = 20000;
+  std::size_t retrial = 20000;
   Ranks calm(learning());
-  calm.calls(look, 8, time);
-  while (look < 60000 && calm.call(8, time).algorithm != incumbent) ++look;
-  ASSERT_LT(look, 60000u);
-  for (const std::size_t before : {look - 10, look - 1}) {
+  calm.calls(retrial, 8, time);
+  while (retrial < 60000 && calm.call(8, time).algorithm != incumbent) ++retrial;
+  ASSERT_LT(retrial, 60000u);
+  for (const std::size_t before : {retrial - 10, retrial - 1}) {
     Ranks ranks(learning());
     ranks.calls(before, 8, time);
     ranks.at(3).ask_to_bar_incumbent();
-    for (int i = 0; i < 9000; ++i) ASSERT_NE(ranks.call(8, time).algorithm, incumbent) << "a look " << i;
+    for (int i = 0; i < 9000; ++i) ASSERT_NE(ranks.call(8, time).algorithm, incumbent) << "a retrial " << i;
   }
   Ranks ranks(learning());
   ranks.calls(1000, 8, time);

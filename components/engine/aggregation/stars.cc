@@ -114,7 +114,7 @@ void Stars::leave(Index aggregator) {
 
 /// What was learned of the others holds no more.
 void Stars::changed() {
-  searches_.look_again();
+  searches_.retry();
   split_ = {};
 }
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-/// What a settled size class does until it compares its candidates again: when it looks, at which, and at what cost.
+/// What a settled size class does until it compares its candidates again: when it does, which, and at what cost.
 /// And which calls the incumbent has.
 #include <algorithm>
 
@@ -8,7 +8,7 @@
 namespace nezha {
 namespace {
 
-constexpr double kNear = 1.5;  ///< worth another look
+constexpr double kNear = 1.5;  ///< worth another retrial
 
 constexpr std::uint64_t kMeeting = 80'000;  ///< ns that bringing the ranks together before a trial should take
 constexpr std::uint64_t kMostDearer = 8;  ///< a candidate's cost counts as so many times the chosen one's at most, else
@@ -16,9 +16,9 @@ constexpr std::uint64_t kMostDearer = 8;  ///< a candidate's cost counts as so m
 
 }  // namespace
 
-/// The members of a look: all, or those that can win and were near. Some looks are at all, because the rails' rates may
+/// The members of a retrial: all, or those that can win and were near. Some retrials are of all, because the rails' rates may
 /// have changed.
-SizeClass::Group SizeClass::looked_at(bool all) const {
+SizeClass::Group SizeClass::retried(bool all) const {
   Group group{};
   for (std::size_t i = 0; i < candidates_.size(); ++i)
     group[i] = all || i == chosen_ || measured_[chosen_] == kUnknown ||
@@ -26,7 +26,7 @@ SizeClass::Group SizeClass::looked_at(bool all) const {
   return group;
 }
 
-/// Nanoseconds that a look at these should cost beyond calls of the chosen one. A candidate that was never measured
+/// Nanoseconds that a retrial of these should cost beyond calls of the chosen one. A candidate that was never measured
 /// counts as fast as the chosen one, or as twice as slow if it cannot win.
 std::uint64_t SizeClass::price(const Group& members) const {
   const std::uint64_t own = measured_[chosen_];
@@ -43,11 +43,11 @@ std::uint64_t SizeClass::price(const Group& members) const {
 }
 
 void SizeClass::set_price() {
-  looks_.set_price(measured_[chosen_], price(looked_at(looks_.next_at_all())), price(looked_at(true)));
+  retrials_.set_price(measured_[chosen_], price(retried(retrials_.next_at_all())), price(retried(true)));
 }
 
-void SizeClass::begin_look() {
-  begin(Stage::look, looked_at(looks_.begin()));
+void SizeClass::begin_retrial() {
+  begin(Stage::retrial, retried(retrials_.begin()));
   if (round_.one_burst()) settle();
 }
 
@@ -56,18 +56,18 @@ std::uint64_t SizeClass::take_level() { return stage_ == Stage::settled ? level_
 bool SizeClass::follow(std::uint64_t level) {
   if (level == kUnknown || stage_ != Stage::settled) return false;
   if (!level_.risen(level, measured_[chosen_])) return false;
-  if (!looks_.drift_counts()) return false;
-  // Where ranks meet in proofs too a look measures no waiting for a late root, which this level may have in it.
+  if (!retrials_.drift_counts()) return false;
+  // Where ranks meet in proofs too a retrial measures no waiting for a late root, which this level may have in it.
   level_.set_usual(odds_.meets_in_proofs ? level : kUnknown);
-  looks_.ask();
-  begin_look();
+  retrials_.ask();
+  begin_retrial();
   return true;
 }
 
 bool SizeClass::may_try_incumbent() const {
   if (!odds_.incumbent_at_risk) return false;
   if (stage_ != Stage::settled) return round_.turns_next() && is_incumbent(round_.turns_to());
-  if (!looks_.due_next()) return false;
+  if (!retrials_.due_next()) return false;
   for (std::size_t i = 0; i < candidates_.size(); ++i)
     if (is_incumbent(i) && !barred_[i]) return true;
   return false;
