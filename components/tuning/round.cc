@@ -34,7 +34,7 @@ void Round::begin_bursts(const Group& members, std::size_t last, bool opens) {
   if (members[last]) add_burst(last);
 }
 
-void Round::begin_proof(std::size_t candidate, std::size_t cold, std::size_t timed, bool meets) {
+void Round::begin_confirmation(std::size_t candidate, std::size_t cold, std::size_t timed, bool meets) {
   clear();
   for (std::size_t i = 0; i < cold + timed; ++i) add(candidate, i < cold ? Call::cold : meets ? Call::met : Call::timed);
 }

@@ -24,12 +24,12 @@ class Round {
 
   /// A timed call each; all are as cold as one another, but for the one that comes first, which has one before that.
   void begin_singles(const Group& members);
-  /// A burst each: a call that is not timed, and two that are. `last` comes last, so that its burst runs into its proof;
+  /// A burst each: a call that is not timed, and two that are. `last` comes last, so that its burst runs into its confirmation;
   /// with `opens`, one more call of it that is not timed comes first.
   void begin_bursts(const Group& members, std::size_t last, bool opens);
   /// `cold` calls of one that are not timed, and `timed` that are, before each of which the ranks meet if `meets`;
   /// kMostTrials at most.
-  void begin_proof(std::size_t candidate, std::size_t cold, std::size_t timed, bool meets);
+  void begin_confirmation(std::size_t candidate, std::size_t cold, std::size_t timed, bool meets);
   void end() { at_ = trials_ = 0; }
 
   bool under_way() const { return trials_ != 0; }
@@ -39,7 +39,7 @@ class Round {
   bool one_burst() const { return trials_ <= kBurstCalls; }
   /// The ranks have to begin the next call together.
   bool meets_next() const { return at_ < trials_ && trial_[at_].call == Call::met; }
-  /// The next call is the first of a burst, or of a proof, and of that candidate.
+  /// The next call is the first of a burst, or of a confirmation, and of that candidate.
   bool turns_next() const { return at_ < trials_ && (at_ == 0 || trial_[at_].candidate != trial_[at_ - 1].candidate); }
   std::size_t turns_to() const { return trial_[at_].candidate; }
   /// The candidate of the next call; of the first; of the one that was last asked for.

@@ -12,12 +12,12 @@ constexpr double kFarBehind = 2.5;  ///< after one call each, a cold one
 constexpr double kPromising = 1.3;  ///< worth a trial at twice or half the size
 constexpr std::size_t kCompared = 3;
 constexpr std::size_t kAllCompared = 4;  ///< so few need no first round
-/// The first half of a proof is not timed, because a rate limit's burst and empty queues last for some calls.
-constexpr std::size_t kFewestProof = 2, kMostProof = 8;
-constexpr std::size_t kFewestBrief = 4;          ///< no less is worth half a proof
-constexpr std::uint64_t kProofTime = 4'000'000;  ///< ns of each half, where that is not too few calls or too many
-static_assert(2 * kMostProof <= SizeClass::kMostTrials);
-constexpr std::uint64_t kLittle = 2'000'000;  ///< ns, of a whole proof
+/// The first half of a confirmation is not timed, because a rate limit's burst and empty queues last for some calls.
+constexpr std::size_t kFewestConfirming = 2, kMostConfirming = 8;
+constexpr std::size_t kFewestBrief = 4;          ///< no less is worth half a confirmation
+constexpr std::uint64_t kConfirmingTime = 4'000'000;  ///< ns of each half, where that is not too few calls or too many
+static_assert(2 * kMostConfirming <= SizeClass::kMostTrials);
+constexpr std::uint64_t kLittle = 2'000'000;  ///< ns, of a whole confirmation
 
 /// From so many ns a call on, only candidates that can win are tried, because the trials of others cost more than they
 /// gain.
@@ -29,7 +29,7 @@ constexpr std::size_t kOpenings = 3;  ///< so that one disturbance does not caus
 constexpr double kFirstMargin = 0.03;
 constexpr double kMostMargin = 0.25;
 constexpr double kMarginShrinks = 0.8;  ///< with each retrial that changes nothing
-constexpr double kClearLead = 0.1;  ///< by which the slower one needs no proof
+constexpr double kClearLead = 0.1;  ///< by which the slower one needs no confirmation
 
 /// Whether trials overestimate `other` at least as much as `one`. They do so alike for candidates on all rails, and
 /// more for one rail than for several; nothing is known of the incumbent.
@@ -162,19 +162,19 @@ void SizeClass::begin(Stage stage, const Group& members) {
     round_.begin_bursts(allowed, chosen_, stage != Stage::opening && calls_ == 0);
 }
 
-/// Begins half a proof for a candidate that is not chosen and has had none. A proof that follows one of the same
+/// Begins half a confirmation for a candidate that is not chosen and has had none. A confirmation that follows one of the same
 /// candidate has no untimed calls.
-void SizeClass::begin_proof(std::size_t candidate) {
-  const bool goes_on = stage_ == Stage::proof && round_.first() == candidate;
-  const std::uint64_t fit = kProofTime / std::max<std::uint64_t>(measured_[candidate], 1);
-  const std::size_t half = std::clamp<std::uint64_t>(fit, kFewestProof, kMostProof);
+void SizeClass::begin_confirmation(std::size_t candidate) {
+  const bool goes_on = stage_ == Stage::confirmation && round_.first() == candidate;
+  const std::uint64_t fit = kConfirmingTime / std::max<std::uint64_t>(measured_[candidate], 1);
+  const std::size_t half = std::clamp<std::uint64_t>(fit, kFewestConfirming, kMostConfirming);
   const bool brief = candidate != chosen_ && proof_[candidate] == Proof::none && half >= kFewestBrief;
-  stage_ = Stage::proof;
+  stage_ = Stage::confirmation;
   proof_[candidate] = brief ? Proof::brief : Proof::full;
   if (brief)
-    round_.begin_proof(candidate, half / 2, half / 2, odds_.meets_in_proofs);
+    round_.begin_confirmation(candidate, half / 2, half / 2, odds_.meets_in_confirmations);
   else
-    round_.begin_proof(candidate, goes_on ? 0 : half, half, odds_.meets_in_proofs);
+    round_.begin_confirmation(candidate, goes_on ? 0 : half, half, odds_.meets_in_confirmations);
 }
 
 /// The chosen one, and up to `count` in all that are not slower than `factor` times the fastest.
@@ -216,8 +216,8 @@ bool SizeClass::faster(std::size_t candidate, double margin) const {
 bool SizeClass::decide(std::span<const std::uint64_t, kMostTrials> agreed) {
   const std::size_t before = chosen_;
   const std::uint64_t time_before = measured_[chosen_];
-  if (stage_ == Stage::proof) {
-    take_proof(agreed);
+  if (stage_ == Stage::confirmation) {
+    take_confirmation(agreed);
   } else {
     read(agreed);
     proof_.fill(Proof::none);
@@ -230,25 +230,25 @@ bool SizeClass::decide(std::span<const std::uint64_t, kMostTrials> agreed) {
     if (round_.one_burst()) settle();  // nothing is near
   } else {
     if (stage_ == Stage::compared) follow_a_clear_lead();
-    choose_what_is_proved();
+    choose_what_is_confirmed();
   }
   if (chosen_ != before) level_.set_usual(kUnknown);
   return chosen_ != before;
 }
 
-/// Chooses a candidate of the chosen one's kind that is ahead by kClearLead, so that the slower one needs no proof;
-/// only if that proof would take many calls.
+/// Chooses a candidate of the chosen one's kind that is ahead by kClearLead, so that the slower one needs no confirmation;
+/// only if that confirmation would take many calls.
 void SizeClass::follow_a_clear_lead() {
   std::size_t best = chosen_;
   for (std::size_t i = 0; i < candidates_.size(); ++i)
     if (!barred_[i] && of_one_kind(candidates_[i], candidates_[chosen_]) && measured_[i] < measured_[best]) best = i;
-  if (faster(best, kClearLead) && kMostProof * measured_[best] < kProofTime) chosen_ = best;
+  if (faster(best, kClearLead) && kMostConfirming * measured_[best] < kConfirmingTime) chosen_ = best;
 }
 
-/// A proof that takes longer than the trial did corrects the trials of similar candidates too, so that each does not
-/// need a proof. For candidates on all rails only the chosen one's first proof does so: in a retrial it may have been
+/// A confirmation that takes longer than the trial did corrects the trials of similar candidates too, so that each does not
+/// need a confirmation. For candidates on all rails only the chosen one's first confirmation does so: in a retrial it may have been
 /// overestimated alone.
-void SizeClass::take_proof(std::span<const std::uint64_t, kMostTrials> agreed) {
+void SizeClass::take_confirmation(std::span<const std::uint64_t, kMostTrials> agreed) {
   const std::size_t one = round_.first();
   const std::uint64_t trial = measured_[one];
   read(agreed);
@@ -260,22 +260,22 @@ void SizeClass::take_proof(std::span<const std::uint64_t, kMostTrials> agreed) {
       measured_[i] = static_cast<std::uint64_t>(static_cast<double>(measured_[i]) * more);
 }
 
-/// A candidate has one proof a round at most. A candidate of another kind than the chosen one has its proof first,
+/// A candidate has one confirmation a round at most. A candidate of another kind than the chosen one has its confirmation first,
 /// because it mostly falls behind the chosen one's trial at once; if it stays ahead by kClearLead, the first search
-/// needs no proof of the chosen one. Not so where the first search can prove the chosen one in kLittle: a way that is
+/// needs no confirmation of the chosen one. Not so where the first search can confirm the chosen one in kLittle: a way that is
 /// cold for longer than its trial lasts would be given up for that.
-void SizeClass::choose_what_is_proved() {
+void SizeClass::choose_what_is_confirmed() {
   std::size_t best = fastest();
   if (!faster(best, margin_)) best = chosen_;
-  const bool spares_proof = was_settled_ || measured_[chosen_] > kLittle / (2 * kMostProof);
-  const bool before = best != chosen_ && proof_[chosen_] == Proof::none && spares_proof &&
+  const bool spares_confirmation = was_settled_ || measured_[chosen_] > kLittle / (2 * kMostConfirming);
+  const bool before = best != chosen_ && proof_[chosen_] == Proof::none && spares_confirmation &&
                       !of_one_kind(candidates_[chosen_], candidates_[best]);
   if (before && proof_[best] != Proof::full)
-    begin_proof(best);
+    begin_confirmation(best);
   else if (proof_[chosen_] != Proof::full && !(before && !was_settled_ && faster(best, kClearLead)))
-    begin_proof(chosen_);
+    begin_confirmation(chosen_);
   else if (proof_[best] != Proof::full)
-    begin_proof(best);
+    begin_confirmation(best);
   else
     conclude(best);
 }
@@ -303,7 +303,7 @@ void SizeClass::bar(AlgorithmChoice algorithm, bool barred) {
 }
 
 const char* name_of(SizeClass::Stage stage) {
-  constexpr std::array kNames = {"fixed", "opening", "first", "compared", "settled", "retrial", "proof"};
+  constexpr std::array kNames = {"fixed", "opening", "first", "compared", "settled", "retrial", "confirmation"};
   return kNames[static_cast<std::size_t>(stage)];
 }
 

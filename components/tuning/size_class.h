@@ -6,13 +6,13 @@
 /// keeps them apart; a third call that takes longer than the second does not count.
 /// A burst overestimates candidates that start fast: a rate-limited link passes a burst, and an empty queue hides
 /// latency. It underestimates the candidate that comes first. So the chosen candidate and the fastest one of a round
-/// are confirmed in a proof: many calls in a row, without meetings. A candidate that falls behind the chosen one in
+/// have a confirmation: many calls in a row, without meetings. A candidate that falls behind the chosen one in
 /// half of them gets no more; the candidate that its trial may have overestimated most is confirmed first. The
 /// candidate of a call follows from the number of calls alone, a decision from durations that the ranks agreed on: so
 /// all ranks choose alike without a message.
 ///
-/// opening (where calls take long) -> first (left out where there are few) -> compared -> proof -> settled, and from
-/// there now and then retrial -> proof. A retrial begins when its expected cost is a small part of the calls since the last
+/// opening (where calls take long) -> first (left out where there are few) -> compared -> confirmation -> settled, and from
+/// there now and then retrial -> confirmation. A retrial begins when its expected cost is a small part of the calls since the last
 /// one. Not thread safe. Allocates only when made.
 #pragma once
 
@@ -44,14 +44,14 @@ class SizeClass {
     compared,  ///< the best few
     settled,   ///< the chosen one; no trials
     look,      ///< a few calls each for those that were near, or for all
-    proof      ///< many calls of one: the chosen one, or the fastest one by its trial
+    confirmation  ///< many calls of one: the chosen one, or the fastest one by its trial
   };
 
   /// What is known of the candidates before any is measured.
   struct Odds {
     std::array<std::uint64_t, kMostCandidates> least{};  ///< what each takes at least; 0 = unknown
     double incumbent_handicap = 1;  ///< the incumbent's time is multiplied by it before it is compared
-    bool meets_in_proofs = false;   ///< ranks begin the calls of a proof together
+    bool meets_in_confirmations = false;  ///< ranks begin the calls of a confirmation together
     bool incumbent_at_risk = false;  ///< its network may be lost: the ranks agree before it is tried
   };
 
@@ -99,7 +99,7 @@ class SizeClass {
   /// The candidates that the class of half or twice the size should try: those not far behind the chosen one here, and
   /// those that were not tried here.
   Group promising(std::span<const Candidate> ways) const;
-  /// The candidate's last measured duration, corrected by what proofs of similar candidates have added to their
+  /// The candidate's last measured duration, corrected by what confirmations of similar candidates have added to their
   /// trials'; kUnknown when it was not measured.
   std::uint64_t measured(std::size_t candidate) const { return measured_[candidate]; }
   std::size_t chosen_index() const { return chosen_; }
@@ -126,9 +126,9 @@ class SizeClass {
   std::size_t next_carrier();
   void begin_retrial();
   void follow_a_clear_lead();
-  void choose_what_is_proved();
-  void begin_proof(std::size_t candidate);
-  void take_proof(std::span<const std::uint64_t, kMostTrials> agreed);
+  void choose_what_is_confirmed();
+  void begin_confirmation(std::size_t candidate);
+  void take_confirmation(std::span<const std::uint64_t, kMostTrials> agreed);
   void conclude(std::size_t best);
   void settle();
   Group best(std::size_t count, double factor) const;

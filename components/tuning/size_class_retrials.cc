@@ -31,7 +31,7 @@ SizeClass::Group SizeClass::retried(bool all) const {
 std::uint64_t SizeClass::price(const Group& members) const {
   const std::uint64_t own = measured_[chosen_];
   if (own == kUnknown) return 0;
-  std::uint64_t time = 2 * kMeeting;  // agreements on trials, and on the proof of the chosen one
+  std::uint64_t time = 2 * kMeeting;  // agreements on trials, and on the confirmation of the chosen one
   for (std::size_t i = 0; i < candidates_.size(); ++i) {
     if (!members[i] || barred_[i]) continue;
     std::uint64_t expected = measured_[i];
@@ -57,8 +57,8 @@ bool SizeClass::follow(std::uint64_t level) {
   if (level == kUnknown || stage_ != Stage::settled) return false;
   if (!level_.risen(level, measured_[chosen_])) return false;
   if (!retrials_.drift_counts()) return false;
-  // Where ranks meet in proofs too a retrial measures no waiting for a late root, which this level may have in it.
-  level_.set_usual(odds_.meets_in_proofs ? level : kUnknown);
+  // Where ranks meet in confirmations too a retrial measures no waiting for a late root, which this level may have in it.
+  level_.set_usual(odds_.meets_in_confirmations ? level : kUnknown);
   retrials_.ask();
   begin_retrial();
   return true;

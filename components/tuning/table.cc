@@ -38,14 +38,14 @@ std::uint64_t mean(std::uint64_t sum, int ranks) {
   return sum == 0 ? SizeClass::kUnknown : sum / static_cast<std::uint64_t>(ranks);
 }
 
-/// The ranks have not met in a proof. The least duration and the most (the complement of the least complement) tell
+/// The ranks have not met in a confirmation. The least duration and the most (the complement of the least complement) tell
 /// whether they began the call apart: then the duration is the application's, and is not used.
 std::uint64_t complement(std::uint64_t duration) {
   return duration == SizeClass::kUnknown ? SizeClass::kUnknown : ~duration;
 }
 
 /// The slowest rank's duration counts of a call with a root, because a root that sends ends long before the last rank
-/// has its bytes, and one that receives long after the first rank has sent them. The ranks have met, in proofs too.
+/// has its bytes, and one that receives long after the first rank has sent them. The ranks have met, in confirmations too.
 std::uint64_t most(std::uint64_t least_complement) {
   return least_complement == SizeClass::kUnknown ? SizeClass::kUnknown : ~least_complement;
 }
@@ -77,7 +77,7 @@ void Table::make_class(std::size_t index, std::vector<Candidate> ways, const Siz
   // Within a node no network can be lost, so that the incumbent is as safe as we are.
   odds.incumbent_at_risk = !terms_.within_node();
   if (odds.incumbent_at_risk) odds.incumbent_handicap = 1 + static_cast<double>(terms_.plan.incumbent_margin) / 100;
-  odds.meets_in_proofs = has_root(terms_.collective);
+  odds.meets_in_confirmations = has_root(terms_.collective);
   classes_[index] = std::make_unique<SizeClass>(std::move(ways), tried, terms_.plan.learn, odds);
   if (barred_) classes_[index]->bar(AlgorithmChoice::incumbent, true);
 }
@@ -165,14 +165,14 @@ bool Table::agreement_due(std::size_t bytes, std::size_t element) {
   if (!learns(bytes, element)) return false;
   SizeClass& mine = class_of(bytes);
   if (mine.round_over()) {
-    about_ = mine.stage() == SizeClass::Stage::proof ? About::proof : About::trials;
+    about_ = mine.stage() == SizeClass::Stage::confirmation ? About::confirmation : About::trials;
     over_ = &mine;
     over_class_ = size_class_of(bytes);
     return true;
   }
   about_ = weight_ >= interval_ ? About::levels : About::meeting;
-  // A proof is short, and the same for all candidates: without meetings, or with one before each call.
-  const bool left_alone = left_ >= kMostLeft && mine.stage() != SizeClass::Stage::proof;
+  // A confirmation is short, and the same for all candidates: without meetings, or with one before each call.
+  const bool left_alone = left_ >= kMostLeft && mine.stage() != SizeClass::Stage::confirmation;
   return about_ == About::levels || (!met_ && (mine.meets_next() || left_alone));
 }
 
@@ -181,12 +181,12 @@ std::span<std::uint64_t, Table::kWords> Table::words() {
   words_[kCalm] = asks_ ? 0 : 1;
   words_[kIncumbentAllowed] = bars_ ? 0 : 1;
   const auto first = words_.begin() + kFlags, second = first + SizeClass::kMostTrials;
-  if (has_root(terms_.collective) && (about_ == About::trials || about_ == About::proof)) {
+  if (has_root(terms_.collective) && (about_ == About::trials || about_ == About::confirmation)) {
     std::transform(over_->durations().begin(), over_->durations().end(), first, complement);
   } else if (about_ == About::trials) {
     std::fill(first, words_.end(), 0);
     std::transform(over_->durations().begin(), over_->durations().end(), first, summand);
-  } else if (about_ == About::proof) {
+  } else if (about_ == About::confirmation) {
     std::copy(over_->durations().begin(), over_->durations().end(), first);
     std::transform(over_->durations().begin(), over_->durations().end(), second, complement);
   } else if (about_ == About::levels) {
@@ -238,7 +238,7 @@ void Table::apply_flags() {
 
 bool Table::agreed() {
   bool decided = false;
-  if (about_ == About::trials || about_ == About::proof) {
+  if (about_ == About::trials || about_ == About::confirmation) {
     const auto durations = std::span(words_).subspan<kFlags, SizeClass::kMostTrials>();
     const auto complements = std::span(words_).subspan<kFlags + SizeClass::kMostTrials, SizeClass::kMostTrials>();
     for (std::size_t i = 0; i < durations.size(); ++i)

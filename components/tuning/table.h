@@ -121,7 +121,7 @@ class Table {
 
   // Agreements.
   std::array<std::uint64_t, kWords> words_{};
-  enum class About : std::uint8_t { levels, trials, proof, meeting };
+  enum class About : std::uint8_t { levels, trials, confirmation, meeting };
   About about_ = About::levels;
   bool met_ = false;           ///< the ranks have just come together
   SizeClass* over_ = nullptr;  ///< whose round is over

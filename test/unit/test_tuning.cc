@@ -33,7 +33,7 @@ std::uint64_t found_after(std::size_t bytes, const Ranks::Duration& duration) {
   return ranks.at(2).size_class(size_class_of(bytes))->found_after();
 }
 
-/// The more of them where another one than the first has to be proved, and is not far ahead of it.
+/// The more of them where another one than the first has to be confirmed, and is not far ahead of it.
 TEST(Table, TheFastestIsFoundInAFewCalls) {
   using enum AlgorithmChoice;
   EXPECT_LE(found_after(8, times({{doubling, 70}, {incumbent, 75}, {single_step, 90}})), 8U);
@@ -116,7 +116,7 @@ TEST(Table, WhatAFirstCallTakesDoesNotCount) {
 }
 
 /// A segment's pages, or ranks that are asleep: a way may be cold for longer than its trial lasts. Open MPI's way, which
-/// is warm at once, is ahead until the other one has had its proof.
+/// is warm at once, is ahead until the other one has had its confirmation.
 TEST(Table, WhatIsColdForSomeCallsIsNotGivenUp) {
   Terms terms = learning();
   terms.nodes = 1;
@@ -146,7 +146,7 @@ TEST(Table, WhatTheFirstCallsSufferDoesNotCount) {
 }
 
 /// A root that only hands its bytes on is done at once, however long the others wait: the mean would prefer mesh, and in a
-/// proof ranks so far apart would look like the application's imbalance.
+/// confirmation ranks so far apart would look like the application's imbalance.
 TEST(Table, OfACallWithARootTheSlowestRankCounts) {
   using enum AlgorithmChoice;
   for (const Collective collective : {Collective::broadcast, Collective::reduce}) {

@@ -171,7 +171,7 @@ TEST(Table, ALookPutsRightWhatWasFlatteredAlone) {
   EXPECT_LE(flattered, 1500);
 }
 
-/// Each would cost a proof of its own.
+/// Each would cost a confirmation of its own.
 TEST(Table, WhatFlattersOneWayOnOneRailFlattersAll) {
   Terms terms = learning();
   terms.rails = true;
@@ -185,10 +185,10 @@ TEST(Table, WhatFlattersOneWayOnOneRailFlattersAll) {
   for (int i = 0; i < 200; ++i) narrow += ranks.call(kSize, time).one_rail ? 1 : 0;
   EXPECT_EQ(ranks.chosen(kSize).algorithm, AlgorithmChoice::mesh);
   EXPECT_FALSE(ranks.chosen(kSize).one_rail);
-  EXPECT_LE(narrow, 24) << "trials of both, and one proof";
+  EXPECT_LE(narrow, 24) << "trials of both, and one confirmation";
 }
 
-/// Where trials make all ways look faster than they are, the rest need not give proof after the chosen one.
+/// Where trials make all ways look faster than they are, the rest need no confirmation after the chosen one.
 TEST(Table, WhatFlattersAllAlikeChangesNothing) {
   Ranks ranks(learning());
   const auto usual = times({{AlgorithmChoice::ring, 430}, {AlgorithmChoice::mesh, 460}, {AlgorithmChoice::halving, 480}});

@@ -127,7 +127,7 @@ TEST(Table, TheIncumbentIsNotTriedOnceARankAsks) {
   for (int i = 0; i < 60; ++i) ASSERT_NE(ranks.call(kSize, at_first).algorithm, incumbent) << "another size";
 }
 
-/// Ranks meet in agreements on that. Where they come at different times to calls that take long, a proof must have none: it
+/// Ranks meet in agreements on that. Where they come at different times to calls that take long, a confirmation must have none: it
 /// would be of the incumbent's calls alone.
 TEST(Table, TheIncumbentIsNotFavouredByAgreements) {
   for (const double slower : {1.0, 1.1}) {
