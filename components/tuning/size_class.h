@@ -43,7 +43,7 @@ class SizeClass {
     first,     ///< one call each: what is far behind is left out
     compared,  ///< the best few
     settled,   ///< the chosen one; no trials
-    look,      ///< a few calls each for those that were near, or for all
+    retrial,   ///< a few calls each for those that were near, or for all
     confirmation  ///< many calls of one: the chosen one, or the fastest one by its trial
   };
 
