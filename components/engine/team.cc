@@ -95,7 +95,7 @@ Team::Reach Team::reach(const Links& links, const Hierarchy* hierarchy) const {
 void Team::lanes_changed(bool lost) {
   for (Table& each : tables_) {
     each.ask_for_retrial();
-    if (lost) each.ask_to_bar_incumbent();
+    if (lost) each.ask_to_exclude_incumbent();
   }
 }
 

@@ -183,7 +183,7 @@ Call Team::agreement(Collective collective, std::size_t bytes, std::size_t eleme
     return combine(rate_words_, NEZHA_BOR);
   }
   Table& table = this->table(collective);
-  if (lacks_lane()) table.ask_to_bar_incumbent();
+  if (lacks_lane()) table.ask_to_exclude_incumbent();
   return combine(table.words(), table.adds() ? NEZHA_SUM : NEZHA_MIN);
 }
 

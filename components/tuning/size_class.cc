@@ -132,13 +132,13 @@ const Candidate& SizeClass::next() {
 std::size_t SizeClass::next_carrier() {
   if (!round_.under_way() || round_.over()) return chosen_;
   const std::size_t candidate = round_.next();
-  return barred_[candidate] ? chosen_ : candidate;
+  return excluded_[candidate] ? chosen_ : candidate;
 }
 
 void SizeClass::took(std::uint64_t duration) {
   if (!round_.under_way())
     level_.took(duration);
-  else if (!barred_[round_.current()])
+  else if (!excluded_[round_.current()])
     round_.took(duration);
 }
 
@@ -155,7 +155,7 @@ void SizeClass::carry(std::span<const std::uint64_t> bytes) {
 void SizeClass::begin(Stage stage, const Group& members) {
   stage_ = stage;
   Group allowed = members;
-  for (std::size_t i = 0; i < allowed.size(); ++i) allowed[i] = allowed[i] && !barred_[i];
+  for (std::size_t i = 0; i < allowed.size(); ++i) allowed[i] = allowed[i] && !excluded_[i];
   if (stage == Stage::first)
     round_.begin_singles(allowed);
   else
@@ -185,7 +185,7 @@ SizeClass::Group SizeClass::best(std::size_t count, double factor) const {
   for (std::size_t chosen = 1; chosen < count; ++chosen) {
     std::size_t found = candidates_.size();
     for (std::size_t i = 0; i < candidates_.size(); ++i) {
-      if (group[i] || barred_[i] || measured_[i] == kUnknown || rated(i) > limit) continue;
+      if (group[i] || excluded_[i] || measured_[i] == kUnknown || rated(i) > limit) continue;
       if (found == candidates_.size() || rated(i) < rated(found)) found = i;
     }
     if (found == candidates_.size()) break;
@@ -194,12 +194,12 @@ SizeClass::Group SizeClass::best(std::size_t count, double factor) const {
   return group;
 }
 
-/// The one with the smallest duration, as rated, of those that are not barred; the chosen one when nothing was
+/// The one with the smallest duration, as rated, of those that are not excluded; the chosen one when nothing was
 /// measured.
 std::size_t SizeClass::fastest() const {
   std::size_t found = chosen_;
   for (std::size_t i = 0; i < candidates_.size(); ++i)
-    if (!barred_[i] && (barred_[found] || rated(i) < rated(found))) found = i;
+    if (!excluded_[i] && (excluded_[found] || rated(i) < rated(found))) found = i;
   return found;
 }
 
@@ -241,7 +241,7 @@ bool SizeClass::decide(std::span<const std::uint64_t, kMostTrials> agreed) {
 void SizeClass::follow_a_clear_lead() {
   std::size_t best = chosen_;
   for (std::size_t i = 0; i < candidates_.size(); ++i)
-    if (!barred_[i] && of_one_kind(candidates_[i], candidates_[chosen_]) && measured_[i] < measured_[best]) best = i;
+    if (!excluded_[i] && of_one_kind(candidates_[i], candidates_[chosen_]) && measured_[i] < measured_[best]) best = i;
   if (faster(best, kClearLead) && kMostConfirming * measured_[best] < kConfirmingTime) chosen_ = best;
 }
 
@@ -296,10 +296,10 @@ void SizeClass::settle() {
   set_price();
 }
 
-void SizeClass::bar(AlgorithmChoice algorithm, bool barred) {
+void SizeClass::exclude(AlgorithmChoice algorithm, bool excluded) {
   for (std::size_t i = 0; i < candidates_.size(); ++i)
-    if (candidates_[i].algorithm == algorithm) barred_[i] = barred;
-  if (barred_[chosen_]) chosen_ = fastest();
+    if (candidates_[i].algorithm == algorithm) excluded_[i] = excluded;
+  if (excluded_[chosen_]) chosen_ = fastest();
 }
 
 const char* name_of(SizeClass::Stage stage) {

@@ -86,8 +86,8 @@ class SizeClass {
   std::uint64_t take_level();
   /// The agreed level. True when it is so much higher than before that a retrial was begun.
   bool follow(std::uint64_t level);
-  /// Candidates with this algorithm carry no call while they are barred, because it may use a network that is broken.
-  void bar(AlgorithmChoice algorithm, bool barred);
+  /// Candidates with this algorithm carry no call while they are excluded, because it may use a network that is broken.
+  void exclude(AlgorithmChoice algorithm, bool excluded);
 
   Stage stage() const { return stage_; }
   const Candidate& chosen() const { return candidates_[chosen_]; }
@@ -144,7 +144,7 @@ class SizeClass {
   const Odds odds_;
   const Group tried_;  ///< by the first search
   std::array<std::uint64_t, kMostCandidates> measured_;
-  Group barred_{};
+  Group excluded_{};
   Stage stage_;
   std::size_t chosen_ = 0;
   std::uint64_t calls_ = 0;

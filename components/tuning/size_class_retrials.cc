@@ -12,7 +12,7 @@ constexpr double kNear = 1.5;  ///< worth another retrial
 
 constexpr std::uint64_t kMeeting = 80'000;  ///< ns that bringing the ranks together before a trial should take
 constexpr std::uint64_t kMostDearer = 8;  ///< a candidate's cost counts as so many times the chosen one's at most, else
-                                          ///< one disturbance would bar it for ever
+                                          ///< one disturbance would exclude it for ever
 
 }  // namespace
 
@@ -33,7 +33,7 @@ std::uint64_t SizeClass::price(const Group& members) const {
   if (own == kUnknown) return 0;
   std::uint64_t time = 2 * kMeeting;  // agreements on trials, and on the confirmation of the chosen one
   for (std::size_t i = 0; i < candidates_.size(); ++i) {
-    if (!members[i] || barred_[i]) continue;
+    if (!members[i] || excluded_[i]) continue;
     std::uint64_t expected = measured_[i];
     if (expected == kUnknown) expected = can_win(i) ? own : std::max(2 * own, odds_.least[i]);
     const std::uint64_t meetings = is_incumbent(i) && odds_.incumbent_at_risk ? 2 : 1;
@@ -69,7 +69,7 @@ bool SizeClass::may_try_incumbent() const {
   if (stage_ != Stage::settled) return round_.turns_next() && is_incumbent(round_.turns_to());
   if (!retrials_.due_next()) return false;
   for (std::size_t i = 0; i < candidates_.size(); ++i)
-    if (is_incumbent(i) && !barred_[i]) return true;
+    if (is_incumbent(i) && !excluded_[i]) return true;
   return false;
 }
 

@@ -21,7 +21,7 @@ constexpr std::uint64_t kMostInterval = 8192;
 constexpr std::uint64_t kMostLeft = 16 * kMillisecond;
 /// Weight of the calls without a lost lane after which the incumbent is allowed again: seconds of small ones. Each time
 /// twice as many, because its calls are not protected.
-constexpr std::uint64_t kFirstPardon = 65536;
+constexpr std::uint64_t kFirstIdle = 65536;
 constexpr std::uint64_t kApart = 2;         ///< times another rank's duration: the application keeps them apart
 constexpr std::size_t kWeighty = 8 * 1024;  ///< bytes that weigh as much as a call
 /// From here on time goes with bytes, and is put in proportion to the smallest vector of the class.
@@ -65,10 +65,10 @@ void Table::begin(const Terms& terms) {
   terms_ = terms;
   for (auto& each : classes_) each.reset();
   current_ = over_ = nullptr;
-  met_ = asks_ = false;  // but not bars_: the incumbent may run over a lane that was lost in wiring, too
-  weight_ = left_ = calm_ = 0;
+  met_ = asks_ = false;  // but not asks_to_exclude_: the incumbent may run over a lane that was lost in wiring, too
+  weight_ = left_ = idle_ = 0;
   interval_ = kFirstInterval;
-  pardon_ = kFirstPardon;
+  idle_needed_ = kFirstIdle;
 }
 
 void Table::make_class(std::size_t index, std::vector<Candidate> ways, const SizeClass::Group& tried) {
@@ -79,7 +79,7 @@ void Table::make_class(std::size_t index, std::vector<Candidate> ways, const Siz
   if (odds.incumbent_at_risk) odds.incumbent_handicap = 1 + static_cast<double>(terms_.plan.incumbent_margin) / 100;
   odds.meets_in_confirmations = has_root(terms_.collective);
   classes_[index] = std::make_unique<SizeClass>(std::move(ways), tried, terms_.plan.learn, odds);
-  if (barred_) classes_[index]->bar(AlgorithmChoice::incumbent, true);
+  if (excluded_) classes_[index]->exclude(AlgorithmChoice::incumbent, true);
 }
 
 /// Whether it is known what is fastest at the size beside.
@@ -179,7 +179,7 @@ bool Table::agreement_due(std::size_t bytes, std::size_t element) {
 std::span<std::uint64_t, Table::kWords> Table::words() {
   words_.fill(SizeClass::kUnknown);
   words_[kCalm] = asks_ ? 0 : 1;
-  words_[kIncumbentAllowed] = bars_ ? 0 : 1;
+  words_[kIncumbentAllowed] = asks_to_exclude_ ? 0 : 1;
   const auto first = words_.begin() + kFlags, second = first + SizeClass::kMostTrials;
   if (has_root(terms_.collective) && (about_ == About::trials || about_ == About::confirmation)) {
     std::transform(over_->durations().begin(), over_->durations().end(), first, complement);
@@ -209,27 +209,27 @@ bool Table::all_say(std::size_t flag) const {
   return words_[flag] == (adds() ? static_cast<std::uint64_t>(terms_.ranks) : 1);
 }
 
-void Table::bar_incumbent(bool barred) {
-  barred_ = barred;
+void Table::exclude_incumbent(bool excluded) {
+  excluded_ = excluded;
   for (auto& each : classes_)
-    if (each) each->bar(AlgorithmChoice::incumbent, barred);
+    if (each) each->exclude(AlgorithmChoice::incumbent, excluded);
 }
 
 /// A lane that this rank has lost since words(), where all allowed the incumbent, is for the next agreement.
-void Table::follow_bars(bool allowed) {
+void Table::follow_exclusions(bool allowed) {
   if (!allowed) {
-    bars_ = false;
-    calm_ = 0;
-    bar_incumbent(true);
-  } else if (barred_ && calm_ >= pardon_ && !terms_.incumbent_on_rails) {
-    pardon_ *= 2;
-    bar_incumbent(false);
+    asks_to_exclude_ = false;
+    idle_ = 0;
+    exclude_incumbent(true);
+  } else if (excluded_ && idle_ >= idle_needed_ && !terms_.incumbent_on_rails) {
+    idle_needed_ *= 2;
+    exclude_incumbent(false);
     retry();
   }
 }
 
 void Table::apply_flags() {
-  follow_bars(all_say(kIncumbentAllowed));
+  follow_exclusions(all_say(kIncumbentAllowed));
   if (all_say(kCalm)) return;
   asks_ = false;
   interval_ = kFirstInterval;
@@ -252,7 +252,7 @@ bool Table::agreed() {
     for (std::size_t i = 0; i < kSizeClasses; ++i)
       if (classes_[i] && classes_[i]->follow(level_of(words_[kFlags + i]))) calm = false;
     interval_ = calm ? std::min(2 * interval_, kMostInterval) : kFirstInterval;
-    calm_ += std::exchange(weight_, 0);
+    idle_ += std::exchange(weight_, 0);
   }
   apply_flags();
   left_ = 0;

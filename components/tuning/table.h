@@ -53,7 +53,7 @@ class Table {
   /// One is due before a call of `bytes` bytes in elements of `element`. To be asked again after each. Also before each
   /// trial: the operation that combines the words brings the ranks together, so that how long the trial takes is not
   /// the imbalance of the application. And before the incumbent is tried, and now and then while it carries calls: no
-  /// rank can tell the others in these that it has to be barred.
+  /// rank can tell the others in these that it has to be excluded.
   bool agreement_due(std::size_t bytes, std::size_t element);
   /// This rank's words; each to be replaced by the sum of all ranks' words when adds() says so, else by the smallest.
   std::span<std::uint64_t, kWords> words();
@@ -79,7 +79,7 @@ class Table {
   /// A lane was lost, or still is: the incumbent may run over what is broken, so the team leaves it alone. Where it has
   /// no network but the rails, whose connections may not survive that, for good; else until no rank has asked for long.
   /// May be called before begin().
-  void ask_to_bar_incumbent() { bars_ = true; }
+  void ask_to_exclude_incumbent() { asks_to_exclude_ = true; }
 
   /// What carries such calls is known, or is not learned.
   bool settled(std::size_t bytes, std::size_t element) const {
@@ -103,16 +103,16 @@ class Table {
   std::uint64_t level_of(std::uint64_t agreed) const;
   bool all_say(std::size_t flag) const;
   void apply_flags();
-  void follow_bars(bool allowed);
-  void bar_incumbent(bool barred);
+  void follow_exclusions(bool allowed);
+  void exclude_incumbent(bool excluded);
   void retry();
 
   Terms terms_;
   RailNames rails_;
   std::array<std::unique_ptr<SizeClass>, kSizeClasses> classes_;
-  bool barred_ = false;
-  std::uint64_t calm_ = 0;    ///< weight of the calls since a rank asked for that
-  std::uint64_t pardon_ = 0;  ///< at which calm the incumbent is allowed again
+  bool excluded_ = false;
+  std::uint64_t idle_ = 0;         ///< weight of the calls since a rank asked for that
+  std::uint64_t idle_needed_ = 0;  ///< at which weight the incumbent is allowed again
 
   // The call under way.
   SizeClass* current_ = nullptr;  ///< null: not measured
@@ -131,7 +131,7 @@ class Table {
   std::uint64_t interval_ = 0;  ///< at which weight the next is due
   std::uint64_t left_ = 0;      ///< ns that the incumbent's calls since the last agreement of any kind should take
   bool asks_ = false;
-  bool bars_ = false;
+  bool asks_to_exclude_ = false;
 };
 
 }  // namespace nezha

@@ -211,7 +211,7 @@ TEST(Table, AllChooseAlikeWhateverEachMeasures) {
     const Ranks::Duration time = [&](const Candidate&, int) { return static_cast<double>(random() % 1000); };
     for (int i = 0; i < 3000; ++i) {
       if (random() % 50 == 0) ranks.at(random() % 5).ask_for_retrial();
-      if (random() % 2000 == 0) ranks.at(random() % 5).ask_to_bar_incumbent();
+      if (random() % 2000 == 0) ranks.at(random() % 5).ask_to_exclude_incumbent();
       ranks.call(std::size_t{8} << random() % 20, time);
     }
   }

@@ -14,7 +14,7 @@ TEST(Table, TheIncumbentIsLeftAloneOnceARankAsks) {
     for (const std::size_t bytes : {std::size_t{8}, kSize}) {
       Ranks ranks(learning());
       ASSERT_EQ(ranks.calls(before, bytes, time).algorithm, AlgorithmChoice::incumbent);
-      ranks.at(3).ask_to_bar_incumbent();
+      ranks.at(3).ask_to_exclude_incumbent();
       ranks.calls(300, bytes, time);
       for (int i = 0; i < 3000; ++i) ASSERT_NE(ranks.call(bytes, time).algorithm, AlgorithmChoice::incumbent);
       for (int i = 0; i < 100; ++i) ASSERT_NE(ranks.call(3 * bytes, time).algorithm, AlgorithmChoice::incumbent);
@@ -25,7 +25,7 @@ TEST(Table, TheIncumbentIsLeftAloneOnceARankAsks) {
 /// A lane that is lost before the first call.
 TEST(Table, TheIncumbentIsLeftAloneWhereARankHasAskedBeforeItBegins) {
   Table table;
-  table.ask_to_bar_incumbent();
+  table.ask_to_exclude_incumbent();
   table.begin(learning(1));
   for (int i = 0; i < 300; ++i) {
     while (table.agreement_due(kSize, 4)) {
@@ -47,7 +47,7 @@ TEST(Table, TheIncumbentIsLeftAloneWhereARankAsksInTheMiddleOfAnAgreement) {
     while (table.agreement_due(8, 4)) {
       (void)table.words();
       told = asked;
-      if (i >= 300 && !asked) table.ask_to_bar_incumbent(), asked = true;
+      if (i >= 300 && !asked) table.ask_to_exclude_incumbent(), asked = true;
       table.agreed();
     }
     const Candidate way = table.next(8, 4);
@@ -62,13 +62,13 @@ class LostLane : public testing::Test {
  protected:
   void lose(Ranks& ranks) {
     EXPECT_EQ(ranks.calls(1000, 8, time).algorithm, AlgorithmChoice::incumbent);
-    ranks.at(2).ask_to_bar_incumbent();
+    ranks.at(2).ask_to_exclude_incumbent();
     EXPECT_NE(ranks.calls(200, 8, time).algorithm, AlgorithmChoice::incumbent);
   }
   /// Calls after which the incumbent carries again, kMost at most. Every so many a rank says that it still lacks a lane.
   std::size_t back_after(Ranks& ranks, std::size_t lacks_every = kMost + 1) {
     for (std::size_t call = 1; call < kMost; ++call) {
-      if (call % lacks_every == 0) ranks.at(1).ask_to_bar_incumbent();
+      if (call % lacks_every == 0) ranks.at(1).ask_to_exclude_incumbent();
       if (ranks.call(8, time).algorithm == AlgorithmChoice::incumbent) return call;
     }
     return kMost;
@@ -118,12 +118,12 @@ TEST(Table, TheIncumbentIsNotTriedOnceARankAsks) {
   for (const std::size_t before : {retrial - 10, retrial - 1}) {
     Ranks ranks(learning());
     ranks.calls(before, 8, time);
-    ranks.at(3).ask_to_bar_incumbent();
+    ranks.at(3).ask_to_exclude_incumbent();
     for (int i = 0; i < 9000; ++i) ASSERT_NE(ranks.call(8, time).algorithm, incumbent) << "a retrial " << i;
   }
   Ranks ranks(learning());
   ranks.calls(1000, 8, time);
-  ranks.at(3).ask_to_bar_incumbent();
+  ranks.at(3).ask_to_exclude_incumbent();
   for (int i = 0; i < 60; ++i) ASSERT_NE(ranks.call(kSize, at_first).algorithm, incumbent) << "another size";
 }
 
