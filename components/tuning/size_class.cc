@@ -137,7 +137,7 @@ std::size_t SizeClass::next_carrier() {
 
 void SizeClass::took(std::uint64_t duration) {
   if (!round_.under_way())
-    level_.took(duration);
+    baseline_.took(duration);
   else if (!excluded_[round_.current()])
     round_.took(duration);
 }
@@ -232,7 +232,7 @@ bool SizeClass::decide(std::span<const std::uint64_t, kMostTrials> agreed) {
     if (stage_ == Stage::compared) follow_a_clear_lead();
     choose_what_is_confirmed();
   }
-  if (chosen_ != before) level_.set_usual(kUnknown);
+  if (chosen_ != before) baseline_.set_usual(kUnknown);
   return chosen_ != before;
 }
 
@@ -292,7 +292,7 @@ void SizeClass::settle() {
   was_settled_ = true;
   round_.end();
   retrials_.settled();
-  level_.interrupt();
+  baseline_.interrupt();
   set_price();
 }
 

@@ -82,10 +82,10 @@ class SizeClass {
   /// Asks for a retrial of all candidates. It begins after the round that is under way, and not before it costs a small
   /// part of the calls since the last one.
   void retry() { retrials_.ask(); }
-  /// The chosen candidate's level here (usual_time.h), to be agreed on; kUnknown when there is none.
-  std::uint64_t take_level();
-  /// The agreed level. True when it is so much higher than before that a retrial was begun.
-  bool follow(std::uint64_t level);
+  /// The chosen candidate's baseline here (usual_time.h), to be agreed on; kUnknown when there is none.
+  std::uint64_t take_baseline();
+  /// The agreed baseline. True when it is so much higher than before that a retrial was begun.
+  bool follow(std::uint64_t baseline);
   /// Candidates with this algorithm carry no call while they are excluded, because it may use a network that is broken.
   void exclude(AlgorithmChoice algorithm, bool excluded);
 
@@ -160,7 +160,7 @@ class SizeClass {
 
   RetrialSchedule retrials_;
   double margin_;    ///< by how much another must be faster
-  UsualTime level_;  ///< of the chosen one
+  UsualTime baseline_;  ///< of the chosen one
 };
 
 const char* name_of(SizeClass::Stage stage);

@@ -51,14 +51,14 @@ void SizeClass::begin_retrial() {
   if (round_.one_burst()) settle();
 }
 
-std::uint64_t SizeClass::take_level() { return stage_ == Stage::settled ? level_.take() : kUnknown; }
+std::uint64_t SizeClass::take_baseline() { return stage_ == Stage::settled ? baseline_.take() : kUnknown; }
 
-bool SizeClass::follow(std::uint64_t level) {
-  if (level == kUnknown || stage_ != Stage::settled) return false;
-  if (!level_.risen(level, measured_[chosen_])) return false;
+bool SizeClass::follow(std::uint64_t baseline) {
+  if (baseline == kUnknown || stage_ != Stage::settled) return false;
+  if (!baseline_.risen(baseline, measured_[chosen_])) return false;
   if (!retrials_.drift_counts()) return false;
-  // Where ranks meet in confirmations too a retrial measures no waiting for a late root, which this level may have in it.
-  level_.set_usual(odds_.meets_in_confirmations ? level : kUnknown);
+  // Where ranks meet in confirmations too a retrial measures no waiting for a late root, which this baseline may have in it.
+  baseline_.set_usual(odds_.meets_in_confirmations ? baseline : kUnknown);
   retrials_.ask();
   begin_retrial();
   return true;

@@ -170,10 +170,10 @@ bool Table::agreement_due(std::size_t bytes, std::size_t element) {
     over_class_ = size_class_of(bytes);
     return true;
   }
-  about_ = weight_ >= interval_ ? About::levels : About::meeting;
+  about_ = weight_ >= interval_ ? About::baselines : About::meeting;
   // A confirmation is short, and the same for all candidates: without meetings, or with one before each call.
   const bool left_alone = left_ >= kMostLeft && mine.stage() != SizeClass::Stage::confirmation;
-  return about_ == About::levels || (!met_ && (mine.meets_next() || left_alone));
+  return about_ == About::baselines || (!met_ && (mine.meets_next() || left_alone));
 }
 
 std::span<std::uint64_t, Table::kWords> Table::words() {
@@ -189,19 +189,19 @@ std::span<std::uint64_t, Table::kWords> Table::words() {
   } else if (about_ == About::confirmation) {
     std::copy(over_->durations().begin(), over_->durations().end(), first);
     std::transform(over_->durations().begin(), over_->durations().end(), second, complement);
-  } else if (about_ == About::levels) {
+  } else if (about_ == About::baselines) {
     for (std::size_t i = 0; i < kSizeClasses; ++i)
-      if (classes_[i]) words_[kFlags + i] = level_word(classes_[i]->take_level());
+      if (classes_[i]) words_[kFlags + i] = baseline_word(classes_[i]->take_baseline());
   }
   return words_;
 }
 
-/// The least of the ranks' levels counts, that of the last to begin, or of calls with a root the most.
-std::uint64_t Table::level_word(std::uint64_t level) const {
-  return has_root(terms_.collective) ? complement(level) : level;
+/// The least of the ranks' baselines counts, that of the last to begin, or of calls with a root the most.
+std::uint64_t Table::baseline_word(std::uint64_t baseline) const {
+  return has_root(terms_.collective) ? complement(baseline) : baseline;
 }
 
-std::uint64_t Table::level_of(std::uint64_t agreed) const {
+std::uint64_t Table::baseline_of(std::uint64_t agreed) const {
   return has_root(terms_.collective) ? most(agreed) : agreed;
 }
 
@@ -247,10 +247,10 @@ bool Table::agreed() {
                                                  : middle(durations[i], complements[i]);
     changed_ = over_->decide(durations);
     decided = changed_ || over_->stage() == SizeClass::Stage::settled;
-  } else if (about_ == About::levels) {
+  } else if (about_ == About::baselines) {
     bool calm = true;
     for (std::size_t i = 0; i < kSizeClasses; ++i)
-      if (classes_[i] && classes_[i]->follow(level_of(words_[kFlags + i]))) calm = false;
+      if (classes_[i] && classes_[i]->follow(baseline_of(words_[kFlags + i]))) calm = false;
     interval_ = calm ? std::min(2 * interval_, kMostInterval) : kFirstInterval;
     idle_ += std::exchange(weight_, 0);
   }

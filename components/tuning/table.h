@@ -23,7 +23,7 @@ namespace nezha {
 
 class Table {
  public:
-  /// Words of an agreement: two flags, then a level for each size class or durations for each trial of one.
+  /// Words of an agreement: two flags, then a baseline for each size class or durations for each trial of one.
   static constexpr std::size_t kWords = 2 + kSizeClasses;
   static_assert(2 * SizeClass::kMostTrials <= kSizeClasses);
 
@@ -99,8 +99,8 @@ class Table {
   bool settled_beside(std::size_t neighbour) const;
   void begin_with_neighbours(std::size_t index, std::vector<Candidate>& ways) const;
   SizeClass::Group promising(std::size_t index, std::span<const Candidate> ways) const;
-  std::uint64_t level_word(std::uint64_t level) const;
-  std::uint64_t level_of(std::uint64_t agreed) const;
+  std::uint64_t baseline_word(std::uint64_t baseline) const;
+  std::uint64_t baseline_of(std::uint64_t agreed) const;
   bool all_say(std::size_t flag) const;
   void apply_flags();
   void follow_exclusions(bool allowed);
@@ -121,13 +121,13 @@ class Table {
 
   // Agreements.
   std::array<std::uint64_t, kWords> words_{};
-  enum class About : std::uint8_t { levels, trials, confirmation, meeting };
-  About about_ = About::levels;
+  enum class About : std::uint8_t { baselines, trials, confirmation, meeting };
+  About about_ = About::baselines;
   bool met_ = false;           ///< the ranks have just come together
   SizeClass* over_ = nullptr;  ///< whose round is over
   std::size_t over_class_ = 0;
   bool changed_ = false;        ///< the latest decision was for another candidate
-  std::uint64_t weight_ = 0;    ///< of the calls since the last agreement on levels
+  std::uint64_t weight_ = 0;    ///< of the calls since the last agreement on baselines
   std::uint64_t interval_ = 0;  ///< at which weight the next is due
   std::uint64_t left_ = 0;      ///< ns that the incumbent's calls since the last agreement of any kind should take
   bool asks_ = false;

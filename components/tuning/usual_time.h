@@ -16,16 +16,16 @@ class UsualTime {
 
   /// How long a call took here.
   void took(std::uint64_t duration);
-  /// This rank's level: of its latest full group; kUnknown when there was none since this was last asked.
+  /// This rank's baseline: of its latest full group; kUnknown when there was none since this was last asked.
   std::uint64_t take();
-  /// Whether the agreed level has risen above the usual one, or above `expected` if there is none. A level that has
+  /// Whether the agreed baseline has risen above the usual one, or above `expected` if there is none. A baseline that has
   /// fallen becomes the usual one, because processes warm up and the other candidates have become faster too.
   bool risen(std::uint64_t agreed, std::uint64_t expected);
   /// Calls of other candidates follow: the group under way is dropped.
   void interrupt();
-  /// Another candidate carries the calls from now on, or a retrial begins. kUnknown: the next level is compared with what
+  /// Another candidate carries the calls from now on, or a retrial begins. kUnknown: the next baseline is compared with what
   /// is expected.
-  void set_usual(std::uint64_t level) { usual_ = level; }
+  void set_usual(std::uint64_t baseline) { usual_ = baseline; }
 
  private:
   std::uint64_t full_ = kUnknown;   ///< of the latest full group

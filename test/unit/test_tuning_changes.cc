@@ -11,28 +11,28 @@ namespace nezha {
 namespace {
 
 TEST(UsualTime, IsTheLeastOfEachGroupAndOfferedOnce) {
-  UsualTime level;
-  for (const std::uint64_t duration : {90, 80, 70, 80, 90, 95, 99}) level.took(duration);
-  EXPECT_EQ(level.take(), UsualTime::kUnknown);
-  level.took(75);
-  EXPECT_EQ(level.take(), 70U);
-  EXPECT_EQ(level.take(), UsualTime::kUnknown);
-  for (int i = 0; i < 7; ++i) level.took(10);
-  level.interrupt();
-  for (int i = 0; i < 8; ++i) level.took(50);
-  EXPECT_EQ(level.take(), 50U);
+  UsualTime baseline;
+  for (const std::uint64_t duration : {90, 80, 70, 80, 90, 95, 99}) baseline.took(duration);
+  EXPECT_EQ(baseline.take(), UsualTime::kUnknown);
+  baseline.took(75);
+  EXPECT_EQ(baseline.take(), 70U);
+  EXPECT_EQ(baseline.take(), UsualTime::kUnknown);
+  for (int i = 0; i < 7; ++i) baseline.took(10);
+  baseline.interrupt();
+  for (int i = 0; i < 8; ++i) baseline.took(50);
+  EXPECT_EQ(baseline.take(), 50U);
 }
 
 TEST(UsualTime, RisesAboveWhatIsUsualAndFallsWithIt) {
-  UsualTime level;
-  EXPECT_TRUE(level.risen(140, 100));
-  EXPECT_FALSE(level.risen(120, 100));
-  EXPECT_FALSE(level.risen(150, 1)) << "120 is usual now";
-  EXPECT_FALSE(level.risen(60, 1));
-  EXPECT_TRUE(level.risen(100, 1)) << "60 is usual now";
-  level.set_usual(UsualTime::kUnknown);
-  EXPECT_FALSE(level.risen(100, UsualTime::kUnknown));
-  EXPECT_TRUE(level.risen(140, 1)) << "100 is usual now";
+  UsualTime baseline;
+  EXPECT_TRUE(baseline.risen(140, 100));
+  EXPECT_FALSE(baseline.risen(120, 100));
+  EXPECT_FALSE(baseline.risen(150, 1)) << "120 is usual now";
+  EXPECT_FALSE(baseline.risen(60, 1));
+  EXPECT_TRUE(baseline.risen(100, 1)) << "60 is usual now";
+  baseline.set_usual(UsualTime::kUnknown);
+  EXPECT_FALSE(baseline.risen(100, UsualTime::kUnknown));
+  EXPECT_TRUE(baseline.risen(140, 1)) << "100 is usual now";
 }
 
 TEST(Table, EqualsDoNotTakeTurns) {
@@ -60,7 +60,7 @@ TEST(Table, FollowsAChange) {
   EXPECT_EQ(ranks.calls(600, kSize, after).algorithm, AlgorithmChoice::ring);
 }
 
-/// A change after a long time of calm: retrials have become rare, but levels still tell.
+/// A change after a long time of calm: retrials have become rare, but baselines still tell.
 TEST(Table, FollowsALateChange) {
   Ranks ranks(learning());
   ranks.calls(50000, kSize, times({{AlgorithmChoice::mesh, 400}}));

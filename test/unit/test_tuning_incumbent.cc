@@ -7,7 +7,7 @@
 namespace nezha {
 namespace {
 
-/// After few calls and after many, when agreements on levels have become rare.
+/// After few calls and after many, when agreements on baselines have become rare.
 TEST(Table, TheIncumbentIsLeftAloneOnceARankAsks) {
   const auto time = times({{AlgorithmChoice::incumbent, 100}});
   for (const std::size_t before : {40u, 40000u}) {
@@ -105,7 +105,7 @@ TEST_F(LostLane, TheIncumbentStaysAwayIfItHasNoNetworkButTheRails) {
   EXPECT_EQ(back_after(ranks), kMost);
 }
 
-/// A retrial comes between two agreements on levels, and so do the first calls of another size.
+/// A retrial comes between two agreements on baselines, and so do the first calls of another size.
 TEST(Table, TheIncumbentIsNotTriedOnceARankAsks) {
   using enum AlgorithmChoice;
   const auto time = times({{doubling, 70}, {incumbent, 75}, {single_step, 90}, {mesh, 95}});
