@@ -9,7 +9,7 @@ namespace nezha {
 namespace {
 
 constexpr double kFarBehind = 2.5;  ///< after one call each, a cold one
-constexpr double kPromising = 1.3;  ///< worth a trial at twice or half the size
+constexpr double kNearBest = 1.3;  ///< worth a trial at twice or half the size
 constexpr std::size_t kCompared = 3;
 constexpr std::size_t kAllCompared = 4;  ///< so few need no first round
 /// The first half of a confirmation is not timed, because a rate limit's burst and empty queues last for some calls.
@@ -109,13 +109,13 @@ Candidate SizeClass::best_of_ours() const {
   return candidates_[best];
 }
 
-SizeClass::Group SizeClass::promising(std::span<const Candidate> ways) const {
+SizeClass::Group SizeClass::near_best(std::span<const Candidate> ways) const {
   Group group{};
   for (std::size_t way = 0; way < std::min(ways.size(), group.size()); ++way) {
     const auto own = std::find(candidates_.begin(), candidates_.end(), ways[way]);
     const std::uint64_t took =
         own == candidates_.end() ? kUnknown : measured_[static_cast<std::size_t>(own - candidates_.begin())];
-    group[way] = took == kUnknown || static_cast<double>(took) < kPromising * static_cast<double>(measured_[chosen_]);
+    group[way] = took == kUnknown || static_cast<double>(took) < kNearBest * static_cast<double>(measured_[chosen_]);
   }
   return group;
 }

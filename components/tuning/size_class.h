@@ -98,7 +98,7 @@ class SizeClass {
   bool was_settled() const { return was_settled_; }
   /// The candidates that the class of half or twice the size should try: those not far behind the chosen one here, and
   /// those that were not tried here.
-  Group promising(std::span<const Candidate> ways) const;
+  Group near_best(std::span<const Candidate> ways) const;
   /// The candidate's last measured duration, corrected by what confirmations of similar candidates have added to their
   /// trials'; kUnknown when it was not measured.
   std::uint64_t measured(std::size_t candidate) const { return measured_[candidate]; }

@@ -98,11 +98,11 @@ void Table::begin_with_neighbours(std::size_t index, std::vector<Candidate>& way
 
 /// What is far behind at half and at twice the size need not be tried at once. The first retrial, which is of all, puts it
 /// right where that was wrong.
-SizeClass::Group Table::promising(std::size_t index, std::span<const Candidate> ways) const {
+SizeClass::Group Table::near_best(std::size_t index, std::span<const Candidate> ways) const {
   SizeClass::Group group{};
   for (const std::size_t neighbour : {index - 1, index + 1}) {
     if (!settled_beside(neighbour)) continue;
-    const SizeClass::Group there = classes_[neighbour]->promising(ways);
+    const SizeClass::Group there = classes_[neighbour]->near_best(ways);
     std::transform(group.begin(), group.end(), there.begin(), group.begin(), std::logical_or<>());
   }
   if (group == SizeClass::Group{}) std::fill_n(group.begin(), ways.size(), true);
@@ -114,7 +114,7 @@ SizeClass& Table::class_of(std::size_t bytes) {
   if (!classes_[index]) {
     std::vector<Candidate> ways = candidates(index, terms_);
     begin_with_neighbours(index, ways);
-    const SizeClass::Group tried = promising(index, ways);
+    const SizeClass::Group tried = near_best(index, ways);
     make_class(index, std::move(ways), tried);
   }
   return *classes_[index];

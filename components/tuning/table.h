@@ -98,7 +98,7 @@ class Table {
   void make_class(std::size_t index, std::vector<Candidate> ways, const SizeClass::Group& tried);
   bool settled_beside(std::size_t neighbour) const;
   void begin_with_neighbours(std::size_t index, std::vector<Candidate>& ways) const;
-  SizeClass::Group promising(std::size_t index, std::span<const Candidate> ways) const;
+  SizeClass::Group near_best(std::size_t index, std::span<const Candidate> ways) const;
   std::uint64_t baseline_word(std::uint64_t baseline) const;
   std::uint64_t baseline_of(std::uint64_t agreed) const;
   bool all_say(std::size_t flag) const;
