@@ -240,11 +240,11 @@ class Core final : public PieceReceiver, public OperationNews, public LaneNews, 
   struct Place;
   Place place_of(std::uint8_t rail) const;
   RailLoad& load_of(std::uint8_t rail) { return rail == kLoopbackRail ? loopback_load_ : loads_[rail]; }
-  void add_wire(Peer& peer, RailPair rails, bool spare, bool promising);
+  void add_wire(Peer& peer, RailPair rails, bool spare, bool expected_up);
   void add_rail(Transport& transport, const RailAddress& address);
   /// The loopback's is the first, if they have it.
   std::vector<RailPair> pairs_with(const Peer& peer) const;
-  void wire_up(Peer& peer, bool promising);
+  void wire_up(Peer& peer, bool expected_up);
   void rail_moved(std::uint8_t local_rail, const RailAddress& address);
   void tell_back(std::uint8_t local_rail);
   void announce(std::uint8_t local_rail);

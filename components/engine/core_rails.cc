@@ -27,14 +27,14 @@ std::string Core::where(const RailAddress& address) const {
   return "a place of another kind";
 }
 
-void Core::add_wire(Peer& peer, RailPair rails, bool spare, bool promising) {
+void Core::add_wire(Peer& peer, RailPair rails, bool spare, bool expected_up) {
   const bool there = peer.trunk->knows_lane(rails.local, rails.remote);
   if (there || peer.wires.size() == kMostWires) return;
   Wire& wire = peer.wires.emplace_back();
   wire.rails = rails;
   wire.spare = spare;
   wire.label = self_.at(rails.local).label() + " - " + peer.address.at(rails.remote).label();
-  wire.promising = promising;
+  wire.expected_up = expected_up;
   wire.moved = rails.local != kLoopbackRail && moved_[rails.local];
   peer.trunk->add_lane(rails.local, rails.remote, load_of(rails.local));
 }
@@ -47,12 +47,12 @@ std::vector<RailPair> Core::pairs_with(const Peer& peer) const {
 }
 
 /// Makes wires of the pairs that there are none for.
-void Core::wire_up(Peer& peer, bool promising) {
+void Core::wire_up(Peer& peer, bool expected_up) {
   const std::vector<RailPair> pairs = pairs_with(peer);
   const bool loopback = !pairs.empty() && pairs.front().local == kLoopbackRail;
   for (const RailPair pair : pairs) {
     const bool first = pair.local == kLoopbackRail;
-    add_wire(peer, pair, loopback && !first, promising && !first);
+    add_wire(peer, pair, loopback && !first, expected_up && !first);
   }
   most_lanes_ = std::max(most_lanes_, loopback ? std::size_t{1} : peer.wires.size());
   for (const auto& transport : transports_) transport->bound_lanes(lane_memory(open_.size(), most_lanes_));

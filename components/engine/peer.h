@@ -21,7 +21,7 @@ struct Wire {
     connecting,
     up,
     suspect,   ///< up, but silent: another connection is tried beside it
-    knocking,  ///< a suspect, beside which one is being tried
+    probing,  ///< a suspect, beside which one is being tried
   };
 
   RailPair rails;
@@ -29,7 +29,7 @@ struct Wire {
   std::string label;  ///< "tcp/eth0 - tcp/eth0": this side's rail first
   State state = State::idle;
   bool was_up = false;
-  bool promising = false;  ///< it was up, or one of its rails appeared or moved since the start: worth many tries
+  bool expected_up = false;  ///< it was up, or one of its rails appeared or moved since the start: worth many tries
   bool moved = false;      ///< this side's rail is not where it was at the start; the peer may not know where it is
   Nanoseconds up_since = 0;
   unsigned tries = 0;  ///< since it was last up for a while
@@ -39,7 +39,7 @@ struct Wire {
   Status last_error;  ///< why it has not come up since, or a suspect's successor has not
 
   /// It has a lane.
-  bool there() const { return state == State::up || state == State::suspect || state == State::knocking; }
+  bool there() const { return state == State::up || state == State::suspect || state == State::probing; }
   /// Why it is of no use, as far as is known: what it was lost for comes first, whatever tries to bring it back found later.
   std::string trouble() const {
     const bool said = last_error.text().find(lost_for.text()) != std::string::npos;

@@ -21,7 +21,7 @@ constexpr Nanoseconds kShortAttempt = 80 * kMillisecond;
 constexpr Nanoseconds kLongAttempt = 400 * kMillisecond;
 constexpr unsigned kLongEvery = 8;
 /// After a lane has become suspect. The kernel has sent again by then what was lost, once, and waits twice as long from there.
-constexpr Nanoseconds kFirstKnock = 300 * kMillisecond;
+constexpr Nanoseconds kFirstProbe = 300 * kMillisecond;
 /// What comes back needs a moment: a question for a neighbour's address that is lost is asked again after a second only.
 constexpr Nanoseconds kLinkSettles = 30 * kMillisecond;
 /// How long lanes to a rank are waited for over a rail that has brought one to an aggregator, after those over all other rails have
@@ -29,7 +29,7 @@ constexpr Nanoseconds kLinkSettles = 30 * kMillisecond;
 constexpr Nanoseconds kOwnNetwork = 300 * kMillisecond;
 
 Nanoseconds attempt_of(const Wire& wire) {
-  if (!wire.promising) return kAttempt;
+  if (!wire.expected_up) return kAttempt;
   return wire.tries % kLongEvery == kLongEvery - 1 ? kLongAttempt : kShortAttempt;
 }
 
@@ -115,7 +115,7 @@ void Wiring::step_wire(Peer& peer, Wire& wire, Nanoseconds now) {
     wire.state = Wire::State::up;
     return;
   }
-  wire.state = suspect ? Wire::State::knocking : Wire::State::connecting;
+  wire.state = suspect ? Wire::State::probing : Wire::State::connecting;
   wire.attempt = ++attempts_;
   connect_(peer, wire, now + attempt_of(wire));
 }
@@ -143,12 +143,12 @@ void Wiring::used(Nanoseconds now) {
   if (!idle) return;
   for (Peer* peer : wanted_)
     for (Wire& wire : peer->wires)
-      if (wire.state == Wire::State::idle && wire.promising) wire.next_try = now;
+      if (wire.state == Wire::State::idle && wire.expected_up) wire.next_try = now;
   due(now);
 }
 
 void Wiring::try_soon(Wire& wire, Nanoseconds now) {
-  wire.promising = true;
+  wire.expected_up = true;
   wire.tries = 0;
   wire.next_try = now + kLinkSettles;
   due(wire.next_try);
@@ -167,13 +167,13 @@ void Wiring::peer_rail_back(Peer& peer, std::uint8_t remote_rail, Nanoseconds no
 
 void Wiring::try_again(const Peer& peer, Wire& wire, Wire::State state, Nanoseconds now) {
   const bool spared = peer.settled && (peer.trunk->lanes_up() != 0 || !peer.was_up());
-  const bool wanted = wire.promising && now - used_ <= kUnused;
+  const bool wanted = wire.expected_up && now - used_ <= kUnused;
   const Nanoseconds longest = spared && !wanted ? kLeisure : kRetry;
   const Nanoseconds doubled = kFirstRetry << std::min(wire.tries, 16U);
   const std::uint64_t pair = self_ * 0x9e3779b97f4a7c15 + peer.address.id;  // a mere sum is that of other pairs too
   const std::uint64_t seed = pair + wire.rails.local * 64 + wire.rails.remote * 1024 + wire.tries * 65536;
   wire.state = state;
-  wire.next_try = now + jittered(wire.promising ? std::min(longest, doubled) : longest, seed);
+  wire.next_try = now + jittered(wire.expected_up ? std::min(longest, doubled) : longest, seed);
   wire.tries += 1;
   due(wire.next_try);
 }
@@ -182,7 +182,7 @@ void Wiring::lane_up(Peer& peer, RailPair rails, Nanoseconds now) {
   Wire* wire = wire_of(peer, rails);
   wire->state = Wire::State::up;
   if (wire->was_up) try_others(rails.local, now);
-  wire->was_up = wire->promising = true;
+  wire->was_up = wire->expected_up = true;
   wire->up_since = now;
   wire->lost_for = wire->last_error = {};
   peer.settled = peer.settled || peer.wired();
@@ -206,7 +206,7 @@ void Wiring::try_others(std::uint8_t local_rail, Nanoseconds now) {
   for (Peer* peer : wanted_) {
     for (Wire& wire : peer->wires) {
       const bool waits = wire.state == Wire::State::idle || wire.state == Wire::State::suspect;
-      if (wire.rails.local == local_rail && waits && wire.promising) wire.next_try = now;
+      if (wire.rails.local == local_rail && waits && wire.expected_up) wire.next_try = now;
     }
   }
   due(now);
@@ -215,10 +215,10 @@ void Wiring::try_others(std::uint8_t local_rail, Nanoseconds now) {
 void Wiring::lane_failed(Peer& peer, RailPair rails, std::uint64_t attempt, const Status& why, Nanoseconds now) {
   Wire* wire = wire_of(peer, rails);
   if (wire == nullptr || wire->attempt != attempt) return;
-  const bool knocked = wire->state == Wire::State::knocking;
-  if (!knocked && wire->state != Wire::State::connecting) return;  // meanwhile the peer has connected, or the lane answers
+  const bool probed = wire->state == Wire::State::probing;
+  if (!probed && wire->state != Wire::State::connecting) return;  // meanwhile the peer has connected, or the lane answers
   wire->last_error = why;
-  try_again(peer, *wire, knocked ? Wire::State::suspect : Wire::State::idle, now);
+  try_again(peer, *wire, probed ? Wire::State::suspect : Wire::State::idle, now);
   if (rails.local == kLoopbackRail) due(now);  // for the spare ones
   log_.line(3, "lane %s to %s is not up yet: %s", wire->label.c_str(), peer.label().c_str(), why.text().c_str());
 }
@@ -227,7 +227,7 @@ void Wiring::lane_suspected(Peer& peer, RailPair rails, Nanoseconds silent, Nano
   Wire& wire = *wire_of(peer, rails);
   if (now - wire.up_since > kSteady) wire.tries = 0;
   wire.state = Wire::State::suspect;
-  wire.next_try = now + kFirstKnock;
+  wire.next_try = now + kFirstProbe;
   due(wire.next_try);
   if (!log_.on(1) && watcher_ == nullptr) return;
   const std::string why = "no answer for " + std::to_string(silent / kMillisecond) + " ms";

@@ -70,7 +70,7 @@ void SimTransport::connect(const LaneSpec& spec, std::size_t local, const RailAd
   if (!there || network_.random().chance(network_.options().refusal)) {
     tell(network_, attempt, self_, &SimTransport::refused);
   } else {
-    tell(network_, attempt, spec.peer, &SimTransport::knocked);
+    tell(network_, attempt, spec.peer, &SimTransport::connect_arrived);
   }
 }
 
@@ -119,7 +119,7 @@ bool SimTransport::admits(const Attempt& attempt) const {
   return secret != nullptr && *secret == attempt.secret && admission_.expects(attempt.mirrored());
 }
 
-void SimTransport::knocked(const Shared& attempt) {
+void SimTransport::connect_arrived(const Shared& attempt) {
   tell(network_, attempt, attempt->from, admits(*attempt) ? &SimTransport::challenged : &SimTransport::refused);
 }
 

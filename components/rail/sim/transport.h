@@ -71,7 +71,7 @@ class SimTransport final : public Transport, public SimLaneOwner {
                    void (SimTransport::*what)(const Shared&));
   static void arrive(SimNetwork& network, const Shared& attempt, ProcessId to, void (SimTransport::*what)(const Shared&));
   bool admits(const Attempt& attempt) const;
-  void knocked(const Shared& attempt);
+  void connect_arrived(const Shared& attempt);
   void challenged(const Shared& attempt);
   void proved(const Shared& attempt);
   void answered(const Shared& attempt);
