@@ -52,17 +52,17 @@ LanePulse pulse_of(const tcp_info& info) {
 
 }  // namespace
 
-TcpLane::TcpLane(const LaneSpec& spec, Fd fd, std::string text, LaneShop& shop)
-    : Lane(spec), shop_(shop), fd_(std::move(fd)), text_(std::move(text)),
-      reader_({shop.options.staging, shop.options.large_frame, shop.options.tail}, shop.bin) {}
+TcpLane::TcpLane(const LaneSpec& spec, Fd fd, std::string text, TcpLaneContext& context)
+    : Lane(spec), context_(context), fd_(std::move(fd)), text_(std::move(text)),
+      reader_({context.options.staging, context.options.large_frame, context.options.tail}, context.bin) {}
 
 Status TcpLane::watch() {
   epoll_event event{};
   event.data.ptr = this;
   event.events = EPOLLIN | EPOLLRDHUP;
-  if (epoll_ctl(shop_.all.get(), EPOLL_CTL_ADD, fd_.get(), &event) != 0) return io_error("epoll", errno);
+  if (epoll_ctl(context_.all.get(), EPOLL_CTL_ADD, fd_.get(), &event) != 0) return io_error("epoll", errno);
   event.events = EPOLLRDHUP;
-  if (epoll_ctl(shop_.rare.get(), EPOLL_CTL_ADD, fd_.get(), &event) != 0) return io_error("epoll", errno);
+  if (epoll_ctl(context_.rare.get(), EPOLL_CTL_ADD, fd_.get(), &event) != 0) return io_error("epoll", errno);
   return {};
 }
 
@@ -121,11 +121,11 @@ void TcpLane::own_rest() {
   if (owned_ != nullptr) return;
   call_back();
   if (rest_count_ == 0) return;
-  if (shop_.spares.empty()) {
+  if (context_.spares.empty()) {
     owned_ = std::make_unique_for_overwrite<std::byte[]>(kWholeFrame);
   } else {
-    owned_ = std::move(shop_.spares.back());
-    shop_.spares.pop_back();
+    owned_ = std::move(context_.spares.back());
+    context_.spares.pop_back();
   }
   std::size_t size = 0;
   for (const iovec& place : rest()) {
@@ -151,7 +151,7 @@ void TcpLane::flush() {
 
 void TcpLane::drop_rest() {
   rest_count_ = 0;
-  if (owned_ != nullptr && shop_.spares.size() < shop_.options.spare_frames) shop_.spares.push_back(std::move(owned_));
+  if (owned_ != nullptr && context_.spares.size() < context_.options.spare_frames) context_.spares.push_back(std::move(owned_));
   owned_.reset();
 }
 
@@ -159,12 +159,12 @@ void TcpLane::watch_writable(bool wanted) {
   epoll_event event{};
   event.data.ptr = this;
   event.events = EPOLLIN | EPOLLRDHUP | (wanted ? EPOLLOUT : 0U);
-  epoll_ctl(shop_.all.get(), EPOLL_CTL_MOD, fd_.get(), &event);
+  epoll_ctl(context_.all.get(), EPOLL_CTL_MOD, fd_.get(), &event);
 }
 
 bool TcpLane::receive() {
   bool any = false;
-  std::size_t budget = shop_.options.receive_budget;
+  std::size_t budget = context_.options.receive_budget;
   std::array<iovec, FrameReader::kMaxPlaces> places;
   while (state_ == State::open && budget > 0) {
     const std::size_t count = reader_.plan(places);
@@ -191,7 +191,7 @@ bool TcpLane::receive() {
 
 void TcpLane::bound_memory() {
   if (state_ != State::open) return;
-  narrow_receive_buffer(fd_.get(), spec().same_node ? std::max(shop_.lane_memory, shop_.options.loopback_memory) : shop_.lane_memory);
+  narrow_receive_buffer(fd_.get(), spec().same_node ? std::max(context_.lane_memory, context_.options.loopback_memory) : context_.lane_memory);
 }
 
 /// What the worker's call has taken so far counts twice until it is over.
@@ -214,10 +214,10 @@ LanePulse TcpLane::pulse() {
 
 void TcpLane::ask_info() {
   if (away()) return;  // the worker's call holds the socket
-  const Nanoseconds now = shop_.clock.now();
+  const Nanoseconds now = context_.clock.now();
   if (state_ != State::open || (info_asked_ && now < info_due_)) return;
   info_asked_ = true;
-  info_due_ = now + shop_.options.info_refresh;
+  info_due_ = now + context_.options.info_refresh;
   tcp_info info{};
   socklen_t size = sizeof(info);
   if (getsockopt(fd_.get(), IPPROTO_TCP, TCP_INFO, &info, &size) != 0) return;
@@ -231,7 +231,7 @@ void TcpLane::fail(Status why) {
   why_ = std::move(why);
   reader_.stop();
   shutdown(fd_.get(), SHUT_RDWR);  // both epoll descriptors report it from here on
-  shop_.broken.push_back(this);
+  context_.broken.push_back(this);
 }
 
 void TcpLane::report_broken() {
@@ -254,8 +254,8 @@ void TcpLane::detach() {
   end_task();
   drop_rest();
   epoll_event unused{};
-  epoll_ctl(shop_.all.get(), EPOLL_CTL_DEL, fd_.get(), &unused);
-  epoll_ctl(shop_.rare.get(), EPOLL_CTL_DEL, fd_.get(), &unused);
+  epoll_ctl(context_.all.get(), EPOLL_CTL_DEL, fd_.get(), &unused);
+  epoll_ctl(context_.rare.get(), EPOLL_CTL_DEL, fd_.get(), &unused);
   shutdown(fd_.get(), SHUT_RDWR);
   fd_.reset();
 }

@@ -24,7 +24,7 @@ namespace nezha {
 class TcpLane;
 
 /// What the lanes of one transport share. Outlives them.
-struct LaneShop {
+struct TcpLaneContext {
   const TcpOptions& options;
   const Clock& clock;
   Fd all;                         ///< epoll descriptor of Watch::all
@@ -44,7 +44,7 @@ struct LaneShop {
 
 class TcpLane final : public Lane {
  public:
-  TcpLane(const LaneSpec& spec, Fd fd, std::string text, LaneShop& shop);
+  TcpLane(const LaneSpec& spec, Fd fd, std::string text, TcpLaneContext& context);
   ~TcpLane() override { close(); }
 
   /// Enters the socket into both epoll descriptors.
@@ -96,7 +96,7 @@ class TcpLane final : public Lane {
   void call_back();
   void end_task();
 
-  LaneShop& shop_;
+  TcpLaneContext& context_;
   Fd fd_;
   const std::string text_;  ///< rails and peer, for messages
   State state_ = State::open;

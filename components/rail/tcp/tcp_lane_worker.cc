@@ -10,13 +10,13 @@ namespace nezha {
 
 /// Null where the frame is not worth it, or the rail has none.
 RailWorker* TcpLane::worker_for(std::size_t bytes) const {
-  return bytes < shop_.options.task ? nullptr : shop_.workers[spec().local_rail];
+  return bytes < context_.options.task ? nullptr : context_.workers[spec().local_rail];
 }
 
 void TcpLane::leave_to(RailWorker& worker) {
   away_ = &worker;
-  shop_.away.push_back(this);
-  task_.prepare(fd_.get(), rest(), shop_.over.get());
+  context_.away.push_back(this);
+  task_.prepare(fd_.get(), rest(), context_.over.get());
   worker.submit(task_);
 }
 
@@ -29,11 +29,11 @@ void TcpLane::call_back() {
 
 /// Afterwards the worker knows the lane no more. One whose task is over may still be busy telling so.
 void TcpLane::end_task() {
-  RailWorker* worker = shop_.workers[spec().local_rail];
+  RailWorker* worker = context_.workers[spec().local_rail];
   if (worker == nullptr) return;
   worker->cancel(task_);
   away_ = nullptr;
-  std::erase(shop_.away, this);
+  std::erase(context_.away, this);
 }
 
 void TcpLane::task_over() {
@@ -47,7 +47,7 @@ void TcpLane::task_over() {
   events_->lane_free(*this);
 }
 
-bool LaneShop::go_on_with_tasks() {
+bool TcpLaneContext::go_on_with_tasks() {
   bool any = false;
   for (std::size_t left = away.size(); left != 0; --left) {  // a lane that is free at once leaves its next frame
     const auto found = std::find_if(away.begin(), away.end(), [](const TcpLane* lane) { return lane->task().over(); });

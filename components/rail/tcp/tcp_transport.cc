@@ -23,7 +23,7 @@ constexpr char kNetworkNamespace[] = "/proc/self/ns/net";
 TcpTransport::TcpTransport(const TcpOptions& options, const Clock& clock, Log log, Admission& admission,
                            ProcessId self)
     : options_(options), log_(log), admission_(admission),
-      shop_{options_, clock, Fd(epoll_create1(EPOLL_CLOEXEC)), Fd(epoll_create1(EPOLL_CLOEXEC)),
+      context_{options_, clock, Fd(epoll_create1(EPOLL_CLOEXEC)), Fd(epoll_create1(EPOLL_CLOEXEC)),
             std::vector<std::byte>(kBin), {}, {}, options.lane_memory, Fd(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)), {}, {}},
       acceptor_(options_, clock, log, admission, self, *this), loopback_acceptor_(options_, clock, log, admission, self, *this) {}
 
@@ -32,15 +32,15 @@ TcpTransport::~TcpTransport() {
 }
 
 Status TcpTransport::open(std::vector<Interface> interfaces, std::unique_ptr<LinkWatch> links) {
-  if (!shop_.all || !shop_.rare || !shop_.over) return io_error("a descriptor for waiting", errno);
+  if (!context_.all || !context_.rare || !context_.over) return io_error("a descriptor for waiting", errno);
   Status status = acceptor_.open(std::move(interfaces));
   if (!status.ok()) return status;
   if (!watch_acceptor(acceptor_)) return io_error("epoll", errno);
   if (options_.loopback) open_loopback();
   epoll_event event{};
   event.events = EPOLLIN | EPOLLET;  // never read
-  event.data.ptr = &shop_.over;
-  if (epoll_ctl(shop_.all.get(), EPOLL_CTL_ADD, shop_.over.get(), &event) != 0) return io_error("epoll", errno);
+  event.data.ptr = &context_.over;
+  if (epoll_ctl(context_.all.get(), EPOLL_CTL_ADD, context_.over.get(), &event) != 0) return io_error("epoll", errno);
   watch_links(std::move(links));
   return watch_payload(EPOLL_CTL_ADD, 0) ? Status{} : io_error("epoll", errno);
 }
@@ -49,8 +49,8 @@ bool TcpTransport::watch_acceptor(Acceptor& acceptor) {
   epoll_event event{};
   event.events = EPOLLIN;
   event.data.ptr = &acceptor;
-  return epoll_ctl(shop_.all.get(), EPOLL_CTL_ADD, acceptor.fd(), &event) == 0 &&
-         epoll_ctl(shop_.rare.get(), EPOLL_CTL_ADD, acceptor.fd(), &event) == 0;
+  return epoll_ctl(context_.all.get(), EPOLL_CTL_ADD, acceptor.fd(), &event) == 0 &&
+         epoll_ctl(context_.rare.get(), EPOLL_CTL_ADD, acceptor.fd(), &event) == 0;
 }
 
 /// Without it, lanes to processes of this node go over its rails.
@@ -84,8 +84,8 @@ Nanoseconds TcpTransport::next_deadline() const {
 bool TcpTransport::watch_payload(int operation, std::uint32_t events) {
   epoll_event event{};
   event.events = events | EPOLLONESHOT;
-  event.data.ptr = &shop_;
-  return epoll_ctl(shop_.rare.get(), operation, shop_.all.get(), &event) == 0;
+  event.data.ptr = &context_;
+  return epoll_ctl(context_.rare.get(), operation, context_.all.get(), &event) == 0;
 }
 
 void TcpTransport::arm_payload_wakeup() { payload_wakes_ = watch_payload(EPOLL_CTL_MOD, EPOLLIN); }
@@ -95,20 +95,20 @@ bool TcpTransport::progress(Watch watch) {
   bool acceptor_ready = false, loopback_ready = false, woken = false, linked = false;
   epoll_event events[kEvents];
   const int count = epoll_wait(wait_fd(watch), events, kEvents, 0);
-  any |= shop_.hear_of_tasks();  // after the wait, which takes the event of their end away
+  any |= context_.hear_of_tasks();  // after the wait, which takes the event of their end away
   for (int i = 0; i < count; ++i) {
     const void* const source = events[i].data.ptr;
-    if (source == &shop_.over) continue;
-    woken = woken || source == &shop_;
+    if (source == &context_.over) continue;
+    woken = woken || source == &context_;
     linked = linked || source == &links_;
     acceptor_ready = acceptor_ready || source == &acceptor_;
     loopback_ready = loopback_ready || source == &loopback_acceptor_;
-    if (source == &shop_ || source == &links_ || source == &acceptor_ || source == &loopback_acceptor_) continue;
+    if (source == &context_ || source == &links_ || source == &acceptor_ || source == &loopback_acceptor_) continue;
     auto* lane = static_cast<TcpLane*>(events[i].data.ptr);
     if ((events[i].events & EPOLLOUT) != 0) lane->flush();
     if ((events[i].events & ~static_cast<std::uint32_t>(EPOLLOUT)) != 0) lane->receive();
     any = true;
-    shop_.hear_of_tasks();  // a worker should not wait for work until all lanes have been read
+    context_.hear_of_tasks();  // a worker should not wait for work until all lanes have been read
   }
   if (links_) follow_links(linked);
   any |= acceptor_.progress(acceptor_ready);
@@ -121,9 +121,9 @@ bool TcpTransport::progress(Watch watch) {
 
 bool TcpTransport::report_broken() {
   bool any = false;
-  while (!shop_.broken.empty()) {
-    TcpLane* lane = shop_.broken.back();
-    shop_.broken.pop_back();
+  while (!context_.broken.empty()) {
+    TcpLane* lane = context_.broken.back();
+    context_.broken.pop_back();
     lane->report_broken();
     any = true;
   }
@@ -132,7 +132,7 @@ bool TcpTransport::report_broken() {
 
 Status TcpTransport::let_in(Fd fd, const LaneSpec& spec, std::string text) {
   log_.line(2, "lane up: %s", text.c_str());
-  auto lane = std::make_unique<TcpLane>(spec, std::move(fd), std::move(text), shop_);
+  auto lane = std::make_unique<TcpLane>(spec, std::move(fd), std::move(text), context_);
   const Status status = lane->watch();
   if (!status.ok()) return status;
   TcpLane& up = *lane;
@@ -156,14 +156,14 @@ void TcpTransport::forget(Lane& lane) {
 }
 
 void TcpTransport::bound_lanes(std::size_t bytes) {
-  if (bytes == shop_.lane_memory) return;
-  shop_.lane_memory = bytes;
+  if (bytes == context_.lane_memory) return;
+  context_.lane_memory = bytes;
   acceptor_.bound_lanes(bytes);
   loopback_acceptor_.bound_lanes(bytes);
   for (const auto& lane : lanes_) lane->bound_memory();
 }
 
-void TcpTransport::employ(std::size_t rail, RailWorker& worker) { shop_.workers[acceptor_.number(rail)] = &worker; }
+void TcpTransport::employ(std::size_t rail, RailWorker& worker) { context_.workers[acceptor_.number(rail)] = &worker; }
 
 std::unique_ptr<Transport> make_tcp_transport(const TcpOptions& options, std::vector<Interface> chosen,
                                               const Clock& clock, Log log, Admission& admission, ProcessId self,

@@ -37,7 +37,7 @@ class TcpTransport final : public Transport, private Acceptor::Host {
   void connect(const LaneSpec& spec, std::size_t local, const RailAddress& remote, Nanoseconds deadline) override;
   bool progress(Watch watch) override;
   void arm_payload_wakeup() override;
-  int wait_fd(Watch watch) const override { return (watch == Watch::all ? shop_.all : shop_.rare).get(); }
+  int wait_fd(Watch watch) const override { return (watch == Watch::all ? context_.all : context_.rare).get(); }
   Nanoseconds next_deadline() const override;
   void bound_lanes(std::size_t bytes) override;
   bool may_announce(std::size_t rail) const override { return acceptor_.may_announce(rail); }
@@ -69,7 +69,7 @@ class TcpTransport final : public Transport, private Acceptor::Host {
   const TcpOptions options_;
   const Log log_;
   Admission& admission_;
-  LaneShop shop_;
+  TcpLaneContext context_;
   Acceptor acceptor_;
   Acceptor loopback_acceptor_;
   Loopback loopback_;

@@ -24,7 +24,7 @@ void TcpTransport::watch_links(std::unique_ptr<LinkWatch> links) {
   epoll_event event{};
   event.events = EPOLLIN;
   event.data.ptr = &links_;
-  for (const Fd* set : {&shop_.all, &shop_.rare})
+  for (const Fd* set : {&context_.all, &context_.rare})
     if (status.ok() && epoll_ctl(set->get(), EPOLL_CTL_ADD, links_->fd(), &event) != 0) status = io_error("epoll", errno);
   if (status.ok()) {
     if (links_->stale()) ask_links();
@@ -40,10 +40,10 @@ void TcpTransport::follow_links(bool ready) {
     links_->hear(touched);
     consider(touched);
   }
-  if (look_again_ != 0 && shop_.clock.now() >= look_again_) look_at_rails();
+  if (look_again_ != 0 && context_.clock.now() >= look_again_) look_at_rails();
   if (asking_ && task_.over()) take_answer();
   if (asking_) return;
-  const bool due = ask_again_ == 0 || shop_.clock.now() >= ask_again_;
+  const bool due = ask_again_ == 0 || context_.clock.now() >= ask_again_;
   if (due && (links_->stale() || !newcomers_.empty())) ask_links();
 }
 
@@ -82,7 +82,7 @@ void TcpTransport::look_at_rails() {
   }
   for (std::size_t rail = 0; rail < acceptor_.rails().size(); ++rail) {
     const Acceptor::Link link = acceptor_.look_at(rail, present, fit);
-    if (link.again) look_again_ = shop_.clock.now() + options_.reopen_pause;
+    if (link.again) look_again_ = context_.clock.now() + options_.reopen_pause;
     if (link.lost) take_down(rail, link.why);
     if (link.back) admission_.rail_back(static_cast<std::uint8_t>(acceptor_.number(rail)), acceptor_.rails()[rail]);
   }
@@ -103,7 +103,7 @@ void TcpTransport::take_answer() {
   asking_ = false;
   if (task_.whole() && !task_.status().ok()) {
     log_.line(2, "links have changed, but how cannot be told now: %s", task_.status().text().c_str());
-    ask_again_ = shop_.clock.now() + options_.accept_pause;
+    ask_again_ = context_.clock.now() + options_.accept_pause;
   } else if (task_.whole()) {
     take_list();
   }
