@@ -61,6 +61,8 @@ void Engine::operated(Team& team, const Call& call, const Body& body) {
     if (!team.within_node()) {
       ++called_;
       stay_awake();
+    } else if (requests_.waiting() != 0) {  // the service thread has left them to this call
+      stay_awake();
     } else if (operations_ == 0 && lanes_looked_ != looked) {  // no peer needs a word of it any more
       keep_watch(false);
     }
