@@ -18,6 +18,7 @@
 #include <thread>
 #include <unordered_map>
 
+#include "engine/affinity.h"
 #include "engine/core.h"
 #include "engine/requests.h"
 #include "engine/host_btl.h"
@@ -224,6 +225,7 @@ class Engine {
   std::vector<std::byte> address_;
   int wake_fd_ = -1;
   bool without_descriptors_ = false;  ///< opened none, since there are too few for any team
+  const Affinity affinity_;  ///< of the thread that made the engine: who makes the first team may be bound to one core
   std::thread service_;
   std::atomic<bool> abandoned_ = false;
 };

@@ -2,6 +2,7 @@
 engine_sources += \
 	%D%/abi.cc \
 	%D%/address.cc %D%/address.h \
+	%D%/affinity.h \
 	%D%/agreed_kinds.h \
 	%D%/core.cc %D%/core.h %D%/core_arrivals.cc %D%/core_life.cc %D%/core_rails.cc \
 	%D%/core_setup.cc %D%/core_shared.cc %D%/core_star.cc %D%/core_tables.cc %D%/core_vote.cc \

@@ -61,6 +61,7 @@ void Engine::start_service() {
 
 void Engine::serve() {
   pthread_setname_np(pthread_self(), "nezha-service");
+  affinity_.take();
   try {
     serve_until_stop();
   } catch (const std::bad_alloc&) {

@@ -72,6 +72,31 @@ TEST(WorkersOfRails, LeaveSignalsToTheApplication) {
   EXPECT_EQ(ours, 2u * 3u) << "a service thread and two workers each";
 }
 
+/// As OpenMP's runtime binds the thread that makes the first call.
+TEST(ServiceThread, MayRunWhereTheEngineWasMade) {
+  Ranks ranks(2, {{"single_node", "2"}});
+  cpu_set_t all, one;
+  ASSERT_EQ(sched_getaffinity(0, sizeof all, &all), 0);
+  CPU_ZERO(&one);
+  for (int core = 0; CPU_COUNT(&one) == 0; ++core)
+    if (CPU_ISSET(core, &all)) CPU_SET(core, &one);
+  ASSERT_EQ(sched_setaffinity(0, sizeof one, &one), 0);
+  Team team(ranks, "both");
+  EXPECT_TRUE(team.start());
+  sum_up(ranks, team, 8);
+  EXPECT_EQ(sched_setaffinity(0, sizeof all, &all), 0);
+  int ours = 0;
+  for (const auto& thread : std::filesystem::directory_iterator("/proc/self/task")) {
+    std::string name;
+    if (!(std::ifstream(thread.path() / "comm") >> name) || name != "nezha-service") continue;
+    cpu_set_t set;
+    ASSERT_EQ(sched_getaffinity(std::stoi(thread.path().filename()), sizeof set, &set), 0);
+    EXPECT_TRUE(CPU_EQUAL(&set, &all));
+    ++ours;
+  }
+  EXPECT_EQ(ours, 2);
+}
+
 /// Nobody said how many ranks share the cores, so none is spare; but a list names some.
 TEST(WorkersOfRails, AutoTakesAListsWord) {
   cpu_set_t set;
