@@ -135,7 +135,7 @@ void Core::share_memory(Nanoseconds now) {
   beat(now);
   if (!acceptor_ || now - shared_ < kJoinEvery) return;
   const auto joins = [](const Team* team) {
-    return team->state() == NEZHA_TEAM_WIRING && team->hierarchy() != nullptr;
+    return team->state() == NEZHA_TEAM_WIRING && team->hierarchy() != nullptr && !team->hierarchy()->settled();
   };
   const bool all = now - all_shared_ >= kLookEvery, called = !climbing_.empty() && now - shared_ >= kCallEvery;
   if (!all && !called && std::none_of(setting_up_.begin(), setting_up_.end(), joins)) return;

@@ -69,6 +69,19 @@ TEST_F(OnOneNode, ManyTeamsAtRestAreLookedAtInTurn) {
   EXPECT_LT(system.reads, 10 * kAll / 2);
 }
 
+/// Also before their first call, for which they may wait as long as they live.
+TEST_F(OnOneNode, ManyTeamsWithoutACallAreLookedAtInTurn) {
+  constexpr std::size_t kTeams = 200, kMembers = 2, kProcesses = 2, kAll = kTeams * kMembers * kProcesses;
+  for (std::size_t i = 0; i < kTeams; ++i) {
+    cores[0].create_team("team " + std::to_string(i), 0, {nullptr, peers[0]}, 0, true);
+    cores[1].create_team("team " + std::to_string(i), 1, {peers[1], nullptr}, 0, true);
+  }
+  for (int i = 0; i < 300; ++i) step(kMillisecond);
+  system.reads = 0;
+  for (int i = 0; i < 100; ++i) step(10 * kMillisecond);
+  EXPECT_LT(system.reads, 10 * kAll / 2);
+}
+
 /// Another rank may have the shortest timeout that there can be.
 TEST_F(OnOneNode, LifeIsShownOftenWhateverTheOwnTimeout) {
   ASSERT_GE(config.timeout, 8);
