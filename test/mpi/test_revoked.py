@@ -19,9 +19,10 @@ class Revoked(unittest.TestCase):
         for name, params, env in (("rails", RAILS, {}), ("memory", MEMORY, {"NEZHA_COUNTS_MEMORY": "1"})):
             with self.subTest(name):
                 done = mpirun([*openmpi.outlives_ranks(), program("revoked"), *arguments], 4, timeout=60, env=env,
-                              params={**params, "coll_nezha_timeout": "120"})
+                              params={**params, "coll_nezha_timeout": "120", "coll_nezha_report": "1"})
                 self.assertTrue(done.returncode == 0 and "passed" in done.stdout.splitlines(), done.stdout + done.stderr)
                 self.assertNotIn("cannot be completed", done.stderr)  # it is the program's own doing
+                self.assertIn("Of rank 0 alone", done.stderr)  # another may be dead, and a call of MPI_COMM_WORLD end the program
 
     def test_blocking_call_ends(self):
         self.passes()

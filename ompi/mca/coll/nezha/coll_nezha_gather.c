@@ -8,6 +8,8 @@
 
 #include "coll_nezha_engine.h"
 
+#include "opal/compat.h"
+
 static void fill(coll_nezha_rail_row_t *row, const nezha_rail_stats_t *stats)
 {
     row->value[COLL_NEZHA_SENT] = stats->bytes_sent;
@@ -66,7 +68,7 @@ static void reduce(coll_nezha_gathered_t *all, int rank)
                 MPI_COMM_WORLD);
 }
 
-static void reduce_memory(coll_nezha_gathered_t *all, int rank)
+static void own_memory(coll_nezha_gathered_t *all)
 {
     nezha_memory_stats_t stats = {0};
     if (NULL != coll_nezha_engine()) {
@@ -75,6 +77,11 @@ static void reduce_memory(coll_nezha_gathered_t *all, int rank)
     all->memory_own = (coll_nezha_memory_row_t){{stats.calls, stats.bytes, stats.time_ns, stats.copied_in_ns, stats.reduced_ns,
                                                  stats.gathered_ns, stats.between_ns, stats.shared_ns}};
     all->memory_least = all->memory_most = all->memory_own;
+}
+
+static void reduce_memory(coll_nezha_gathered_t *all, int rank)
+{
+    own_memory(all);
     PMPI_Reduce(0 == rank ? MPI_IN_PLACE : (void *)&all->memory_least, &all->memory_least, COLL_NEZHA_MEMORY_VALUES,
                 MPI_UINT64_T, MPI_MIN, 0, MPI_COMM_WORLD);
     PMPI_Reduce(0 == rank ? MPI_IN_PLACE : (void *)&all->memory_most, &all->memory_most, COLL_NEZHA_MEMORY_VALUES,
@@ -138,12 +145,27 @@ static void gather_times(coll_nezha_gathered_t *all, int rank)
     free(every);
 }
 
+static bool gather_alone(coll_nezha_gathered_t *all, int rank, size_t rails)
+{
+    all->rails = rails < COLL_NEZHA_REPORTED_RAILS ? rails : COLL_NEZHA_REPORTED_RAILS;
+    own_names(all);
+    for (size_t i = 0; i < all->rails; i++) {
+        find_rail(all->names[i], &all->own[i]);
+    }
+    own_memory(all);
+    return 0 == rank;
+}
+
 bool coll_nezha_gather(coll_nezha_gathered_t *all)
 {
     int rank = 0;
     memset(all->times, 0, sizeof all->times);
     unsigned long long rails = NULL != coll_nezha_engine() ? nezha_engine_rails(coll_nezha_engine()) : 0;
     PMPI_Comm_rank(MPI_COMM_WORLD, &rank);
+    all->alone = nezha_compat_tolerates_faults();
+    if (all->alone) {
+        return gather_alone(all, rank, (size_t)rails);
+    }
     PMPI_Bcast(&rails, 1, MPI_UNSIGNED_LONG_LONG, 0, MPI_COMM_WORLD);
     all->rails = rails < COLL_NEZHA_REPORTED_RAILS ? (size_t)rails : COLL_NEZHA_REPORTED_RAILS;
     if (0 == rank) {

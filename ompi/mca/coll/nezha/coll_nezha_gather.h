@@ -62,10 +62,11 @@ typedef struct coll_nezha_gathered {
         most[COLL_NEZHA_REPORTED_RAILS];
     coll_nezha_memory_row_t memory_own, memory_least, memory_most; /* of what ranks of a node did in the memory that they share */
     coll_nezha_class_times_t times[NEZHA_SIZE_CLASSES];
+    bool alone; /* the other ranks were not asked: there is no least, no most, and nothing in `times` */
 } coll_nezha_gathered_t;
 
 /** Collective over MPI_COMM_WORLD, by operations that this component does not carry. `all` is complete on rank 0, which
- *  gets true. */
+ *  gets true. In a job that goes on after failures nobody is asked: a call of MPI_COMM_WORLD may end the program. */
 bool coll_nezha_gather(coll_nezha_gathered_t *all);
 
 #endif

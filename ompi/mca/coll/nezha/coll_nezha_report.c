@@ -33,8 +33,10 @@ static void print_rails(FILE *out, const coll_nezha_gathered_t *all)
             "frames in", "again", "busy s", "share %", "suspect", "failover", "back");
     for (size_t i = 0; i < all->rails; i++) {
         print_rail(out, all->names[i], "rank 0", &all->own[i]);
-        print_rail(out, "", "least", &all->least[i]);
-        print_rail(out, "", "most", &all->most[i]);
+        if (!all->alone) {
+            print_rail(out, "", "least", &all->least[i]);
+            print_rail(out, "", "most", &all->most[i]);
+        }
     }
 }
 
@@ -81,8 +83,10 @@ static void print_memory(FILE *out, const coll_nezha_gathered_t *all)
     fprintf(out, "  %-28s %12s %12s %10s %10s %10s %10s %10s %10s\n", "memory of the node", "calls", "MiB", "time s",
             "copy in s", "reduce s", "gather s", "between s", "share s");
     print_memory_row(out, "rank 0", &all->memory_own);
-    print_memory_row(out, "least", &all->memory_least);
-    print_memory_row(out, "most", &all->memory_most);
+    if (!all->alone) {
+        print_memory_row(out, "least", &all->memory_least);
+        print_memory_row(out, "most", &all->memory_most);
+    }
 }
 
 static void print_size(FILE *out, int size_class)
@@ -194,6 +198,9 @@ void coll_nezha_report_print(void)
     FILE *out = open_memstream(&text, &length);
     if (NULL != out) {
         print_head(out);
+        if (all.alone) {
+            fprintf(out, "  Of rank 0 alone: in a job that goes on after failures (--with-ft) no other rank is asked\n");
+        }
         if (all.rails > 0) {
             print_rails(out, &all);
             print_shared_devices(out, &all);
