@@ -114,7 +114,7 @@ typedef struct memory_value {
 } memory_value_t;
 
 static const memory_value_t memory_values[] = {
-    {"calls", "Allreduces that went through the memory that ranks of this node share", offsetof(nezha_memory_stats_t, calls)},
+    {"calls", "Collective calls that went through the memory that ranks of this node share", offsetof(nezha_memory_stats_t, calls)},
     {"bytes", "Bytes of the vectors of those", offsetof(nezha_memory_stats_t, bytes)},
     {"time", "Nanoseconds that those took", offsetof(nezha_memory_stats_t, time_ns)},
     {"copying_in", "Nanoseconds of it in copies of the own vector into the memory", offsetof(nezha_memory_stats_t, copied_in_ns)},
@@ -186,7 +186,7 @@ static int add(const mca_base_component_t *component, const char *name, const ch
 
 int coll_nezha_pvars_register(const mca_base_component_t *component)
 {
-    int rc = add(component, "calls", "Allreduces that the rails carried", get_calls, NULL, NULL);
+    int rc = add(component, "calls", "Collective calls that the rails carried", get_calls, NULL, NULL);
     if (OMPI_SUCCESS == rc) {
         rc = add(component, "bytes", "Bytes of the vectors that the rails carried", get_bytes, NULL, NULL);
     }
