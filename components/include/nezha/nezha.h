@@ -59,9 +59,9 @@ void nezha_config_destroy(nezha_config_t *config);
 int nezha_config_set(nezha_config_t *config, const char *name, const char *value, char *why, size_t why_size);
 
 /**
- * Whoever told Open MPI's own TCP which interfaces to use means the same for the rails, unless told otherwise: where neither
- * rail_include nor rail_exclude is set, rail_include becomes `include`, or, where that is NULL or empty, rail_exclude
- * `exclude`. What cannot be parsed counts as empty, and is told as by nezha_config_set().
+ * A list of interfaces that the user gave Open MPI's own TCP also counts for the rails: where neither rail_include nor
+ * rail_exclude is set, rail_include becomes `include`, or, where that is NULL or empty, rail_exclude `exclude`. If the one
+ * that counts cannot be parsed, neither does, and it is told as by nezha_config_set().
  */
 int nezha_config_inherit(nezha_config_t *config, const char *include, const char *exclude, char *why, size_t why_size);
 
@@ -113,8 +113,8 @@ typedef struct nezha_host {
      *  a thread inside nezha_carry or nezha_start, without the engine's lock. NEZHA_OK; or an error, with which the call ends: the
      *  team is to be given up then, since other ranks are in the call. NULL: no call is such a one. */
     int (*bring)(void *ctx, void *call_ctx, const void **send, void **recv);
-    /** After such a call has succeeded: takes the result to where it was wanted. From nezha_carry alone, like bring(); of a
-     *  request the host does that itself. */
+    /** After such a call has succeeded: takes the result to where it was wanted. Only from a thread inside nezha_carry,
+     *  without the engine's lock; of a request the host does that itself. */
     int (*deliver)(void *ctx, void *call_ctx);
 } nezha_host_t;
 

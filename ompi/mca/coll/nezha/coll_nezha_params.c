@@ -88,12 +88,6 @@ static const char *inherited(const char *name)
     return *text;
 }
 
-/** `used` goes on in the place of a value that cannot be read. */
-static void show_refused(const char *name, const char *value, const char *why, const char *used)
-{
-    nezha_help_show("bad parameter", 4, (const char *[]){name, value, why, *used ? used : "(empty)"});
-}
-
 static void inherit(nezha_config_t *config)
 {
     const char *include = inherited("if_include");
@@ -101,7 +95,8 @@ static void inherit(nezha_config_t *config)
     char why[256] = "";
     if (NEZHA_OK != nezha_config_inherit(config, include, exclude, why, sizeof why)) {
         const bool included = NULL != include;
-        show_refused(included ? "btl_tcp_if_include" : "btl_tcp_if_exclude", included ? include : exclude, why, "");
+        nezha_help_show("bad interfaces", 3, (const char *[]){included ? "btl_tcp_if_include" : "btl_tcp_if_exclude",
+                                                              included ? include : exclude, why});
     }
 }
 
@@ -116,7 +111,8 @@ nezha_config_t *coll_nezha_params_config(void)
         char name[128];
         if (NEZHA_OK != nezha_config_set(config, rows[i].name, value, why, sizeof why)) {
             snprintf(name, sizeof name, "coll_nezha_%s", rows[i].name);
-            show_refused(name, value, why, rows[i].fallback);
+            nezha_help_show("bad parameter", 4,
+                            (const char *[]){name, value, why, *rows[i].fallback ? rows[i].fallback : "(empty)"});
         }
     }
     if (NULL != config) {
