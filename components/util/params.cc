@@ -171,8 +171,8 @@ constexpr std::array kRows = {
     row<&Config::chunk>("chunk", "0", {kLeastChunk, kMostChunk}, "", 6, kDecides,
         "Bytes of one chunk, the unit in which a vector is sent and reduced. 0: chosen by the size of the vector."),
     row<&Config::reproducible>("reproducible", "0", {0, 1}, "0|1", 4, kDecides,
-        "With 1, equal calls give equal bits in every run with the same ranks on the same nodes: the choice of algorithm depends on "
-        "nothing that was measured, and a communicator's first call waits for its lanes. With 0 only all ranks of one "
+        "With 1, equal calls give equal bits in every run with the same ranks on the same nodes: only algorithms "
+        "with one order of summation are used, and a communicator's first call waits for its lanes. With 0 only all ranks of one "
         "call are sure to have equal bits."),
     row<&Config::shared_memory>("shared_memory", "1", {0, 1}, "0|1", 4, kDecides,
         "With 1, ranks of one node add up in memory that they share, and only the sums go over the rails; communicators "
@@ -182,7 +182,7 @@ constexpr std::array kRows = {
         "With 1, each message size finds the way that is fastest for it while the program runs: algorithms, for large "
         "vectors on one rail too, and Open MPI's own allreduce are tried for a few calls each, and looked at again ever more rarely. "
         "Nothing is tried where algorithm names one; with reproducible only what has the same bits. With 0 small_max "
-        "and mesh_block decide, and no call is left to Open MPI's own allreduce by its size unless threshold says so."),
+        "and mesh_block decide, and no call is left to Open MPI's own allreduce by its size unless threshold or a table says so."),
     row<&Config::incumbent_margin>("incumbent_margin", "20", {0, 1000}, "", 4, kDecides,
         "Learning leaves a size to Open MPI's own allreduce only where all others take so many per cent longer: its calls "
         "are not protected against the loss of a network. 0: wherever it is faster, as within one node."),
