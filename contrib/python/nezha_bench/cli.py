@@ -22,7 +22,7 @@ Compares Nezha on an emulated cluster with Open MPI over one rail (a job of its 
 (one context and one thread per rail, shares set by hand, at each size the fastest of its algorithms) and the computed
 limit; where nodes have several ranks, with Open MPI's han, xhc and acoll and with MPICH in place of Gloo. Each round launches every
 competitor once, in changing order, and the subject twice: how much the subject differs from itself is the noise floor,
-and differences below it are called not resolvable. Every element of every result is checked.
+and differences below it are called not resolvable, as is each whose interval contains 1. Every element of every result is checked.
 
   bench                                 4 nodes, 1 + 1 Gbit/s, 4 bytes to 64 MiB, 15 rounds: half an hour
   bench --quick --picture bench.png     fewer sizes, 5 rounds

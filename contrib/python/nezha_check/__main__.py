@@ -114,7 +114,7 @@ def options():
     length = parser.add_mutually_exclusive_group()
     length.add_argument("--quick", action="store_true",
                         help="no Open MPI 5.0 and no sanitizers, and a short simulation")
-    length.add_argument("--long", action="store_true", help="all parts, a million simulated operations, mutations, "
+    length.add_argument("--long", action="store_true", help="all parts, nearly two million simulated operations, mutations, "
                         "5 minutes of fuzzing per target, and the long form of other tests that have one: some hours")
     parser.add_argument("--tap", action="store_true", help="list all cases at the end, in the Test Anything Protocol")
     parser.add_argument("--engine-is-there", action="store_true", help=argparse.SUPPRESS)

@@ -59,7 +59,7 @@ def add(verbs):
     parser.add_argument("--long", action="store_true", help="of --papers: those of 128 and 512 nodes, too")
     parser.add_argument("--algorithms", type=listed(ALGORITHMS), metavar="LIST", help="instead of loads: how long an allreduce takes by each of "
                         f"these, of {', '.join(ALGORITHMS)}, with a rank on each accelerator, of 128 at most")
-    parser.add_argument("--sizes", default="64K,1M", metavar="LIST", help="of --algorithms: bytes of a vector; default 64K,1M")
+    parser.add_argument("--sizes", default="64K,1M", metavar="LIST", help="of --algorithms: bytes of a vector, multiples of 4; default 64K,1M")
     parser.add_argument("--traffic", metavar="FILE", help="instead of loads: how long the messages of a file take")
     parser.add_argument("--configuration", choices=tuple(RATES), help="the paper's: 128, 256 or 512 Gbit/s for --accelerator-gbps")
     parser.add_argument("--patterns", type=_patterns, default=list(PATTERNS), metavar="LIST",

@@ -64,7 +64,7 @@ def read(path):
     except (LookupError, TypeError, ValueError, AttributeError, ArithmeticError):
         raise PlanError(f"{path} is nothing that nezha rails --json or nezha bench --json has written, nor a table") from None
     if not found:
-        raise PlanError(f"{path} has no time of a call that Nezha carried")
+        raise PlanError(f"{path} has no time of a call that Nezha carried over all rails")
     return "times", found
 
 
