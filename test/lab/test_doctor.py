@@ -6,8 +6,10 @@ import re
 import socket
 import unittest
 
-from command_case import CommandCase
+from command_case import COMPONENT, CommandCase
 from doctor_case import ALL, NODES, RAILS, Doctor
+
+from nezha_lab import openmpi
 
 
 class Broken(Doctor):
@@ -56,7 +58,7 @@ class Here(CommandCase):
             self.nezha("doctor", "--port", port, status=2)
 
     def test_this_node(self):
-        env = {**os.environ, "OMPI_MCA_coll_nezha_single_node": "2"}
+        env = {**os.environ, "OMPI_MCA_coll_nezha_single_node": "2", **openmpi.component_path(COMPONENT)}
         self.assertRegex(self.nezha("doctor", env=env), f"^node {re.escape(socket.gethostname())} alone, 2 rails\n")
 
     def test_for_people(self):
