@@ -33,7 +33,7 @@ int coll_nezha_call_begin(coll_nezha_call_t *call, nezha_team_t *team)
     if (!coll_nezha_stage_prepare(call)) {
         return given_up(call, "no memory for a call");
     }
-    coll_nezha_revoked_watch(call, team);
+    coll_nezha_revoked_watch(call);
     return NEZHA_OK;
 }
 

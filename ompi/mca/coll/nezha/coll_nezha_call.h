@@ -34,7 +34,7 @@ typedef struct coll_nezha_call {
     const int *counts, *displacements; /* by rank; NULL: alike */
     size_t *sizes;                    /* what words.counts points to */
     /* Of coll_nezha_revoked.c: */
-    nezha_team_t *watched; /* NULL: it is not in the list */
+    bool watched; /* it is in the list */
     struct coll_nezha_call *before, *after;
 } coll_nezha_call_t;
 

@@ -56,7 +56,7 @@ static void request_construct(coll_nezha_request_t *request)
     base->req_cancel = cancel_request;
     request->incumbent = NULL;
     request->engine = NULL;
-    request->call.watched = NULL;
+    request->call.watched = false;
 }
 
 OBJ_CLASS_INSTANCE(coll_nezha_request_t, ompi_coll_base_nbc_request_t, request_construct, NULL);

@@ -12,13 +12,13 @@
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static coll_nezha_call_t *first;
 
-void coll_nezha_revoked_watch(coll_nezha_call_t *call, nezha_team_t *team)
+void coll_nezha_revoked_watch(coll_nezha_call_t *call)
 {
     if (!nezha_compat_tolerates_faults()) {
         return;
     }
     pthread_mutex_lock(&lock);
-    call->watched = team;
+    call->watched = true;
     call->before = NULL;
     call->after = first;
     if (NULL != first) {
@@ -30,7 +30,7 @@ void coll_nezha_revoked_watch(coll_nezha_call_t *call, nezha_team_t *team)
 
 void coll_nezha_revoked_forget(coll_nezha_call_t *call)
 {
-    if (NULL == call->watched) {
+    if (!call->watched) {
         return;
     }
     pthread_mutex_lock(&lock);
@@ -42,7 +42,7 @@ void coll_nezha_revoked_forget(coll_nezha_call_t *call)
     } else {
         first = call->after;
     }
-    call->watched = NULL;
+    call->watched = false;
     pthread_mutex_unlock(&lock);
 }
 
@@ -51,12 +51,12 @@ static void look_at(const coll_nezha_call_t *call)
     struct ompi_communicator_t *comm = call->reduction.comm;
     const int dead = nezha_compat_dead_rank(comm);
     if (nezha_compat_is_revoked(comm)) {
-        nezha_team_give_up(call->watched, "the communicator was revoked");
+        nezha_team_give_up(call->team, "the communicator was revoked");
     } else if (dead >= 0) {
         char why[512];
         const char *node = opal_get_proc_hostname(&ompi_comm_peer_lookup(comm, dead)->super);
         snprintf(why, sizeof why, "rank %d on %s has died, as Open MPI says", dead, NULL != node ? node : "its node");
-        nezha_team_give_up(call->watched, why);
+        nezha_team_give_up(call->team, why);
     }
 }
 

@@ -9,8 +9,8 @@
 
 #include "coll_nezha_call.h"
 
-/** Until it is forgotten the team stays, and the call where it is. */
-void coll_nezha_revoked_watch(coll_nezha_call_t *call, nezha_team_t *team);
+/** A call that has its team. Until it is forgotten that stays, and the call where it is. */
+void coll_nezha_revoked_watch(coll_nezha_call_t *call);
 /** Also of one that is not watched. */
 void coll_nezha_revoked_forget(coll_nezha_call_t *call);
 
