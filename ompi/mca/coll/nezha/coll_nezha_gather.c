@@ -145,29 +145,20 @@ static void gather_times(coll_nezha_gathered_t *all, int rank)
     free(every);
 }
 
-static bool gather_alone(coll_nezha_gathered_t *all, int rank, size_t rails)
+static void gather_alone(coll_nezha_gathered_t *all)
 {
-    all->rails = rails < COLL_NEZHA_REPORTED_RAILS ? rails : COLL_NEZHA_REPORTED_RAILS;
     own_names(all);
     for (size_t i = 0; i < all->rails; i++) {
         find_rail(all->names[i], &all->own[i]);
     }
     own_memory(all);
-    return 0 == rank;
 }
 
-bool coll_nezha_gather(coll_nezha_gathered_t *all)
+static void gather_from_all(coll_nezha_gathered_t *all, int rank)
 {
-    int rank = 0;
-    memset(all->times, 0, sizeof all->times);
-    unsigned long long rails = NULL != coll_nezha_engine() ? nezha_engine_rails(coll_nezha_engine()) : 0;
-    PMPI_Comm_rank(MPI_COMM_WORLD, &rank);
-    all->alone = nezha_compat_tolerates_faults();
-    if (all->alone) {
-        return gather_alone(all, rank, (size_t)rails);
-    }
+    unsigned long long rails = all->rails;
     PMPI_Bcast(&rails, 1, MPI_UNSIGNED_LONG_LONG, 0, MPI_COMM_WORLD);
-    all->rails = rails < COLL_NEZHA_REPORTED_RAILS ? (size_t)rails : COLL_NEZHA_REPORTED_RAILS;
+    all->rails = (size_t)rails;
     if (0 == rank) {
         own_names(all);
     }
@@ -175,5 +166,20 @@ bool coll_nezha_gather(coll_nezha_gathered_t *all)
     reduce(all, rank);
     reduce_memory(all, rank);
     gather_times(all, rank);
+}
+
+bool coll_nezha_gather(coll_nezha_gathered_t *all)
+{
+    int rank = 0;
+    memset(all->times, 0, sizeof all->times);
+    const size_t rails = NULL != coll_nezha_engine() ? nezha_engine_rails(coll_nezha_engine()) : 0;
+    all->rails = rails < COLL_NEZHA_REPORTED_RAILS ? rails : COLL_NEZHA_REPORTED_RAILS;
+    PMPI_Comm_rank(MPI_COMM_WORLD, &rank);
+    all->alone = nezha_compat_tolerates_faults();
+    if (all->alone) {
+        gather_alone(all);
+    } else {
+        gather_from_all(all, rank);
+    }
     return 0 == rank;
 }
