@@ -57,9 +57,14 @@ def noise_floor(again_ratios):
 
 def verdict(ratio, floor):
     """Of the subject, where ratio is an Estimate of competitor's time over subject's."""
-    if ratio.samples < FEWEST or abs(ratio.median - 1.0) <= floor or ratio.low <= 1.0 <= ratio.high:
+    return verdict_within(ratio.median, ratio.low, ratio.high, ratio.samples, floor)
+
+
+def verdict_within(median, low, high, samples, floor):
+    """The same of a ratio whose interval was found otherwise."""
+    if samples < FEWEST or abs(median - 1.0) <= floor or low <= 1.0 <= high:
         return UNRESOLVED
-    return FASTER if ratio.median > 1.0 else SLOWER
+    return FASTER if median > 1.0 else SLOWER
 
 
 def geometric_mean(values):

@@ -42,10 +42,10 @@ def summarise(measured, warm):
 
 def verdict(cell, floor):
     """Of Nezha beside one other."""
-    ratio = cell["ratio"]
-    if floor is None or len(cell["iterations"]) < stats.FEWEST or abs(ratio["median"] - 1) <= floor or ratio["least"] <= 1 <= ratio["most"]:
+    if floor is None:
         return stats.UNRESOLVED
-    return stats.FASTER if ratio["median"] > 1 else stats.SLOWER
+    ratio = cell["ratio"]
+    return stats.verdict_within(ratio["median"], ratio["least"], ratio["most"], len(cell["iterations"]), floor)
 
 
 def best_of_the_others(found):
