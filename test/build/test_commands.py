@@ -4,6 +4,7 @@
 
 import os
 import pathlib
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -45,6 +46,27 @@ class Bare(unittest.TestCase):
         self.helps(run(str(CONTRIB / "check"), "--help"), "--only PART")
         self.helps(run(str(CONTRIB / "build"), "--help"), "contrib/build [DIR [configure's options and variables]]")
         self.assertEqual(run(str(CONTRIB / "build"), "--prefix=/usr").returncode, 2)
+
+    def test_build_finds_what_was_installed_since(self):
+        """Headers that configure looks for and need not be there: with them it is run once more."""
+        with tempfile.TemporaryDirectory() as top:
+            def write(name, does):
+                path = pathlib.Path(top, name)
+                path.parent.mkdir(exist_ok=True)
+                path.write_text(f"#!/bin/sh\n{does}\n", encoding="utf-8")
+                path.chmod(0o755)
+
+            write("configure", f"touch Makefile; echo run >> {top}/runs")
+            write("tools/make", "exit 0")
+            write("tools/pkg-config", f'grep -qsx "$2" {top}/there')
+            shutil.copy(CONTRIB / "build", pathlib.Path(top, "tools", "build"))
+            for library in (None, None, "libfabric", "libibverbs", "gtest_main"):
+                if library:
+                    with open(os.path.join(top, "there"), "a", encoding="utf-8") as file:
+                        file.write(f"{library}\n")
+                done = run(os.path.join(top, "tools", "build"), os.path.join(top, "out"), PATH=f"{top}/tools:{os.environ['PATH']}")
+                self.assertEqual((done.returncode, done.stderr), (0, ""))
+            self.assertEqual(pathlib.Path(top, "runs").read_text(encoding="utf-8"), "run\n" * 4)
 
     def test_install_packages_waits_for_others(self):
         """A new machine's own updates hold apt's locks."""
