@@ -112,7 +112,8 @@ class RailWorker {
 
 class Lane;
 
-/// What a lane tells its trunk. All calls come from inside Transport::progress or Lane::send.
+/// What a lane tells its trunk. All calls come from inside Transport::progress or Lane::send, lane_free and lane_down also from
+/// inside Transport::admit.
 class LaneEvents {
  public:
   /// A frame's header arrived whole and its checksum is right (its contents are still untrusted). Fill `into` with
@@ -216,6 +217,9 @@ class Transport {
   virtual void connect(const LaneSpec& spec, std::size_t local, const RailAddress& remote, Nanoseconds deadline) = 0;
   /// Moves what can be moved now and reports it through the events; never blocks. True when anything happened.
   virtual bool progress(Watch watch) = 0;
+  /// The part of it that is about connections: makes, accepts and admits them, and follows links. Nothing that peers sent by lanes
+  /// is reported, not even in front of a lane's end: that stays for the next progress(). True when anything happened.
+  virtual bool admit() = 0;
   /// Until the next progress(), whatever that looks at, payload counts as rare too: the process is about to sleep, and a
   /// peer may have to hear that its pieces arrived. No longer, or each payload of calls that follow would wake somebody.
   virtual void arm_payload_wakeup() {}

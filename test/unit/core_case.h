@@ -45,6 +45,7 @@ class Told final : public Transport {
   Loopback loopback() const override { return words_.loopback; }
   void connect(const LaneSpec&, std::size_t local, const RailAddress&, Nanoseconds) override { words_.connected.push_back(local); }
   bool progress(Watch) override { return false; }
+  bool admit() override { return false; }
   int wait_fd(Watch) const override { return -1; }
   Nanoseconds next_deadline() const override { return 0; }
   void bound_lanes(std::size_t bytes) override { words_.bound = bytes; }

@@ -346,6 +346,32 @@ TEST_P(RailContract, PlacesThatAreNotThePayloadsEndTheLane) {
   }
 }
 
+/// And what came by lanes, in front of an end too, comes with the next progress().
+TEST_P(RailContract, ConnectsWithoutReadingLanes) {
+  ASSERT_TRUE(join());
+  settle();
+  const Frame frame = random_frame(30, 3000);
+  const auto admit = [&] {
+    const bool any = world.b.transport->admit();
+    return world.step_a() || any;
+  };
+  FrameLog& log = at_b();
+  for (int i = 0; i < 3; ++i) ASSERT_EQ(send(lane_a(), frame), Lane::Sent::whole);
+  connect();
+  for (int idle = 0; idle < kIdle && (world.a.lanes.size() < 2 || world.b.lanes.size() < 2);)
+    if (!admit() && world.rest()) ++idle;
+  ASSERT_EQ(world.a.lanes.size(), 2u);
+  ASSERT_EQ(world.b.lanes.size(), 2u);
+  ASSERT_EQ(send(lane_a(), frame), Lane::Sent::whole);
+  world.a.lanes.front()->close();
+  for (int i = 0; i < 50; ++i)
+    if (!admit()) world.rest();
+  EXPECT_TRUE(log.frames.empty() && log.downs.empty() && at_b().frames.empty());
+  ASSERT_TRUE(drive([&] { return !log.downs.empty() && !at_b().frames.empty(); }));
+  EXPECT_EQ(log.frames, std::vector<Frame>(3, frame));
+  EXPECT_EQ(at_b().frames, std::vector<Frame>(1, frame));
+}
+
 TEST_P(RailContract, AdmitsOnlyWhoKnowsTheSecret) {
   if (!world.traits.authenticates) GTEST_SKIP() << "it does not check";
   world.a.secret_bytes[31] ^= 1;

@@ -70,6 +70,7 @@ class OneRail final : public Transport {
     connected.push_back({spec.local_rail, local, remote.transport});
   }
   bool progress(Watch) override { return false; }
+  bool admit() override { return false; }
   int wait_fd(Watch) const override { return -1; }
   Nanoseconds next_deadline() const override { return 0; }
   void forget(Lane&) override {}

@@ -126,6 +126,18 @@ void MessageChannel::post_again() {
 void MessageChannel::received(std::uint32_t slot, std::size_t size) {
   if (state_ != State::open) return;
   heard_at_ = clock_.now();
+  if (!news_.admitting || !is_lane_) return take(slot, size);
+  if (kept_.empty()) news_.keeping.push_back(this);
+  kept_.push_back({slot, size});
+}
+
+void MessageChannel::deliver() {
+  for (const auto& [slot, size] : std::exchange(kept_, {}))
+    if (state_ == State::open) take(slot, size);
+  if (ends_) fail(why_);
+}
+
+void MessageChannel::take(std::uint32_t slot, std::size_t size) {
   if (slot >= slots_.receives || size > slots_.size) return fail(bad("a message longer than its memory"));
   const std::span<const std::byte> message = slots_.at(slot).first(size);
   MessageHeader header;
@@ -135,7 +147,7 @@ void MessageChannel::received(std::uint32_t slot, std::size_t size) {
   if (status.ok()) status = take_credit(header);
   if (status.ok()) status = user_->message(header.type, message.subspan(kMessageHeader));
   if (state_ != State::open) return;
-  if (status.ok()) status = pair_->post_receive(slot);
+  if (status.ok() && !ends_) status = pair_->post_receive(slot);
   if (!status.ok()) return fail(std::move(status));
   ++received_;
   answer_ = answer_ || header.answer;
@@ -205,12 +217,17 @@ void MessageChannel::close() {
   if (state_ == State::open) flush();
   if (state_ == State::closed) return;
   state_ = State::closed;
-  for (auto* list : {&news_.holding, &news_.owing, &news_.stuck, &news_.broken}) std::erase(*list, this);
+  for (auto* list : {&news_.holding, &news_.owing, &news_.stuck, &news_.broken, &news_.keeping}) std::erase(*list, this);
   pair_->close();
 }
 
+/// What is kept came before, and counts.
 void MessageChannel::fail(Status why) {
   if (state_ != State::open) return;
+  if (!kept_.empty()) {
+    if (!std::exchange(ends_, true)) why_ = std::move(why);
+    return;
+  }
   state_ = State::broken;
   held_ = 0;
   why_ = std::move(why);

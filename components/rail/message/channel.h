@@ -27,10 +27,12 @@ class MessageChannel;
 /// Channels that want to be looked at once the poll is over. Outlives them.
 struct ChannelNews {
   bool polling = false;                  ///< now; messages that are not full may be held
+  bool admitting = false;                ///< now; what comes for lanes is kept
   std::vector<MessageChannel*> holding;  ///< flush()
   std::vector<MessageChannel*> owing;   ///< settle()
   std::vector<MessageChannel*> stuck;   ///< post_again()
   std::vector<MessageChannel*> broken;  ///< tell_broken()
+  std::vector<MessageChannel*> keeping;  ///< deliver(), when that ends
 };
 
 class MessageChannel final : private QueuePairEvents {
@@ -61,7 +63,11 @@ class MessageChannel final : private QueuePairEvents {
 
   /// Posts the receives, then connects or accepts. Not ok: the channel is closed.
   Status start(User& user);
-  void set_user(User& user) { user_ = &user; }
+  /// The connection is a lane from here on.
+  void set_lane(User& lane) {
+    user_ = &lane;
+    is_lane_ = true;
+  }
   bool open() const { return state_ == State::open; }
 
   /// Where the next bytes of a body may be written; empty: there is no memory or no credit for them now.
@@ -93,6 +99,7 @@ class MessageChannel final : private QueuePairEvents {
   void settle();
   void post_again();
   void tell_broken();
+  void deliver();
 
  private:
   enum class State { open, broken, closed };
@@ -114,6 +121,7 @@ class MessageChannel final : private QueuePairEvents {
   void post(std::uint32_t slot, MessageType type, std::size_t body);
   void answered(Nanoseconds took);
   bool hand_over(std::uint32_t slot, std::size_t size);
+  void take(std::uint32_t slot, std::size_t size);
   Status take_credit(const MessageHeader& header);
 
   const std::unique_ptr<QueuePair> pair_;
@@ -123,16 +131,19 @@ class MessageChannel final : private QueuePairEvents {
   Slots slots_;
   State state_ = State::open;
   User* user_ = nullptr;
+  bool is_lane_ = false;
   Status why_;
 
   std::vector<std::uint32_t> free_;  ///< sending slots
   std::uint32_t held_slot_ = 0;
   std::size_t held_ = 0;  ///< bytes of the body of a message that is not sent yet; 0 = there is none
-  struct Waiting {
+  struct Message {
     std::uint32_t slot;
     std::size_t size;
   };
-  std::vector<Waiting> waiting_;  ///< sends that the pair had no room for, in order
+  std::vector<Message> waiting_;  ///< sends that the pair had no room for, in order
+  std::vector<Message> kept_;     ///< came while ChannelNews::admitting
+  bool ends_ = false;             ///< the pair is broken, behind what is kept
   bool connected_ = false;
 
   std::uint32_t peer_receives_;  ///< as last told

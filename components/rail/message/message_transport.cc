@@ -105,7 +105,7 @@ void MessageTransport::admitted(MessageAdmission& pending) {
   MessageChannel& own = *channel;
   auto lane = std::make_unique<MessageLane>(pending.spec(), std::move(channel), std::move(text), options_, clock_, bin_);
   MessageLane& up = *lane;
-  own.set_user(up);
+  own.set_lane(up);
   up.index = lanes_.size();
   lanes_.push_back(std::move(lane));
   up.set_events(admission_.lane_up(up));
@@ -129,6 +129,16 @@ void MessageTransport::finish(MessageAdmission& pending, const Status& why) {
 bool MessageTransport::report_failures() {
   const bool any = !failures_.empty();
   for (const Failure& failure : std::exchange(failures_, {})) admission_.lane_failed(failure.spec, failure.why);
+  return any;
+}
+
+bool MessageTransport::deliver_kept() {
+  const bool any = !news_.admitting && !news_.keeping.empty();
+  while (!news_.admitting && !news_.keeping.empty()) {
+    MessageChannel* channel = news_.keeping.back();
+    news_.keeping.pop_back();
+    channel->deliver();
+  }
   return any;
 }
 
@@ -163,15 +173,28 @@ void MessageTransport::expire() {
 }
 
 bool MessageTransport::progress(Watch watch) {
+  const bool woken = woken_by_data();
+  return look(watch == Watch::all || woken ? Watch::all : Watch::rare);
+}
+
+bool MessageTransport::admit() {
+  news_.admitting = true;
+  const bool any = look(Watch::rare);
+  news_.admitting = false;
+  return any;
+}
+
+/// Connections that wait for admission go on by messages, and these come with all others.
+bool MessageTransport::look(Watch watch) {
   if (std::exchange(kicked_, false)) {
     std::uint64_t drained = 0;
     [[maybe_unused]] const ssize_t got = read(kick_.get(), &drained, sizeof drained);
   }
   bool any = report_failures();
-  const bool woken = woken_by_data();
-  const bool data = watch == Watch::all || woken || !pending_.empty();
   news_.polling = true;
-  any |= kind_->poll(data ? Watch::all : Watch::rare, *this);
+  any |= deliver_kept();
+  any |= kind_->poll(watch, *this);
+  if (watch == Watch::rare && !pending_.empty()) any |= kind_->poll(Watch::all, *this);
   any |= look_after_channels();
   if (!pending_.empty()) expire();
   std::erase_if(pending_, [](const auto& each) { return each->over; });
@@ -218,7 +241,7 @@ int MessageTransport::wait_fd(Watch watch) const {
 }
 
 Nanoseconds MessageTransport::next_deadline() const {
-  if (!failures_.empty() || (!news_.stuck.empty() && kind_->may_post())) return 1;
+  if (!failures_.empty() || !news_.keeping.empty() || (!news_.stuck.empty() && kind_->may_post())) return 1;
   Nanoseconds next = kind_->next_deadline();
   for (const auto& pending : pending_) next = sooner(next, pending->deadline);
   return next;

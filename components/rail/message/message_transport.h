@@ -33,6 +33,7 @@ class MessageTransport final : public Transport, private MessageArrivals, privat
   std::string where(const RailAddress& rail) const override { return kind_->where(rail); }
   void connect(const LaneSpec& spec, std::size_t local, const RailAddress& remote, Nanoseconds deadline) override;
   bool progress(Watch watch) override;
+  bool admit() override;
   void arm_payload_wakeup() override;
   int wait_fd(Watch watch) const override;
   Nanoseconds next_deadline() const override;
@@ -56,7 +57,9 @@ class MessageTransport final : public Transport, private MessageArrivals, privat
                         std::unique_ptr<QueuePair> pair);
   void finish(MessageAdmission& pending, const Status& why);
   void make_room(std::size_t rail);
+  bool look(Watch watch);
   bool report_failures();
+  bool deliver_kept();
   bool look_after_channels();
   void expire();
   bool woken_by_data();

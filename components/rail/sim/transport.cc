@@ -166,13 +166,18 @@ LaneEvents& SimTransport::open_lane(const LaneSpec& spec, SimPort& port, std::sh
   return events;
 }
 
-bool SimTransport::progress(Watch watch) {
-  bool any = !inbox_.empty();
+bool SimTransport::admit() {
+  const bool any = !inbox_.empty();
   while (!inbox_.empty()) {
     const std::function<void()> what = std::move(inbox_.front());
     inbox_.pop_front();
     what();
   }
+  return any;
+}
+
+bool SimTransport::progress(Watch watch) {
+  bool any = admit();
   const bool all = watch == Watch::all || payload_wakes_;
   for (std::size_t i = 0; i < lanes_.size(); ++i)
     any = (all ? lanes_[i]->progress() : lanes_[i]->progress_rare()) || any;

@@ -26,6 +26,7 @@ class SimTransport final : public Transport, public SimLaneOwner {
   Loopback loopback() const override;
   void connect(const LaneSpec& spec, std::size_t local, const RailAddress& remote, Nanoseconds deadline) override;
   bool progress(Watch watch) override;
+  bool admit() override;
   void arm_payload_wakeup() override { payload_wakes_ = true; }
   int wait_fd(Watch) const override { return -1; }
   Nanoseconds next_deadline() const override { return 0; }

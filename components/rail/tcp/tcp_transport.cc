@@ -119,6 +119,16 @@ bool TcpTransport::progress(Watch watch) {
   return woken ? progress(Watch::all) || any : any;
 }
 
+bool TcpTransport::admit() {
+  bool any = report_broken();
+  if (links_) follow_links(true);
+  any |= acceptor_.progress(true);
+  any |= loopback_acceptor_.progress(true);
+  any |= report_broken();
+  forgotten_.clear();
+  return any;
+}
+
 bool TcpTransport::report_broken() {
   bool any = false;
   while (!context_.broken.empty()) {

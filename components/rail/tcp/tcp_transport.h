@@ -36,6 +36,7 @@ class TcpTransport final : public Transport, private Acceptor::Host {
   Loopback loopback() const override { return loopback_; }
   void connect(const LaneSpec& spec, std::size_t local, const RailAddress& remote, Nanoseconds deadline) override;
   bool progress(Watch watch) override;
+  bool admit() override;
   void arm_payload_wakeup() override;
   int wait_fd(Watch watch) const override { return (watch == Watch::all ? context_.all : context_.rare).get(); }
   Nanoseconds next_deadline() const override;
