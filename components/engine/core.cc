@@ -186,12 +186,13 @@ void Core::leave_to_incumbent(Team& team, std::size_t bytes) {
   if (doubts_) settle_doubts();
 }
 
-bool Core::progress(Watch watch) {
+/// Calls look(), which has transports tell what is new, and does what is not to be done from within.
+template <typename Look>
+bool Core::look(const Look& look) {
   bool moved = false;
   cork_.begin();
   try {
-    for (const auto& transport : transports_) moved = transport->progress(watch) || moved;
-    if (!climbing_.empty()) moved = climb() || moved;
+    moved = look();
   } catch (...) {
     cork_.end(true);
     throw;
@@ -205,6 +206,27 @@ bool Core::progress(Watch watch) {
     if (trunk.has_queued()) trunk.pump();
   });
   return moved;
+}
+
+bool Core::progress(Watch watch) {
+  return look([&] {
+    bool moved = false;
+    for (const auto& transport : transports_) moved = transport->progress(watch) || moved;
+    if (!climbing_.empty()) moved = climb() || moved;
+    return moved;
+  });
+}
+
+bool Core::wire(Nanoseconds now) {
+  wiring_.step(now);
+  refresh_loads(now);  // of what is sampled: no acks come, but kernels tell
+  step_samples(now);
+  if (joins_memory(now)) join_memory(now);
+  return look([&] {
+    bool moved = false;
+    for (const auto& transport : transports_) moved = transport->admit() || moved;
+    return moved;
+  });
 }
 
 void Core::step(Nanoseconds now) {

@@ -164,6 +164,9 @@ class Core final : public PieceReceiver, public OperationNews, public LaneNews, 
 
   /// Moves what can be moved now. True when anything happened.
   bool progress(Watch watch);
+  /// The parts of progress() and step() that make lanes and memory for teams to come. Takes nothing that peers sent, and so neither
+  /// reduces anything nor knows who is silent.
+  bool wire(Nanoseconds now);
   /// What is due by time: connections, lanes that are waited for too long.
   void step(Nanoseconds now);
   /// Sends owed acks; true while anything is outstanding.
@@ -235,6 +238,8 @@ class Core final : public PieceReceiver, public OperationNews, public LaneNews, 
   void compare_rows(const Team& team, std::span<const std::uint64_t> rows);
   void lanes_changed(const Peer& peer, bool lost);
   void connect(const Peer& peer, const Wire& wire, Nanoseconds deadline);
+  template <typename Look>
+  bool look(const Look& look);
 
   // core_rails.cc
   struct Place;
@@ -271,6 +276,8 @@ class Core final : public PieceReceiver, public OperationNews, public LaneNews, 
   void watch_members(Team& team, Nanoseconds now);
   std::size_t descriptors_of_memory(const Team& team) const;
   void share_memory(Nanoseconds now);
+  bool joins_memory(Nanoseconds now) const;
+  void join_memory(Nanoseconds now);
   void look_at_some(Nanoseconds now);
   void fail(Team& team, const Failure& failure, const std::string& why);
   bool listening() const;

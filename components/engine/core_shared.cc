@@ -18,6 +18,10 @@ constexpr Nanoseconds kLookEvery = 50 * kMillisecond;   ///< and at other
 constexpr Nanoseconds kBeatEvery = kSecond / 8;
 constexpr std::size_t kAskedAtATime = 64;  ///< members of teams without a call, at a look
 
+bool joins(const Team* team) {
+  return team->state() == NEZHA_TEAM_WIRING && team->hierarchy() != nullptr && !team->hierarchy()->settled();
+}
+
 }  // namespace
 
 Status Core::open_acceptor() {
@@ -130,19 +134,25 @@ void Core::beat(Nanoseconds now) {
   beat_due_ = any ? now + kBeatEvery : 0;
 }
 
-/// Hands out shared memory, and gets it; afterwards looks which ranks of this node have ended.
-void Core::share_memory(Nanoseconds now) {
-  beat(now);
-  if (!acceptor_ || now - shared_ < kJoinEvery) return;
-  const auto joins = [](const Team* team) {
-    return team->state() == NEZHA_TEAM_WIRING && team->hierarchy() != nullptr && !team->hierarchy()->settled();
-  };
-  const bool all = now - all_shared_ >= kLookEvery, called = !climbing_.empty() && now - shared_ >= kCallEvery;
-  if (!all && !called && std::none_of(setting_up_.begin(), setting_up_.end(), joins)) return;
+bool Core::joins_memory(Nanoseconds now) const {
+  return acceptor_ && now - shared_ >= kJoinEvery && std::any_of(setting_up_.begin(), setting_up_.end(), joins);
+}
+
+/// Hands out shared memory, and gets it.
+void Core::join_memory(Nanoseconds now) {
   shared_ = now;
   acceptor_->progress(now);
   for (Team* const team : setting_up_)
     if (joins(team)) team->hierarchy()->progress(now);
+}
+
+/// That of teams to come, and of those with calls; afterwards looks which ranks of this node have ended.
+void Core::share_memory(Nanoseconds now) {
+  beat(now);
+  if (!acceptor_ || now - shared_ < kJoinEvery) return;
+  const bool all = now - all_shared_ >= kLookEvery, called = !climbing_.empty() && now - shared_ >= kCallEvery;
+  if (!all && !called && !joins_memory(now)) return;
+  join_memory(now);
   for (Team* const team : climbing_) team->hierarchy()->progress(now);
   if (all) look_at_some(now);
 }

@@ -3,8 +3,9 @@
 /// lanes and keeps acks flowing while nobody is in a call; and, where cores are spare, each rail has a worker.
 ///
 /// The service thread never calls the host: it looks at lanes only while no caller waits for an operation, and goes on
-/// with those that nobody waits for unless one of them may have to be reduced by the host. The same where the caller that
-/// drives stays away in the host's progress, in which code of the host's and of the application runs.
+/// with those that nobody waits for; where one of them may have to be reduced by the host, it makes connections alone. The
+/// same where the caller that drives stays away in the host's progress, in which code of the host's and of the application
+/// runs.
 #pragma once
 
 #include <array>
@@ -150,7 +151,7 @@ class Engine {
   void overlap();
   void stand_in();
   void go_on_for_a_while();
-  void show_life_after(Nanoseconds since, Nanoseconds now);
+  void go_on_without_host(Nanoseconds since, Nanoseconds now);
   bool callers_look(Nanoseconds now) const;
   Lock enter();
   void let_others_in(Lock& lock);

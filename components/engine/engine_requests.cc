@@ -110,16 +110,16 @@ bool Engine::go_on(Nanoseconds now) {
 
 bool Engine::callers_look(Nanoseconds now) const { return now - polled_ < kPolled || requests_.call_host(); }
 
-/// The service thread's look while there are requests and nobody is in a call. Where it may not look, because one of
-/// them may have to be reduced by the host, peers hear at least that this process lives.
+/// The service thread's look while there are requests and nobody is in a call.
 void Engine::overlap() {
   const Nanoseconds now = clock_.now();
   overlapped_ = now;
   ticking_ = true;  // what is left to be said when they are over
-  if (!callers_look(now))
+  if (now - polled_ < kPolled) return;
+  if (!requests_.call_host())
     go_on_for_a_while();
   else
-    show_life_after(polled_, now);
+    go_on_without_host(polled_, now);
 }
 
 /// The driver is in the host's progress for so long that others have to act for it.
@@ -134,7 +134,7 @@ void Engine::stand_in() {
   if (!calls_host())
     go_on_for_a_while();
   else
-    show_life_after(driver_->away_since, now);
+    go_on_without_host(driver_->away_since, now);
   if (waiting_ != 0) turn_.notify_all();
 }
 
@@ -146,7 +146,10 @@ void Engine::go_on_for_a_while() {
   }
 }
 
-void Engine::show_life_after(Nanoseconds since, Nanoseconds now) {
+/// Where what comes may have to be reduced by the host, for which callers have been away `since` then: other teams' lanes come up,
+/// and peers hear that this process lives.
+void Engine::go_on_without_host(Nanoseconds since, Nanoseconds now) {
+  if (core_.wire(now)) vain_naps_ = 0;
   if (now - since < kShowLife || now - shown_ < kShowLife) return;
   shown_ = now;
   core_.show_life();

@@ -185,6 +185,39 @@ TEST_P(RequestsForLong, OfARankThatComputesAreWaitedFor) {
   });
 }
 
+/// Who has one of the host's and does not look makes and accepts other teams' lanes all the same.
+TEST_P(Requests, OfTheHostLeaveConnectionsToTheServiceThread) {
+  HostOperation operation{fold_int, alignof(std::int32_t)};
+  const std::vector<int> begin_them[] = {{0, 1}, {1, 2}}, connect[] = {{0, 2}, {0, 1}};
+  for (std::size_t i = 0; i < std::size(connect); ++i) {
+    Ranks ranks(kRanks, kSettings, GetParam().nodes);
+    Team team(ranks, "of some", begin_them[i]), other(ranks, "of others", connect[i]);
+    ASSERT_TRUE(start(team));
+    folds_elsewhere = 0;
+    calls = true;
+    std::vector<std::vector<std::int32_t>> vectors(kRanks, std::vector<std::int32_t>(50000, 1));
+    std::vector<nezha_request_t*> requests(kRanks);
+    for (const int rank : team.members()) {
+      std::vector<std::int32_t>& vector = vectors[static_cast<std::size_t>(rank)];
+      const nezha_call_t call{NEZHA_ALLREDUCE,  vector.data(),  vector.data(), vector.size(), sizeof vector[0],
+                              NEZHA_TYPE_OTHER, NEZHA_OP_OTHER, &operation,    nullptr,       0, 0};
+      ASSERT_EQ(nezha_start(team.handle(rank), &call, &requests[static_cast<std::size_t>(rank)]), NEZHA_OK);
+    }
+    const int before = folds;
+    EXPECT_TRUE(start(other)) << "its lanes have not come up";
+    EXPECT_EQ(folds, before) << "nobody has looked";
+    ranks.run([&](int rank) {
+      nezha_request_t* const request = requests[static_cast<std::size_t>(rank)];
+      if (request == nullptr) return;
+      calls = true;
+      while (nezha_request_state(request) == NEZHA_PENDING) nezha_engine_progress(ranks.at(rank).engine());
+      EXPECT_EQ(vectors[static_cast<std::size_t>(rank)], std::vector<std::int32_t>(50000, 2));
+      nezha_request_free(request);
+    });
+    EXPECT_EQ(folds_elsewhere, 0);
+  }
+}
+
 /// More than may be under way, begun by one thread and looked after by others, with blocking calls in between.
 TEST_P(Requests, AnyNumberIsUnderWayOnAnyThread) {
   Ranks ranks(kRanks, kSettings, GetParam().nodes);
