@@ -4,7 +4,7 @@
 
 #include <sched.h>
 
-#include <cerrno>
+#include <cstddef>
 #include <vector>
 
 namespace nezha {
@@ -12,19 +12,13 @@ namespace nezha {
 class Affinity {
  public:
   /// This thread's.
-  Affinity() {
-    while (sched_getaffinity(0, bytes(), sets_.data()) != 0) {
-      if (errno != EINVAL || sets_.size() == kMost) {
-        sets_.clear();
-        return;
-      }
-      sets_.resize(2 * sets_.size());
-    }
-  }
-  /// This thread may run there from here on, if the kernel allows it.
-  void take() const {
-    if (!sets_.empty()) sched_setaffinity(0, bytes(), sets_.data());
-  }
+  Affinity();
+  /// All that a machine may have.
+  static Affinity everywhere();
+  /// How many processors that are; 0: not known.
+  std::size_t count() const;
+  /// This thread may run there from here on, as far as its cpuset goes. False: the kernel does not allow it.
+  bool take() const;
 
  private:
   static constexpr std::size_t kMost = 64;
@@ -33,5 +27,8 @@ class Affinity {
 
   std::vector<cpu_set_t> sets_ = std::vector<cpu_set_t>(1);  ///< empty: not known
 };
+
+/// How many processors the ranks of this node may use together, however narrowly a launcher binds each: those of the cpuset.
+std::size_t processors_of_all();
 
 }  // namespace nezha

@@ -41,6 +41,9 @@ Config with_window(Config config, std::uint32_t job_ranks) {
   return config;
 }
 
+/// Then they take turns.
+bool more_than_processors(std::uint32_t ranks) { return ranks > Affinity().count() && ranks > processors_of_all(); }
+
 }  // namespace
 
 Nanoseconds SystemClock::now() const {
@@ -52,7 +55,7 @@ Nanoseconds SystemClock::now() const {
 Engine::Engine(const Config& config, const nezha_host_t& host, const nezha_self_t& self)
     : host_(host),
       local_ranks_(self.local_ranks),
-      crowded_(self.local_ranks > sysconf(_SC_NPROCESSORS_ONLN)),
+      crowded_(more_than_processors(self.local_ranks)),
       host_btl_(host),
       tasks_([this] { wake_service(); }),
       core_(with_window(config, self.job_ranks), clock_, Log(host.log, host.ctx, config.verbose), self.job_rank,

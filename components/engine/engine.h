@@ -178,7 +178,7 @@ class Engine {
 
   const nezha_host_t host_;
   const std::uint32_t local_ranks_;
-  const bool crowded_;  ///< the job has more ranks on this node than that has processors
+  const bool crowded_;  ///< the job has more ranks on this node than processors that they may use
   const SystemClock clock_;
   HostBtl host_btl_;
   bool host_carries_ = false;  ///< there are rails that move only in the host's threads; as open() has found
