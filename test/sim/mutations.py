@@ -84,7 +84,7 @@ MUTATIONS = [
         (" || under_way() + kReserved >= peer_receives_) return {};", ") return {};")]),
     ("a receive is posted before its message is read", MESSAGE + "channel.cc", [
         ("status = take_credit(header);", "status = pair_->post_receive(slot);\n  if (status.ok()) status = take_credit(header);"),
-        ("  if (status.ok()) status = pair_->post_receive(slot);\n  if (!status.ok()) return", "  if (!status.ok()) return")]),
+        ("  if (status.ok() && !ends_) status = pair_->post_receive(slot);\n  if (!status.ok()) return", "  if (!status.ok()) return")]),
     ("the memory of a message is used again before it is sent", MESSAGE + "channel.cc", [
         ("  const std::size_t size = kMessageHeader + body;\n",
          "  const std::size_t size = kMessageHeader + body;\n  free_.insert(free_.begin(), slot);\n"),
