@@ -133,8 +133,8 @@ bool MessageTransport::report_failures() {
 }
 
 bool MessageTransport::deliver_kept() {
-  const bool any = !news_.admitting && !news_.keeping.empty();
-  while (!news_.admitting && !news_.keeping.empty()) {
+  const bool any = !news_.keeping.empty();
+  while (!news_.keeping.empty()) {
     MessageChannel* channel = news_.keeping.back();
     news_.keeping.pop_back();
     channel->deliver();
@@ -192,7 +192,7 @@ bool MessageTransport::look(Watch watch) {
   }
   bool any = report_failures();
   news_.polling = true;
-  any |= deliver_kept();
+  if (!news_.admitting) any |= deliver_kept();
   any |= kind_->poll(watch, *this);
   if (watch == Watch::rare && !pending_.empty()) any |= kind_->poll(Watch::all, *this);
   any |= look_after_channels();

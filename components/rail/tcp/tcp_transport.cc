@@ -110,20 +110,20 @@ bool TcpTransport::progress(Watch watch) {
     any = true;
     context_.hear_of_tasks();  // a worker should not wait for work until all lanes have been read
   }
-  if (links_) follow_links(linked);
-  any |= acceptor_.progress(acceptor_ready);
-  any |= loopback_acceptor_.progress(loopback_ready);
-  any |= report_broken();
-  forgotten_.clear();
+  any |= look_at_connections(linked, acceptor_ready, loopback_ready);
   if (std::exchange(payload_wakes_, false) && !woken) watch_payload(EPOLL_CTL_MOD, 0);
   return woken ? progress(Watch::all) || any : any;
 }
 
 bool TcpTransport::admit() {
-  bool any = report_broken();
-  if (links_) follow_links(true);
-  any |= acceptor_.progress(true);
-  any |= loopback_acceptor_.progress(true);
+  const bool any = report_broken();
+  return look_at_connections(true, true, true) || any;
+}
+
+bool TcpTransport::look_at_connections(bool linked, bool acceptor_ready, bool loopback_ready) {
+  if (links_) follow_links(linked);
+  bool any = acceptor_.progress(acceptor_ready);
+  any |= loopback_acceptor_.progress(loopback_ready);
   any |= report_broken();
   forgotten_.clear();
   return any;

@@ -50,6 +50,7 @@ class TcpTransport final : public Transport, private Acceptor::Host {
  private:
   Status let_in(Fd fd, const LaneSpec& spec, std::string text) override;
   bool report_broken();
+  bool look_at_connections(bool linked, bool acceptor_ready, bool loopback_ready);
   void open_loopback();
   bool watch_acceptor(Acceptor& acceptor);
 
