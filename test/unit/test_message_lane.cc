@@ -103,7 +103,7 @@ TEST_F(MessageLanes, WhatIsHeldTakesAQuestionAlong) {
     EXPECT_EQ(send(lane, random_frame(40, 1000)), Lane::Sent::whole);
     EXPECT_GT(lane.pulse().in_flight, 0U);
   }), 1U);
-  EXPECT_TRUE(drive([&] { return lane_b().fill() == 0 && lane_b().min_rtt() != 0; }, a, b)) << "it is answered";
+  EXPECT_TRUE(drive([&] { return lane_b().fill() == 0 && lane_b().pulse().rtt != options.answer_time; }, a, b)) << "it is answered";
   EXPECT_EQ(at_a().frames.size(), 1U);
 }
 
@@ -201,6 +201,32 @@ TEST_F(MessageLanes, APulseAsksForAnswersAndSilenceShows) {
   EXPECT_GE(after.heard, kSecond);
 }
 
+/// A lane that carries nothing could never turn out to be the quicker one.
+TEST_F(MessageLanes, WhoWantsTheRoundTripHasItAskedForNowAndThen) {
+  ASSERT_TRUE(join());
+  settle(a, b);
+  ASSERT_EQ(lane_a().min_rtt(), 0);
+  settle(a, b);
+  const std::uint64_t first = lane_a().pulse().delivered;
+  EXPECT_GT(lane_a().min_rtt(), 0) << "it is answered";
+  settle(a, b);
+  EXPECT_EQ(lane_a().pulse().delivered, first) << "it was asked a moment ago";
+  clock.advance(options.ask_after);
+  EXPECT_GT(lane_a().min_rtt(), 0);
+  settle(a, b);
+  EXPECT_EQ(lane_a().pulse().delivered, first + 1);
+}
+
+TEST_F(MessageLanes, AnAnswerThatOtherMessagesHeldUpIsNoRoundTrip) {
+  ASSERT_TRUE(join());
+  settle(a, b);
+  ASSERT_EQ(send(lane_a(), random_frame(40, 8 * 1024)), Lane::Sent::whole);
+  EXPECT_GT(lane_a().pulse().in_flight, 0U);
+  settle(a, b);
+  EXPECT_NE(lane_a().pulse().rtt, options.answer_time) << "it has come";
+  EXPECT_EQ(lane_a().min_rtt(), 0);
+}
+
 TEST_F(MessageLanes, AQuestionThatFoundNoSlotIsAskedLater) {
   for (Side* side : {&a, &b}) side->transport->bound_lanes(0);
   ASSERT_TRUE(join());
@@ -209,7 +235,7 @@ TEST_F(MessageLanes, AQuestionThatFoundNoSlotIsAskedLater) {
     ASSERT_EQ(send(*lane, frame), Lane::Sent::whole);
     settle(a, b);
   }
-  ASSERT_EQ(lane_a().min_rtt(), 0) << "nothing was asked yet";
+  ASSERT_EQ(lane_a().pulse().rtt, options.answer_time) << "nothing was asked yet";
   pairs(0)[0]->refuses = true;
   const std::uint32_t half = options.least_slots / 2;  // the others are for acks, answers and questions
   for (std::uint32_t i = 0; i < half; ++i) ASSERT_EQ(send(lane_a(), random_frame(40, 8)), Lane::Sent::whole);
@@ -222,7 +248,7 @@ TEST_F(MessageLanes, AQuestionThatFoundNoSlotIsAskedLater) {
   EXPECT_GT(lane_a().pulse().in_flight, 0U);
   pairs(0)[0]->refuses = false;
   settle(a, b);
-  EXPECT_NE(lane_a().min_rtt(), 0);
+  EXPECT_NE(lane_a().pulse().rtt, options.answer_time);
 }
 
 /// What silence has to exceed follows what answers have taken: processes answer, which may wait for a processor.

@@ -83,6 +83,7 @@ void MessageChannel::post(std::uint32_t slot, MessageType type, std::size_t body
   ++sent_;
   sent_at_ = clock_.now();
   if (std::exchange(wants_answer_, false)) {
+    asked_at_rest_ = unacked_bytes_ <= kAtRest;
     asked_ = sent_;
     asked_at_ = sent_at_;
   }
@@ -170,8 +171,8 @@ Status MessageChannel::take_credit(const MessageHeader& header) {
 }
 
 void MessageChannel::answered(Nanoseconds took) {
-  const bool first = least_answer_ == 0;
-  least_answer_ = first ? took : std::min(least_answer_, took);
+  if (asked_at_rest_) least_answer_ = least_answer_ == 0 ? took : std::min(least_answer_, took);
+  const bool first = mean_answer_ == 0;
   deviation_ = first ? took / 2 : (3 * deviation_ + std::abs(took - mean_answer_)) / 4;
   mean_answer_ = first ? took : (7 * mean_answer_ + took) / 8;
 }
@@ -187,6 +188,13 @@ void MessageChannel::ask() {
   if (state_ != State::open || asked_ != 0 || wants_answer_) return;
   wants_answer_ = true;
   send_credit();
+}
+
+void MessageChannel::ask_now_and_then() {
+  if (state_ != State::open || !connected_ || asked_ != 0 || wants_answer_) return;
+  if (asked_at_ != 0 && clock_.now() - asked_at_ < options_.ask_after) return;
+  wants_answer_ = true;
+  note_owing();
 }
 
 /// Something is to be said that nothing has taken along: an answer, a question, or what has come. Half of the slots counts too, since the

@@ -76,6 +76,8 @@ class MessageChannel final : private QueuePairEvents {
   void send(MessageType type, std::size_t body);
   /// Has the other process answer at once, unless it has been asked already and not answered.
   void ask();
+  /// Has it answer with what is sent next, if it was not asked for a while: for least_answer().
+  void ask_now_and_then();
   /// No more events; afterwards no memory is read or written but the slots, which live as long as the transport needs them.
   void close();
   /// The same, and lost() follows.
@@ -88,7 +90,7 @@ class MessageChannel final : private QueuePairEvents {
   Nanoseconds sent_at() const { return sent_at_; }
   /// When something last came.
   Nanoseconds heard_at() const { return heard_at_; }
-  /// Between a question and its answer, the least so far; 0 = none yet.
+  /// Between a question that nothing was in front of and its answer, the least so far; 0 = none yet.
   Nanoseconds least_answer() const { return least_answer_; }
   /// Within which an answer usually comes, by the last ones; 0 = none yet.
   Nanoseconds usual_answer() const { return mean_answer_ + 4 * deviation_; }
@@ -104,6 +106,7 @@ class MessageChannel final : private QueuePairEvents {
  private:
   enum class State { open, broken, closed };
   static constexpr std::uint32_t kMostReceives = 1024;  ///< that the other side may claim
+  static constexpr std::size_t kAtRest = 2 * 1024;      ///< bytes on the way take no time that counts
   static constexpr std::uint32_t kReserved = 4;         ///< credits, and kReserved / 2 slots, for messages without contents
 
   void reached() override {
@@ -156,6 +159,7 @@ class MessageChannel final : private QueuePairEvents {
   bool listed_ = false;         ///< in ChannelNews::owing
 
   bool wants_answer_ = false;   ///< the next message asks
+  bool asked_at_rest_ = false;
   std::uint64_t asked_ = 0;     ///< the question is the message before this number; 0 = none is open
   Nanoseconds asked_at_ = 0, sent_at_ = 0, heard_at_ = 0, least_answer_ = 0;
   Nanoseconds mean_answer_ = 0, deviation_ = 0;  ///< as TCP's: RFC 6298

@@ -34,7 +34,7 @@ class MessageLane final : public Lane, public MessageChannel::User {
   void own_rest() override;
   void redirect(std::size_t segment) override { reader_.redirect(segment); }
   std::size_t fill() override;
-  Nanoseconds min_rtt() override { return channel_->least_answer(); }
+  Nanoseconds min_rtt() override;
   LanePulse pulse() override;
   Answers answers() const override { return options_.answer_time != 0 ? Answers::process : Answers::call; }
   void close() override;

@@ -22,6 +22,7 @@ struct MessageOptions {
   Nanoseconds handshake_timeout = 5 * kSecond;      ///< for a connection that came in; connect() brings its own deadline
   Nanoseconds admission_time = 750 * kMillisecond;  ///< for the other process, once the connection is up
   std::size_t pending_per_rail = 32;                ///< connections not yet admitted, with the memory of lanes; beyond, one is dropped
+  Nanoseconds ask_after = 10 * kMillisecond;        ///< the last question, for the round trip alone
   /// What the silence of the other process has to exceed before it has answered for the first time. 0: it answers only in calls,
   /// so that silence means nothing.
   Nanoseconds answer_time = 60 * kMillisecond;
