@@ -12,7 +12,7 @@ class BestRail final : public Strategy {
  public:
   LaneChoice choose(std::span<LaneState> lanes, RailSet rails, const Waiting& waiting, Nanoseconds now) const override {
     const std::size_t queued = waiting.bytes;
-    LaneState* home = preferred_lane(lanes, rails);
+    LaneState* home = preferred_lane(lanes, rails, queued);
     if (home == nullptr) return {};
     look_at_fill(*home, now);
     if (home->lane->busy() || home->fill >= fill_limit(*home)) return {};

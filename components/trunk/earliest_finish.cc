@@ -11,10 +11,34 @@ namespace {
 
 constexpr Nanoseconds kWorthWaiting = kMillisecond;  ///< for a lane that takes nothing just now
 
-/// Nanoseconds until everything now queued on the lane and its rail, and `more` bytes, have left.
-double finish(const LaneState& lane, double more) {
+/// lag(), where it is more than the least piece takes: less is no reason to divide otherwise.
+double lag_of_pieces(const LaneState& lane, Nanoseconds least_trip) {
+  const double its_lag = lag(lane, least_trip);
+  return its_lag * pace(lane) > static_cast<double>(least_piece(lane)) ? its_lag : 0;
+}
+
+/// Nanoseconds until everything now queued on the lane and its rail, and `more` bytes, have come, but for the least that they take on
+/// any lane.
+double finish(const LaneState& lane, double more, double lag) {
   const double alone = (static_cast<double>(lane.fill) + more) / pace(lane);
-  return std::max(alone, (static_cast<double>(lane.rail->fill) + more) / std::max(lane.rail->rate(), pace(lane)));
+  return lag + std::max(alone, (static_cast<double>(lane.rail->fill) + more) / std::max(lane.rail->rate(), pace(lane)));
+}
+
+/// In how many nanoseconds what is queued, and what lanes hold, has come if all of them end together: those at least on which anything
+/// comes as soon as that.
+double common_finish(std::span<LaneState> lanes, RailSet rails, double queued, Nanoseconds least_trip) {
+  double level = std::numeric_limits<double>::infinity();
+  for (;;) {
+    double rate = 0, bytes = queued;
+    for (const LaneState& lane : lanes) {
+      const double its_lag = lane.usable(rails) ? lag_of_pieces(lane, least_trip) : level;
+      if (its_lag >= level) continue;
+      rate += pace(lane);
+      bytes += static_cast<double>(lane.fill) + its_lag * pace(lane);
+    }
+    if (bytes / rate >= level) return level;
+    level = bytes / rate;
+  }
 }
 
 /// Nothing has been on the lane for so many times what so many bytes are thought to take there.
@@ -48,22 +72,23 @@ class EarliestFinish final : public Strategy {
     // What is small goes where the peer's comes from: it carries the kernel's acknowledgement of that, otherwise a packet of
     // its own and half as dear as receiving.
     if (queued <= kSmall)
-      if (LaneState* lane = preferred_lane(lanes, rails); lane != nullptr && queued <= least_piece(*lane) && calm(*lane, queued, now))
+      if (LaneState* lane = preferred_lane(lanes, rails, queued); lane != nullptr && queued <= least_piece(*lane) && calm(*lane, queued, now))
         return {lane, queued};
     for (LaneState& lane : lanes)
       if (lane.usable(rails) && may_earn(lane, waiting, now)) return {&lane, std::min(queued, least_piece(lane))};
     LaneState* best = nullptr;
     double best_finish = std::numeric_limits<double>::infinity();
     double later_finish = best_finish;  // of a lane that will take more when it has handed over what it holds
-    double total_rate = 0;
-    double total_fill = 0;
+    for (LaneState& lane : lanes)
+      if (lane.usable(rails)) look_at_fill(lane, now);
+    const Nanoseconds least_trip = least_round_trip(lanes, rails);
+    const double level = common_finish(lanes, rails, static_cast<double>(queued), least_trip);
     const double unit = static_cast<double>(std::max(waiting.whole, std::min(queued, kSmall)));
     for (LaneState& lane : lanes) {
       if (!lane.usable(rails)) continue;
-      look_at_fill(lane, now);
-      total_rate += pace(lane);
-      total_fill += static_cast<double>(lane.fill);
-      const double end = finish(lane, unit);
+      const double its_lag = lag_of_pieces(lane, least_trip);
+      if (its_lag >= level) continue;  // however long the others are waited for
+      const double end = finish(lane, unit, its_lag);
       if (lane.lane->busy() || lane.fill >= fill_limit(lane)) {
         later_finish = std::min(later_finish, end);
       } else if (end < best_finish) {
@@ -74,17 +99,16 @@ class EarliestFinish final : public Strategy {
     if (best == nullptr) return {};
     // While there is much to do all lanes are kept filled: less for one that seems slow because it was given less, in queues
     // that it shares with others, would confirm that.
-    const double level = (static_cast<double>(queued) + total_fill) / total_rate;
     if (best_finish > std::max(later_finish + static_cast<double>(kWorthWaiting), level))
       return worth_a_try(*best, now) ? LaneChoice{best, std::min(queued, kSmall)} : LaneChoice{};
-    return {best, portion(*best, queued, level)};
+    return {best, portion(*best, queued, level - lag_of_pieces(*best, least_trip))};
   }
 
  private:
-  /// As much of what is queued as lets the lane end with the others, `level` ns from now, in frames worth their cost.
-  static std::size_t portion(const LaneState& lane, std::size_t queued, double level) {
+  /// As much of what is queued as leaves the lane within `time` ns, for it to end with the others, in frames worth their cost.
+  static std::size_t portion(const LaneState& lane, std::size_t queued, double time) {
     const std::size_t least = least_piece(lane);
-    const double even = std::max(level * pace(lane) - static_cast<double>(lane.fill), 0.0);
+    const double even = std::max(time * pace(lane) - static_cast<double>(lane.fill), 0.0);
     const std::size_t bytes = std::clamp(static_cast<std::size_t>(even), least, longest_piece(lane));
     return queued < bytes + least ? queued : bytes;
   }

@@ -2,6 +2,7 @@
 #include "trunk/lane_limits.h"
 
 #include <algorithm>
+#include <limits>
 
 namespace nezha {
 namespace {
@@ -13,6 +14,8 @@ constexpr std::size_t kSlight = 2 * 1024;  ///< held by a rail, it makes so litt
 constexpr Nanoseconds kLook = 500;  ///< for which asking one lane takes
 constexpr Nanoseconds kLooking = 8;  ///< no more than this part of the time goes into asking
 constexpr Nanoseconds kQueue = 12 * kMillisecond;  ///< for which a process may get no processor
+/// The least round trips of TCP over equal networks differ by as much, seen from both ends; between TCP and RDMA, by more.
+constexpr Nanoseconds kAlike = 10 * kMicrosecond;
 constexpr Nanoseconds kPiece = kMillisecond;
 /// kSmall at 500 Mbit/s. With half of it lanes of that rate got pieces of 4 KiB, whose frames cost more than they gained.
 constexpr Nanoseconds kLeastTime = 130 * kMicrosecond;
@@ -25,6 +28,18 @@ std::size_t bytes_in(const LaneState& lane, Nanoseconds span) {
 }
 
 }  // namespace
+
+Nanoseconds least_round_trip(std::span<LaneState> lanes, RailSet rails) {
+  Nanoseconds least = std::numeric_limits<Nanoseconds>::max();
+  for (const LaneState& state : lanes)
+    if (state.usable(rails)) least = std::min(least, state.lane->min_rtt());
+  return least;
+}
+
+double lag(const LaneState& lane, Nanoseconds least_round_trip) {
+  if (least_round_trip == 0) return 0;
+  return static_cast<double>(std::max<Nanoseconds>((lane.lane->min_rtt() - least_round_trip) / 2 - kAlike, 0));
+}
 
 std::size_t fill_limit(LaneState& lane) {
   return std::clamp(bytes_in(lane, lane.lane->min_rtt() + kQueue), kFloor, kCeiling);

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstddef>
+#include <span>
 
 #include "trunk/lane_state.h"
 
@@ -20,6 +21,13 @@ inline double pace(const LaneState& lane) {
   if (const double rate = measured(lane); rate > 0) return rate;
   return lane.rail->nominal > 0 ? lane.rail->nominal : kUnknownRate;
 }
+
+/// The shortest round trip of the usable lanes; 0 while one of theirs is unknown.
+Nanoseconds least_round_trip(std::span<LaneState> lanes, RailSet rails);
+
+/// By how many nanoseconds bytes come later on the lane than on one with the shortest round trip that leave when they do, beyond what
+/// round trips of equal networks differ by.
+double lag(const LaneState& lane, Nanoseconds least_round_trip);
 
 /// How much a lane may hold, within bounds. Kernel buffers hide a lane's state, so its queue is kept short: 12 ms, in which
 /// acknowledgements that wait in the peer's queue come back, and a process whose processor does other things does too (at

@@ -2,24 +2,22 @@
 #include "trunk/preferred_lane.h"
 
 #include <algorithm>
+#include <limits>
 
 #include "trunk/lane_limits.h"
 
 namespace nezha {
 
-LaneState* preferred_lane(std::span<LaneState> lanes, RailSet rails) {
-  constexpr double kNotSlower = 0.7;
-  LaneState* first = nullptr;
-  double fastest = 0, pace_of_first = 0;
-  for (LaneState& lane : lanes) {
-    if (!lane.usable(rails)) continue;
-    const double its_pace = pace(lane);
-    if (first == nullptr) first = &lane, pace_of_first = its_pace;
-    fastest = std::max(fastest, its_pace);
-  }
-  if (pace_of_first >= kNotSlower * fastest) return first;
-  const auto fits = [&](const LaneState& lane) { return lane.usable(rails) && pace(lane) >= kNotSlower * fastest; };
-  return &*std::find_if(lanes.begin(), lanes.end(), fits);
+LaneState* preferred_lane(std::span<LaneState> lanes, RailSet rails, std::size_t bytes) {
+  constexpr double kNotLonger = 1 / 0.7;
+  const Nanoseconds least_trip = least_round_trip(lanes, rails);
+  const auto time = [&](LaneState& lane) { return static_cast<double>(bytes) / pace(lane) + lag(lane, least_trip); };
+  double least = std::numeric_limits<double>::infinity();
+  for (LaneState& lane : lanes)
+    if (lane.usable(rails)) least = std::min(least, time(lane));
+  const auto fits = [&](LaneState& lane) { return lane.usable(rails) && time(lane) <= kNotLonger * least; };
+  const auto found = std::find_if(lanes.begin(), lanes.end(), fits);
+  return found == lanes.end() ? nullptr : &*found;
 }
 
 }  // namespace nezha

@@ -29,8 +29,9 @@ class Strategy {
 
 /// Fills lanes so that all of them end together: the lane that would finish the bytes first takes the next piece, and
 /// as much of what is queued as lets it end with the others (NewMadeleine's just-in-time choice, with the kernel's
-/// queue counted). fill_limit() (lane_limits.h) bounds the queues.
-/// A lane is left out only where a piece on it would end after all that is queued, and well after what the others hold.
+/// queue and the lane's round trip counted). fill_limit() (lane_limits.h) bounds the queues.
+/// A lane is left out only where a piece on it would end after all that is queued, and well after what the others hold, or where its
+/// first byte would come after all the others could bring.
 const Strategy& earliest_finish();
 
 /// The preferred lane (preferred_lane.h) alone takes what there is, and is waited for.

@@ -34,6 +34,7 @@ Setting setting_of(const Scenario& scenario) {
       port.name = "sim" + std::to_string(i);
       port.network = static_cast<std::uint8_t>(i);
       port.queues = scenario.rdma && i + 1 == scenario.rails;
+      if (i == 0 && scenario.first_delay > 0) port.delay = scenario.first_delay;
       port.rate = i + 1 == scenario.rails && scenario.last_rate > 0 ? scenario.last_rate : scenario.rate;
       ports.push_back(port);
     }
@@ -80,7 +81,10 @@ Story play(const Scenario& scenario, std::vector<Happening> happenings) {
     if (world.process(rank).alive()) sent = world.process(rank).core().sent();
     story.sent.push_back(std::accumulate(sent.begin(), sent.end(), std::uint64_t{0}));
   }
-  for (const World::Times& times : world.times()) story.took.push_back(times.ended - times.began);
+  for (const World::Times& times : world.times()) {
+    story.took.push_back(times.ended - times.began);
+    story.ended.push_back(times.ended);
+  }
   return story;
 }
 

@@ -19,6 +19,7 @@ struct Scenario {
   bool rdma = false;  ///< is what each rank's last rail is for
   double rate = 0.125;  ///< bytes per nanosecond and rail
   double last_rate = 0;  ///< of each rank's last rail; 0 = as the others
+  Nanoseconds first_delay = 0;  ///< one way, of each rank's first rail; 0 = as the others'
   AlgorithmChoice algorithm = AlgorithmChoice::ring;
   std::size_t bytes = 1024 * 1024;
   bool in_place = false;
@@ -36,6 +37,7 @@ struct Scenario {
 struct Story {
   std::string failure;              ///< empty: all is well
   std::vector<Nanoseconds> took;    ///< by call, from its first rank's beginning to its last one's end
+  std::vector<Nanoseconds> ended;   ///< by call, on its last rank
   std::vector<std::uint64_t> sent;  ///< by rank: bytes over all rails; 0: it is dead
   std::uint64_t lanes_lost = 0, suspicions = 0, failed = 0;
 };

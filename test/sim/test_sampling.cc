@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-/// What the sample at first use is for: the first vector is shared out among unequal rails as it should be.
+/// Unequal rails: what the sample at first use is for, the first vector is shared out as it should be; and what their round trips
+/// count for.
 #include <gtest/gtest.h>
 
 #include "scenario.h"
@@ -53,6 +54,33 @@ TEST(Sampling, IsMadeBeforeTheFirstLargeCallThatRailsCarry) {
 }
 
 TEST(Sampling, AFastRailGetsMost) { EXPECT_LT(first_call(10 * kFast), first_call(kFast)); }
+
+constexpr std::size_t kBefore = 5;
+
+/// Of a call behind the first ones, where the first rail's round trip is so many times as long as the other's.
+Nanoseconds later_call(AlgorithmChoice algorithm, std::size_t bytes, int times, std::size_t rails = 2) {
+  Scenario scenario;
+  scenario.ranks = 2;
+  scenario.algorithm = algorithm;
+  scenario.bytes = bytes;
+  scenario.rails = rails;
+  scenario.first_delay = times * SimPortOptions{}.delay;
+  scenario.calls = 100;
+  const Story story = play(scenario, {});
+  EXPECT_EQ(story.failure, "");
+  return (story.ended.back() - story.ended[kBefore]) / static_cast<Nanoseconds>(scenario.calls - 1 - kBefore);
+}
+
+TEST(RoundTrips, ASmallCallTakesTheRailWithTheShorterOne) {
+  EXPECT_LT(later_call(AlgorithmChoice::single_step, 64, 50), 2 * later_call(AlgorithmChoice::single_step, 64, 1));
+}
+
+/// Beyond what the last small pieces of a call may take.
+TEST(RoundTrips, ALongerOneHoldsUpNoCallOfMediumSize) {
+  for (const AlgorithmChoice algorithm : {AlgorithmChoice::ring, AlgorithmChoice::mesh})
+    for (const std::size_t bytes : {16 * 1024, 64 * 1024, 256 * 1024})
+      EXPECT_LE(later_call(algorithm, bytes, 50), 1.25 * static_cast<double>(later_call(algorithm, bytes, 1, 1))) << bytes;
+}
 
 }  // namespace
 }  // namespace nezha::test

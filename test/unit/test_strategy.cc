@@ -167,6 +167,29 @@ TEST_F(EarliestFinishTest, SmallThingsLeaveALaneThatIsSlowOrFullOrNotThere) {
   EXPECT_EQ(choose(64).lane, &other);
 }
 
+TEST_F(EarliestFinishTest, SmallThingsTakeTheLaneOnWhichTheyComeFirst) {
+  ends[0].rtt = 60 * kMicrosecond;
+  EXPECT_EQ(choose(64).lane, &fast) << "of the other nothing is known";
+  ends[1].rtt = 6 * kMicrosecond;
+  EXPECT_EQ(choose(64).lane, &other);
+  EXPECT_EQ(choose(kSmall).lane, &fast) << "which takes 80 us there or here";
+  ends[0].rtt = 24 * kMicrosecond;
+  EXPECT_EQ(choose(64).lane, &fast) << "they are alike";
+  ends[0].rtt = 60 * kMicrosecond;
+  other.rate = LaneRate(0.001);
+  EXPECT_EQ(choose(64).lane, &fast) << "which takes 64 us there";
+}
+
+TEST_F(EarliestFinishTest, ALaneOnWhichBytesComeLaterGetsFewer) {
+  ends[0].rtt = 20 * kMicrosecond;
+  ends[1].rtt = 420 * kMicrosecond;
+  const LaneChoice first = choose(100 * 1024);
+  ASSERT_EQ(first.lane, &fast);
+  EXPECT_NEAR(static_cast<double>(first.bytes), 60e3, 2e3);
+  ends[1].rtt = 3 * kMillisecond;
+  EXPECT_EQ(choose(100 * 1024).bytes, 100U * 1024) << "it would come later on the other, however little it is";
+}
+
 TEST_F(EarliestFinishTest, UsesASlowLaneThatEndsBeforeAFullOneIsEmpty) {
   load(fast, fill_limit(fast));
   other.rate = LaneRate(0.01);

@@ -70,7 +70,7 @@ class HandLane final : public Lane {
   }
   std::size_t fill() override { return beat.in_flight; }
   LanePulse pulse() override { return ++asked, beat; }
-  Nanoseconds min_rtt() override { return 0; }
+  Nanoseconds min_rtt() override { return rtt; }
   Answers answers() const override { return answering; }
   void close() override { dead = true; }
 
@@ -89,6 +89,7 @@ class HandLane final : public Lane {
   }
 
   LanePulse beat;      ///< what it says of its far end
+  Nanoseconds rtt = 0;
   bool stuck = false;  ///< frames are taken only partly
   Answers answering = Answers::transport;
   bool dead = false;
