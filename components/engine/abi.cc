@@ -183,8 +183,8 @@ void nezha_request_free(nezha_request_t* request) {
   guarded([&] { over.engine->give_back(over); });
 }
 
-void nezha_engine_ending(nezha_engine_t* engine) {
-  guarded([&] { engine->engine.ending(); });
+void nezha_engine_ending(nezha_engine_t* engine, int fence) {
+  guarded([&] { engine->engine.ending(fence != 0); });
 }
 
 size_t nezha_engine_rails(nezha_engine_t* engine) {

@@ -277,6 +277,15 @@ bool Core::settle() {
   return outstanding;
 }
 
+/// What an aggregation service has not acknowledged it has no more use for.
+bool Core::owes() {
+  bool owes = false;
+  busy_.each([&](const Trunk& trunk) {
+    owes = owes || (trunk.number() != kNoNumber && trunk.lanes_up() != 0 && trunk.outstanding());
+  });
+  return owes;
+}
+
 void Core::show_life() {
   for (const Peer* peer : open_)
     if (peer->trunk->lanes_up() != 0) peer->trunk->show_life();

@@ -171,6 +171,8 @@ class Core final : public PieceReceiver, public OperationNews, public LaneNews, 
   void step(Nanoseconds now);
   /// Sends owed acks; true while anything is outstanding.
   bool settle();
+  /// A rank that a lane leads to lacks something, or an ack.
+  bool owes();
   /// Shows the ranks of this node that this process runs, often enough for any timeout of theirs. To be called at
   /// next_beat() at the latest, whatever else is under way; 0: nobody looks.
   void beat(Nanoseconds now);

@@ -104,6 +104,7 @@ Engine::~Engine() {
     wake_service();
     service_.join();
   }
+  if (!fence_follows_) see_peers_off();
   if (wake_fd_ >= 0) close(wake_fd_);
   core_.tell_of_lanes(nullptr);
 }
@@ -243,8 +244,9 @@ bool Engine::shares_memory(const Team& team) {
   return team.hierarchy() != nullptr;
 }
 
-void Engine::ending() {
+void Engine::ending(bool fence) {
   Lock lock(mutex_);
+  fence_follows_ = fence;
   core_.ending();
   const TableFiles tables = core_.learned_tables();
   write_trace(lock);

@@ -62,7 +62,7 @@ class Engine {
   void incumbent_done(Team& team, Collective collective);
   std::string error_of(const Team& team);
   void give_up(Team& team, const char* why);
-  void ending();
+  void ending(bool fence);
   void message(std::span<const nezha_bytes_t> pieces);
   bool host_carries() const { return host_carries_; }
 
@@ -156,6 +156,7 @@ class Engine {
   Lock enter();
   void let_others_in(Lock& lock);
   void rest(Lock& lock, Nanoseconds longest);
+  void see_peers_off();
   void rest_on(Lock& lock, NodeMemory& memory, Nanoseconds longest);
   void await_awake(Lock& lock, const Team& team);
   void count(std::size_t bytes, Nanoseconds took, std::size_t aggregated = 0);
@@ -215,6 +216,7 @@ class Engine {
   unsigned called_ = 0;          ///< operations that ended since its last look
   bool callers_drive_ = false;   ///< so many that it had nothing to do
   bool stop_ = false;
+  bool fence_follows_ = false;  ///< see nezha_engine_ending
   std::array<nezha_class_stats_t, NEZHA_SIZE_CLASSES> classes_{};
   std::uint64_t calls_ = 0;
   std::uint64_t bytes_ = 0;

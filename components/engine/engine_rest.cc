@@ -10,6 +10,11 @@
 #include "node/node_memory.h"
 
 namespace nezha {
+namespace {
+
+constexpr Nanoseconds kSeeingOff = 2 * kSecond;
+
+}  // namespace
 
 /// Nothing to do for the lanes: sleep for `longest` at most, or only yield.
 void Engine::rest(Lock& lock, Nanoseconds longest) {
@@ -26,6 +31,18 @@ void Engine::rest(Lock& lock, Nanoseconds longest) {
   const Unlocked meanwhile(lock);
   const timespec time{0, longest};
   ppoll(fds.data(), count, &time, nullptr);
+}
+
+/// This process may be gone before its last call is over elsewhere. What peers lack of it is theirs before lanes are closed, or they
+/// are gone, or stand still for longer than a program may take to end.
+void Engine::see_peers_off() {
+  Lock lock(mutex_);
+  const Nanoseconds deadline = clock_.now() + kSeeingOff;
+  for (Nanoseconds now = clock_.now(); core_.owes() && now < deadline; now = clock_.now()) {
+    go_on(now);
+    core_.settle();
+    rest(lock, kMillisecond);
+  }
 }
 
 /// Until a rank of this node has done something.

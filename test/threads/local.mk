@@ -29,6 +29,10 @@ gtest_programs += %D%/test_sharp
 endif
 test_threads_test_sharp_SOURCES = %D%/test_sharp.cc %D%/aggregators.h $(ranks_sources)
 
+# Its socket() makes small ones.
+gtest_programs += %D%/test_ends
+test_threads_test_ends_SOURCES = %D%/test_ends.cc $(ranks_sources)
+
 # Its operator new counts.
 gtest_programs += %D%/test_steady_state
 test_threads_test_steady_state_SOURCES = %D%/test_steady_state.cc $(ranks_sources) \

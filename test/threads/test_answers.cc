@@ -237,11 +237,11 @@ TEST(Trace, OnAFullDiskIsToldOnce) {
   {
     const SmallFiles full(10);
     Ranks ranks(2, {{"single_node", "2"}, {"trace", path}});
-    nezha_engine_ending(ranks.at(0).engine());
+    nezha_engine_ending(ranks.at(0).engine(), 1);
     const std::vector<HelpText> helps = helps_of(ranks.at(0), "trace ends");
     ASSERT_EQ(helps.size(), 1u);
     EXPECT_EQ(helps[0].arguments[1], path + " cannot be written any more: File too large");
-    nezha_engine_ending(ranks.at(0).engine());
+    nezha_engine_ending(ranks.at(0).engine(), 1);
     EXPECT_EQ(helps_of(ranks.at(0), "trace ends").size(), 1u);
     EXPECT_TRUE(helps_of(ranks.at(1), "trace ends").empty()) << "rank 0 writes";
   }

@@ -152,7 +152,7 @@ TEST_F(Tables, WhatWasLearnedIsSavedAndThenKnown) {
     run(ranks, team, 60);
     for (int rank = kRanks - 1; rank >= 0; --rank) {
       EXPECT_FALSE(std::filesystem::exists(learned)) << "rank 0 writes";
-      nezha_engine_ending(ranks.at(rank).engine());
+      nezha_engine_ending(ranks.at(rank).engine(), 1);
     }
     EXPECT_TRUE(ranks.at(0).helps().empty()) << "neither of its absence before nor of its end";
   }
@@ -195,7 +195,7 @@ TEST_F(Tables, TeamsThatAreGoneAreSavedToo) {
     });
     EXPECT_EQ(errors, 0);
   }
-  nezha_engine_ending(ranks.at(0).engine());
+  nezha_engine_ending(ranks.at(0).engine(), 1);
   EXPECT_NE(contents(learned).find("\"comm_size_max\": 2"), std::string::npos) << contents(learned);
 }
 
@@ -213,7 +213,7 @@ TEST_F(Tables, JobsThatEndTogetherLoseNothing) {
     std::barrier together(2);
     const auto end = [&](Ranks& job) {
       together.arrive_and_wait();
-      nezha_engine_ending(job.at(0).engine());
+      nezha_engine_ending(job.at(0).engine(), 1);
     };
     std::thread other(end, std::ref(two));
     end(three);
@@ -249,12 +249,12 @@ TEST_F(Tables, AnotherFileIsNotTouched) {
   Ranks ranks(kRanks, {{"single_node", "2"}, {"learn", "1"}, {"table_save", other}});
   Team team(ranks, "everybody");
   ASSERT_TRUE(team.start());
-  nezha_engine_ending(ranks.at(0).engine());
+  nezha_engine_ending(ranks.at(0).engine(), 1);
   ASSERT_NE(told(ranks, 0, "table not written"), nullptr);
   EXPECT_EQ(told(ranks, 0, "table not written")->arguments.at(2),
             "no message size was called often enough to be settled");
   run(ranks, team, 60);
-  nezha_engine_ending(ranks.at(0).engine());
+  nezha_engine_ending(ranks.at(0).engine(), 1);
   EXPECT_EQ(contents(other), "# not ours\n");
   const std::vector<HelpText> texts = ranks.at(0).helps();
   EXPECT_EQ(texts.back().topic, "table not written");

@@ -355,8 +355,10 @@ enum { NEZHA_SIZE_CLASSES = 48 };
 
 /** The job is about to end, here and soon everywhere: from now on a lane that is lost is no news, since others may be gone a
  *  moment sooner. Writes what teams have learned, also those that are gone, to the file that the configuration names, in the
- *  process of job rank 0; elsewhere and without a file nothing is written. Texts go to host->help. To be called once. */
-void nezha_engine_ending(nezha_engine_t *engine);
+ *  process of job rank 0; elsewhere and without a file nothing is written. Texts go to host->help. To be called once.
+ *  `fence`: the host waits for all processes before the engine is destroyed. Otherwise nezha_engine_destroy() waits, for 2 s at
+ *  most, until peers have what they lack of calls that are over here. */
+void nezha_engine_ending(nezha_engine_t *engine, int fence);
 
 size_t nezha_engine_rails(nezha_engine_t *engine);
 /** 0 and `*stats` filled, or NEZHA_ERR_PARAM when there is no rail `index`, or NEZHA_ERR_MEMORY. */

@@ -3,6 +3,7 @@
 
 #include "ompi/attribute/attribute.h"
 #include "ompi/constants.h"
+#include "ompi/runtime/params.h"
 
 #include "coll_nezha_engine.h"
 #include "coll_nezha_params.h"
@@ -37,7 +38,7 @@ static int finalize_begins(MPI_Comm self, int keyval, void *attribute, void *ext
         coll_nezha_report_print();
     }
     if (NULL != coll_nezha_engine() && (NULL == left || carried())) {
-        nezha_engine_ending(coll_nezha_engine());
+        nezha_engine_ending(coll_nezha_engine(), !ompi_async_mpi_finalize);
     }
     return MPI_SUCCESS;
 }
