@@ -223,7 +223,7 @@ void Process::tick() {
   const Nanoseconds now = clock_.now();
   const bool wiring = core_->wiring() || ending_;
   if (!wiring && (!ticking_ || now < next_tick_)) return;
-  if (!wiring) next_tick_ = now + kTick;
+  next_tick_ = now + kTick;
   if (operations_ != 0) return;
   core_->progress(Watch::all);
   ticking_ = core_->settle() || called_;
