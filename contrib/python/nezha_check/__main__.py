@@ -76,7 +76,7 @@ PARTS = {
     "layers": Part("who may include whom", run_layers, "build"),
     "unit": Part("unit tests of each layer", compiled("unit"), "unit"),
     "threads": Part("ranks as threads over loopback", compiled("threads"), "unit"),
-    "mpi": Part("mpirun on this host", scripted("mpi"), "tests"),
+    "mpi": Part("mpirun on this host", scripted("mpi", 1), "tests"),
     "programs": Part("other people's programs, with and without the component", scripted("programs"), "programs"),
     "lab": Part("the emulated cluster and the bench", scripted("lab", 1), "tests"),
     "sim": Part("whole engines on simulated rails, with faults, on a virtual clock", told, "unit", QUICK, prepare_sim),
