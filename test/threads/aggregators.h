@@ -175,7 +175,7 @@ inline bool joins(Ranks& ranks, Team& team, std::size_t times = 1) {
   while (joined(ranks.at(team.members()[0])) < times) {
     if (std::chrono::steady_clock::now() > until) return false;
     add_up(ranks, team, "int32_sum", 1 << 18, false);
-    wait_ms(1);  // it is there after some time, not after some calls
+    wait_ms(20);  // it is there after some time, not after some calls
   }
   return true;
 }

@@ -128,6 +128,7 @@ bool small_calls_join(Ranks& ranks, Team& team, std::size_t times) {
   while (joined(ranks.at(0)) < times) {
     if (std::chrono::steady_clock::now() > until) return false;
     add_up(ranks, team, "float_sum", 33, false, 16);
+    wait_ms(5);  // as in joins()
   }
   return true;
 }
