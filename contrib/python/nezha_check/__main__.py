@@ -78,7 +78,7 @@ PARTS = {
     "threads": Part("ranks as threads over loopback", compiled("threads"), "unit"),
     "mpi": Part("mpirun on this host", scripted("mpi", 1), "tests"),
     "programs": Part("other people's programs, with and without the component", scripted("programs"), "programs"),
-    "lab": Part("the emulated cluster and the bench", scripted("lab", 1), "tests"),
+    "lab": Part("the emulated cluster and the bench", scripted("lab", 2), "tests"),
     "sim": Part("whole engines on simulated rails, with faults, on a virtual clock", told, "unit", QUICK, prepare_sim),
     "ompi5": Part("Open MPI 5.0, in a Debian 13: scripts of mpi that are marked for it; with --long most parts", run_ompi5, "debians", NORMAL, prepare_ompi5),
     "dist": Part("other configurations, the developer's examples, distcheck", told, "tests", LONG, prepare_dist),
