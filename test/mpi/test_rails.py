@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Which interfaces become rails, on two emulated nodes: by name, by block, inherited from Open MPI, or none."""
 
+import tempfile
 import unittest
 
 from mpi_case import COMPONENT, MpiCase, plain, program
@@ -79,6 +80,14 @@ class Rails(MpiCase):
 
     def test_two_ranks_on_each_node(self):
         self.assert_over(self.run_with({}, np=4, ppn=2), 0, 1)
+
+    def test_two_ranks_on_each_node_use_no_aggregator(self):
+        with tempfile.NamedTemporaryFile() as key:
+            key.write(bytes(32))
+            key.flush()
+            done = self.run_with({"coll_nezha_aggregators": "n0:4757", "coll_nezha_aggregator_key": key.name, "coll_nezha_report": "1"},
+                                 np=4, ppn=2)
+        self.assertIn("Nothing went through aggregators: communicators of which ranks share a node do not use them", done.stderr)
 
     def test_communicator_within_a_node_is_left_alone(self):
         done = self.run_with({}, np=2, ppn=2, patience="1")

@@ -165,6 +165,11 @@ bool coll_nezha_params_bool(const char *name)
     return true;
 }
 
+bool coll_nezha_params_given(const char *name)
+{
+    return !is_word(in_force(name), "");
+}
+
 static unsigned collectives_by(unsigned (*of)(const nezha_config_t *), unsigned otherwise)
 {
     nezha_config_t *config = nezha_config_create();

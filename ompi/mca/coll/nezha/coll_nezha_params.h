@@ -21,6 +21,8 @@ nezha_config_t *coll_nezha_params_config(void);
 /** The value in force (a refused one counts as the default) of a BOOL or INT parameter of the table. */
 bool coll_nezha_params_bool(const char *name);
 int coll_nezha_params_int(const char *name);
+/** Whether the value in force of a text parameter says anything. */
+bool coll_nezha_params_given(const char *name);
 /** Those that rails are to carry: see nezha_config_collectives(). */
 unsigned coll_nezha_params_collectives(void);
 /** See nezha_config_collectives_large(). */

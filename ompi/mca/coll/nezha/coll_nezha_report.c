@@ -8,6 +8,7 @@
 
 #include "coll_nezha_engine.h"
 #include "coll_nezha_gather.h"
+#include "coll_nezha_params.h"
 #include "nezha/pci_device.h"
 #include "opal/nezha_topology.h"
 
@@ -96,16 +97,36 @@ static void print_size(FILE *out, int size_class)
     fprintf(out, "  from %4llu %-3s", 1ull << (size_class % 10), units[unit]);
 }
 
-static void print_classes(FILE *out)
+static void get_classes(nezha_class_stats_t *stats)
 {
-    nezha_class_stats_t stats[NEZHA_SIZE_CLASSES] = {{0, 0, 0, 0}};
+    memset(stats, 0, NEZHA_SIZE_CLASSES * sizeof *stats);
     if (NULL != coll_nezha_engine()) {
         nezha_engine_class_stats(coll_nezha_engine(), stats);
     }
-    bool aggregated = false;
+}
+
+static bool any_aggregated(const nezha_class_stats_t *stats)
+{
     for (int i = 0; i < NEZHA_SIZE_CLASSES; i++) {
-        aggregated = aggregated || stats[i].aggregated > 0;
+        if (stats[i].aggregated > 0) {
+            return true;
+        }
     }
+    return false;
+}
+
+/** Those who name aggregators look for them in the table of sizes. */
+static void print_unused_aggregators(FILE *out, const coll_nezha_gathered_t *all, const nezha_class_stats_t *stats)
+{
+    bool wanted = coll_nezha_params_given("aggregators") || coll_nezha_params_bool("sharp");
+    if (wanted && all->memory_most.value[COLL_NEZHA_MEMORY_CALLS] > 0 && !any_aggregated(stats)) {
+        fprintf(out, "  Nothing went through aggregators: communicators of which ranks share a node do not use them\n");
+    }
+}
+
+static void print_classes(FILE *out, const nezha_class_stats_t *stats)
+{
+    const bool aggregated = any_aggregated(stats);
     fprintf(out, "  %-13s %10s %14s %12s %12s%s\n", "size", "calls", "MiB", "time s", "MiB/s", aggregated ? "  aggregator %" : "");
     for (int i = 0; i < NEZHA_SIZE_CLASSES; i++) {
         if (stats[i].calls > 0) {
@@ -183,7 +204,9 @@ void coll_nezha_report_left(const char *reason)
         print_nothing(stderr, reason);
     } else {
         fprintf(stderr, "  Open MPI carried the calls over MPI_COMM_WORLD: %s\n  Rank 0's over other communicators:\n", reason);
-        print_classes(stderr);
+        nezha_class_stats_t stats[NEZHA_SIZE_CLASSES];
+        get_classes(stats);
+        print_classes(stderr, stats);
     }
 }
 
@@ -195,6 +218,8 @@ void coll_nezha_report_print(void)
     }
     char *text = NULL;
     size_t length = 0;
+    nezha_class_stats_t stats[NEZHA_SIZE_CLASSES];
+    get_classes(stats);
     FILE *out = open_memstream(&text, &length);
     if (NULL != out) {
         print_head(out);
@@ -204,10 +229,11 @@ void coll_nezha_report_print(void)
         if (all.rails > 0) {
             print_rails(out, &all);
             print_shared_devices(out, &all);
-            print_classes(out);
+            print_classes(out, stats);
             print_times(out, &all);
         }
         print_memory(out, &all);
+        print_unused_aggregators(out, &all, stats);
         if (0 == coll_nezha_engine_calls()) {
             print_nothing(out, why_nothing());
         }
