@@ -53,13 +53,38 @@ class Computed(unittest.TestCase):
         self.assertEqual(figures.processor_seconds(rows(MIB, [1e6], [2e6])), [1024.0])
         self.assertEqual(figures.processor_time(rows(MIB, [1e6], [2e6]), rows(MIB, [1e6], [4e6]), "send").values, (0.25,))
 
+    def session(self, rounds):
+        with mock.patch.object(cli, "Jobs"):
+            session = cli.Session(mock.Mock(rounds=rounds, calls=1, build="", rate="1gbit"), mock.MagicMock())
+        session.say = mock.Mock()
+        return session
+
     def test_all_that_was_measured_is_written(self):
-        session = cli.Session.__new__(cli.Session)
-        session.options, session.raw = mock.Mock(rounds=2, calls=1), {}
-        session.rate, session.say = mock.Mock(), mock.Mock()
-        session.jobs = mock.Mock(**{"bench.return_value": [{"us": 10.0}]})
+        session = self.session(2)
+        session.jobs.bench.return_value = [{"us": 10.0}]
         session.together("equal", "a", "b", ("none",))
         self.assertEqual(session.raw["equal"], {"a": [10.0] * 2, "b": [10.0] * 2, "a,b": [10.0] * 2})
+
+    def test_rounds_that_are_complete_stand_whatever_ends_the_next_one(self):
+        session = self.session(5)
+        session.jobs.bench.side_effect = [[{"us": 10.0}]] * 7 + [KeyboardInterrupt()]
+        with self.assertRaises(KeyboardInterrupt):
+            session.together("equal", "a", "b", ("none",))
+        self.assertEqual(session.raw["equal"], {"a": [10.0] * 2, "b": [10.0] * 2, "a,b": [10.0] * 2})
+        self.assertEqual([row.case for row in session.rows], ["equal"])
+
+    def test_faults_that_are_over_stand_too(self):
+        def many(*_, **__):
+            yield {"beyond_ms": 40.0}
+            raise KeyboardInterrupt
+
+        session = self.session(5)
+        session.jobs.log = ""
+        with mock.patch.object(cli, "Trigger"), mock.patch.object(cli, "CallJob") as job, mock.patch.object(cli.fault_rounds, "many", many):
+            job.return_value.__enter__.return_value.log.return_value = "said"
+            with self.assertRaises(KeyboardInterrupt):
+                session.fault("down", "down")
+        self.assertEqual((session.raw["down"], session.rows[0].values, session.jobs.log), ([{"beyond_ms": 40.0}], (40.0,), "said"))
 
     def test_table(self):
         found = [figures.Figure("equal", "what", (0.95, 0.8, 0.7), 0.05, 0.9, True), figures.fault("down", [{"beyond_ms": 41.0}])]

@@ -8,6 +8,7 @@ import sys
 from nezha_bench import document, files
 from nezha_bench.arguments import listed, positive
 from nezha_bench.errors import UNWRITTEN, BenchError
+from nezha_bench.rounds import complete
 from nezha_bench.sizes import parse_sizes
 from nezha_faults import rounds as fault_rounds
 from nezha_faults.calls import CallJob
@@ -63,7 +64,7 @@ class Session:
     def __init__(self, options, lab):
         self.options, self.lab = options, lab
         self.jobs = Jobs(lab, os.path.abspath(options.build), options.nezha_mca)
-        self.raw, self._one = {}, None
+        self.raw, self.rows, self._one = {}, [], None
 
     def say(self, text):
         print(f"rdma: {text}", file=sys.stderr, flush=True)
@@ -84,39 +85,46 @@ class Session:
 
     def plain(self):
         rows = self.one_device()
-        return [figures.beside_plain(size, rows) for size in dict.fromkeys(row["size"] for row in rows)]
+        self.rows += [figures.beside_plain(size, rows) for size in dict.fromkeys(row["size"] for row in rows)]
 
     def processors(self):
         verbs, options = self.one_device(), self.options
         tcp = self.jobs.bench(TCP, options.sizes, options.calls, options.rounds)
         self.raw["cpu"] = tcp
-        return [figures.processor_time(verbs, tcp), figures.processor_time(verbs, tcp, "send")]
+        self.rows += [figures.processor_time(verbs, tcp), figures.processor_time(verbs, tcp, "send")]
 
     def together(self, case, first, second, rates):
-        """Rounds of three jobs."""
+        """Rounds of three jobs. What is complete stands also when an exception ends them."""
         self.rate(*rates)
-        took = {first: [], second: [], f"{first},{second}": []}
-        for number in range(self.options.rounds):
-            for rails, values in took.items():
-                rows = self.jobs.bench(rails, [_LARGE], self.options.calls, 1, warmup=1)
-                values.append(rows[-1]["us"])
+        both = f"{first},{second}"
+
+        def one(number):
+            took = {rails: self.jobs.bench(rails, [_LARGE], self.options.calls, 1, warmup=1)[-1]["us"] for rails in (first, second, both)}
             self.say(f"{case} {number + 1} of {self.options.rounds}")
+            return took
+
+        rounds, ended = complete(one, self.options.rounds)
+        took = {rails: [each[rails] for each in rounds] for rails in (first, second, both)}
         self.raw[case] = took
-        both = took[f"{first},{second}"]
-        return [figures.together(case, _LARGE, {rails: took[rails] for rails in (first, second)}, both)]
+        self.rows.append(figures.together(case, _LARGE, {rails: took[rails] for rails in (first, second)}, took[both]))
+        if ended:
+            raise ended
 
     def fault(self, case, verb):
-        options = self.options
+        """As together()."""
+        options, found = self.options, []
         self.rate("none", options.rate, options.rate)
         with Trigger(self.lab) as trigger, CallJob(
                 self.lab, self.jobs.calls, _FAULT_SIZE, self.jobs.options(f"{ONE},{TWO}"), spread=_SPREAD,
                 incumbent_rails="mgmt", component_dir=self.jobs.component_dir) as job:
             try:
-                found = list(fault_rounds.many(self.lab, job, trigger, verb, [2], options.rounds, self.say, node=1))
+                for each in fault_rounds.many(self.lab, job, trigger, verb, [2], options.rounds, self.say, node=1):
+                    found.append(each)
             finally:
                 self.jobs.log += job.log()
-        self.raw[case] = found
-        return [figures.fault(case, found)]
+                if found:
+                    self.raw[case] = found
+                    self.rows.append(figures.fault(case, found))
 
 
 def _half(rate):
@@ -138,19 +146,21 @@ CASES = {
 
 def run(options):
     options.sizes = parse_sizes(options.sizes)
-    whole, rows, written = document.start(), [], True
+    whole, written = document.start(), True
     with Lab(nodes=2, rails=["none"] * 3, with_rdma=True) as lab:
         session = Session(options, lab)
         try:
             for case in options.cases:
-                rows += CASES[case](session)
-                whole["cases"] = session.raw
-                if options.json:
-                    written = document.write(whole, options.json) and written
-        finally:  # what a failure, Ctrl-C or a signal has left
+                try:
+                    CASES[case](session)
+                finally:  # what a failure, Ctrl-C or a signal has left
+                    whole["cases"] = session.raw
+                    if options.json and session.raw:
+                        written = document.write(whole, options.json) and written
+        finally:
             if options.log:
                 written = files.write(options.log, session.jobs.log) and written
-            for line in figures.lines(rows) if rows else ():
+            for line in figures.lines(session.rows) if session.rows else ():
                 print(line)
     if not written:
         raise BenchError(UNWRITTEN)
