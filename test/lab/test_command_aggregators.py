@@ -10,6 +10,7 @@ import unittest
 from bench_case import BUILD, program
 from command_case import COMPONENT, CommandCase, plain
 from lab_case import eventually, make_lab
+from nezha_command.rails import of_aggregator
 from nezha_lab.aggregator import Aggregator
 
 SERVICE = os.path.join(BUILD, "nezha-aggregate")
@@ -58,7 +59,7 @@ class Told(WithService):
         service, answer = self.one(share=30)
         self.assertEqual((service["node"], service["rails"], service["lanes"], service["trouble"], answer["aggregator_share"]),
                          ("n2", ["tcp/eth0", "tcp/eth1"], 2, "", "30"))
-        self.assertIn("n2 answers after", plain(self.nezha_in(self.lab, "rails", *self.words())))
+        self.assertRegex(plain(self.nezha_in(self.lab, "rails", *self.words())), r"n2 answers after \S+ ms; 2 lanes to it over tcp/eth0, tcp/eth1; the")
         self.assertIn("somebody on n1 asks", self.service.log())
         self.assertNotIn("has come", self.service.log())
 
@@ -109,6 +110,12 @@ class Told(WithService):
         self.nezha("report", trace, "--output", page)
         with open(page, encoding="utf-8") as file:
             self.assertIn("<th>aggregator %</th>", file.read())
+
+
+class Text(unittest.TestCase):
+    def test_names_the_rails_that_lead_there_and_not_all_that_the_service_has(self):
+        service = {"node": "n2", "us": 300, "lanes": 1, "upstream": "", "rails": ["tcp/eth0", "tcp/mgmt"], "over": ["tcp/eth0"]}
+        self.assertIn("1 lane to it over tcp/eth0;", of_aggregator(service, {"aggregator_share": "30"}))
 
 
 class OwnNetwork(WithService):

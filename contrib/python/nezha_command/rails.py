@@ -103,7 +103,7 @@ def _show(answers):
             rows.append((name, other["name"], "", "", (f"left out: {other['reason']}", "dim")))
         for service in answer["aggregators"]:
             if not ask.aggregator_trouble(service):
-                rows.append((name, f"aggregator {service['name']}", "", "", (_of_aggregator(service, answer), "green")))
+                rows.append((name, f"aggregator {service['name']}", "", "", (of_aggregator(service, answer), "green")))
         if memory := answer.get("memory"):
             rows.append((name, "shared memory", "", "", memory_text(memory)))
         for text in problems(answer):
@@ -111,11 +111,11 @@ def _show(answers):
     terminal.print_table(("node", "interface", "address", "speed", "what about it"), rows)
 
 
-def _of_aggregator(service, answer):
+def of_aggregator(service, answer):
     lanes = f"{service['lanes']} lane{'' if service['lanes'] == 1 else 's'}"
     upstream = f" joins its rack to others by {service['upstream']};" if service["upstream"] else ""
     return (f"{service['node']} answers after {service['us'] / 1000:.1f} ms;{upstream} {lanes} to it over "
-            f"{', '.join(service['rails'])}; {share_text(answer['aggregator_share'])}")
+            f"{', '.join(service['over'])}; {share_text(answer['aggregator_share'])}")
 
 
 def _speed(rail):
