@@ -59,10 +59,11 @@ bool may_earn(const LaneState& lane, const Waiting& waiting, Nanoseconds now) {
   return rested(lane, lane.rate.doubted() ? 4 : lane.rate.rest(), least, now);
 }
 
-/// Something small may go there at once. Several that leave together must not all wait for one rail.
+/// Something small may go there at once. Several that leave together must not all wait for one rail, nor one for that of the call
+/// before.
 bool calm(LaneState& lane, std::size_t queued, Nanoseconds now) {
   look_at_fill(lane, now);
-  return lane.rail->fill + queued <= 2 * least_piece(lane) && !lane.lane->busy();
+  return 2 * (lane.rail->fill + queued) <= 3 * least_piece(lane) && !lane.lane->busy();
 }
 
 class EarliestFinish final : public Strategy {

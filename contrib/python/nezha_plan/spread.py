@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""How a sender's bytes are spread over rails: as the trunk does it (components/trunk/earliest_finish.cc), which looks at rates alone."""
+"""How a sender's bytes are spread over rails: as the trunk does it (components/trunk/earliest_finish.cc), but for round trips that differ."""
 
 import dataclasses
 
@@ -22,13 +22,13 @@ def over(rails, devices, message, size):
     by_rate = sorted(rails, key=lambda rail: (-rail.rate, rail.latency))
     least = [_least(rail, message) for rail in by_rate]
     used = 1
-    if message > least[0] or size > 2 * least[0]:
+    if message > least[0] or size > 1.5 * least[0]:
         used = max(number for number in range(1, len(rails) + 1) if _in_time(by_rate[:number], least[number - 1], size))
     return _over(by_rate[:used], devices, min(used, max(1, int(message // least[0]))))
 
 
 def _least(rail, message):
-    """What it is not worth splitting there. The rail is calm while it holds no more than twice as much. Vectors of WHOLE go before the engine has measured
+    """What it is not worth splitting there. The rail is calm while it holds no more than half as much again. Vectors of WHOLE go before the engine has measured
     how slow a rail is."""
     return min(WHOLE, max(LEAST, 1e-6 * LEAST_MICROSECONDS * rail.rate)) if message > WHOLE else WHOLE
 
