@@ -202,8 +202,9 @@ std::size_t TcpLane::fill() {
   return static_cast<std::size_t>(queued) + total(rest());
 }
 
+/// Asked for with each small message. What the lane carries has pulse() look for a lesser one.
 Nanoseconds TcpLane::min_rtt() {
-  ask_info();
+  if (min_rtt_ == 0) ask_info();
   return min_rtt_;
 }
 
