@@ -13,7 +13,7 @@ constexpr Nanoseconds kMicrosecond = 1000;
 constexpr Nanoseconds kMillisecond = 1000 * kMicrosecond;
 constexpr Nanoseconds kSecond = 1000 * kMillisecond;
 
-/// The earlier one of two times at which something is due; 0 is never.
+/// The lesser of two times of which 0 is none: when something is due first, or the shortest so far.
 constexpr Nanoseconds sooner(Nanoseconds one, Nanoseconds other) {
   return one == 0 || (other != 0 && other < one) ? other : one;
 }

@@ -171,7 +171,7 @@ Status MessageChannel::take_credit(const MessageHeader& header) {
 }
 
 void MessageChannel::answered(Nanoseconds took) {
-  if (asked_at_rest_) least_answer_ = least_answer_ == 0 ? took : std::min(least_answer_, took);
+  if (asked_at_rest_) least_answer_ = sooner(least_answer_, took);
   const bool first = mean_answer_ == 0;
   deviation_ = first ? took / 2 : (3 * deviation_ + std::abs(took - mean_answer_)) / 4;
   mean_answer_ = first ? took : (7 * mean_answer_ + took) / 8;
@@ -185,13 +185,13 @@ void MessageChannel::sent(std::uint32_t slot) {
 }
 
 void MessageChannel::ask() {
-  if (state_ != State::open || asked_ != 0 || wants_answer_) return;
+  if (!may_ask()) return;
   wants_answer_ = true;
   send_credit();
 }
 
 void MessageChannel::ask_now_and_then() {
-  if (state_ != State::open || !connected_ || asked_ != 0 || wants_answer_) return;
+  if (!connected_ || !may_ask()) return;
   if (asked_at_ != 0 && clock_.now() - asked_at_ < options_.ask_after) return;
   wants_answer_ = true;
   note_owing();

@@ -118,6 +118,7 @@ class MessageChannel final : private QueuePairEvents {
   void broken(const Status& why) override { fail(why); }
 
   std::uint32_t under_way() const { return static_cast<std::uint32_t>(sent_ - acked_); }
+  bool may_ask() const { return state_ == State::open && asked_ == 0 && !wants_answer_; }
   bool owes() const;
   void note_owing();
   void send_credit();

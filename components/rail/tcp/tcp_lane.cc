@@ -213,9 +213,6 @@ LanePulse TcpLane::pulse() {
   return pulse_;
 }
 
-/// The kernel's is of the last minutes, in which there may always have been a queue.
-void TcpLane::keep_least(Nanoseconds rtt) { min_rtt_ = min_rtt_ == 0 ? rtt : std::min(min_rtt_, rtt); }
-
 void TcpLane::ask_info() {
   if (away()) return;  // the worker's call holds the socket
   const Nanoseconds now = context_.clock.now();
@@ -225,8 +222,8 @@ void TcpLane::ask_info() {
   tcp_info info{};
   socklen_t size = sizeof(info);
   if (getsockopt(fd_.get(), IPPROTO_TCP, TCP_INFO, &info, &size) != 0) return;
-  if (knows(size, &tcp_info::tcpi_min_rtt) && info.tcpi_min_rtt != ~0U)
-    keep_least(info.tcpi_min_rtt * kMicrosecond);
+  // The kernel's is of the last minutes, in which there may always have been a queue.
+  if (knows(size, &tcp_info::tcpi_min_rtt) && info.tcpi_min_rtt != ~0U) min_rtt_ = sooner(min_rtt_, info.tcpi_min_rtt * kMicrosecond);
   pulse_ = knows(size, &tcp_info::tcpi_delivered) ? pulse_of(info) : LanePulse{};
 }
 

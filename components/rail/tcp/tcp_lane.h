@@ -83,7 +83,6 @@ class TcpLane final : public Lane {
   bool write_rest();
   void keep_rest(std::size_t sent);
   void ask_info();
-  void keep_least(Nanoseconds rtt);
   void watch_writable(bool wanted);
   void drop_rest();
   /// No more traffic; lane_down follows from progress().
