@@ -32,10 +32,13 @@
 #if OMPI_MAJOR_VERSION >= 5
 #define NEZHA_COLL_VERSION MCA_COLL_BASE_VERSION_2_4_0
 #define NEZHA_MODEX_SCOPE PMIX_GLOBAL
+/* Whether nezha_compat_modex_look finds all that this node has been sent. PMIx of 5.0 may find one process of another node and not the next. */
+#define NEZHA_MODEX_LOOK_FINDS_ALL 0
 #define NEZHA_COPY_ATTRIBUTE_PARAMS MPI_Comm from, int keyval, void *extra, void *value, void *copy, int *flag
 #else
 #define NEZHA_COLL_VERSION MCA_COLL_BASE_VERSION_2_0_0
 #define NEZHA_MODEX_SCOPE OPAL_PMIX_GLOBAL
+#define NEZHA_MODEX_LOOK_FINDS_ALL 1
 /* Here the function is told of the new communicator too. */
 #define NEZHA_COPY_ATTRIBUTE_PARAMS \
     MPI_Comm from, int keyval, void *extra, void *value, void *copy, int *flag, __attribute__((unused)) MPI_Comm to

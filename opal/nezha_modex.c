@@ -29,7 +29,7 @@ int nezha_modex_read(const char *key, const opal_process_name_t *name, void **da
 
 bool nezha_modex_complete(void)
 {
-    return opal_pmix_collect_all_data && !opal_pmix_base_async_modex;
+    return NEZHA_MODEX_LOOK_FINDS_ALL && opal_pmix_collect_all_data && !opal_pmix_base_async_modex;
 }
 
 int nezha_modex_look(const char *key, const opal_process_name_t *name, void **data, size_t *size)

@@ -41,7 +41,7 @@ class SomeRanks(MpiCase):
                 self.assertLessEqual(done.stderr.count("Communicator:"), 1 if openmpi.major() < 5 else np, done.stderr)
 
     def test_not_asked(self):
-        """Where processes are not sent what others publish, one that was not asked is not called absent."""
+        """Where processes are not sent what others publish, those that were not asked so far are asked before they are called absent."""
         done = self.says(r"Disabled on: \S+ \(rank 1\) Every", lambda: self.run_with(
             of_ranks("1", DISABLED) + "\nexport OMPI_MCA_pmix_base_async_modex=1 OMPI_MCA_pmix_base_collect_data=0"))
         self.assertNotIn("Absent", done.stderr)

@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 #include "coll_nezha.h"
 
@@ -17,6 +18,8 @@
 
 /* A look takes some 50 us, so these take 50 ms at most. */
 enum { LACKING_LOOKED = 1024 };
+/* Where a look does not tell, ranks are asked, and no more of them when that has taken so many seconds. */
+enum { LACKING_ASKS = 2 };
 enum { NODES_NAMED = 4, RANKS_NAMED = 4 };
 
 /** What the text is made of: one entry a rank of the communicator, `count` of them. */
@@ -59,6 +62,37 @@ static void look(struct ompi_communicator_t *comm, seen_t *seen)
 static bool same_node(const seen_t *seen, int a, int b)
 {
     return 0 == strcmp(seen->rank[a].node, seen->rank[b].node);
+}
+
+/** Whether a rank of the node of `rank` is known to have no component. */
+static bool absent_beside(const seen_t *seen, int rank)
+{
+    for (int other = 0; other < seen->count; other++) {
+        if (COLL_NEZHA_ABSENT == seen->rank[other].presence && same_node(seen, other, rank)) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/** Finds out what a look did not tell. A rank beside one without the component is taken to have none either: a node that lacks it
+ * lacks it for all its ranks, and each question would wait. */
+static void ask(struct ompi_communicator_t *comm, seen_t *seen)
+{
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    const time_t end = now.tv_sec + LACKING_ASKS;
+    for (int rank = 0; rank < seen->count; rank++) {
+        if (COLL_NEZHA_UNKNOWN != seen->rank[rank].presence) {
+            continue;
+        }
+        if (absent_beside(seen, rank)) {
+            seen->rank[rank].presence = COLL_NEZHA_ABSENT;
+        } else if (now.tv_sec < end) {
+            seen->rank[rank].presence = coll_nezha_peers_ask(ompi_comm_peer_lookup(comm, rank));
+            clock_gettime(CLOCK_MONOTONIC, &now);
+        }
+    }
 }
 
 /** Whether `rank` is the first of its node with its presence. */
@@ -123,6 +157,7 @@ static void tell(struct ompi_communicator_t *comm, seen_t *seen)
     char *text = NULL;
     size_t length = 0;
     look(comm, seen);
+    ask(comm, seen);
     FILE *out = open_memstream(&text, &length);
     if (NULL == out) {
         return;

@@ -203,6 +203,12 @@ coll_nezha_presence_t coll_nezha_peers_look(const ompi_proc_t *proc)
     return presence;
 }
 
+coll_nezha_presence_t coll_nezha_peers_ask(const ompi_proc_t *proc)
+{
+    coll_nezha_peers_find(proc);
+    return remembered(proc->super.proc_name.vpid);
+}
+
 void coll_nezha_peers_forget(void)
 {
     for (size_t i = 0; i < entry_count; i++) {

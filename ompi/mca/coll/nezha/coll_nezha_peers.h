@@ -47,6 +47,9 @@ const coll_nezha_peer_t *coll_nezha_peers_find(const ompi_proc_t *proc);
 /** What is known of `proc`, of this job, without a lookup that may wait. Any thread. */
 coll_nezha_presence_t coll_nezha_peers_look(const ompi_proc_t *proc);
 
+/** The same by a lookup that waits, for some two seconds where there is no component. Never unknown, unless memory is short. Any thread. */
+coll_nezha_presence_t coll_nezha_peers_ask(const ompi_proc_t *proc);
+
 void coll_nezha_peers_forget(void);
 
 #endif
