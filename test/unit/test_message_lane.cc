@@ -227,6 +227,22 @@ TEST_F(MessageLanes, AnAnswerThatOtherMessagesHeldUpIsNoRoundTrip) {
   EXPECT_EQ(lane_a().min_rtt(), 0);
 }
 
+/// Nor one behind what the other side was sending: most of the wait was for that.
+TEST_F(MessageLanes, AnAnswerBehindOtherMessagesIsNoRoundTrip) {
+  ASSERT_TRUE(join());
+  settle(a, b);
+  ASSERT_EQ(send(lane_b(), random_frame(40, 8 * 1024)), Lane::Sent::whole);
+  EXPECT_EQ(lane_a().min_rtt(), 0);
+  ASSERT_EQ(send(lane_a(), random_frame(40, 8)), Lane::Sent::whole) << "it takes the question along";
+  settle(a, b);
+  EXPECT_EQ(at_a().frames.size(), 1U);
+  EXPECT_EQ(lane_a().min_rtt(), 0);
+  clock.advance(options.ask_after);
+  lane_a().min_rtt();
+  settle(a, b);
+  EXPECT_GT(lane_a().min_rtt(), 0);
+}
+
 TEST_F(MessageLanes, AQuestionThatFoundNoSlotIsAskedLater) {
   for (Side* side : {&a, &b}) side->transport->bound_lanes(0);
   ASSERT_TRUE(join());

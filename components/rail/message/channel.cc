@@ -84,6 +84,7 @@ void MessageChannel::post(std::uint32_t slot, MessageType type, std::size_t body
   sent_at_ = clock_.now();
   if (std::exchange(wants_answer_, false)) {
     asked_at_rest_ = unacked_bytes_ <= kAtRest;
+    came_ = 0;
     asked_ = sent_;
     asked_at_ = sent_at_;
   }
@@ -143,6 +144,7 @@ void MessageChannel::take(std::uint32_t slot, std::size_t size) {
   const std::span<const std::byte> message = slots_.at(slot).first(size);
   MessageHeader header;
   const std::uint64_t before = acked_;
+  came_ += size;
   Status status = read_message_header(message, header);
   if (status.ok() && header.number != static_cast<std::uint32_t>(received_)) status = bad("not the message that comes next");
   if (status.ok()) status = take_credit(header);
@@ -171,7 +173,7 @@ Status MessageChannel::take_credit(const MessageHeader& header) {
 }
 
 void MessageChannel::answered(Nanoseconds took) {
-  if (asked_at_rest_) least_answer_ = sooner(least_answer_, took);
+  if (asked_at_rest_ && came_ <= kAtRest) least_answer_ = sooner(least_answer_, took);
   const bool first = mean_answer_ == 0;
   deviation_ = first ? took / 2 : (3 * deviation_ + std::abs(took - mean_answer_)) / 4;
   mean_answer_ = first ? took : (7 * mean_answer_ + took) / 8;

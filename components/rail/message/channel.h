@@ -90,7 +90,7 @@ class MessageChannel final : private QueuePairEvents {
   Nanoseconds sent_at() const { return sent_at_; }
   /// When something last came.
   Nanoseconds heard_at() const { return heard_at_; }
-  /// Between a question that nothing was in front of and its answer, the least so far; 0 = none yet.
+  /// Between a question that nothing was in front of and its answer, likewise, the least so far; 0 = none yet.
   Nanoseconds least_answer() const { return least_answer_; }
   /// Within which an answer usually comes, by the last ones; 0 = none yet.
   Nanoseconds usual_answer() const { return mean_answer_ + 4 * deviation_; }
@@ -161,6 +161,7 @@ class MessageChannel final : private QueuePairEvents {
 
   bool wants_answer_ = false;   ///< the next message asks
   bool asked_at_rest_ = false;
+  std::size_t came_ = 0;        ///< bytes since the question
   std::uint64_t asked_ = 0;     ///< the question is the message before this number; 0 = none is open
   Nanoseconds asked_at_ = 0, sent_at_ = 0, heard_at_ = 0, least_answer_ = 0;
   Nanoseconds mean_answer_ = 0, deviation_ = 0;  ///< as TCP's: RFC 6298
