@@ -270,8 +270,8 @@ std::string Engine::error_of(const Team& team) {
 }
 
 /// Within a node memory carries some alone.
-bool Engine::serves(const Team& team, Collective collective) {
-  return !team.within_node() || Hierarchy::carries(collective);
+bool Engine::serves(const Team& team, const nezha_call_t& what) {
+  return !team.within_node() || team.hierarchy()->carries(static_cast<Collective>(what.collective), what.counts);
 }
 
 void Engine::give_up(Team& team, const char* why) {

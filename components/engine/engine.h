@@ -98,7 +98,7 @@ class Engine {
     Nanoseconds away_since = 0;  ///< in the host's progress; 0: it is not there
   };
 
-  static bool serves(const Team& team, Collective collective);
+  static bool serves(const Team& team, const nezha_call_t& what);
   int carry(Lock& lock, Team& team, nezha_call_t call);
   int carry_barrier(Lock& lock, Team& team, const nezha_call_t& call);
   static Candidate barrier_way(const Team& team);

@@ -24,7 +24,7 @@ Trace::Bytes since(const Trace::Bytes& before, Trace::Bytes now) {
 int Engine::collective(Team& team, const nezha_call_t& what) {
   if (what.count == 0) return NEZHA_OK;
   Lock lock = enter();
-  if (!serves(team, static_cast<Collective>(what.collective))) return NEZHA_USE_INCUMBENT;
+  if (!serves(team, what)) return NEZHA_USE_INCUMBENT;
   try {
     return what.collective == NEZHA_BARRIER ? carry_barrier(lock, team, what) : carry(lock, team, what);
   } catch (...) {
@@ -54,7 +54,7 @@ int Engine::carry(Lock& lock, Team& team, nezha_call_t what) {
   while (team.error().empty() && team.must_agree(collective, bytes, what.element)) agree(lock, team, what);
   if (!team.error().empty()) return NEZHA_ERR_FAILED;
   Table& table = team.table(collective);
-  const bool shares = team.shares(collective, what.element);
+  const bool shares = team.shares(collective, what.element, what.counts);
   const Candidate next = table.next(bytes, what.element);
   const Candidate way = shares ? next : team.flat(next, collective, bytes, what.element);
   if (way.algorithm == AlgorithmChoice::incumbent) return leave(lock, team, collective, bytes);
@@ -138,8 +138,8 @@ Call Engine::call_of(const Team& team, const nezha_call_t& what, const Candidate
   call.element = what.element;
   call.one_rail = way.one_rail;
   call.rails = team.within_node() ? RailSet{} : core_.rails_here(team, way.rails);
-  const Hierarchy* shared = team.shares(call.collective, what.element) ? team.hierarchy() : nullptr;
-  const std::size_t bytes = shared != nullptr ? shared->segment(call.bytes(), what.element) : call.bytes();
+  const Hierarchy* shared = team.shares(call.collective, what.element, what.counts) ? team.hierarchy() : nullptr;
+  const std::size_t bytes = shared != nullptr ? shared->segment(call.collective, call.bytes(), what.element) : call.bytes();
   const int size = shared != nullptr ? shared->nodes() : team.size();
   call.chunk = call.collective == Collective::allreduce
                    ? team.plan().chunk_for(way, bytes, what.element, size)

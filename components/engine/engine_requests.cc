@@ -29,7 +29,7 @@ int Engine::start(Team& team, nezha_call_t what, Request*& request) {
   if (what.persistent != 0 && !team.plan().strict_persistent_order) return NEZHA_USE_INCUMBENT;
   const auto collective = static_cast<Collective>(what.collective);
   const std::size_t bytes = what.count * what.element;
-  const bool shared = Team::learns(collective) && team.shares(collective, what.element);
+  const bool shared = Team::learns(collective) && team.shares(collective, what.element, what.counts);
   if (team.within_node() && !shared) return NEZHA_USE_INCUMBENT;
   Candidate way =
       Team::learns(collective) ? team.table(collective).next_untimed(bytes, what.element) : barrier_way(team);

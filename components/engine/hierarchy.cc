@@ -25,9 +25,12 @@ Hierarchy::Hierarchy(Spec spec, NodeAcceptor* acceptor) : spec_(std::move(spec))
     for (const int rank : spec_.nodes[node]) node_of_[static_cast<std::size_t>(rank)] = static_cast<int>(node);
   mates_ = spec_.nodes[static_cast<std::size_t>(own)];
   self_ = static_cast<std::uint32_t>(std::find(mates_.begin(), mates_.end(), spec_.rank) - mates_.begin());
-  for (std::uint32_t carrier = 0; nodes() > 1 && carrier < smallest(spec_.nodes); ++carrier) carriers_.push_back(carrier);
+  places_.resize(mates_.size());
+  std::iota(places_.begin(), places_.end(), 0U);
+  most_carriers_ = nodes() > 1 ? smallest(spec_.nodes) : 0;
+  has_columns_ = Columns::possible(spec_.nodes);
   const auto peer = [&](int rank) { return spec_.peers[static_cast<std::size_t>(rank)]; };
-  if (self_ < carriers_.size()) {
+  if (self_ < most_carriers_) {
     rank_at_ = ranks;
     std::vector<Peer*> peers;
     for (const int rank : rank_at_) peers.push_back(peer(rank));
@@ -42,7 +45,8 @@ Hierarchy::Hierarchy(Spec spec, NodeAcceptor* acceptor) : spec_(std::move(spec))
   }
   for (std::size_t i = 0; i < kNodeTracks; ++i)
     tracks_.push_back(
-        std::make_unique<HierarchyTrack>((spec_.team ^ kBetween) + i, carries() ? &view_ : nullptr, spec_.clock));
+        std::make_unique<HierarchyTrack>((spec_.team ^ kBetween) + i, carries() ? &view_ : nullptr, *spec_.buffers,
+                                         has_columns_ ? Columns(spec_.nodes) : Columns(), spec_.clock));
   under_way_.reserve(tracks_.size());
   if (mates_.size() == 1) return;
   const SegmentSpec memory{.team = spec_.team,
@@ -80,16 +84,21 @@ Hierarchy::Counterparts Hierarchy::counterparts(const RanksByNode& nodes, int ra
   return found;
 }
 
-std::size_t Hierarchy::carriers(std::size_t bytes) const {
-  return carriers_.empty() ? 0 : std::clamp<std::size_t>(bytes / spec_.sharing.least_part, 1, carriers_.size());
+std::size_t Hierarchy::carriers(Collective collective, std::size_t bytes) const {
+  const bool columns = Columns::carry(collective);
+  if (most_carriers_ == 0) return columns ? places_.size() : 0;
+  if (collective == Collective::allgather) return blocks().columns().count(bytes / spec_.sharing.least_column);
+  return std::clamp<std::size_t>(bytes / spec_.sharing.least_part, 1, most_carriers_);
 }
 
-std::size_t Hierarchy::segment(std::size_t bytes, std::size_t element) const {
-  if (carriers_.empty()) return bytes;
+std::size_t Hierarchy::segment(Collective collective, std::size_t bytes, std::size_t element) const {
+  if (most_carriers_ == 0) return bytes;
   const SharingOptions& sharing = spec_.sharing;
-  const std::size_t parts = carriers(bytes);
+  const std::size_t parts = carriers(collective, bytes);
   const std::size_t part = (bytes / element + parts - 1) / parts * element;
   const std::size_t segment = std::clamp(part / sharing.segments, sharing.least_segment, sharing.most_segment);
+  if (Columns::carry(collective) && !blocks().as_allreduce(collective, parts))  // few carriers gather all of a part before
+    return blocks().columns().segment(bytes, element, parts, parts == places_.size() ? segment : part);
   return std::max<std::size_t>(std::min(segment, part) / element, 1) * element;
 }
 
@@ -164,8 +173,9 @@ HierarchyTrack::Root Hierarchy::root_of(const Call& call) const {
 
 Hierarchy::Ticket Hierarchy::begin_on(std::size_t track, const Call& call, AlgorithmChoice choice) {
   const std::size_t bytes = call.bytes();
-  const OpNumber number = tracks_[track]->begin(call, choice, std::span(carriers_).first(carriers(bytes)),
-                                                segment(bytes, call.element), root_of(call));
+  const OpNumber number =
+      tracks_[track]->begin(call, choice, std::span(places_).first(carriers(call.collective, bytes)),
+                            segment(call.collective, bytes, call.element), root_of(call));
   under_way_.push_back(tracks_[track].get());
   return {track, number};
 }

@@ -15,17 +15,16 @@
 #include <string>
 #include <vector>
 
+#include "engine/columns.h"
 #include "engine/hierarchy_track.h"
 #include "engine/links.h"
 #include "engine/operations.h"
 #include "engine/peer.h"
+#include "engine/ranks_by_node.h"
 #include "node/node_life.h"
 #include "node/segment.h"
 
 namespace nezha {
-
-/// Ranks of a team by node: nodes in the order of their lowest ranks, those of a node in their own.
-using RanksByNode = std::vector<std::vector<int>>;
 
 /// How a team is cut, and what its memory comes from. Alike on all members but for `system`. A simulation has other ones than
 /// programs, which all have these.
@@ -34,6 +33,7 @@ struct SharingOptions {
   /// A part goes in about so many segments, unless they would be smaller or larger than that.
   std::size_t segments = 8, least_segment = 256 * 1024, most_segment = 2 * 1024 * 1024;
   std::size_t least_part = 32 * 1024;  ///< a smaller one costs another rank more than it relieves the others of
+  std::size_t least_column = 128 * 1024;  ///< the same, of an allgather
   std::size_t single_copy_from = NodeStageOptions{}.single_copy_from;
   std::size_t single_copy_chunk = NodeStageOptions{}.single_copy_chunk;
   const NodeSystem* system = &NodeSystem::real();  ///< outlives the teams
@@ -66,8 +66,12 @@ class Hierarchy {
   static Counterparts counterparts(const RanksByNode& nodes, int rank);
 
   /// How many ranks of each node carry a vector, and bytes of a segment of it: the same on all ranks.
-  std::size_t carriers(std::size_t bytes) const;
-  std::size_t segment(std::size_t bytes, std::size_t element) const;
+  std::size_t carriers(Collective collective, std::size_t bytes) const;
+  std::size_t segment(Collective collective, std::size_t bytes, std::size_t element) const;
+  /// A reduce_scatter goes as an allreduce of which each rank keeps its block.
+  bool as_allreduce(Collective collective, std::size_t bytes) const {
+    return most_carriers_ != 0 && blocks().as_allreduce(collective, carriers(collective, bytes));
+  }
   int nodes() const { return static_cast<int>(spec_.nodes.size()); }
   /// What parts go over between nodes; alike on all members.
   std::vector<TeamId> ids() const;
@@ -117,10 +121,10 @@ class Hierarchy {
   Times times() const;
 
   // ---- calls
-  /// What calls there are: others go the flat way.
-  static bool carries(Collective collective) {
-    return collective == Collective::allreduce || collective == Collective::broadcast ||
-           collective == Collective::reduce || collective == Collective::barrier;
+  /// What calls there are: others go the flat way. `counts`: of those whose ranks have blocks.
+  bool carries(Collective collective) const { return has_columns_ || !Columns::carry(collective); }
+  bool carries(Collective collective, const std::size_t* counts) const {
+    return !Columns::carry(collective) || (has_columns_ && Columns::even(counts, spec_.peers.size()));
   }
   /// One of them, for over().
   struct Ticket {
@@ -153,13 +157,16 @@ class Hierarchy {
   HierarchyTrack::Root root_of(const Call& call) const;
   std::size_t next_track() const { return 1 + requests_ % (tracks_.size() - 1); }
   Ticket begin_on(std::size_t track, const Call& call, AlgorithmChoice choice);
+  const BlockVectors& blocks() const { return tracks_.front()->blocks(); }
   const Trunk& next() const { return *view_.trunks[view_.number(view_.next())]; }
 
   Spec spec_;
   std::vector<int> node_of_;             ///< by rank
   std::vector<int> mates_;               ///< ranks on this node, the own one included
   std::uint32_t self_ = 0;               ///< among them
-  std::vector<std::uint32_t> carriers_;  ///< 0, 1, ...
+  std::vector<std::uint32_t> places_;    ///< 0, 1, ..., of the members of this node
+  std::size_t most_carriers_ = 0;        ///< the first of them
+  bool has_columns_ = false;
   std::unique_ptr<Segment> segment_;     ///< null: this rank is alone on its node
   std::optional<NodeLife> life_;         ///< once the segment is ready
   Status without_;                       ///< not ok: there will be no segment

@@ -2,7 +2,7 @@
 /// One call at a time by way of the nodes' shared memory: two carriers (util/carrier.h), that of the node around that of the
 /// counterparts. It is added up on the node, between nodes segment by segment, and shared on the node, so that the three
 /// overlap. Of a broadcast the root's node hands its vector to the carriers first, of a reduction carriers hand the result to
-/// the root. A team has several tracks (hierarchy.h), which go on independently: each has lines and slots of its own in the
+/// the root. Blocks of a reduce_scatter or an allgather go in columns (block_vectors.h). A team has several tracks (hierarchy.h), which go on independently: each has lines and slots of its own in the
 /// memory, and ids of its own between nodes. Guarded by the engine's lock.
 #pragma once
 
@@ -12,6 +12,7 @@
 #include <optional>
 #include <span>
 
+#include "engine/block_vectors.h"
 #include "engine/operation_carrier.h"
 #include "engine/operations.h"
 #include "node/node_stage.h"
@@ -29,9 +30,9 @@ class HierarchyTrack {
     int node = 0;                      ///< which, and so the counterpart there
   };
 
-  /// `id`: of the operations between nodes. `between`: the counterparts; null: this rank carries nothing. Both the view
+  /// `id`: of the operations between nodes. `between`: the counterparts; null: this rank carries nothing. The view, `buffers`
   /// and `clock`, which may be null, outlive this.
-  HierarchyTrack(TeamId id, const TeamView* between, const Clock* clock);
+  HierarchyTrack(TeamId id, const TeamView* between, BufferPool& buffers, Columns columns, const Clock* clock);
   HierarchyTrack(const HierarchyTrack&) = delete;
   HierarchyTrack& operator=(const HierarchyTrack&) = delete;
 
@@ -55,6 +56,7 @@ class HierarchyTrack {
   void fail(const Failure& failure, bool tells);
 
   TeamId id() const { return id_; }
+  const BlockVectors& blocks() const { return blocks_; }
   /// Null: this rank carries nothing.
   Operations* operations() { return operations_ ? &*operations_ : nullptr; }
   const Operations* operations() const { return operations_ ? &*operations_ : nullptr; }
@@ -67,11 +69,14 @@ class HierarchyTrack {
   bool carries() const { return between_.has_value(); }
   void set_members(NodeCall& call);
   void make_room(const NodeCall& call);
+  void begin_blocks(NodeCall& call, std::size_t segment);
+  bool end();
   void begin_between(AlgorithmChoice choice, std::size_t segment);
-  void look_whether_over();
 
   const TeamId id_;
   const TeamView* const between_view_;
+  BufferPool& buffers_;
+  BlockVectors blocks_;
   std::optional<NodeMemory> memory_;
   std::optional<NodeStage> stage_;
   std::optional<Operations> operations_;

@@ -4,6 +4,7 @@ engine_sources += \
 	%D%/address.cc %D%/address.h \
 	%D%/affinity.cc %D%/affinity.h \
 	%D%/agreed_kinds.h \
+	%D%/block_vectors.cc %D%/block_vectors.h %D%/columns.cc %D%/columns.h \
 	%D%/core.cc %D%/core.h %D%/core_arrivals.cc %D%/core_life.cc %D%/core_rails.cc \
 	%D%/core_setup.cc %D%/core_shared.cc %D%/core_star.cc %D%/core_tables.cc %D%/core_vote.cc \
 	%D%/descriptors.cc %D%/descriptors.h %D%/detached_thread.h \
@@ -20,7 +21,7 @@ engine_sources += \
 	%D%/notices.h \
 	%D%/operation.cc %D%/operation.h %D%/operation_carrier.cc %D%/operation_carrier.h \
 	%D%/operations.cc %D%/operations.h \
-	%D%/peer.h %D%/ready_teams.h %D%/unsampled.h \
+	%D%/peer.h %D%/ranks_by_node.h %D%/ready_teams.h %D%/unsampled.h \
 	%D%/request.h %D%/requests.cc %D%/requests.h \
 	%D%/sampling.cc %D%/sampling.h \
 	%D%/secret.cc %D%/secret.h \
@@ -38,11 +39,12 @@ engine_sources += \
 	%D%/worker_thread.cc %D%/worker_thread.h \
 	%D%/workers.cc %D%/workers.h
 
-gtest_programs += test/unit/test_affinity test/unit/test_carriers test/unit/test_core test/unit/test_core_rails test/unit/test_operations test/unit/test_plan test/unit/test_secret test/unit/test_team test/unit/test_trace test/unit/test_wiring \
+gtest_programs += test/unit/test_affinity test/unit/test_carriers test/unit/test_columns test/unit/test_core test/unit/test_core_rails test/unit/test_operations test/unit/test_plan test/unit/test_secret test/unit/test_team test/unit/test_trace test/unit/test_wiring \
 	test/unit/test_wiring_loopback test/unit/test_wiring_patience test/unit/test_workers
 test_unit_test_affinity_SOURCES = test/unit/test_affinity.cc
 test_unit_test_carriers_SOURCES = test/unit/test_carriers.cc test/unit/cluster.h $(node_members_sources)
 test_unit_test_carriers_LDADD = libnezha_sim.la $(LDADD)
+test_unit_test_columns_SOURCES = test/unit/test_columns.cc
 test_unit_test_core_SOURCES = test/unit/test_core.cc test/unit/test_core_memory.cc test/unit/core_case.h test/unit/trunk_pair.h
 test_unit_test_core_rails_SOURCES = test/unit/test_core_rails.cc test/unit/core_case.h test/unit/trunk_pair.h
 test_unit_test_operations_SOURCES = test/unit/test_operations.cc test/unit/cluster.h

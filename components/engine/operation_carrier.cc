@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "engine/columns.h"
+
 namespace nezha {
 
 void OperationCarrier::begin(const Call& call, AlgorithmChoice choice, const Range& range, std::size_t segment) {
@@ -19,14 +21,26 @@ bool OperationCarrier::poll() {
   return begin_segments() || ended;
 }
 
-Call OperationCarrier::part_of_call(std::size_t begin, std::size_t end) const {
+Call OperationCarrier::part_of_call(std::size_t begin, std::size_t end) {
   Call part = call_;
   part.send = call_.send == nullptr ? nullptr : call_.send + begin;
   part.recv = call_.recv == nullptr ? nullptr : call_.recv + begin;
   part.count = (end - begin) / call_.element;
   part.whole = call_.bytes();
   part.reducer.begin = call_.reducer.begin + begin;
+  if (Columns::carry(call_.collective)) set_blocks(part, begin);
   return part;
+}
+
+void OperationCarrier::set_blocks(Call& part, std::size_t begin) {
+  const TeamView& view = operations_.view();
+  const auto nodes = static_cast<std::size_t>(view.size);
+  counts_.assign(nodes, part.count / nodes);
+  part.counts = counts_.data();
+  if (call_.collective == Collective::allgather)
+    part.send = part.recv + static_cast<std::size_t>(view.position) * counts_[0] * call_.element;
+  else
+    part.recv = call_.recv + (begin - range_.begin) / nodes;
 }
 
 bool OperationCarrier::begin_segments() {

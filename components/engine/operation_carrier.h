@@ -6,6 +6,7 @@
 
 #include <array>
 #include <cstddef>
+#include <vector>
 
 #include "engine/operations.h"
 #include "util/carrier.h"
@@ -24,7 +25,8 @@ class OperationCarrier {
   OperationCarrier(Operations& operations, const Clock* clock) : operations_(operations), clock_(clock) {}
 
   /// `call`: of the whole vector, with a chunk for a segment and a root in the team of the operations. `segment`:
-  /// bytes, whole elements.
+  /// bytes, whole elements. A reduce_scatter or an allgather has even blocks in each segment, and no counts; that of an allgather lies
+  /// in its place in recv, the result of a reduce_scatter goes to recv, segment by segment.
   void begin(const Call& call, AlgorithmChoice choice, const Range& range, std::size_t segment);
   void supply(std::size_t up_to) { ready_ = up_to; }
   bool poll();
@@ -43,7 +45,8 @@ class OperationCarrier {
     std::size_t end = 0;
   };
 
-  Call part_of_call(std::size_t begin, std::size_t end) const;
+  Call part_of_call(std::size_t begin, std::size_t end);
+  void set_blocks(Call& part, std::size_t begin);
   bool begin_segments();
   bool end_segments();
 
@@ -56,6 +59,7 @@ class OperationCarrier {
   std::size_t ready_ = 0, begun_ = 0, final_ = 0;  ///< up to there, in this order of size from right to left
   std::array<Segment, kMostUnderWay> under_way_;   ///< in turn
   std::size_t first_ = 0, count_ = 0;
+  std::vector<std::size_t> counts_;  ///< of the segment that begins
   Nanoseconds took_ = 0;
   Nanoseconds since_ = 0;  ///< when the first of those under way was begun; 0: none is
 };

@@ -24,6 +24,7 @@ class Operations {
   void set_team(TeamId team) { team_ = team; }
 
   // ---- calls
+  const TeamView& view() const { return view_; }
   /// Another one may begin: that so many before it has ended.
   bool room() const { return begun_ - ended_ < kMostUnderWay; }
   OpNumber start(const Call& call, AlgorithmChoice choice);

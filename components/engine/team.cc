@@ -141,7 +141,7 @@ std::optional<Nanoseconds> Team::quiet_in_memory(int rank, Nanoseconds now) cons
 }
 
 Candidate Team::flat(const Candidate& way, Collective collective, std::size_t bytes, std::size_t element) const {
-  const bool among_nodes = hierarchy_ && Hierarchy::carries(collective);  // else the choice was for all ranks
+  const bool among_nodes = hierarchy_ && hierarchy_->carries(collective);  // else the choice was for all ranks
   if (!among_nodes || !needs_all_lanes(way.algorithm) || plan_.meshes(view_.size)) return way;
   if (collective != Collective::allreduce) return {sibling_choice(plan_, collective, bytes, element, view_.size)};
   return {plan_.choose(bytes, element, view_.size)};

@@ -134,7 +134,7 @@ void Team::begin_tables(const Terms& terms) {
   for (std::size_t i = 0; i < kTables; ++i) {
     Terms own = terms;
     own.collective = static_cast<Collective>(i);
-    if (!Hierarchy::carries(own.collective)) own.nodes = 0;
+    if (hierarchy_ && !hierarchy_->carries(own.collective)) own.nodes = 0;
     tables_[i].begin(own);
   }
 }

@@ -166,8 +166,13 @@ bool ChunkedOperation::contribute() {
   if (copies()) {
     const NodeRange chunk = cut_.chunk(contributed_), own = cut_.slice(chunk, self());
     std::byte* slot = memory_.in(self(), base_ + contributed_);
-    copy_bytes(slot, call_.send + chunk.begin, own.begin - chunk.begin);
-    copy_bytes(slot + (own.end - chunk.begin), call_.send + own.end, chunk.end - own.end);
+    if (call_.gathers()) {
+      const NodeRange block = chunk.with(call_.block_of(self(), memory_.members()));
+      copy_bytes(slot + (block.begin - chunk.begin), call_.send + block.begin, block.size());
+    } else {
+      copy_bytes(slot, call_.send + chunk.begin, own.begin - chunk.begin);
+      copy_bytes(slot + (own.end - chunk.begin), call_.send + own.end, chunk.end - own.end);
+    }
     say(&NodeFlags::contributed, ++contributed_);
     return true;
   }
@@ -184,7 +189,7 @@ bool ChunkedOperation::reduce() {
   const NodeRange chunk = cut_.chunk(reduced_), slice = cut_.slice(chunk, self());
   if (slice.size() != 0) {
     std::byte* out = place_of_result(chunk, slice);
-    if (!fold(chunk, slice, out)) return false;
+    if (!(call_.gathers() ? collect(chunk, slice, out) : fold(chunk, slice, out))) return false;
     if (alone() && copies()) copy_bytes(call_.recv + slice.begin, out, slice.size());
   }
   say(&NodeFlags::reduced, ++reduced_);
@@ -227,6 +232,20 @@ bool ChunkedOperation::fold(const NodeRange& chunk, const NodeRange& slice, std:
       sum = room;
     }
     if (sum != here) copy_bytes(here, sum, at.size());
+  }
+  return true;
+}
+
+bool ChunkedOperation::collect(const NodeRange& chunk, const NodeRange& slice, std::byte* out) {
+  for (std::uint32_t member = 0; member < memory_.members(); ++member) {
+    const NodeRange all = slice.with(call_.block_of(member, memory_.members()));
+    for (NodeRange at{all.begin, all.begin}; at.begin < all.end; at.begin = at.end) {
+      at.end = std::min(all.end, at.begin + kFold);
+      const std::byte* value = contribution(member, chunk, at, nullptr);
+      if (value == nullptr) return false;
+      std::byte* const here = out + (at.begin - slice.begin);
+      if (value != here) copy_bytes(here, value, at.size());
+    }
   }
   return true;
 }
@@ -280,7 +299,8 @@ bool ChunkedOperation::gather() {
   if (next_carried_ >= cut_.chunks() || !all_reached(seen_reduced_, next_carried_)) return false;
   const NodeRange chunk = cut_.chunk(next_carried_);
   for (std::uint32_t member = 0; member < memory_.members(); ++member) {
-    const NodeRange slice = cut_.slice(chunk, member);
+    NodeRange slice = cut_.slice(chunk, member);
+    if (call_.gathers()) slice = slice.with(call_.blocks_in(cut_.part_of(next_carried_), memory_.members()));
     if (member == self() || slice.size() == 0) continue;
     const std::byte* out = memory_.out(member, base_ + next_carried_) + (slice.begin - chunk.begin);
     copy_bytes(call_.recv + slice.begin, out, slice.size());

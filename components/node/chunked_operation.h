@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// Vectors of any size, chunk by chunk (NodeCut). Where a call folds, every member reduces its own slice of each chunk
-/// over the contributions of all, in the order of members. For each chunk, in this order:
+/// over the contributions of all, in the order of members; where it gathers, all of it comes from one of them. For each chunk, in this order:
 ///   contribute   copies: the slices of the others go into the own `in` slot
 ///   reduce       the own slice goes to the carrier's vector or, for it, into the own `out` slot; alone: into the own
 ///                vector and, with copies, into the own `share` slot
@@ -82,6 +82,7 @@ class ChunkedOperation final : public NodeOperation {
   bool result_has_room();
   std::byte* place_of_result(const NodeRange& chunk, const NodeRange& slice);
   bool fold(const NodeRange& chunk, const NodeRange& slice, std::byte* out);
+  bool collect(const NodeRange& chunk, const NodeRange& slice, std::byte* out);
   bool read_peer(std::uint32_t member, std::uint64_t from, std::byte* to, std::size_t bytes);
   std::byte* apart_from(std::uint64_t address);
   bool read(std::uint32_t member, std::uint64_t vector, const NodeRange& range, std::byte* to);

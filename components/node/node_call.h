@@ -7,6 +7,8 @@
 ///   broadcast    the root; none on other nodes    every member                      some; none where the node is alone
 ///   reduce       every member                     the root; none on other nodes     some; the root where the node is
 ///                                                                                   alone, and to none
+///   reduce_scatter  every member                  none                              all
+///   allgather    none; every member its block     every member                      all; some
 #pragma once
 
 #include <algorithm>
@@ -22,6 +24,17 @@ namespace nezha {
 constexpr std::uint32_t kEveryMember = UINT32_MAX;
 constexpr std::uint32_t kNoMember = UINT32_MAX - 1;
 
+/// Bytes [begin, end) of the vector.
+struct NodeRange {
+  std::size_t begin = 0, end = 0;
+  std::size_t size() const { return end - begin; }
+  /// What both have; may be empty.
+  NodeRange with(const NodeRange& other) const {
+    const std::size_t from = std::max(begin, other.begin);
+    return {from, std::max(from, std::min(end, other.end))};
+  }
+};
+
 struct NodeCall {
   const std::byte* send = nullptr;  ///< equal to recv when in place, and where it is the node's value; else may be null
   std::byte* recv = nullptr;        ///< of members that get the result, and of carriers for their part; else may be null
@@ -35,17 +48,27 @@ struct NodeCall {
   std::uint32_t from = kEveryMember;
   /// Who gets the result, beside carriers their part: all, one member, or none.
   std::uint32_t to = kEveryMember;
+  /// Bytes, not 0: every member's vector makes but a block of the node's value, as large as the others', where its own is (block_of);
+  /// nothing is added up, and what is in nobody's block is left as it is. Carriers are as many as divide the members.
+  std::size_t block = 0;
+  std::size_t blocks_at = 0;  ///< bytes from the beginning of a part to the blocks that it has, which follow one another
 
+  bool gathers() const { return block != 0; }
+  NodeRange block_of(std::uint32_t member, std::uint32_t members) const {
+    const std::size_t each = members / carriers.size();  // in a part
+    const std::size_t begin = member / each * (bytes / carriers.size()) + blocks_at + member % each * block;
+    return {begin, begin + block};
+  }
+  /// Where a part has them.
+  NodeRange blocks_in(std::size_t part, std::uint32_t members) const {
+    const std::size_t each = members / carriers.size();
+    const std::size_t begin = part * (bytes / carriers.size()) + blocks_at;
+    return {begin, begin + each * block};
+  }
   bool folds() const { return from == kEveryMember; }
   /// One member's vector is the result.
   bool hands_out() const { return from < kNoMember; }
   bool goes_to(std::uint32_t member) const { return to == kEveryMember || to == member; }
-};
-
-/// Bytes [begin, end) of the vector.
-struct NodeRange {
-  std::size_t begin = 0, end = 0;
-  std::size_t size() const { return end - begin; }
 };
 
 class NodeCut {

@@ -33,7 +33,7 @@ bool SmallOperation::announce() {
   for (std::uint32_t member = 0; !met_ && member < memory_.members(); ++member)
     if (NodeMemory::load(memory_.small(member, operations_ - 1).flag) + 1 < operations_) return false;
   NodeSmallSlot& slot = memory_.small(memory_.self(), operations_);
-  if (call_.folds() || call_.from == memory_.self()) copy_bytes(slot.data, call_.send, call_.bytes);
+  if (call_.folds() || call_.from == memory_.self()) contribute(slot);
   NodeMemory::put(slot.bytes, call_.bytes);
   NodeMemory::store(slot.flag, operations_);
   announced_ = true;
@@ -45,6 +45,11 @@ bool SmallOperation::announce() {
     wake_if_last();
   note_done();
   return true;
+}
+
+void SmallOperation::contribute(NodeSmallSlot& slot) {
+  const NodeRange own = call_.gathers() ? call_.block_of(memory_.self(), memory_.members()) : NodeRange{0, call_.bytes};
+  copy_bytes(slot.data + own.begin, call_.send + own.begin, own.size());
 }
 
 /// Of members that take no result.
@@ -69,7 +74,7 @@ bool SmallOperation::poll() {
   if (call_.hands_out()) return take_from(call_.from);
   if (!reduced_ && folds_here()) {
     if (!all_contributed()) return false;
-    fold(part_);
+    call_.gathers() ? collect(part_) : fold(part_);
     reduced_ = true;
     if (alone()) final_ = true;
     note_done();
@@ -113,6 +118,13 @@ void SmallOperation::fold(const NodeRange& range) {
     sum = out;
   }
   if (sum != out) copy_bytes(out, sum, range.size());
+}
+
+void SmallOperation::collect(const NodeRange& range) {
+  for (std::uint32_t member = 0; member < memory_.members(); ++member) {
+    const NodeRange block = range.with(call_.block_of(member, memory_.members()));
+    copy_bytes(call_.recv + block.begin, memory_.small(member, operations_).data + block.begin, block.size());
+  }
 }
 
 void SmallOperation::supply(std::size_t up_to) {

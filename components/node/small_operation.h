@@ -36,7 +36,9 @@ class SmallOperation final : public NodeOperation {
   bool announce();
   void wake_if_last();
   bool all_contributed();
+  void contribute(NodeSmallSlot& slot);
   void fold(const NodeRange& range);
+  void collect(const NodeRange& range);
   bool take_results();
   bool take_from(std::uint32_t member);
   void note_done();

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
 # Reduction kernels: one source, compiled once per instruction set level, chosen at run time.
-engine_sources += %D%/reduce.cc %D%/reduce.h %D%/reducer.cc %D%/reducer.h
+engine_sources += %D%/places.h %D%/reduce.cc %D%/reduce.h %D%/reducer.cc %D%/reducer.h
 
 noinst_LTLIBRARIES += libnezha_kernels_baseline.la
 engine_libadd += libnezha_kernels_baseline.la

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "reduce/reducer.h"
 
+#include <algorithm>
 #include <cstring>
 
 namespace nezha {
@@ -10,7 +11,13 @@ void Reducer::fold(const std::byte* a, const std::byte* b, std::byte* out, std::
   const std::size_t count = bytes / element;
   if (kernel != nullptr) return kernel(a, b, out, count);
   if (out != b) std::memcpy(out, b, bytes);
-  host(host_ctx, call_ctx, a, out, (begin + offset) / element, count);
+  if (places == nullptr) return host(host_ctx, call_ctx, a, out, (begin + offset) / element, count);
+  for (std::size_t done = 0; done < bytes;) {
+    const Places::Run run = places->at(begin + offset + done);
+    const std::size_t size = std::min(run.size, bytes - done);
+    host(host_ctx, call_ctx, a + done, out + done, run.begin / element, size / element);
+    done += size;
+  }
 }
 
 }  // namespace nezha

@@ -4,6 +4,7 @@
 
 #include <cstddef>
 
+#include "reduce/places.h"
 #include "reduce/reduce.h"
 
 namespace nezha {
@@ -18,6 +19,7 @@ struct Reducer {
   void* call_ctx = nullptr;
   std::size_t element = 1;  ///< bytes
   std::size_t begin = 0;    ///< where offsets count from, in bytes of the call's vector
+  const Places* places = nullptr;  ///< null: the order is that of the vector. Else offsets are of the other order
 
   /// out = a op b, over `bytes` bytes of whole elements, which lie `offset` bytes from the beginning of the call's vector.
   /// `out` may be equal to `b`, not to `a`.

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* siblings [SECONDS | roots | carried CALLS [COUNT]]: the collectives beside allreduce, in the forms that block and those that
+/* siblings [SECONDS | roots | blocks | carried CALLS [COUNT]]: the collectives beside allreduce, in the forms that block and those that
  * do not, on several communicators, with any root, in place and not, with blocks of any sizes, and types whose layout differs
  * from rank to rank. All must be right, and rails must carry them. With SECONDS they go on for so long while somebody outside
- * breaks rails; each rank says when it begins. "roots": broadcasts and reductions alone, of every root. "carried": of ten
+ * breaks rails; each rank says when it begins. "roots": broadcasts and reductions alone, of every root. "blocks":
+ * reduce_scatters and allgathers of blocks of one size alone. "carried": of ten
  * broadcasts, ten reductions and ten allgathers of COUNT longs, 1000 if it is not said, rails or memory carry CALLS. */
 #include <stdio.h>
 #include <stdlib.h>
@@ -289,6 +290,23 @@ static void roots(MPI_Comm which) {
   test_carried_since(before, expected_calls, 0);
 }
 
+static void blocks(MPI_Comm which) {
+  static const size_t kEach[] = {1, 30, 1000, 5000, 20000, 100000};
+  on(which);
+  test_settle(comm);
+  struct test_carried before = test_carried();
+  expected_calls = 0;
+  for (unsigned i = 0; i < sizeof kEach / sizeof kEach[0]; i++) {
+    for (int way = 0; way < 4; way++) {
+      form = 0 != way / 2 ? "i" : "";
+      reduce_scatter_block(kEach[i], way % 2, way / 2);
+      allgather(kEach[i], way % 2, way / 2);
+    }
+  }
+  form = "";
+  test_carried_since(before, expected_calls, 0);
+}
+
 static void go_on_for(double seconds) {
   plain = true;
   on(MPI_COMM_WORLD);
@@ -325,12 +343,12 @@ int main(int argc, char** argv) {
     carried(atoll(argv[2]), argc > 3 ? (size_t)atoll(argv[3]) : 1000);
     return test_end();
   }
-  const bool only_roots = argc > 1 && 0 == strcmp(argv[1], "roots");
-  if (argc > 1 && !only_roots) {
+  const bool only_roots = argc > 1 && 0 == strcmp(argv[1], "roots"), only_blocks = argc > 1 && 0 == strcmp(argv[1], "blocks");
+  if (argc > 1 && !only_roots && !only_blocks) {
     go_on_for(atof(argv[1]));
     return test_end();
   }
-  void (*const tries)(MPI_Comm) = only_roots ? roots : everything;
+  void (*const tries)(MPI_Comm) = only_roots ? roots : only_blocks ? blocks : everything;
   MPI_Comm backwards, half, copy;
   MPI_Comm_split(MPI_COMM_WORLD, 0, -test_rank, &backwards);
   MPI_Comm_split(MPI_COMM_WORLD, test_rank < 2, test_rank, &half);

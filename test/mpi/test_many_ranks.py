@@ -24,6 +24,11 @@ class ManyRanks(FaultCase):
         """Every one of them, also on communicators in another order, and within a node: by the memory."""
         self.passed(self.start(program("siblings"), "roots", before=("-x", "NEZHA_COUNTS_MEMORY=1"), **ROOTS))
 
+    def test_blocks(self):
+        """The same of reduce_scatters and allgathers of blocks of one size."""
+        self.passed(self.start(program("siblings"), "blocks", before=("-x", "NEZHA_COUNTS_MEMORY=1"), coll_nezha_collectives="all",
+                               coll_nezha_learn="0"))
+
     def test_all_collectives_while_a_rail_is_unplugged(self):
         job = self.start(program("siblings"), 4, coll_nezha_collectives="all")
         self.await_line(job, "rails carry")

@@ -70,9 +70,15 @@ class OneNode(MpiCase):
             with self.subTest(np):
                 self.passes("siblings", np, "roots", params={**HERE, **ROOTS}, env=COUNTS_MEMORY)
 
-    def test_large_roots_unnamed(self):
-        """Broadcasts and reductions go through the memory from 16 KiB on, allgathers do not."""
-        for count, carried in (("4000", "20"), ("300", "0")):
+    def test_blocks(self):
+        """The same of reduce_scatters and allgathers of blocks of one size."""
+        for np in (2, 3):
+            with self.subTest(np):
+                self.passes("siblings", np, "blocks", params={**HERE, "coll_nezha_collectives": "all"}, env=COUNTS_MEMORY)
+
+    def test_large_ones_unnamed(self):
+        """Broadcasts, reductions and allgathers go through the memory from 16 KiB on."""
+        for count, carried in (("4000", "30"), ("300", "0")):
             with self.subTest(count):
                 self.passes("siblings", 3, "carried", carried, count, params=HERE, env=COUNTS_MEMORY)
         self.passes("siblings", 3, "carried", "0", "4000", params={**HERE, "coll_nezha_algorithm": "ring"}, env=COUNTS_MEMORY)

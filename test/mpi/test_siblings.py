@@ -63,7 +63,7 @@ class Unnamed(FaultCase):
     def test_what_goes_through_memory_where_a_node_has_two_ranks(self):
         """By Open MPI's han, whose communicators between nodes have one rank a node, others would be carried too."""
         self.ppn = 2
-        self.carried(20, 4000, coll_han_priority="0")
+        self.carried(30, 4000, coll_han_priority="0")
         self.carried(0, 300, coll_han_priority="0")
         self.carried(0, 4000, coll_han_priority="0", coll_nezha_shared_memory="0")
 

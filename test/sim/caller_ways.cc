@@ -11,7 +11,7 @@ namespace nezha::test {
 /// As the engine has it: of barriers only those that block.
 bool Caller::goes_shared() const {
   const Team& team = *process_.team(call().team);
-  if (call().collective != Collective::barrier) return team.shares(call().collective, call().element);
+  if (call().collective != Collective::barrier) return team.shares(call().collective, call().element, call().counts.data());
   return !call().nonblocking && team.shares(Collective::barrier, sizeof nothing_);
 }
 
@@ -117,7 +117,7 @@ Call Caller::call_by(const Candidate& way) {
   if (!team.within_node())
     what.rails = process_.core().rails_here(team, call().team % 2 == 0 ? world_.setting().rails : way.rails);
   const Hierarchy* const shared = goes_shared() ? team.hierarchy() : nullptr;
-  const std::size_t bytes = shared != nullptr ? shared->segment(call().bytes(), call().element) : call().bytes();
+  const std::size_t bytes = shared != nullptr ? shared->segment(call().collective, call().bytes(), call().element) : call().bytes();
   const int among = shared != nullptr ? shared->nodes() : team.size();
   what.chunk = what.collective != Collective::allreduce
                    ? sibling_chunk(team.plan(), what.collective, way, bytes, call().element, among)
@@ -155,7 +155,9 @@ void Caller::start_shared(const Call& what, AlgorithmChoice algorithm) {
   const Hierarchy& hierarchy = *team.hierarchy();
   process_.operation_begins();
   if (state_ == State::operating)
-    how_ = {algorithm, true, {hierarchy.carriers(what.bytes()), hierarchy.segment(what.bytes(), what.element)}};
+    how_ = {algorithm, true, {hierarchy.carriers(what.collective, what.bytes()),
+                              hierarchy.segment(what.collective, what.bytes(), what.element),
+                              hierarchy.as_allreduce(what.collective, what.bytes())}};
   const bool blocks = state_ != State::operating || !call().nonblocking;
   started_ = {true, process_.core().start_shared(team, what, algorithm, blocks)};
 }

@@ -155,6 +155,15 @@ NODE_MUTATIONS = [
         ("final_ = under_way_[first_].end;", "final_ = range_.end;")]),
     ("segments of all tracks have one id", ENGINE + "hierarchy.cc", [
         ("(spec_.team ^ kBetween) + i,", "(spec_.team ^ kBetween),")]),
+    # Blocks.
+    ("sums of all segments go to the beginning of the block", ENGINE + "operation_carrier.cc", [
+        ("call_.recv + (begin - range_.begin) / nodes;", "call_.recv;")]),
+    ("few carriers gather only what they have", NODE + "small_operation.cc", [
+        ("member < memory_.members(); ++member) {\n    const NodeRange block", "member < 1; ++member) {\n    const NodeRange block")]),
+    ("few carriers of a large vector gather only what they have", NODE + "chunked_operation.cc", [
+        ("member < memory_.members(); ++member) {\n    const NodeRange all", "member < 1; ++member) {\n    const NodeRange all")]),
+    ("the last pieces are as long as the others", ENGINE + "columns.cc", [
+        ("const std::size_t piece = std::min(piece_, blocks() - begin), rest", "const std::size_t piece = piece_, rest")]),
     # Who is missed.
     ("the life of a stopped rank is ignored", ENGINE + "hierarchy.cc", [
         ("return life_->quiet(*member, now);", "return 0;")]),

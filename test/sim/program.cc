@@ -97,7 +97,11 @@ void draw_sibling(CallSpec& call, std::size_t size, SimRandom& random) {
   call.counts.assign(size, call.count / size);
   if (random.chance(0.5))
     for (std::size_t& count : call.counts) count = random.chance(0.3) ? 0 : random.below(2 * (count + 1));
-  call.counts[random.below(size)] += 1;
+  std::size_t& longer = call.counts[random.below(size)];
+  if (call.seed % 2 == 0)
+    call.counts.assign(size, std::max<std::size_t>(call.count / size, 1));
+  else
+    ++longer;
   call.count = std::accumulate(call.counts.begin(), call.counts.end(), std::size_t{0});
 }
 
@@ -206,6 +210,23 @@ Bytes fold_to(const CallSpec& call, AlgorithmChoice algorithm, const std::vector
   (halving ? fold_halving : fold_block)(call, by_position, halving ? root : (root + 1) % by_position.size(),
                                         {0, call.bytes()}, result);
   return result;
+}
+
+/// Each rank's block is added up as its node's.
+Bytes fold_columns(const CallSpec& call, AlgorithmChoice algorithm, const std::vector<std::vector<int>>& nodes,
+                   const std::vector<Bytes>& by_node) {
+  const bool halving = algorithm == AlgorithmChoice::halving;
+  Bytes result(call.bytes());
+  for (std::size_t node = 0; node < nodes.size(); ++node)
+    for (const int rank : nodes[node])
+      (halving ? fold_halving : fold_block)(call, by_node, halving ? node : (node + 1) % nodes.size(), block_of(call, rank), result);
+  return result;
+}
+
+std::vector<int> ranks_of(const std::vector<std::vector<int>>& nodes) {
+  std::vector<int> ranks;
+  for (const std::vector<int>& node : nodes) ranks.insert(ranks.end(), node.begin(), node.end());
+  return ranks;
 }
 
 std::size_t node_of(int rank, const std::vector<std::vector<int>>& nodes) {
@@ -333,9 +354,11 @@ Bytes expected_result(const CallSpec& call, AlgorithmChoice algorithm, const std
                       const Cutting& cutting) {
   if (call.collective == Collective::barrier) return Bytes(call.bytes());
   if (call.collective == Collective::broadcast) return contribution(call, call.root);
+  if (call.hands_round()) return expected_result(call, algorithm, ranks_of(nodes));
   std::vector<Bytes> sums;
   for (const std::vector<int>& node : nodes) sums.push_back(fold_node(call, node));
   if (nodes.size() == 1) return sums.front();
+  if (call.collective == Collective::reduce_scatter && !cutting.as_allreduce) return fold_columns(call, algorithm, nodes, sums);
   Bytes result;
   for (std::size_t index = 0; index < cutting.parts; ++index) {
     const Range part = even_block(call, index, cutting.parts);

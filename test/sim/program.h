@@ -54,6 +54,7 @@ struct CallSpec {
 /// How an allreduce by way of the nodes' memory is cut between nodes.
 struct Cutting {
   std::size_t parts = 0, segment = 0;  ///< carriers, and bytes of a segment; no parts: within one node
+  bool as_allreduce = false;           ///< of a reduce_scatter
   bool operator==(const Cutting&) const = default;
 };
 

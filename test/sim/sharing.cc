@@ -22,7 +22,7 @@ Sharing draw_sharing(SimRandom& random, int ranks) {
   options.segments = 1 + random.below(8);
   options.least_segment = draw_doubled(random, 1024, 6);
   options.most_segment = 8 * options.least_segment;
-  options.least_part = draw_doubled(random, 512, 6);
+  options.least_part = options.least_column = draw_doubled(random, 512, 6);
   options.single_copy_from = random.chance(0.4) ? draw_doubled(random, 1024, 6) : SIZE_MAX;
   options.single_copy_chunk = draw_doubled(random, 8 * 1024, 7);
   if (random.chance(0.2)) sharing.refusal = kRefusals[random.below(std::size(kRefusals))];

@@ -6,10 +6,11 @@ ranks_sources = %D%/ranks.cc %D%/ranks.h %D%/kinds.cc %D%/kinds.h %D%/barriers.h
 gtest_programs += %D%/test_allreduce
 test_threads_test_allreduce_SOURCES = %D%/test_allreduce.cc %D%/matrix.cc %D%/matrix.h $(ranks_sources)
 
-gtest_programs += %D%/test_aggregation %D%/test_few_lanes %D%/test_hierarchy %D%/test_hierarchy_roots %D%/test_requests %D%/test_teams %D%/test_within_node
+gtest_programs += %D%/test_aggregation %D%/test_few_lanes %D%/test_hierarchy %D%/test_hierarchy_blocks %D%/test_hierarchy_roots %D%/test_requests %D%/test_teams %D%/test_within_node
 test_threads_test_aggregation_SOURCES = %D%/test_aggregation.cc $(ranks_sources)
 test_threads_test_few_lanes_SOURCES = %D%/test_few_lanes.cc $(ranks_sources)
 test_threads_test_hierarchy_SOURCES = %D%/test_hierarchy.cc test/unit/open_descriptors.h $(ranks_sources)
+test_threads_test_hierarchy_blocks_SOURCES = %D%/test_hierarchy_blocks.cc $(ranks_sources)
 test_threads_test_hierarchy_roots_SOURCES = %D%/test_hierarchy_roots.cc $(ranks_sources)
 test_threads_test_requests_SOURCES = %D%/test_requests.cc $(ranks_sources)
 test_threads_test_teams_SOURCES = %D%/test_teams.cc $(ranks_sources)

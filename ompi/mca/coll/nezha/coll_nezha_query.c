@@ -67,8 +67,8 @@ static int by_number(const void *one, const void *other)
     return (a > b) - (a < b);
 }
 
-/** Whether each member, all of which have the component, has a node to itself. */
-static bool alone(struct ompi_communicator_t *comm)
+/** How many members each node has, all of which have the component; 0: nodes have unequal numbers. */
+static size_t members_of_each(struct ompi_communicator_t *comm)
 {
     const size_t size = (size_t)ompi_comm_size(comm);
     uint32_t *nodes = malloc(size * sizeof *nodes);
@@ -79,16 +79,21 @@ static bool alone(struct ompi_communicator_t *comm)
         nodes[rank] = coll_nezha_peers_find(ompi_comm_peer_lookup(comm, (int)rank))->node;
     }
     qsort(nodes, size, sizeof *nodes, by_number);
-    bool differ = true;
-    for (size_t i = 1; i < size; i++) {
-        differ = differ && nodes[i - 1] != nodes[i];
+    size_t each = 1;
+    while (each < size && nodes[each] == nodes[0]) {
+        each++;
+    }
+    bool equal = 0 == size % each;
+    for (size_t i = each; equal && i < size; i++) {
+        equal = (nodes[i] == nodes[i - 1]) == (0 != i % each);
     }
     free(nodes);
-    return differ;
+    return equal ? each : 0;
 }
 
-/** Those whose vectors go through the memory that ranks of a node share; the others' go from rank to rank. */
-enum { BY_MEMORY = 1u << NEZHA_BROADCAST | 1u << NEZHA_REDUCE };
+/** Those whose vectors go through the memory that ranks of a node share: these anyway, and these where nodes have equally many
+ * ranks. The others' go from rank to rank. */
+enum { BY_MEMORY = 1u << NEZHA_BROADCAST | 1u << NEZHA_REDUCE, BY_BLOCKS = 1u << NEZHA_REDUCE_SCATTER | 1u << NEZHA_ALLGATHER };
 
 /** Of those that nobody has named, which are carried of large vectors: where each member has a node to itself all, elsewhere
  * what gains by the memory that ranks of a node share. */
@@ -98,10 +103,11 @@ static void set_large(coll_nezha_module_t *module, struct ompi_communicator_t *c
     if (0 == unnamed) {
         return;
     }
-    if (!one_node && alone(comm)) {
+    const size_t members = one_node ? (size_t)ompi_comm_size(comm) : members_of_each(comm);
+    if (1 == members) {
         module->large = unnamed;
     } else if (one_node ? module->within_node : wanted->shared_memory) {
-        module->large = unnamed & BY_MEMORY;
+        module->large = unnamed & (0 != members ? BY_MEMORY | BY_BLOCKS : BY_MEMORY);
         module->large_by_memory = true;
     }
 }
@@ -138,7 +144,7 @@ mca_coll_base_module_t *coll_nezha_comm_query(struct ompi_communicator_t *comm, 
     module->within_node = one_node && 0 == wanted.single_nodes;
     module->collectives = wanted.collectives;
     if (module->within_node) { /* other calls stay as they are */
-        wanted.collectives &= 1u << NEZHA_BARRIER | BY_MEMORY;
+        wanted.collectives &= 1u << NEZHA_BARRIER | BY_MEMORY | BY_BLOCKS;
     }
     if (!module->within_node || 0 != (wanted.collectives & 1u << NEZHA_BARRIER)) {
         module->super.coll_barrier = coll_nezha_barrier;

@@ -22,6 +22,17 @@ static bool is_end(coll_nezha_module_t *module, struct ompi_communicator_t *comm
     return NEZHA_USE_INCUMBENT != status;
 }
 
+/** Whether the memory that ranks of a node share is of use to the call: blocks of unequal sizes go from rank to rank. */
+static bool suits_memory(const coll_nezha_call_t *call)
+{
+    for (int rank = 1; NULL != call->counts && rank < ompi_comm_size(call->reduction.comm); rank++) {
+        if (call->counts[rank] != call->counts[0]) {
+            return false;
+        }
+    }
+    return true;
+}
+
 /** Whether Nezha is to have such a call, as far as all ranks see alike: they make the same calls in the same order. */
 static bool wanted(coll_nezha_module_t *module, const coll_nezha_call_t *call)
 {
@@ -29,7 +40,7 @@ static bool wanted(coll_nezha_module_t *module, const coll_nezha_call_t *call)
         return true;
     }
     if (0 == (module->large & 1u << call->words.collective) ||
-        call->words.count * call->words.element < COLL_NEZHA_LARGE) {
+        call->words.count * call->words.element < COLL_NEZHA_LARGE || (module->large_by_memory && !suits_memory(call))) {
         return false;
     }
     return COLL_NEZHA_NEW != module->state || module->large_calls++ >= COLL_NEZHA_FEW;
