@@ -97,7 +97,9 @@ Log World::log(int rank) {
 
 void World::write_line(void* context, int, const char* line) {
   const auto& who = *static_cast<LogContext*>(context);
-  if (std::string_view(line).find(" is lost: ") != std::string_view::npos) ++who.world->lanes_lost_;
+  const auto says = [text = std::string_view(line)](const char* words) { return text.find(words) != std::string_view::npos; };
+  if (says(" is lost: ")) ++who.world->lanes_lost_;
+  if (says("cannot have")) who.world->fail(std::string("there are none but honest processes, and one hears: ") + line);
   who.world->talk("rank " + std::to_string(who.rank) + ": " + line);
 }
 
