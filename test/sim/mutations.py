@@ -54,8 +54,6 @@ MUTATIONS = [
         ("if (flow.begun) return flow.queued();", "return flow.queued();")]),
     ("what operations that have ended have sent leaves the window", TRUNK + "trunk_ack.cc", [
         ("  return close_charge(flow);", "  return began(flow), true;")]),
-    ("who is ahead is never told that others have caught up", TRUNK + "trunk_receive.cc", [
-        ("  if (!ahead_.empty()) early_used_ -= ahead_.release(piece.team, piece.op);\n", "")]),
     ("early pieces are thrown away", TRUNK + "trunk_receive.cc", [
         ("  early_.take(team, op,", "  if (false) early_.take(team, op,")]),
     ("who asked for window is not answered", TRUNK + "trunk_receive.cc", [

@@ -153,6 +153,25 @@ TEST(Broadcast, TheRootMayBeFarAheadOfItsLeaves) {
   }
 }
 
+/// What leaves have begun no longer counts against their windows: the root asks nobody, in the last round as in the first.
+TEST(Broadcast, TheRootHearsThatItsLeavesHaveCaughtUp) {
+  Cluster cluster(3, {{1.0}, "", "64k"}, 3);
+  const auto round = [&](std::uint64_t seed) {
+    Job broadcast(Collective::broadcast, Counts{2000, 0, 0}, 0, true, seed), meeting(Collective::barrier, Counts{1, 0, 0}, 0, true, seed);
+    const std::uint64_t before = cluster.core(0).loads()[0].frames_sent;
+    broadcast.begin(cluster, 0, AlgorithmChoice::mesh, 1 << 20);
+    EXPECT_TRUE(cluster.drive([&] { return cluster.team(0).finished(); })) << "it waits for no leaf";
+    for (const std::size_t leaf : {1, 2}) broadcast.begin(cluster, leaf, AlgorithmChoice::mesh, 1 << 20);
+    EXPECT_TRUE(cluster.all_finish());
+    for (const std::size_t rank : {0, 1, 2}) meeting.begin(cluster, rank, AlgorithmChoice::mesh, 1 << 20);
+    EXPECT_TRUE(cluster.all_finish());
+    return cluster.core(0).loads()[0].frames_sent - before;
+  };
+  round(1);
+  const std::uint64_t frames = round(2);
+  for (std::uint64_t seed = 3; seed < 30; ++seed) EXPECT_EQ(round(seed), frames) << seed;
+}
+
 TEST(SiblingChoice, DependsOnSizeRanksAndPlanAlone) {
   Plan plan;
   plan.mesh_block = 8 * 1024;
