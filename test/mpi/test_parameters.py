@@ -11,6 +11,7 @@ import tempfile
 import unittest
 
 from mpi_case import RAILS, MpiCase, environment, mpirun, plain, preloaded, program
+from nezha_lab import openmpi
 
 WAIT = "20"  # seconds that rails may take to come up on a busy machine
 
@@ -150,7 +151,8 @@ class Parameters(MpiCase):
                          r"did you mean coll_nezha_rail_include\? \"ompi_info",
                          lambda: self.passes("counters", 2, "100", WAIT, params={**RAILS, "coll_nezha_raill_include": "eth0"}))
         self.carried(done)
-        self.assertEqual(done.stderr.count("raill_include"), 1, done.stderr)
+        # 5.0 shows a text twice where it is told not to gather those of all ranks, as it is here.
+        self.assertLessEqual(done.stderr.count("raill_include"), 1 if openmpi.major() < 5 else 2, done.stderr)
         self.says(r"coll_nezha_bandwidth, set in the environment or by --mca \"ompi_info", lambda: mpirun(
             ["--mca", "coll_nezha_bandwidth", "7", program("counters"), "4"], 2))
 
@@ -163,11 +165,12 @@ class Parameters(MpiCase):
                            "coll_tuned_of_others = 1\n")
             tune = os.path.join(place, "tune")
             with open(tune, "w") as file:
-                file.write("-mca coll_nezha_chunks 4096 -mca coll_nezha_learn 0\n")
-            # 4.1 leaves it to each rank to read the last one, 5.0 hands on what is in it.
-            where = rf"({tune}|the environment or by --mca)"
-            words = (rf"coll_nezha_reprot, set in {own}; did you mean coll_nezha_report\? ", rf"coll_nezha_chunks, set in {where}; did you mean coll_nezha_chunk\? ",
-                     rf"coll_nezha_treshold, set in {own}; did you mean coll_nezha_threshold\? ")
+                file.write("-mca coll_nezha_chunks 4096 -mca coll_nezha_learn 0\n" if openmpi.major() < 5 else
+                           "--mca coll_nezha_chunks 4096\n--mca coll_nezha_learn 0\n")
+            # 4.1 leaves it to each rank to read them, 5.0 hands on what is in them.
+            where, there = (rf"({path}|the environment or by --mca)" if openmpi.major() >= 5 else path for path in (tune, own))
+            words = (rf"coll_nezha_reprot, set in {there}; did you mean coll_nezha_report\? ", rf"coll_nezha_chunks, set in {where}; did you mean coll_nezha_chunk\? ",
+                     rf"coll_nezha_treshold, set in {there}; did you mean coll_nezha_threshold\? ")
             done = self.says("".join(f"(?=.*{each})" for each in words), lambda: mpirun(
                 ["--tune", tune, program("counters"), "4"], 2, env={"HOME": place}))
             self.assertNotIn("comment", done.stderr)

@@ -139,7 +139,8 @@ inline bool said(const Rank& rank, const std::string& words) {
 /// So many calls on every rank, one after the other; the sums are those of a ring.
 inline void add_up(Ranks& ranks, Team& team, const std::string& name, std::size_t count, bool in_place, int calls = 1) {
   const Kind& sum = kind(name);
-  const Sums& sums = ring_sums(sum, count, ranks.ring_order(team.members()));
+  const std::vector<int> order = ranks.ring_order(team.members());
+  const Sums& sums = ring_sums(sum, count, order);
   ranks.run([&](int rank) {
     if (!team.has(rank)) return;
     const std::vector<std::byte>& send = sums.vectors[static_cast<std::size_t>(rank)];

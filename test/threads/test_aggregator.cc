@@ -52,7 +52,9 @@ TEST(Aggregators, MayEndAndComeBackInTheMiddle) {
       aggregator.reset();
       wait_ms(20);
     });
-    if (!lost_patience(ranks, {})) EXPECT_EQ(joined(ranks.at(0)), times);
+    if (!lost_patience(ranks, {})) {
+      EXPECT_EQ(joined(ranks.at(0)), times);
+    }
     aggregator = std::make_unique<Aggregator>(key.key(), port);
   }
 }
@@ -77,7 +79,9 @@ TEST(Aggregators, ShareAVector) {
       wait_ms(20);
     });
     EXPECT_TRUE(said(ranks.at(0), "goes on without aggregator " + place(port)));
-    if (!lost_patience(ranks, {})) EXPECT_EQ(joined(ranks.at(0)), joins_before);
+    if (!lost_patience(ranks, {})) {
+      EXPECT_EQ(joined(ranks.at(0)), joins_before);
+    }
     aggregators[1] = std::make_unique<Aggregator>(key.key(), port);
   }
   const bool patient = !lost_patience(ranks, {});
@@ -117,7 +121,9 @@ TEST_P(SmallCalls, GiveTheSumsOfTheRails) {
   aggregator.finish();
   const bool patient = !lost_patience(ranks, {});
   expect_served(aggregator, 150 + 4, patient);
-  if (patient) EXPECT_EQ(joined(ranks.at(0)), 1U);
+  if (patient) {
+    EXPECT_EQ(joined(ranks.at(0)), 1U);
+  }
 }
 
 INSTANTIATE_TEST_SUITE_P(All, SmallCalls, testing::ValuesIn(in_a_hurry() ? std::vector{3, 8} : std::vector{2, 3, 5, 8}));
@@ -152,7 +158,9 @@ TEST(Aggregators, MayEndAndComeBackInSmallCalls) {
     for (std::size_t call = 0; !over; ++call) add_up(ranks, team, "float_sum", kSmallCounts[call % 5], call % 2 == 0);
     other.join();
     for (int call = 0; call < 10; ++call) add_up(ranks, team, "float_sum", 500, false);
-    if (!lost_patience(ranks, {})) EXPECT_EQ(joined(ranks.at(0)), times);
+    if (!lost_patience(ranks, {})) {
+      EXPECT_EQ(joined(ranks.at(0)), times);
+    }
     EXPECT_TRUE(said(ranks.at(0), "goes on without aggregator"));
     aggregator = std::make_unique<Aggregator>(key.key(), port);
   }
@@ -243,7 +251,9 @@ TEST(Aggregators, TakeANewKeyWhileTheyServe) {
   aggregator.finish();
   const bool patient = !lost_patience(old_ranks, {}) && !lost_patience(new_ranks, {});
   expect_served(aggregator, 4, patient);
-  if (patient) EXPECT_EQ(joined(old_ranks.at(0)), 1U);
+  if (patient) {
+    EXPECT_EQ(joined(old_ranks.at(0)), 1U);
+  }
 }
 
 TEST(Aggregators, WithoutMemoryLeaveItToTheRails) {

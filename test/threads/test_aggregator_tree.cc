@@ -115,7 +115,9 @@ TEST_P(SmallCalls, GiveTheSumsOfTheRails) {
   for (int round = 0; round < 10; ++round)
     for (const char* name : {"float_sum", "double_sum", "int32_sum"})
       for (const std::size_t count : {1, 2, 7, 64, 500}) add_up(*all, team, name, count, round % 2 == 0);
-  if (tree.finish(*all, 150)) EXPECT_EQ(joined(all->at(0)), 1U);
+  if (tree.finish(*all, 150)) {
+    EXPECT_EQ(joined(all->at(0)), 1U);
+  }
 }
 
 INSTANTIATE_TEST_SUITE_P(All, SmallCalls, kRacks);
@@ -227,7 +229,9 @@ TEST(Tree, IsNoOneAggregator) {
   ASSERT_TRUE(rack.start());
   ASSERT_TRUE(joins(ranks, rack));
   for (int call = 0; call < 30; ++call) add_up(ranks, team, "float_sum", 400001, call % 2 == 0);
-  if (!lost_patience(ranks, {})) EXPECT_EQ(joined(ranks.at(0)), 1U);
+  if (!lost_patience(ranks, {})) {
+    EXPECT_EQ(joined(ranks.at(0)), 1U);
+  }
 }
 
 /// Waits for what it logs.

@@ -9,7 +9,7 @@ from nezha_check.run import run_logged
 MAKE_TIMEOUT = 900
 APT = ["apt-get", "-y", "-qq", "--no-install-recommends"]
 
-# $1: the root, $2: the name of the machine in there; the rest is run. UCX and the lab want /proc, /sys and /dev/shm. In a mere
+# $1: the root, $2: the name of the machine in there; the rest is run. UCX and the lab want /proc, /sys and /dev/shm, a shell a terminal. In a mere
 # chroot the kernel would make no user namespaces. The shell stays, as the process 1 that buries orphans.
 _ENTER = """
 root=$1
@@ -20,6 +20,9 @@ mkdir -p "$root/mnt/outside"
 mount -t proc proc "$root/proc"
 mount -t sysfs sysfs "$root/sys"
 mount -t tmpfs tmpfs "$root/dev/shm"
+mkdir -p "$root/dev/pts"
+mount -t devpts -o newinstance,ptmxmode=0666,mode=620 devpts "$root/dev/pts"
+ln -sf pts/ptmx "$root/dev/ptmx"
 mount -t tmpfs tmpfs "$root/run"
 cd "$root"
 pivot_root . mnt/outside

@@ -22,19 +22,23 @@ _SUBCOMMANDS = (rails, doctor, tune, table, bench, report, plan, simulate)
 
 
 def build_parser():
-    parser = argparse.ArgumentParser(prog="nezha", description=_ABOUT, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = _Parser(prog="nezha", description=_ABOUT)
     parser.add_argument("--version", action="version",
                         version=f"nezha {installed.VERSION}, for Open MPI {installed.OMPI_VERSION}")
     verbs = parser.add_subparsers(dest="verb", metavar="SUBCOMMAND", required=True,
-                                  parser_class=_Verb)
+                                  parser_class=_Parser)
     for module in _SUBCOMMANDS:
         module.add(verbs)
     return parser
 
 
-class _Verb(argparse.ArgumentParser):
+class _Parser(argparse.ArgumentParser):
     def __init__(self, **options):
         super().__init__(formatter_class=argparse.RawDescriptionHelpFormatter, **options)
+
+    def print_help(self, file=None):
+        """argparse of Python 3.12 says nothing where help cannot be written."""
+        print(self.format_help(), end="", file=file)
 
 
 def main(arguments=None):
