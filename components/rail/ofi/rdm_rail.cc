@@ -3,15 +3,36 @@
 
 #include <rdma/fi_cm.h>
 #include <rdma/fi_tagged.h>
+#include <sys/epoll.h>
 
 #include <algorithm>
+#include <array>
 #include <string>
 #include <utility>
 
 #include "rail/message/pages.h"
 #include "rail/ofi/ofi_address.h"
+#include "util/fd.h"
 
 namespace nezha {
+namespace {
+
+/// The kernel takes the descriptor into as many sets as there are around those of a kind: the kind's, that of all descriptors of a
+/// transport, and that which a sleeping thread waits on.
+bool nests(int fd) {
+  constexpr int kSets = 3;
+  std::array<Fd, kSets> sets;
+  for (Fd& set : sets) {
+    set = Fd(epoll_create1(EPOLL_CLOEXEC));
+    epoll_event event{};
+    event.events = EPOLLIN;
+    if (!set || epoll_ctl(set.get(), EPOLL_CTL_ADD, fd, &event) != 0) return false;
+    fd = set.get();
+  }
+  return true;
+}
+
+}  // namespace
 
 /// A closed endpoint neither reads nor writes memory any more.
 RdmRail::~RdmRail() {
@@ -29,6 +50,10 @@ Status RdmRail::open() {
   if (!status.ok()) return status;
   fds_ = {timer_.fd()};
   if (status = open_completions(); status.ok()) status = open_endpoint();
+  if (status.ok() && wakes_ && !nests(fds_.back())) {  // libfabric 2.1's ofi_rxm has several sets behind its own
+    wakes_ = false;
+    fds_.pop_back();
+  }
   if (status.ok()) status = take_address(&endpoint_->fid);
   call_memory_ = make_pages(kCalls * kMostRdmCall);
   if (status.ok()) status = enroll({call_memory_.get(), kCalls * kMostRdmCall}, endpoint_.get(), call_region_);
