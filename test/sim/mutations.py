@@ -110,8 +110,6 @@ SERVICE_MUTATIONS = [
         ("  memory_ -= star.memory + star.next_memory;\n", "")]),
     ("a rack does not wait for what other racks add before", "components/alg/star_fold.cc", [
         ("      if (slot.have != before) send_up(slot, chunk);\n      return;", "      if (slot.have != before) send_up(slot, chunk);\n      if (slot.value == nullptr) return;\n      ++slot.have;\n      continue;")]),
-    ("the upstream aggregator writes over a sum that is on its way to the next rack", "components/alg/star_upstream.cc", [
-        ("    superseded(from, number);\n", "")]),
     ("a contribution to a small call is kept until the own call ends", "components/engine/aggregation/small_calls.cc", [
         ("  star_ = nullptr;\n  release(before());", "  star_ = nullptr;\n  release(latest());\n  release(before());")]),
     ("a member that was woken sends nothing", "components/alg/single_step.cc", [
