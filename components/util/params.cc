@@ -146,8 +146,9 @@ constexpr std::array kRows = {
     row<&Config::collectives>("collectives", "auto", {0, 0}, "auto|all|NAME,...", 3, 0,
         "The collectives that rails and shared memory carry, separated by commas: reduce_scatter, allgather, bcast, reduce "
         "and barrier, in all their forms, or all. allreduce is always one of them. auto: of 16 KiB and more all but barriers "
-        "where each rank of a communicator has a node to itself, bcast and reduce where ranks share a node's memory, unless "
-        "an algorithm is named; a communicator's first four such calls alone bring it no lanes. Others are left to Open MPI. "
+        "where each rank of a communicator has a node to itself; where ranks share a node's memory bcast and reduce, and the "
+        "two others if nodes have equally many ranks and blocks are of one size; nothing where an algorithm is named. A "
+        "communicator's first four such calls alone bring it no lanes. Others are left to Open MPI. "
         "The value of a communicator's rank 0 counts."),
     row<&Config::share>("share", "", {0, 0}, "RAIL:WEIGHT,...", 4, 0,
         "Fixed shares of the rails, as weights: eth0:2,eth1:1 gives two thirds to eth0. Only the ratios count. "
