@@ -10,6 +10,7 @@ engine_sources += \
 	%D%/collective.cc %D%/collective.h \
 	%D%/core_list.cc %D%/core_list.h \
 	%D%/crc32c.cc %D%/crc32c.h \
+	%D%/epoll.h \
 	%D%/fd.h \
 	%D%/file.cc %D%/file.h \
 	%D%/file_lock.cc %D%/file_lock.h \

@@ -10,17 +10,12 @@
 #include <cstring>
 #include <utility>
 
+#include "util/epoll.h"
+
 namespace nezha {
 namespace {
 
 constexpr std::size_t kBin = 64 * 1024;
-
-bool add_to(const Fd& set, int fd, std::uint32_t events) {
-  epoll_event event{};
-  event.events = events;
-  event.data.fd = fd;
-  return epoll_ctl(set.get(), EPOLL_CTL_ADD, fd, &event) == 0;
-}
 
 Status no_descriptor() { return {Code::io, std::string("a descriptor for waiting: ") + std::strerror(errno)}; }
 

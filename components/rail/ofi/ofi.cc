@@ -13,7 +13,7 @@
 #include "rail/ofi/rdm_rail.h"
 #include "util/bytes.h"
 #include "util/crc32c.h"
-#include "util/fd.h"
+#include "util/epoll.h"
 
 namespace nezha {
 namespace {
@@ -39,12 +39,6 @@ class OfiKind final : public MessageKind {
   std::vector<std::unique_ptr<OfiRail>> rails_;
   std::vector<RailAddress> addresses_;
 };
-
-bool add_to(const Fd& set, int fd) {
-  epoll_event event{};
-  event.events = EPOLLIN;
-  return epoll_ctl(set.get(), EPOLL_CTL_ADD, fd, &event) == 0;
-}
 
 Status OfiKind::watch(const OfiRail& rail) {
   for (const Watch watch : {Watch::all, Watch::rare}) {

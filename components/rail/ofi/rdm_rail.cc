@@ -3,7 +3,6 @@
 
 #include <rdma/fi_cm.h>
 #include <rdma/fi_tagged.h>
-#include <sys/epoll.h>
 
 #include <algorithm>
 #include <array>
@@ -12,7 +11,7 @@
 
 #include "rail/message/pages.h"
 #include "rail/ofi/ofi_address.h"
-#include "util/fd.h"
+#include "util/epoll.h"
 
 namespace nezha {
 namespace {
@@ -24,9 +23,7 @@ bool nests(int fd) {
   std::array<Fd, kSets> sets;
   for (Fd& set : sets) {
     set = Fd(epoll_create1(EPOLL_CLOEXEC));
-    epoll_event event{};
-    event.events = EPOLLIN;
-    if (!set || epoll_ctl(set.get(), EPOLL_CTL_ADD, fd, &event) != 0) return false;
+    if (!set || !add_to(set, fd)) return false;
     fd = set.get();
   }
   return true;
