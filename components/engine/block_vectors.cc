@@ -15,7 +15,7 @@ constexpr std::size_t kAtATime = std::size_t{1} << 20;  ///< bytes that are copi
 void BlockVectors::begin(const Call& call, const Where& where, std::size_t segment, NodeCall& on_node, BufferPool& buffers) {
   call_ = call;
   columns_.cut(on_node.bytes, on_node.carriers.size(), segment);
-  few_ = on_node.carriers.size() < columns_.count(SIZE_MAX);
+  few_ = columns_.few(on_node.carriers.size());
   own_rank_ = static_cast<std::size_t>(columns_.rank(where.node, where.place));
   delivered_ = on_node.bytes;
   if (columns_.as_in_vector()) {

@@ -9,6 +9,7 @@
 #pragma once
 
 #include <cstddef>
+#include <utility>
 
 #include "alg/call.h"
 #include "engine/columns.h"
@@ -29,7 +30,7 @@ class BlockVectors {
   const Columns& columns() const { return columns_; }
   /// The call is an allreduce between nodes, and its segments are as of one.
   bool as_allreduce(Collective collective, std::size_t carriers) const {
-    return collective == Collective::reduce_scatter && carriers < columns_.count(SIZE_MAX);
+    return collective == Collective::reduce_scatter && columns_.few(carriers);
   }
 
   /// Says in `on_node`, which has all carriers, what the node's stage is to do. Throws std::bad_alloc. `call`'s vectors are used until

@@ -10,20 +10,16 @@
 #pragma once
 
 #include <cstddef>
+#include <memory>
 #include <vector>
 
 #include "engine/ranks_by_node.h"
 #include "reduce/places.h"
-#include "util/collective.h"
 
 namespace nezha {
 
 class Columns final : public Places {
  public:
-  /// Collectives whose ranks have blocks of their own.
-  static constexpr bool carry(Collective collective) {
-    return collective == Collective::reduce_scatter || collective == Collective::allgather;
-  }
   /// Nodes have equally many ranks.
   static bool possible(const RanksByNode& nodes);
   static bool even(const std::size_t* counts, std::size_t ranks);
@@ -33,14 +29,16 @@ class Columns final : public Places {
 
   /// As many columns as there can be, `most` at most: a divisor of the ranks of a node.
   std::size_t count(std::size_t most) const;
+  /// There could be more columns than so many.
+  bool few(std::size_t columns) const { return columns < places(); }
   /// Bytes of a segment of about `wanted` bytes: whole elements for each node.
   std::size_t segment(std::size_t bytes, std::size_t element, std::size_t columns, std::size_t wanted) const;
   void cut(std::size_t bytes, std::size_t columns, std::size_t segment);
   bool as_in_vector() const { return nodes_ == 1; }
   /// Bytes of the block of each rank, and of those that a column has of each node.
   std::size_t block() const { return block_; }
-  std::size_t blocks() const { return places_ * block_; }
-  int rank(std::size_t node, std::size_t place) const { return ranks_[place * nodes_ + node]; }
+  std::size_t blocks() const { return in_column_ * block_; }
+  int rank(std::size_t node, std::size_t place) const { return (*ranks_)[place * nodes_ + node]; }
 
   /// Where what lies at `offset` of the columns lies in the vector, and how much that follows lies there too.
   Run at(std::size_t offset) const override;
@@ -51,10 +49,14 @@ class Columns final : public Places {
   void arrange_block(const std::byte* block, std::size_t place, std::size_t node, std::byte* columns) const;
 
  private:
+  std::size_t places() const { return ranks_->size() / nodes_; }
+  template <typename Copy>
+  void each_run(std::size_t begin, std::size_t end, const Copy& copy) const;
+
   std::size_t nodes_ = 1;
-  std::vector<int> ranks_;  ///< by place on their nodes, and there by node
+  std::shared_ptr<const std::vector<int>> ranks_;  ///< by place on their nodes, and there by node; all copies have the same
   std::size_t block_ = 1, piece_ = 1;  ///< bytes; of pieces all but the last ones
-  std::size_t places_ = 1;             ///< whose blocks a column has
+  std::size_t in_column_ = 1;          ///< places whose blocks a column has
 };
 
 }  // namespace nezha

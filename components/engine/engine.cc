@@ -269,11 +269,6 @@ std::string Engine::error_of(const Team& team) {
   return team.error();
 }
 
-/// Within a node memory carries some alone.
-bool Engine::serves(const Team& team, const nezha_call_t& what) {
-  return !team.within_node() || team.hierarchy()->carries(static_cast<Collective>(what.collective), what.counts);
-}
-
 void Engine::give_up(Team& team, const char* why) {
   Lock lock = enter();
   core_.break_off(team, std::make_exception_ptr(std::runtime_error(why)));

@@ -98,12 +98,11 @@ class Engine {
     Nanoseconds away_since = 0;  ///< in the host's progress; 0: it is not there
   };
 
-  static bool serves(const Team& team, const nezha_call_t& what);
   int carry(Lock& lock, Team& team, nezha_call_t call);
   int carry_barrier(Lock& lock, Team& team, const nezha_call_t& call);
   static Candidate barrier_way(const Team& team);
   int leave(Lock& lock, Team& team, Collective collective, std::size_t bytes);
-  Call call_of(const Team& team, const nezha_call_t& what, const Candidate& way) const;
+  Call call_of(const Team& team, const nezha_call_t& what, const Candidate& way, bool shares) const;
   /// In a handler of an exception: the team fails, on all ranks.
   void break_off(Team& team);
   void stay_awake();

@@ -24,7 +24,7 @@ Trace::Bytes since(const Trace::Bytes& before, Trace::Bytes now) {
 int Engine::collective(Team& team, const nezha_call_t& what) {
   if (what.count == 0) return NEZHA_OK;
   Lock lock = enter();
-  if (!serves(team, what)) return NEZHA_USE_INCUMBENT;
+  if (!team.serves(static_cast<Collective>(what.collective), what.counts)) return NEZHA_USE_INCUMBENT;
   try {
     return what.collective == NEZHA_BARRIER ? carry_barrier(lock, team, what) : carry(lock, team, what);
   } catch (...) {
@@ -65,7 +65,7 @@ int Engine::carry(Lock& lock, Team& team, nezha_call_t what) {
   const Nanoseconds start = clock_.now();
   const bool elsewhere = is_elsewhere(what);
   if (elsewhere && !bring(lock, what)) return NEZHA_ERR_FAILED;
-  const Call call = call_of(team, what, way);
+  const Call call = call_of(team, what, way, shares);
   std::size_t aggregated = 0;
   if (allreduce && through_stars(lock, team, what, way))
     aggregated = operate_stars(lock, team, what, call, way.algorithm);
@@ -121,13 +121,14 @@ int Engine::carry_barrier(Lock& lock, Team& team, const nezha_call_t& what) {
   if (team.shares(Collective::barrier, sizeof nothing))
     operate_shared(lock, team, Team::combine({&nothing, 1}, NEZHA_BOR), team.agreement_algorithm());
   else
-    operate(lock, team, call_of(team, what, way), way.algorithm);
+    operate(lock, team, call_of(team, what, way, false), way.algorithm);
   if (team.error().empty() && !team.within_node()) count(what.count * what.element, clock_.now() - start);
   if (core_.has_notices()) show_notices(lock);
   return team.error().empty() ? NEZHA_OK : NEZHA_ERR_FAILED;
 }
 
-Call Engine::call_of(const Team& team, const nezha_call_t& what, const Candidate& way) const {
+/// `shares`: it goes by way of the nodes' shared memory.
+Call Engine::call_of(const Team& team, const nezha_call_t& what, const Candidate& way, bool shares) const {
   Call call;
   call.collective = static_cast<Collective>(what.collective);
   call.counts = what.counts;
@@ -138,7 +139,7 @@ Call Engine::call_of(const Team& team, const nezha_call_t& what, const Candidate
   call.element = what.element;
   call.one_rail = way.one_rail;
   call.rails = team.within_node() ? RailSet{} : core_.rails_here(team, way.rails);
-  const Hierarchy* shared = team.shares(call.collective, what.element, what.counts) ? team.hierarchy() : nullptr;
+  const Hierarchy* shared = shares ? team.hierarchy() : nullptr;
   const std::size_t bytes = shared != nullptr ? shared->segment(call.collective, call.bytes(), what.element) : call.bytes();
   const int size = shared != nullptr ? shared->nodes() : team.size();
   call.chunk = call.collective == Collective::allreduce

@@ -203,7 +203,7 @@ int Engine::carry_small(Lock& lock, Team& team, nezha_call_t what, Star& star) {
   const Nanoseconds start = clock_.now();
   const bool elsewhere = is_elsewhere(what);
   if (elsewhere && !bring(lock, what)) return NEZHA_ERR_FAILED;
-  const Call call = call_of(team, what, {AlgorithmChoice::single_step});
+  const Call call = call_of(team, what, {AlgorithmChoice::single_step}, false);
   operated(team, call, [&] {
     await_room(lock, team);
     if (!team.error().empty()) return;

@@ -39,7 +39,7 @@ int Engine::start(Team& team, nezha_call_t what, Request*& request) {
   try {
     request = &requests_.take();
     request->team = &team;
-    request->call = call_of(team, what, way);
+    request->call = call_of(team, what, way, shared);
     request->algorithm = way.algorithm;
     request->shared = shared;
     request->began = begun_ = clock_.now();

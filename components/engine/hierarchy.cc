@@ -43,10 +43,10 @@ Hierarchy::Hierarchy(Spec spec, NodeAcceptor* acceptor) : spec_(std::move(spec))
     links_ = Links(peers, view_.position, spec_.all, spec_.need);
     links_.fill(view_);
   }
+  const Columns columns = has_columns_ ? Columns(spec_.nodes) : Columns();
   for (std::size_t i = 0; i < kNodeTracks; ++i)
-    tracks_.push_back(
-        std::make_unique<HierarchyTrack>((spec_.team ^ kBetween) + i, carries() ? &view_ : nullptr, *spec_.buffers,
-                                         has_columns_ ? Columns(spec_.nodes) : Columns(), spec_.clock));
+    tracks_.push_back(std::make_unique<HierarchyTrack>((spec_.team ^ kBetween) + i, carries() ? &view_ : nullptr, *spec_.buffers,
+                                                       columns, spec_.clock));
   under_way_.reserve(tracks_.size());
   if (mates_.size() == 1) return;
   const SegmentSpec memory{.team = spec_.team,
@@ -85,8 +85,7 @@ Hierarchy::Counterparts Hierarchy::counterparts(const RanksByNode& nodes, int ra
 }
 
 std::size_t Hierarchy::carriers(Collective collective, std::size_t bytes) const {
-  const bool columns = Columns::carry(collective);
-  if (most_carriers_ == 0) return columns ? places_.size() : 0;
+  if (most_carriers_ == 0) return has_blocks(collective) ? places_.size() : 0;
   if (collective == Collective::allgather) return blocks().columns().count(bytes / spec_.sharing.least_column);
   return std::clamp<std::size_t>(bytes / spec_.sharing.least_part, 1, most_carriers_);
 }
@@ -97,8 +96,8 @@ std::size_t Hierarchy::segment(Collective collective, std::size_t bytes, std::si
   const std::size_t parts = carriers(collective, bytes);
   const std::size_t part = (bytes / element + parts - 1) / parts * element;
   const std::size_t segment = std::clamp(part / sharing.segments, sharing.least_segment, sharing.most_segment);
-  if (Columns::carry(collective) && !blocks().as_allreduce(collective, parts))  // few carriers gather all of a part before
-    return blocks().columns().segment(bytes, element, parts, parts == places_.size() ? segment : part);
+  if (has_blocks(collective) && !blocks().as_allreduce(collective, parts))  // few carriers gather all of a part before
+    return blocks().columns().segment(bytes, element, parts, blocks().columns().few(parts) ? part : segment);
   return std::max<std::size_t>(std::min(segment, part) / element, 1) * element;
 }
 

@@ -23,6 +23,7 @@
 #include "engine/ranks_by_node.h"
 #include "node/node_life.h"
 #include "node/segment.h"
+#include "util/collective.h"
 
 namespace nezha {
 
@@ -122,9 +123,9 @@ class Hierarchy {
 
   // ---- calls
   /// What calls there are: others go the flat way. `counts`: of those whose ranks have blocks.
-  bool carries(Collective collective) const { return has_columns_ || !Columns::carry(collective); }
+  bool carries(Collective collective) const { return has_columns_ || !has_blocks(collective); }
   bool carries(Collective collective, const std::size_t* counts) const {
-    return !Columns::carry(collective) || (has_columns_ && Columns::even(counts, spec_.peers.size()));
+    return !has_blocks(collective) || (has_columns_ && Columns::even(counts, spec_.peers.size()));
   }
   /// One of them, for over().
   struct Ticket {

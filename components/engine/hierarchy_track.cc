@@ -25,18 +25,27 @@ OpNumber HierarchyTrack::begin(const Call& call, AlgorithmChoice choice, std::sp
   sums_ = call.recv;
   if (stage_) {
     NodeCall on_node{call.send, call.recv, call.bytes(), call.reducer, carriers};
-    if (Columns::carry(call.collective)) {
-      begin_blocks(on_node, segment);
-    } else {
-      set_members(on_node);
-      make_room(on_node);
-      on_node.recv = sums_;
+    try {
+      prepare(on_node, segment);
+    } catch (const std::bad_alloc&) {
+      throw NoRoom();
     }
     stage_->begin(on_node);
   }
   if (carries()) begin_between(choice, segment);
   under_way_ = true;
   return ++begun_calls_;
+}
+
+/// What this rank has to have room for; throws std::bad_alloc.
+void HierarchyTrack::prepare(NodeCall& call, std::size_t segment) {
+  if (has_blocks(call_.collective)) {
+    const auto node = static_cast<std::size_t>(between_view_ != nullptr ? between_view_->position : 0);
+    return blocks_.begin(call_, {node, memory_->self()}, segment, call, buffers_);
+  }
+  set_members(call);
+  make_room(call);
+  call.recv = sums_;
 }
 
 /// Whose vectors make the node's value, and who gets the result.
@@ -56,28 +65,15 @@ void HierarchyTrack::make_room(const NodeCall& call) {
   const std::uint32_t self = memory_->self();
   if (call_.collective != Collective::reduce || self == root_.member) return;
   if (node_part(call.carriers, self) == call.carriers.size()) return;
-  try {
-    room_ = buffers_.take(call.bytes);
-  } catch (const std::bad_alloc&) {
-    throw NoRoom();
-  }
+  room_ = buffers_.take(call.bytes);
   sums_ = room_.data();
-}
-
-void HierarchyTrack::begin_blocks(NodeCall& call, std::size_t segment) {
-  const int node = between_view_ != nullptr ? between_view_->position : 0;
-  try {
-    blocks_.begin(call_, {static_cast<std::size_t>(node), memory_->self()}, segment, call, buffers_);
-  } catch (const std::bad_alloc&) {
-    throw NoRoom();
-  }
 }
 
 /// In place, but for a rank that is alone on its node.
 void HierarchyTrack::begin_between(AlgorithmChoice choice, std::size_t segment) {
   const NodeRange part = stage_ ? stage_->part() : NodeRange{0, call_.bytes()};
   Call call = call_;
-  if (Columns::carry(call_.collective)) {
+  if (has_blocks(call_.collective)) {
     call = blocks_.between();
   } else {
     if (stage_ || call_.collective == Collective::broadcast) call.send = sums_;
@@ -102,18 +98,20 @@ bool HierarchyTrack::poll() {
 bool HierarchyTrack::end() {
   if (carries() && !between_->over()) return false;
   if (stage_ && !stage_->over()) return false;
-  if (Columns::carry(call_.collective) && blocks_.deliver()) return true;
-  blocks_.give_back();
+  if (has_blocks(call_.collective) && blocks_.deliver()) return true;
+  let_go();
+  return true;
+}
+
+void HierarchyTrack::let_go() {
   under_way_ = false;
   room_.give_back();
-  return true;
+  blocks_.give_back();
 }
 
 void HierarchyTrack::fail(const Failure& failure, bool tells) {
   if (operations_ && (tells || operations_->active())) operations_->fail(failure);
-  under_way_ = false;
-  room_.give_back();
-  blocks_.give_back();
+  let_go();
   if (carries()) between_->fail();
 }
 

@@ -2,8 +2,9 @@
 /// One call at a time by way of the nodes' shared memory: two carriers (util/carrier.h), that of the node around that of the
 /// counterparts. It is added up on the node, between nodes segment by segment, and shared on the node, so that the three
 /// overlap. Of a broadcast the root's node hands its vector to the carriers first, of a reduction carriers hand the result to
-/// the root. Blocks of a reduce_scatter or an allgather go in columns (block_vectors.h). A team has several tracks (hierarchy.h), which go on independently: each has lines and slots of its own in the
-/// memory, and ids of its own between nodes. Guarded by the engine's lock.
+/// the root. Blocks of a reduce_scatter or an allgather go in columns (block_vectors.h). A team has several tracks
+/// (hierarchy.h), which go on independently: each has lines and slots of its own in the memory, and ids of its own between
+/// nodes. Guarded by the engine's lock.
 #pragma once
 
 #include <cstddef>
@@ -69,8 +70,9 @@ class HierarchyTrack {
   bool carries() const { return between_.has_value(); }
   void set_members(NodeCall& call);
   void make_room(const NodeCall& call);
-  void begin_blocks(NodeCall& call, std::size_t segment);
+  void prepare(NodeCall& call, std::size_t segment);
   bool end();
+  void let_go();
   void begin_between(AlgorithmChoice choice, std::size_t segment);
 
   const TeamId id_;

@@ -4,8 +4,6 @@
 #include <algorithm>
 #include <utility>
 
-#include "engine/columns.h"
-
 namespace nezha {
 
 void OperationCarrier::begin(const Call& call, AlgorithmChoice choice, const Range& range, std::size_t segment) {
@@ -28,7 +26,7 @@ Call OperationCarrier::part_of_call(std::size_t begin, std::size_t end) {
   part.count = (end - begin) / call_.element;
   part.whole = call_.bytes();
   part.reducer.begin = call_.reducer.begin + begin;
-  if (Columns::carry(call_.collective)) set_blocks(part, begin);
+  if (has_blocks(call_.collective)) set_blocks(part, begin);
   return part;
 }
 

@@ -131,6 +131,10 @@ class Team {
   Hierarchy* hierarchy() const { return hierarchy_.get(); }
   /// The same way, or another where calls that do not go by the nodes' shared memory have no lanes for it.
   Candidate flat(const Candidate& way, Collective collective, std::size_t bytes, std::size_t element) const;
+  /// They are carried, for within a node memory carries some alone. `counts`: as of shares().
+  bool serves(Collective collective, const std::size_t* counts) const {
+    return !within_node_ || hierarchy_->carries(collective, counts);
+  }
   /// Such calls, with such elements, go by way of the nodes' shared memory. `counts`: elements of each rank's block, if they have some.
   bool shares(Collective collective, std::size_t element, const std::size_t* counts = nullptr) const {
     return hierarchy_ && hierarchy_->carries(collective, counts) && state_ == NEZHA_TEAM_READY &&

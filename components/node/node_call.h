@@ -56,7 +56,7 @@ struct NodeCall {
   bool gathers() const { return block != 0; }
   NodeRange block_of(std::uint32_t member, std::uint32_t members) const {
     const std::size_t each = members / carriers.size();  // in a part
-    const std::size_t begin = member / each * (bytes / carriers.size()) + blocks_at + member % each * block;
+    const std::size_t begin = blocks_in(member / each, members).begin + member % each * block;
     return {begin, begin + block};
   }
   /// Where a part has them.

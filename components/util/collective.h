@@ -16,6 +16,11 @@ constexpr bool has_root(Collective collective) {
   return collective == Collective::broadcast || collective == Collective::reduce;
 }
 
+/// Whether each member has a part of the vector to itself, that it hands in or gets.
+constexpr bool has_blocks(Collective collective) {
+  return collective == Collective::reduce_scatter || collective == Collective::allgather;
+}
+
 /// MPI's name of it.
 std::string_view name_of(Collective collective);
 

@@ -123,7 +123,7 @@ bool Caller::start() {
     chose_ = true;
     if (Star* star = star_for_small()) return begin_small(*star), true;
   }
-  const bool served = !team.within_node() || team.hierarchy()->carries(call().collective, call().counts.data());
+  const bool served = team.serves(call().collective, call().counts.data());
   const bool learns = Team::learns(call().collective) && !call().nonblocking && served;
   if (learns && team.must_agree(call().collective, call().bytes(), call().element)) return agree(), true;
   prepare_vectors();

@@ -109,7 +109,7 @@ void Caller::finish() {
   Team& team = *process_.team(call().team);
   const Nanoseconds took = world_.network().now() - began_;
   const bool allreduce = call().collective == Collective::allreduce;
-  const bool served = !team.within_node() || team.hierarchy()->carries(call().collective, call().counts.data());
+  const bool served = team.serves(call().collective, call().counts.data());
   if (state_ != State::small && !call().nonblocking && Team::learns(call().collective) && served)
     team.table(call().collective).took(took);
   if (chose_ && may_go_small()) team.small()->took(took);

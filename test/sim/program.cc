@@ -93,7 +93,7 @@ void draw_sibling(CallSpec& call, std::size_t size, SimRandom& random) {
     call.type = NEZHA_UINT8;
     call.op = NEZHA_BXOR;
   }
-  if (call.collective != Collective::reduce_scatter && call.collective != Collective::allgather) return;
+  if (!has_blocks(call.collective)) return;
   call.counts.assign(size, call.count / size);
   if (random.chance(0.5))
     for (std::size_t& count : call.counts) count = random.chance(0.3) ? 0 : random.below(2 * (count + 1));
@@ -223,12 +223,6 @@ Bytes fold_columns(const CallSpec& call, AlgorithmChoice algorithm, const std::v
   return result;
 }
 
-std::vector<int> ranks_of(const std::vector<std::vector<int>>& nodes) {
-  std::vector<int> ranks;
-  for (const std::vector<int>& node : nodes) ranks.insert(ranks.end(), node.begin(), node.end());
-  return ranks;
-}
-
 std::size_t node_of(int rank, const std::vector<std::vector<int>>& nodes) {
   const auto has = [rank](const std::vector<int>& node) { return std::find(node.begin(), node.end(), rank) != node.end(); };
   return static_cast<std::size_t>(std::find_if(nodes.begin(), nodes.end(), has) - nodes.begin());
@@ -301,6 +295,12 @@ Range result_at(const CallSpec& call, int rank) {
   if (call.collective == Collective::barrier) return {0, 0};
   if (call.collective == Collective::allreduce || call.hands_round()) return {0, call.bytes()};
   return block_of(call, rank);
+}
+
+std::vector<int> ranks_of(const std::vector<std::vector<int>>& nodes) {
+  std::vector<int> ranks;
+  for (const std::vector<int>& node : nodes) ranks.insert(ranks.end(), node.begin(), node.end());
+  return ranks;
 }
 
 Reducer reducer_of(const CallSpec& call) {

@@ -100,6 +100,9 @@ Range block_of(const CallSpec& call, int rank);
 /// The part of the vector that is the result at that rank.
 Range result_at(const CallSpec& call, int rank);
 
+/// The ranks of a team, of node after node.
+std::vector<int> ranks_of(const std::vector<std::vector<int>>& nodes);
+
 /// What `rank` of the team contributes to the sum, or hands round.
 Bytes contribution(const CallSpec& call, int rank);
 

@@ -267,10 +267,8 @@ const Bytes& World::expected(std::size_t call, const Carried& way) {
   }
   const CallSpec& spec = program_.calls[call];
   const std::vector<std::vector<int>> nodes = by_node(spec.team);
-  std::vector<int> order;
-  for (const std::vector<int>& node : nodes) order.insert(order.end(), node.begin(), node.end());
   Bytes bytes = way.shared ? expected_result(spec, way.algorithm, nodes, way.cutting)
-                           : expected_result(spec, way.algorithm, order);
+                           : expected_result(spec, way.algorithm, ranks_of(nodes));
   return results_.emplace(call, Result{way, std::move(bytes)}).first->second.bytes;
 }
 
