@@ -4,26 +4,16 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
-#include <chrono>
 #include <numeric>
 #include <random>
-#include <thread>
 
+#include "hierarchy_case.h"
 #include "kinds.h"
 
 namespace nezha::test {
 namespace {
 
-struct Ground {
-  const char* name;
-  std::vector<std::string> nodes;
-  bool within_node = false;
-  bool columns = true;  ///< nodes have equally many ranks
-};
-
 const Settings kSettings{{"single_node", "2"}};
-
-std::string name_of(const testing::TestParamInfo<Ground>& info) { return info.param.name; }
 
 /// One call on all ranks of a team, and what is to come of it. `counts`: elements of the blocks.
 class Blocks {
@@ -92,13 +82,14 @@ class Blocks {
   std::vector<std::vector<std::byte>> inputs_, vectors_, results_;
 };
 
-class HierarchyBlocks : public testing::TestWithParam<Ground> {
+class HierarchyBlocks : public HierarchyCase {
  protected:
-  HierarchyBlocks() : ranks_(static_cast<int>(GetParam().nodes.size()), kSettings, nodes()), team_(ranks_, "everybody") {
-    team_.within_node = GetParam().within_node;
+  /// Nodes have equally many ranks.
+  static bool columns() {
+    const std::vector<std::string>& all = GetParam().nodes;
+    const auto ranks_of = [&](const std::string& node) { return std::count(all.begin(), all.end(), node); };
+    return std::all_of(all.begin(), all.end(), [&](const std::string& node) { return ranks_of(node) == ranks_of(all[0]); });
   }
-  int size() const { return static_cast<int>(GetParam().nodes.size()); }
-  static std::vector<std::string> nodes() { return GetParam().within_node ? std::vector<std::string>() : GetParam().nodes; }
   std::vector<std::size_t> even(std::size_t count) const { return std::vector<std::size_t>(GetParam().nodes.size(), count); }
   /// In an order of their own, allreduces in between.
   std::vector<Blocks> calls_of(const Kind& kind, std::size_t block, std::mt19937& random) const {
@@ -109,26 +100,13 @@ class HierarchyBlocks : public testing::TestWithParam<Ground> {
     std::shuffle(calls.begin(), calls.end(), random);
     return calls;
   }
-  void carry(std::vector<Blocks>& calls) {
-    ranks_.run([&](int rank) {
-      std::mt19937 late(static_cast<unsigned>(rank));
-      for (Blocks& each : calls) {
-        if (late() % 8 == 0) std::this_thread::sleep_for(std::chrono::microseconds(late() % 1000));
-        const nezha_call_t call = each.call(rank);
-        ASSERT_EQ(nezha_carry(team_.handle(rank), &call), NEZHA_OK);
-      }
-    });
-  }
-
-  Ranks ranks_;
-  Team team_;
 };
 
 INSTANTIATE_TEST_SUITE_P(
     Grounds, HierarchyBlocks,
     testing::Values(Ground{"two_and_two", {"a", "a", "b", "b"}}, Ground{"in_turn", {"a", "b", "a", "b"}},
                     Ground{"three_of_two", {"c", "a", "b", "a", "b", "c"}}, Ground{"two_of_three", {"a", "b", "b", "a", "a", "b"}},
-                    Ground{"three_and_one", {"a", "a", "a", "b"}, false, false}, Ground{"node_of_two", {"a", "a"}, true},
+                    Ground{"three_and_one", {"a", "a", "a", "b"}}, Ground{"node_of_two", {"a", "a"}, true},
                     Ground{"node_of_five", {"a", "a", "a", "a", "a"}, true}),
     name_of);
 
@@ -139,14 +117,11 @@ TEST_P(HierarchyBlocks, AreRight) {
   for (const std::size_t block : {1, 30, 2000, 10000, 200000}) {
     std::vector<Blocks> calls = calls_of(kind("int32_sum"), block, random);
     made += calls.size();
-    by_memory += GetParam().columns ? calls.size() : calls.size() / 3;
-    carry(calls);
+    by_memory += columns() ? calls.size() : calls.size() / 3;
+    carry_late(calls);
     for (const Blocks& each : calls) each.check("");
   }
-  for (int rank = 0; rank < size(); ++rank) {
-    EXPECT_EQ(ranks_.at(rank).memory().calls, by_memory);
-    EXPECT_EQ(ranks_.at(rank).calls(), GetParam().within_node ? 0 : made) << "that rails carried";
-  }
+  counted(by_memory, made);
 }
 
 /// More of them at once than there are tracks, with blocking ones in between.
@@ -158,15 +133,11 @@ TEST_P(HierarchyBlocks, AreRightWithoutBlocking) {
     ranks_.run([&](int rank) {
       std::vector<nezha_request_t*> requests;
       for (std::size_t i = 0; i < calls.size(); ++i) {
-        const nezha_call_t call = calls[i].call(rank), other = blocking[i].call(rank);
-        ASSERT_EQ(nezha_start(team_.handle(rank), &call, &requests.emplace_back()), NEZHA_OK);
-        ASSERT_EQ(nezha_carry(team_.handle(rank), &other), NEZHA_OK);
+        ASSERT_NE(requests.emplace_back(start(rank, calls[i])), nullptr);
+        carry(rank, blocking[i]);
+        if (HasFatalFailure()) return;
       }
-      for (nezha_request_t* request : requests) {
-        while (nezha_request_state(request) == NEZHA_PENDING) nezha_engine_progress(ranks_.at(rank).engine());
-        EXPECT_EQ(nezha_request_state(request), NEZHA_OK);
-        nezha_request_free(request);
-      }
+      await(rank, requests);
     });
     for (const Blocks& each : calls) each.check(", without blocking");
     for (const Blocks& each : blocking) each.check(", blocking");
@@ -180,7 +151,7 @@ TEST_P(HierarchyBlocks, ReduceToTheSameBits) {
     for (const std::size_t block : {1, 30, 300}) {
       std::vector<Blocks> calls;
       for (int i = 0; i < 4; ++i) calls.emplace_back(team_, NEZHA_REDUCE_SCATTER, kind(name), even(block), i % 2 == 0, 9);
-      carry(calls);
+      carry_late(calls);
       for (std::size_t rank = 0; rank < GetParam().nodes.size(); ++rank)
         for (Blocks& each : calls) EXPECT_TRUE(same_bytes(each.result(rank), calls[0].result(rank))) << name << " " << block;
     }

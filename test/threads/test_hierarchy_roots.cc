@@ -13,20 +13,13 @@
 #include <random>
 #include <thread>
 
+#include "hierarchy_case.h"
 #include "kinds.h"
 
 namespace nezha::test {
 namespace {
 
-struct Ground {
-  const char* name;
-  std::vector<std::string> nodes;
-  bool within_node = false;
-};
-
 const Settings kSettings{{"single_node", "2"}};
-
-std::string name_of(const testing::TestParamInfo<Ground>& info) { return info.param.name; }
 
 /// One call on all ranks of a team, and what is to come of it.
 class Rooted {
@@ -85,15 +78,8 @@ class Rooted {
   std::vector<std::vector<std::byte>> inputs_, vectors_, results_;
 };
 
-class HierarchyRoots : public testing::TestWithParam<Ground> {
+class HierarchyRoots : public HierarchyCase {
  protected:
-  HierarchyRoots() : ranks_(static_cast<int>(GetParam().nodes.size()), kSettings, nodes()), team_(ranks_, "everybody") {
-    team_.within_node = GetParam().within_node;
-  }
-  int size() const { return static_cast<int>(GetParam().nodes.size()); }
-  static std::vector<std::string> nodes() {
-    return GetParam().within_node ? std::vector<std::string>() : GetParam().nodes;
-  }
   /// Of each kind with each root, in an order of their own, allreduces in between.
   std::vector<Rooted> calls_of(const Kind& kind, std::size_t count, std::mt19937& random) const {
     std::vector<Rooted> calls;
@@ -104,15 +90,6 @@ class HierarchyRoots : public testing::TestWithParam<Ground> {
     std::shuffle(calls.begin(), calls.end(), random);
     return calls;
   }
-  void all_by_memory(std::uint64_t calls) {
-    for (int rank = 0; rank < size(); ++rank) {
-      EXPECT_EQ(ranks_.at(rank).memory().calls, calls);
-      EXPECT_EQ(ranks_.at(rank).calls(), GetParam().within_node ? 0 : calls) << "that rails carried";
-    }
-  }
-
-  Ranks ranks_;
-  Team team_;
 };
 
 INSTANTIATE_TEST_SUITE_P(
@@ -133,18 +110,11 @@ TEST_P(HierarchyRoots, AreRight) {
     for (int round = 0; round < rounds; ++round) {
       std::vector<Rooted> calls = calls_of(kind("int32_sum"), count, random);
       made += calls.size();
-      ranks_.run([&](int rank) {
-        std::mt19937 late(static_cast<unsigned>(rank));
-        for (Rooted& each : calls) {
-          if (late() % 8 == 0) std::this_thread::sleep_for(std::chrono::microseconds(late() % 1000));
-          const nezha_call_t call = each.call(rank);
-          ASSERT_EQ(nezha_carry(team_.handle(rank), &call), NEZHA_OK);
-        }
-      });
+      carry_late(calls);
       for (const Rooted& each : calls) each.check("");
     }
   }
-  all_by_memory(made);
+  counted(made, made);
 }
 
 /// More of them at once than there are tracks, with blocking ones in between.
@@ -159,23 +129,17 @@ TEST_P(HierarchyRoots, AreRightWithoutBlocking) {
       std::vector<nezha_request_t*> requests;
       for (std::size_t i = 0; i < std::max(calls.size(), blocking.size()); ++i) {
         if (i < calls.size()) {
-          const nezha_call_t call = calls[i].call(rank);
-          ASSERT_EQ(nezha_start(team_.handle(rank), &call, &requests.emplace_back()), NEZHA_OK);
+          ASSERT_NE(requests.emplace_back(start(rank, calls[i])), nullptr);
         }
-        if (i >= blocking.size()) continue;
-        const nezha_call_t call = blocking[i].call(rank);
-        ASSERT_EQ(nezha_carry(team_.handle(rank), &call), NEZHA_OK);
+        if (i < blocking.size()) carry(rank, blocking[i]);
+        if (HasFatalFailure()) return;
       }
-      for (nezha_request_t* request : requests) {
-        while (nezha_request_state(request) == NEZHA_PENDING) nezha_engine_progress(ranks_.at(rank).engine());
-        EXPECT_EQ(nezha_request_state(request), NEZHA_OK);
-        nezha_request_free(request);
-      }
+      await(rank, requests);
     });
     for (const Rooted& each : calls) each.check(", without blocking");
     for (const Rooted& each : blocking) each.check(", blocking");
   }
-  all_by_memory(made);
+  counted(made, made);
 }
 
 /// Sums of floats depend on the order, which is that of positions; and what the host reduces, on elements of any size.
@@ -189,8 +153,8 @@ TEST_P(HierarchyRoots, ReduceToTheSameBits) {
         for (int i = 0; i < 4; ++i) calls.emplace_back(team_, NEZHA_REDUCE, kind(name), count, root, i % 2 == 0, 9);
         ranks_.run([&](int rank) {
           for (Rooted& each : calls) {
-            const nezha_call_t call = each.call(rank);
-            ASSERT_EQ(nezha_carry(team_.handle(rank), &call), NEZHA_OK);
+            carry(rank, each);
+            if (HasFatalFailure()) return;
           }
         });
         for (Rooted& each : calls) EXPECT_TRUE(same_bytes(each.result(), calls[0].result())) << name << " " << count;

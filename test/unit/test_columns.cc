@@ -22,27 +22,29 @@ Values counted(std::size_t count) {
   return values;
 }
 
+/// Where the elements of a vector, which have their numbers, lie in columns; they are put back from there, some at a time.
+Values arranged(const Columns& columns, std::size_t count) {
+  const std::size_t size = count * sizeof(std::uint32_t), some = 5 * sizeof(std::uint32_t);
+  Values vector = counted(count), ordered(count), back(count);
+  columns.arrange(bytes(vector), 0, size, bytes(ordered));
+  columns.restore(bytes(ordered), 0, some, bytes(back));
+  columns.restore(bytes(ordered), some, size, bytes(back));
+  EXPECT_EQ(back, vector);
+  return ordered;
+}
+
 /// Ranks 0, 2 and 1, 3, whose blocks are three elements, in segments of two and one of each.
 TEST(Columns, AreByPlaceAndInSegmentsByNode) {
   Columns columns({{0, 2}, {1, 3}});
   columns.cut(12 * 4, 2, 4 * 4);
-  Values vector = counted(12), ordered(12), back(12);
-  columns.arrange(bytes(vector), 0, 48, bytes(ordered));
-  EXPECT_EQ(ordered, (Values{0, 1, 3, 4, 2, 5, 6, 7, 9, 10, 8, 11}));
-  columns.restore(bytes(ordered), 0, 20, bytes(back));
-  columns.restore(bytes(ordered), 20, 48, bytes(back));
-  EXPECT_EQ(back, vector);
+  EXPECT_EQ(arranged(columns, 12), (Values{0, 1, 3, 4, 2, 5, 6, 7, 9, 10, 8, 11}));
 }
 
 /// One for both places: pieces of four and two elements.
 TEST(Columns, HaveBlocksOfSeveralRanks) {
   Columns columns({{0, 2}, {1, 3}});
   columns.cut(12 * 4, 1, 8 * 4);
-  Values vector = counted(12), ordered(12), back(12);
-  columns.arrange(bytes(vector), 0, 48, bytes(ordered));
-  EXPECT_EQ(ordered, (Values{0, 1, 2, 6, 3, 4, 5, 9, 7, 8, 10, 11}));
-  columns.restore(bytes(ordered), 0, 48, bytes(back));
-  EXPECT_EQ(back, vector);
+  EXPECT_EQ(arranged(columns, 12), (Values{0, 1, 2, 6, 3, 4, 5, 9, 7, 8, 10, 11}));
   Values block = {90, 91, 92}, alone(12);
   columns.arrange_block(bytes(block), 1, 0, bytes(alone));  // rank 2
   EXPECT_EQ(alone, (Values{0, 0, 0, 90, 0, 0, 0, 0, 91, 92, 0, 0}));
@@ -60,9 +62,7 @@ TEST(Columns, OfOneNodeAreTheVector) {
   Columns columns({{0, 1, 2}});
   columns.cut(36, 3, columns.segment(36, 4, 3, 1 << 20));
   EXPECT_TRUE(columns.as_in_vector());
-  Values vector = counted(9), ordered(9);
-  columns.arrange(bytes(vector), 0, 36, bytes(ordered));
-  EXPECT_EQ(ordered, vector);
+  EXPECT_EQ(arranged(columns, 9), counted(9));
 }
 
 TEST(Columns, AreCutIntoWholeElementsOfEachBlock) {
