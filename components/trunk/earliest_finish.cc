@@ -59,11 +59,16 @@ bool may_earn(const LaneState& lane, const Waiting& waiting, Nanoseconds now) {
   return rested(lane, lane.rate.doubted() ? 4 : lane.rate.rest(), least, now);
 }
 
-/// Something small may go there at once. Several that leave together must not all wait for one rail, nor one for that of the call
-/// before.
-bool calm(LaneState& lane, std::size_t queued, Nanoseconds now) {
+/// Something small may go there at once. Several that leave together must not all wait for one rail: of what it held when that was last
+/// seen, as much counts as gone as leaves in the time since. Nor must one wait for that of the call before, which the peer may answer
+/// before a link that lets bursts through is free again: of what the lane itself was given, half as much counts as gone.
+bool calm(LaneState& lane, Nanoseconds now) {
   look_at_fill(lane, now);
-  return 2 * (lane.rail->fill + queued) <= 3 * least_piece(lane) && !lane.lane->busy();
+  const auto left = [&](std::size_t held, Nanoseconds since, double rate) {
+    return static_cast<double>(held) - rate * static_cast<double>(now - since);
+  };
+  const double held = std::max(left(lane.rail->fill, lane.rail->changed(), pace(lane)), left(lane.fill, lane.handed_at, pace(lane) / 2));
+  return held <= static_cast<double>(std::min(kSlight, least_piece(lane) / 4)) && !lane.lane->busy();
 }
 
 class EarliestFinish final : public Strategy {
@@ -73,7 +78,7 @@ class EarliestFinish final : public Strategy {
     // What is small goes where the peer's comes from: it carries the kernel's acknowledgement of that, otherwise a packet of
     // its own and half as dear as receiving.
     if (queued <= kSmall)
-      if (LaneState* lane = preferred_lane(lanes, rails, queued); lane != nullptr && queued <= least_piece(*lane) && calm(*lane, queued, now))
+      if (LaneState* lane = preferred_lane(lanes, rails, queued); lane != nullptr && queued <= least_piece(*lane) && calm(*lane, now))
         return {lane, queued};
     for (LaneState& lane : lanes)
       if (lane.usable(rails) && may_earn(lane, waiting, now)) return {&lane, std::min(queued, least_piece(lane))};

@@ -10,7 +10,6 @@ namespace {
 /// A fill no older than this is not asked for again. However slow the lane is: a queue that empties between two looks of one
 /// that has become fast would hide it.
 constexpr Nanoseconds kFresh = 50 * kMicrosecond;
-constexpr std::size_t kSlight = 2 * 1024;  ///< held by a rail, it makes so little difference that nobody asks
 constexpr Nanoseconds kLook = 500;  ///< for which asking one lane takes
 constexpr Nanoseconds kLooking = 8;  ///< no more than this part of the time goes into asking
 constexpr Nanoseconds kQueue = 12 * kMillisecond;  ///< for which a process may get no processor

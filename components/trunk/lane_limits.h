@@ -11,6 +11,8 @@ namespace nezha {
 
 /// Not worth splitting among lanes of 500 Mbit/s or more: a frame costs as much as these bytes.
 constexpr std::size_t kSmall = 8 * 1024;
+/// Held by a rail, it makes so little difference that nobody asks whether it has left.
+constexpr std::size_t kSlight = 2 * 1024;
 
 /// Bytes per nanosecond, as measured, or as another lane of its rail was; 0 = not yet.
 inline double measured(const LaneState& lane) { return lane.rate.known() > 0 ? lane.rate.known() : lane.rail->shown; }

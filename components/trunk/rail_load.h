@@ -42,6 +42,8 @@ struct RailLoad {
   Nanoseconds look_due() const { return loaded.empty() ? 0 : sooner(in_time_until_, late_from_); }
   /// `fill` changed by `added` handed over and `drained` delivered, as seen at `now`.
   void update(Nanoseconds now, std::size_t added, std::size_t drained);
+  /// When that was last.
+  Nanoseconds changed() const { return busy_since_; }
   /// Bytes per nanosecond that the loaded lanes deliver together; 0 = unknown, or none is loaded.
   double rate() const;
 
