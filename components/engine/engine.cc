@@ -10,6 +10,7 @@
 #include <stdexcept>
 #include <utility>
 
+#include "engine/cpu_quota.h"
 #include "engine/descriptors.h"
 #include "engine/memory.h"
 #include "engine/secret.h"
@@ -42,7 +43,11 @@ Config with_window(Config config, std::uint32_t job_ranks) {
 }
 
 /// Then they take turns.
-bool more_than_processors(std::uint32_t ranks) { return ranks > Affinity().count() && ranks > processors_of_all(); }
+bool more_than_processors(std::uint32_t ranks) {
+  if (ranks <= 1) return false;
+  if (const std::size_t quota = cpu_quota(); quota != 0 && ranks > quota) return true;
+  return ranks > Affinity().count() && ranks > processors_of_all();
+}
 
 }  // namespace
 

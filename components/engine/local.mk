@@ -7,6 +7,7 @@ engine_sources += \
 	%D%/block_vectors.cc %D%/block_vectors.h %D%/columns.cc %D%/columns.h \
 	%D%/core.cc %D%/core.h %D%/core_arrivals.cc %D%/core_life.cc %D%/core_rails.cc \
 	%D%/core_setup.cc %D%/core_shared.cc %D%/core_star.cc %D%/core_tables.cc %D%/core_vote.cc \
+	%D%/cpu_quota.cc %D%/cpu_quota.h \
 	%D%/descriptors.cc %D%/descriptors.h %D%/detached_thread.h \
 	%D%/engine.cc %D%/engine.h %D%/engine_carry.cc %D%/engine_operate.cc \
 	%D%/engine_requests.cc %D%/engine_rest.cc %D%/engine_sharp.cc %D%/engine_stats.cc \
@@ -39,7 +40,7 @@ engine_sources += \
 	%D%/worker_thread.cc %D%/worker_thread.h \
 	%D%/workers.cc %D%/workers.h
 
-gtest_programs += test/unit/test_affinity test/unit/test_carriers test/unit/test_columns test/unit/test_core test/unit/test_core_rails test/unit/test_operations test/unit/test_plan test/unit/test_secret test/unit/test_team test/unit/test_trace test/unit/test_wiring \
+gtest_programs += test/unit/test_affinity test/unit/test_carriers test/unit/test_columns test/unit/test_core test/unit/test_core_rails test/unit/test_cpu_quota test/unit/test_operations test/unit/test_plan test/unit/test_secret test/unit/test_team test/unit/test_trace test/unit/test_wiring \
 	test/unit/test_wiring_loopback test/unit/test_wiring_patience test/unit/test_workers
 test_unit_test_affinity_SOURCES = test/unit/test_affinity.cc
 test_unit_test_carriers_SOURCES = test/unit/test_carriers.cc test/unit/cluster.h $(node_members_sources)
@@ -47,6 +48,7 @@ test_unit_test_carriers_LDADD = libnezha_sim.la $(LDADD)
 test_unit_test_columns_SOURCES = test/unit/test_columns.cc
 test_unit_test_core_SOURCES = test/unit/test_core.cc test/unit/test_core_memory.cc test/unit/core_case.h test/unit/trunk_pair.h
 test_unit_test_core_rails_SOURCES = test/unit/test_core_rails.cc test/unit/core_case.h test/unit/trunk_pair.h
+test_unit_test_cpu_quota_SOURCES = test/unit/test_cpu_quota.cc test/unit/temporary_folder.h
 test_unit_test_operations_SOURCES = test/unit/test_operations.cc test/unit/cluster.h
 test_unit_test_operations_LDADD = libnezha_sim.la $(LDADD)
 test_unit_test_secret_SOURCES = test/unit/test_secret.cc
