@@ -11,7 +11,7 @@
 
 #include "engine/aggregation/star.h"
 #include "engine/hierarchy.h"
-#include "program.h"
+#include "results.h"
 #include "tuning/candidate.h"
 #include "util/clock.h"
 

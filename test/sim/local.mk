@@ -8,6 +8,7 @@ sim_world = \
 	%D%/observer.cc %D%/observer.h \
 	%D%/process.cc %D%/process.h \
 	%D%/program.cc %D%/program.h \
+	%D%/results.cc %D%/results.h \
 	%D%/service.cc %D%/service.h \
 	%D%/setting.cc %D%/setting.h \
 	%D%/sharing.cc %D%/sharing.h \
