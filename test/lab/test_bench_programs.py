@@ -263,7 +263,8 @@ class Comparison(OnTheLab):
                             (["--competitors", "nezha,mvapich"], "competitor 'mvapich'"),
                             (["--competitors", "gloo,ompi-all,gloo"], "competitor 'gloo': it is named twice"),
                             (["--against", HERE], f"--against {HERE}: there is no mca_coll_nezha.so in {HERE} or {HERE}/component"),
-                            (["--competitors", "nezha,nezha-other"], "nezha-other is of another build: --against says which")):
+                            (["--competitors", "nezha,nezha-other"], "nezha-other is of another build: --against says which"),
+                            (["--osu", HERE], f"--osu {HERE}: there is no such program")):
             with self.subTest(words=words):
                 done, _ = self.bench(*words)
                 self.assertEqual(done.returncode, 2)

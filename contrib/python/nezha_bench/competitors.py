@@ -82,9 +82,10 @@ class Programs:
         left_out += [(name, without_mpich) for name in BY_MPICH if name in wanted and without_mpich]
         left_out += [(name, f"this Open MPI has no coll/{part}") for name, part in PREFERRED.items()
                      if name in wanted and not openmpi.has_coll(part)]
-        mpi = self.osu or self.mpi
-        if not os.access(mpi, os.X_OK):
-            raise BenchError(f"there is no program {mpi}: build first (contrib/build), or name the build by --build")
+        if self.osu and not (os.path.isfile(self.osu) and os.access(self.osu, os.X_OK)):
+            raise BenchUsage(f"--osu {self.osu}: there is no such program")
+        if not self.osu and not os.access(self.mpi, os.X_OK):
+            raise BenchError(f"there is no program {self.mpi}: build first (contrib/build), or name the build by --build")
         self.check_components(wanted)
         return left_out
 
