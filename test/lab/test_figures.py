@@ -84,9 +84,9 @@ class Figures(unittest.TestCase):
         """Below 64K with closer sizes, of which those that are no powers of two tell the others."""
         told = [row for row in rows_of_the_lab() if row.tolerance == 0.10]
         self.assertEqual(len(told), 12 * 10)
-        self.assertGreaterEqual(sum(row.holds for row in told), 103)
-        self.assertLessEqual(sum(row.missed for row in told), 12)
-        self.assertLess(statistics.median(abs(row.error) for row in told), 0.035)
+        self.assertGreaterEqual(sum(row.holds for row in told), 111)
+        self.assertLessEqual({row.what for row in told if row.missed}, {"1gbit+1gbit, 2 nodes, 32K"})
+        self.assertLess(statistics.median(abs(row.error) for row in told), 0.02)
         self.assertTrue(all(row.reason for row in told if row.missed))
 
     def test_one_case_of_the_lab_tells_the_others(self):
