@@ -34,6 +34,7 @@ struct Call {
   int root = 0;                         ///< a rank
   std::size_t element = 0;              ///< bytes of one
   std::size_t chunk = 0;                ///< bytes, a multiple of element: the same on all ranks
+  std::size_t carriers = 0;             ///< of an allreduce by way of the nodes' memory: of each node; 0: as many as its size is worth
   bool one_rail = false;                ///< what is sent keeps to the best rail
   RailSet rails = 0;                    ///< or to these of this process, as long as any of them is up
   Reducer reducer;

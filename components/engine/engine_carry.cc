@@ -140,7 +140,8 @@ Call Engine::call_of(const Team& team, const nezha_call_t& what, const Candidate
   call.one_rail = way.one_rail;
   call.rails = team.within_node() ? RailSet{} : core_.rails_here(team, way.rails);
   const Hierarchy* shared = shares ? team.hierarchy() : nullptr;
-  const std::size_t bytes = shared != nullptr ? shared->segment(call.collective, call.bytes(), what.element) : call.bytes();
+  if (shared != nullptr) call.carriers = way.carriers;
+  const std::size_t bytes = shared != nullptr ? shared->segment(call) : call.bytes();
   const int size = shared != nullptr ? shared->nodes() : team.size();
   call.chunk = call.collective == Collective::allreduce
                    ? team.plan().chunk_for(way, bytes, what.element, size)

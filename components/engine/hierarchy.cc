@@ -84,20 +84,20 @@ Hierarchy::Counterparts Hierarchy::counterparts(const RanksByNode& nodes, int ra
   return found;
 }
 
-std::size_t Hierarchy::carriers(Collective collective, std::size_t bytes) const {
-  if (most_carriers_ == 0) return has_blocks(collective) ? places_.size() : 0;
-  if (collective == Collective::allgather) return blocks().columns().count(bytes / spec_.sharing.least_column);
-  return std::clamp<std::size_t>(bytes / spec_.sharing.least_part, 1, most_carriers_);
+std::size_t Hierarchy::carriers(const Call& call) const {
+  if (most_carriers_ == 0) return has_blocks(call.collective) ? places_.size() : 0;
+  if (call.collective == Collective::allgather) return blocks().columns().count(call.bytes() / spec_.sharing.least_column);
+  return std::clamp<std::size_t>(call.carriers != 0 ? call.carriers : call.bytes() / spec_.sharing.least_part, 1, most_carriers_);
 }
 
-std::size_t Hierarchy::segment(Collective collective, std::size_t bytes, std::size_t element) const {
-  if (most_carriers_ == 0) return bytes;
+std::size_t Hierarchy::segment(const Call& call) const {
+  if (most_carriers_ == 0) return call.bytes();
   const SharingOptions& sharing = spec_.sharing;
-  const std::size_t parts = carriers(collective, bytes);
-  const std::size_t part = (bytes / element + parts - 1) / parts * element;
+  const std::size_t parts = carriers(call), element = call.element;
+  const std::size_t part = (call.count + parts - 1) / parts * element;
   const std::size_t segment = std::clamp(part / sharing.segments, sharing.least_segment, sharing.most_segment);
-  if (has_blocks(collective) && !blocks().as_allreduce(collective, parts))  // few carriers gather all of a part before
-    return blocks().columns().segment(bytes, element, parts, blocks().columns().few(parts) ? part : segment);
+  if (has_blocks(call.collective) && !blocks().as_allreduce(call.collective, parts))  // few carriers gather all of a part before
+    return blocks().columns().segment(call.bytes(), element, parts, blocks().columns().few(parts) ? part : segment);
   return std::max<std::size_t>(std::min(segment, part) / element, 1) * element;
 }
 
@@ -171,10 +171,7 @@ HierarchyTrack::Root Hierarchy::root_of(const Call& call) const {
 }
 
 Hierarchy::Ticket Hierarchy::begin_on(std::size_t track, const Call& call, AlgorithmChoice choice) {
-  const std::size_t bytes = call.bytes();
-  const OpNumber number =
-      tracks_[track]->begin(call, choice, std::span(places_).first(carriers(call.collective, bytes)),
-                            segment(call.collective, bytes, call.element), root_of(call));
+  const OpNumber number = tracks_[track]->begin(call, choice, std::span(places_).first(carriers(call)), segment(call), root_of(call));
   under_way_.push_back(tracks_[track].get());
   return {track, number};
 }

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-/// The calls of a team whose nodes have several members: added up on each node in shared memory, between nodes by
-/// as many members of each as the smallest node has, or by one for small vectors, each for its part, and shared on the
-/// node. Broadcasts and reductions leave out what is not theirs (hierarchy_track.h). The order of sums depends on position alone: members of a node in the order of their ranks, then nodes as an
-/// algorithm of as many ranks does it. Within one node there are no carriers, and nothing goes between nodes.
+/// The calls of a team whose nodes have several members: added up on each node in shared memory, between nodes by as many members of
+/// each as the smallest node has, or fewer (Call::carriers), each for its part, and shared on the node. Broadcasts and reductions leave
+/// out what is not theirs (hierarchy_track.h). The order of sums depends on position alone: members of a node in the order of their
+/// ranks, then nodes as an algorithm of as many ranks does it. Within one node there are no carriers, and nothing goes between nodes.
 ///
 /// A call goes on a track (hierarchy_track.h): blocking ones on the first, the others on the rest in turn. All members
 /// make the same calls in the same order, so that a call has the same track on all. Guarded by the engine's lock.
@@ -67,11 +67,14 @@ class Hierarchy {
   static Counterparts counterparts(const RanksByNode& nodes, int rank);
 
   /// How many ranks of each node carry a vector, and bytes of a segment of it: the same on all ranks.
-  std::size_t carriers(Collective collective, std::size_t bytes) const;
-  std::size_t segment(Collective collective, std::size_t bytes, std::size_t element) const;
+  std::size_t carriers(const Call& call) const;
+  std::size_t segment(const Call& call) const;
+  /// How many can carry; 0: there is one node.
+  std::size_t most_carriers() const { return most_carriers_; }
+  const SharingOptions& sharing() const { return spec_.sharing; }
   /// A reduce_scatter goes as an allreduce of which each rank keeps its block.
-  bool as_allreduce(Collective collective, std::size_t bytes) const {
-    return most_carriers_ != 0 && blocks().as_allreduce(collective, carriers(collective, bytes));
+  bool as_allreduce(const Call& call) const {
+    return most_carriers_ != 0 && blocks().as_allreduce(call.collective, carriers(call));
   }
   int nodes() const { return static_cast<int>(spec_.nodes.size()); }
   /// What parts go over between nodes; alike on all members.

@@ -109,7 +109,11 @@ nezha_team_state_t Team::decide(const std::array<std::uint64_t, NEZHA_VOTE_WORDS
   reach_ = reach(links_, hierarchy_.get());
   if (plan_ != own) notices.push_back(differing(differences(own, plan_)));
   Terms terms{plan_, view_.size, from_word(words[kRate]), (words[kFlags] & kRails) != 0};
-  terms.nodes = hierarchy_ ? hierarchy_->nodes() : 0;
+  if (hierarchy_) {
+    terms.nodes = hierarchy_->nodes();
+    terms.carriers = hierarchy_->most_carriers();
+    terms.least_part = hierarchy_->sharing().least_part;
+  }
   terms.best_rail = from_word(words[kBestRail]);
   lacks_rates_ = !sampled;
   terms.alone = shape_.nodes == shape_.ranks;

@@ -18,6 +18,9 @@ constexpr double kHopeless = 1.9;       ///< times what the cheapest should cost
 /// limits, one rail may be faster.
 constexpr std::size_t kSplit = 16 * 1024;
 
+/// Vectors that take longer keep the rails busy whoever carries them.
+constexpr std::size_t kFewCarriers = 512 * 1024;
+
 constexpr AlgorithmChoice kOwn[] = {AlgorithmChoice::single_step, AlgorithmChoice::doubling, AlgorithmChoice::mesh,
                                     AlgorithmChoice::halving, AlgorithmChoice::ring};
 
@@ -35,6 +38,20 @@ bool possible_within_node(const Candidate& candidate, const Terms& terms) {
   return terms.within_node() && (candidate == kMemory || (candidate == kIncumbent && !terms.plan.reproducible));
 }
 
+/// Other blocks are added up in another order.
+bool carriers_possible(const Candidate& candidate, const Terms& terms) {
+  return terms.collective == Collective::allreduce && !terms.within_node() && candidate.carriers <= terms.carriers &&
+         candidate.algorithm != AlgorithmChoice::incumbent && !terms.plan.reproducible;
+}
+
+/// Where processors are what limits, fewer ranks with larger messages are faster.
+void add_fewer_carriers(std::vector<Candidate>& found, AlgorithmChoice algorithm, std::size_t bytes, const Terms& terms) {
+  const std::size_t usual = terms.carriers_of(bytes);
+  if (usual <= 1 || bytes >= kFewCarriers || terms.plan.reproducible) return;
+  found.push_back({algorithm, 0, false, 0, 1});
+  if (usual > 3 && usual / 2 <= kMostCarriers) found.push_back({algorithm, 0, false, 0, static_cast<std::uint8_t>(usual / 2)});
+}
+
 }  // namespace
 
 std::size_t size_class_of(std::size_t bytes) {
@@ -46,6 +63,7 @@ std::string text_of(const Candidate& candidate, const RailNames& names, std::siz
 }
 
 bool possible(const Candidate& candidate, std::size_t size_class, const Terms& terms) {
+  if (candidate.carriers != 0 && !carriers_possible(candidate, terms)) return false;
   if (terms.within_node() || candidate.algorithm == AlgorithmChoice::memory) return possible_within_node(candidate, terms);
   if (terms.collective != Collective::allreduce) return sibling_possible(candidate, size_class, terms);
   if (needs_all_lanes(candidate.algorithm) && !terms.plan.meshes(terms.senders())) return false;
@@ -98,6 +116,7 @@ std::vector<Candidate> candidates(std::size_t size_class, const Terms& terms) {
       found.push_back({algorithm});
   std::stable_sort(found.begin() + static_cast<std::ptrdiff_t>(measured_first), found.end(),
                    [&](const Candidate& a, const Candidate& b) { return price(a.algorithm) < price(b.algorithm); });
+  if (first.algorithm != AlgorithmChoice::incumbent) add_fewer_carriers(found, first.algorithm, bytes, terms);
   const bool split = terms.rails && bytes / static_cast<std::size_t>(terms.senders()) >= kSplit;
   for (const AlgorithmChoice algorithm : {AlgorithmChoice::ring, AlgorithmChoice::mesh})
     if (const Candidate narrow{algorithm, 0, true}; split && possible(narrow, size_class, terms))

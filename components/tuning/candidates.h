@@ -2,6 +2,7 @@
 /// Which ways there are for a size class. A function of what a team has agreed on, so all ranks get the same list.
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <string>
 #include <vector>
@@ -30,10 +31,13 @@ struct Terms {
   bool incumbent_on_rails = false;  ///< the incumbent has no network but the rails
   Collective collective = Collective::allreduce;
   int nodes = 0;  ///< not 0: ranks of a node share memory, and so many send to each other
+  std::size_t carriers = 0;    ///< ranks of each node that can carry an allreduce then
+  std::size_t least_part = 1;  ///< bytes of a vector for which there is one more of them, unless the way says how many
 
   /// All ranks are on one node, and use nothing but the memory that they share.
   bool within_node() const { return nodes == 1; }
   int senders() const { return nodes != 0 ? nodes : ranks; }
+  std::size_t carriers_of(std::size_t bytes) const { return carriers == 0 ? 0 : std::clamp<std::size_t>(bytes / least_part, 1, carriers); }
 };
 
 constexpr std::size_t kMostCandidates = 8;

@@ -29,16 +29,22 @@ void add_way(Json& object, const Candidate& way, const RailNames& names) {
       if (has(way.rails, rail)) rails.items.push_back(Json::of(names[rail]));
   }
   if (way.chunk != 0) object.add("chunk", Json::of(std::uint64_t{way.chunk}));
+  if (way.carriers != 0) object.add("carriers", Json::of(std::uint64_t{way.carriers}));
 }
 
-bool names_rails(const TableFile& file) {
-  const auto rule_does = [](const Rule& rule) {
-    return rule.chosen.rails != 0 ||
-           std::any_of(rule.measured.begin(), rule.measured.end(), [](const Measured& each) { return each.way.rails != 0; });
-  };
-  return std::any_of(file.shapes.begin(), file.shapes.end(), [&](const ShapeRules& shape) {
-    return std::any_of(shape.rules.begin(), shape.rules.end(), rule_does);
-  });
+std::uint64_t version_of(const Candidate& way) {
+  if (way.carriers != 0) return kTableVersionOfCarriers;
+  return way.rails != 0 ? kTableVersionOfRails : 1;
+}
+
+std::uint64_t version_of(const TableFile& file) {
+  std::uint64_t version = 1;
+  for (const ShapeRules& shape : file.shapes)
+    for (const Rule& rule : shape.rules) {
+      version = std::max(version, version_of(rule.chosen));
+      for (const Measured& each : rule.measured) version = std::max(version, version_of(each.way));
+    }
+  return version;
 }
 
 /// Numbers the way's rails by their places in `to`, where those that are new come last. False when they are too many.
@@ -118,7 +124,7 @@ const Rule* find_rule(const ShapeRules& rules, std::size_t size_class) {
 
 std::string write_table(const TableFile& file) {
   Json document = Json::object();
-  document.add("rule_file_version", Json::of(names_rails(file) ? kTableVersionOfRails : 1));
+  document.add("rule_file_version", Json::of(version_of(file)));
   document.add("module", Json::of(std::string(kTableModule)));
   document.add("nezha_version", Json::of(std::string(NEZHA_VERSION)));
   Json& shapes = document.add("collectives", Json::object()).add("allreduce", Json::list());

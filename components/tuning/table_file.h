@@ -15,9 +15,10 @@
 
 namespace nezha {
 
-/// What parse_table takes, up to this version. Version 2 has ways that name rails; a file without them is of version 1.
-constexpr std::uint64_t kTableVersion = 2;
-constexpr std::uint64_t kTableVersionOfRails = 2;
+/// What parse_table takes, up to this version. Version 2 has ways that name rails, version 3 ways that say how many ranks of each node
+/// carry; a file is of the first version that has all it needs.
+constexpr std::uint64_t kTableVersion = 3;
+constexpr std::uint64_t kTableVersionOfRails = 2, kTableVersionOfCarriers = 3;
 constexpr std::string_view kTableModule = "nezha";
 /// In the place of an upper limit.
 constexpr std::string_view kNoLimitWord = "inf";

@@ -64,7 +64,7 @@ class Reader {
 
   Rule rule(const Json& json) {
     Rule rule;
-    keys(json, "a rule", {"msg_size_min", "msg_size_max", "alg", "rails", "chunk", "calls", "measured", "shares"});
+    keys(json, "a rule", {"msg_size_min", "msg_size_max", "alg", "rails", "chunk", "carriers", "calls", "measured", "shares"});
     sizes(json, rule);
     rule.chosen = way(json);
     if (const Json* calls = json_of(json, "calls")) rule.calls = whole(*calls, 0, kAny);
@@ -81,7 +81,7 @@ class Reader {
   }
 
   Measured measured(const Json& json, const Rule& rule) {
-    keys(json, "a way that was measured", {"alg", "rails", "chunk", "time_ns"});
+    keys(json, "a way that was measured", {"alg", "rails", "chunk", "carriers", "time_ns"});
     const Candidate way = this->way(json);
     if (std::any_of(rule.measured.begin(), rule.measured.end(),
                     [&](const Measured& other) { return other.way == way; }))
@@ -129,6 +129,11 @@ class Reader {
       way.chunk = static_cast<std::uint32_t>(whole(*chunk, 0, kMostChunk));
       if (way.chunk != 0 && way.chunk < kLeastChunk)
         refuse(*chunk, "a chunk has " + std::to_string(kLeastChunk) + " bytes at least, or 0");
+    }
+    if (const Json* carriers = json_of(json, "carriers")) {
+      if (version_ < kTableVersionOfCarriers)
+        refuse(*carriers, "carriers are counted from version " + std::to_string(kTableVersionOfCarriers) + " of the format on");
+      way.carriers = static_cast<std::uint8_t>(whole(*carriers, 0, kMostCarriers));
     }
     return way;
   }

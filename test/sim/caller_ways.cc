@@ -117,7 +117,8 @@ Call Caller::call_by(const Candidate& way) {
   if (!team.within_node())
     what.rails = process_.core().rails_here(team, call().team % 2 == 0 ? world_.setting().rails : way.rails);
   const Hierarchy* const shared = goes_shared() ? team.hierarchy() : nullptr;
-  const std::size_t bytes = shared != nullptr ? shared->segment(call().collective, call().bytes(), call().element) : call().bytes();
+  if (shared != nullptr) what.carriers = way.carriers;
+  const std::size_t bytes = shared != nullptr ? shared->segment(what) : call().bytes();
   const int among = shared != nullptr ? shared->nodes() : team.size();
   what.chunk = what.collective != Collective::allreduce
                    ? sibling_chunk(team.plan(), what.collective, way, bytes, call().element, among)
@@ -155,9 +156,7 @@ void Caller::start_shared(const Call& what, AlgorithmChoice algorithm) {
   const Hierarchy& hierarchy = *team.hierarchy();
   process_.operation_begins();
   if (state_ == State::operating)
-    how_ = {algorithm, true, {hierarchy.carriers(what.collective, what.bytes()),
-                              hierarchy.segment(what.collective, what.bytes(), what.element),
-                              hierarchy.as_allreduce(what.collective, what.bytes())}};
+    how_ = {algorithm, true, {hierarchy.carriers(what), hierarchy.segment(what), hierarchy.as_allreduce(what)}};
   const bool blocks = state_ != State::operating || !call().nonblocking;
   started_ = {true, process_.core().start_shared(team, what, algorithm, blocks)};
 }

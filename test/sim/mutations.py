@@ -161,6 +161,8 @@ NODE_MUTATIONS = [
     ("the last pieces are as long as the others", ENGINE + "columns.cc", [
         ("const std::size_t piece = std::min(piece_, blocks() - begin), rest", "const std::size_t piece = piece_, rest")]),
     # Who is missed.
+    ("ranks do not agree on how many of a node carry", ENGINE + "hierarchy.cc", [
+        ("call.carriers != 0 ? call.carriers :", "call.carriers != 0 && spec_.rank % 2 == 0 ? call.carriers :")]),
     ("the life of a stopped rank is ignored", ENGINE + "hierarchy.cc", [
         ("return life_->quiet(*member, now);", "return 0;")]),
     ("who gives up is named, not whom for", NODE + "node_stage.cc", [

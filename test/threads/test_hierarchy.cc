@@ -3,10 +3,13 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <array>
 #include <chrono>
+#include <fstream>
 #include <thread>
 
 #include "../unit/open_descriptors.h"
+#include "../unit/temporary_folder.h"
 #include "barriers.h"
 #include "kinds.h"
 #include "late_calls.h"
@@ -112,6 +115,31 @@ TEST(Hierarchy, SumsAloneGoOverTheRails) {
   const std::uint64_t bytes = sent(ranks.at(0)) + sent(ranks.at(1)) - before;
   EXPECT_GE(bytes, kCount * 4);
   EXPECT_LE(bytes, kCount * 4 + 100000);
+}
+
+TEST(Hierarchy, AsManyRanksOfANodeCarryAsTheWaySays) {
+  const TemporaryFolder folder;
+  const std::string table = folder.path() / "table";
+  std::ofstream(table) << R"({"module": "nezha", "rule_file_version": 3, "collectives": {"allreduce": [{"rules": [
+      {"msg_size_max": 1048575, "alg": "mesh", "carriers": 1}, {"alg": "ring", "carriers": 2}]}]}})";
+  Settings settings = kSettings;
+  settings.insert(settings.end(), {{"learn", "0"}, {"table", table}});
+  Ranks ranks(8, settings, {"a", "a", "a", "a", "b", "b", "b", "b"});
+  Team team(ranks, "everybody");
+  ASSERT_TRUE(team.start());
+  sum_up(ranks, team, 1000, 1);  // lanes are sampled
+  for (const auto& [count, carriers] : {std::pair{100000, 1}, {1000000, 2}}) {
+    std::array<std::uint64_t, 4> before{};
+    for (int rank = 0; rank < 4; ++rank) before[static_cast<std::size_t>(rank)] = sent(ranks.at(rank));
+    sum_up(ranks, team, static_cast<std::size_t>(count), 1);
+    for (int rank = 0; rank < 4; ++rank) {
+      const std::uint64_t bytes = sent(ranks.at(rank)) - before[static_cast<std::size_t>(rank)];
+      if (rank < carriers)
+        EXPECT_GT(bytes, static_cast<std::uint64_t>(4 * count / carriers - 1000));
+      else
+        EXPECT_LT(bytes, 1000U);
+    }
+  }
 }
 
 /// A second communicator, whose lanes are there, and to whose first call one rank comes long after the others.

@@ -63,14 +63,42 @@ TEST(Candidates, OneRailIsOneWhereThereAreSeveralAndVectorsAreSplit) {
   EXPECT_EQ(narrow(18, true, 64), 0) << "a block is too small to be split";
 }
 
+TEST(Candidates, FewerRanksOfANodeCarryWhereSeveralDo) {
+  Terms terms = learning(32);
+  terms.nodes = 4;
+  terms.carriers = 8;
+  terms.least_part = 32 * 1024;
+  const auto fewer = [&](std::size_t size_class) {
+    std::vector<int> numbers;
+    for (const Candidate& each : candidates(size_class, terms))
+      if (each.carriers != 0) numbers.push_back(each.carriers);
+    return numbers;
+  };
+  EXPECT_EQ(fewer(15), std::vector<int>{}) << "one rank carries";
+  EXPECT_EQ(fewer(16), std::vector<int>{1});
+  EXPECT_EQ(fewer(17), (std::vector<int>{1, 2}));
+  EXPECT_EQ(fewer(18), (std::vector<int>{1, 4}));
+  EXPECT_EQ(fewer(19), std::vector<int>{}) << "the rails are what limits";
+  const Candidate one{AlgorithmChoice::ring, 0, false, 0, 1};
+  EXPECT_TRUE(possible(one, 18, terms));
+  EXPECT_FALSE(possible({AlgorithmChoice::ring, 0, false, 0, 9}, 18, terms)) << "more than there are";
+  EXPECT_FALSE(possible({AlgorithmChoice::incumbent, 0, false, 0, 1}, 18, terms));
+  EXPECT_FALSE(possible(one, 18, learning(32))) << "nodes share no memory";
+  terms.plan.reproducible = true;
+  EXPECT_EQ(fewer(17), std::vector<int>{});
+  EXPECT_FALSE(possible(one, 18, terms)) << "sums have another order";
+}
+
 TEST(Candidate, TravelsAsOneWord) {
   for (const Candidate& one : {Candidate{AlgorithmChoice::ring, 65536}, Candidate{}, Candidate{AlgorithmChoice::ring, 0, true}, Candidate{AlgorithmChoice::mesh, ~0u},
-                               Candidate{AlgorithmChoice::ring, 1, false, 0xffff}, Candidate{AlgorithmChoice::incumbent, ~0u, true}})
+                               Candidate{AlgorithmChoice::ring, 1, false, 0xffff}, Candidate{AlgorithmChoice::incumbent, ~0u, true},
+                               Candidate{AlgorithmChoice::mesh, 0, false, 0, 1}, Candidate{AlgorithmChoice::ring, ~0u, true, 0, kMostCarriers}})
     EXPECT_EQ(decode_candidate(encode(one)), one);
   EXPECT_EQ(decode_candidate(kNoWord), std::nullopt);
   EXPECT_EQ(decode_candidate(0), std::nullopt);
   EXPECT_EQ(decode_candidate(std::uint64_t{200} << 32), std::nullopt);
-  EXPECT_EQ(decode_candidate(std::uint64_t{0x2000001} << 32), std::nullopt);
+  EXPECT_EQ(decode_candidate(std::uint64_t{0x2000001} << 32), (Candidate{AlgorithmChoice::ring, 0, false, 0, 1}));
+  EXPECT_EQ(decode_candidate(std::uint64_t{0x82000001} << 32), std::nullopt) << "by too many ranks";
   EXPECT_EQ(decode_candidate(std::uint64_t{0x1000101} << 32), std::nullopt) << "the best rail, and a certain one";
 }
 

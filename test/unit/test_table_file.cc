@@ -80,6 +80,27 @@ TEST(TableFile, ThatNamesRailsReadsTheSameAndIsOfVersion2) {
   EXPECT_EQ(text_of(kept.measured[1].way, file.rails), "mesh on tcp/ib0 and tcp/eth0");
 }
 
+TEST(TableFile, ThatCountsCarriersReadsTheSameAndIsOfVersion3) {
+  TableFile file;
+  Rule rule = one_class(17, AlgorithmChoice::mesh);
+  rule.measured = {{rule.chosen, 5}, {{AlgorithmChoice::mesh, 0, false, 0, 2}, 6}};
+  EXPECT_TRUE(file.keep({16, 4}, rule));
+  const std::string text = write_table(file);
+  EXPECT_NE(text.find("\"rule_file_version\": 3"), std::string::npos);
+  EXPECT_EQ(parsed(text), file) << text;
+  EXPECT_EQ(text_of(find_rule(*file.find({16, 4}), 17)->measured[1].way, {}), "mesh by 2 ranks of each node");
+}
+
+TEST(TableFile, CarriersThatAreNotSoundAreRefused) {
+  const auto complaint = [](const std::string& carriers, int version = 3) {
+    return refused("{\"module\": \"nezha\", \"rule_file_version\": " + std::to_string(version) +
+                   ", \"collectives\": {\"allreduce\": [{\"rules\": [\n{\"alg\": \"ring\", \"carriers\": " + carriers + "}]}]}}");
+  };
+  EXPECT_EQ(complaint("1", 2), "line 2, column 29: carriers are counted from version 3 of the format on");
+  EXPECT_EQ(complaint("65"), "line 2, column 29: a whole number from 0 to 64 is needed");
+  EXPECT_EQ(complaint("\"all\""), "line 2, column 29: a whole number from 0 to 64 is needed");
+}
+
 TEST(TableFile, ThatWouldNameTooManyRailsKeepsWhatItHas) {
   TableFile file;
   Rule rule = one_class(3, AlgorithmChoice::ring);
@@ -166,8 +187,8 @@ TEST(TableFile, WhatIsLearnedTakesThePlaceOfWhatWasKnown) {
 TEST(TableFile, AFileForSomethingElseIsRefused) {
   EXPECT_EQ(refused(R"({"$schema": "x", "rule_file_version": 3, "module": "tuned", "collectives": {}})"),
             "line 1, column 52: this is a file for \"tuned\", not for \"nezha\"");
-  EXPECT_EQ(refused(R"({"rule_file_version": 3, "module": "nezha", "more": 1, "collectives": {}})"),
-            "line 1, column 23: this is version 3 of the format, known are 1 to 2");
+  EXPECT_EQ(refused(R"({"rule_file_version": 4, "module": "nezha", "more": 1, "collectives": {}})"),
+            "line 1, column 23: this is version 4 of the format, known are 1 to 3");
   EXPECT_EQ(refused("[1]"), "line 1, column 1: a table is an object");
   EXPECT_EQ(refused("{}"), "line 1, column 1: the key \"module\" is missing");
   EXPECT_EQ(refused(R"({"module": "nezha"})"), "line 1, column 1: the key \"rule_file_version\" is missing");

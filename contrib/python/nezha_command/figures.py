@@ -113,7 +113,7 @@ def shares(sizes, rails):
     if left:
         panel.bar(left, [100.0] * len(left), 0.78, color="#eeeeee", edgecolor="#aaaaaa", hatch="///", linewidth=0.5, label=OWN)
     for position, size in zip(positions, sizes):
-        words = size.way.replace(" in chunks of ", "\n") + ("" if size.settled else "\nnever settled")
+        words = size.way.replace(" in chunks of ", "\n").replace(" by ", "\nby ") + ("" if size.settled else "\nnever settled")
         panel.text(position, 102, no_formula(words), rotation=60, fontsize=8, va="bottom",
                    ha="left", rotation_mode="anchor", color=way_colour(size.way))
     panel.set_xticks(list(positions), [size_text(1 << size.size_class) for size in sizes])

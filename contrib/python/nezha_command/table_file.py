@@ -49,7 +49,7 @@ def _added(document, ranks, nodes, results):
     rules = _shape(document["collectives"]["allreduce"], ranks, nodes)["rules"]
     new = [_rule(size, measured) for size, measured in results.items()]
     if any("rails" in way for rule in new for way in (rule, *rule["measured"])):
-        document["rule_file_version"] = _NAMES_RAILS
+        document["rule_file_version"] = max(_NAMES_RAILS, document["rule_file_version"])
     sizes = {(rule["msg_size_min"], rule["msg_size_max"]) for rule in new}
     kept = [rule for rule in rules if (rule.get("msg_size_min", 0), rule.get("msg_size_max", "inf")) not in sizes]
     # Only the first rule that fits counts: those for one size class go before the ranges that others have.
