@@ -201,6 +201,13 @@ class Kinds(unittest.TestCase):
         self.assertIn("--mca pml ob1 --mca coll_nezha_btl 1 --mca coll_nezha_rail_include btl/0 m ", words)
         self.assertEqual(keywords["incumbent_rails"], 0)
 
+    def test_one_rail_is_all_that_there_is(self):
+        """Where Open MPI's own allreduce had both it was faster for some sizes, and the figures were not Nezha's."""
+        words, keywords = self.of("nezha-one")
+        self.assertIn("--mca coll_nezha_rail_include eth0 m ", words)
+        self.assertEqual(keywords["incumbent_rails"], 0)
+        self.assertNotIn("incumbent_rails", self.of("nezha")[1])
+
 
 class Instructions(unittest.TestCase):
     def test_rank_0_alone_is_under_valgrind(self):

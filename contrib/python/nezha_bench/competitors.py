@@ -146,8 +146,9 @@ class Launcher:
             rails = self.case.best_rail() if competitor == MPICH_ONE else "all"
             return [self.programs.mpich, *self._collective(), *self._ours()], {**spread, "incumbent_rails": rails, "by_mpich": True}
         if competitor in WITH_COMPONENT:
-            # A BTL's rail is of the first network that Open MPI itself uses.
-            own = {"incumbent_rails": self.case.best_rail()} if competitor == NEZHA_BTL else {}
+            # A BTL's rail is of the first network that Open MPI itself uses. Over one rail Open MPI's own allreduce, which may carry calls, has
+            # no other either.
+            own = {"incumbent_rails": self.case.best_rail()} if competitor in (NEZHA_BTL, NEZHA_ONE) else {}
             return self._nezha(competitor), {**spread, **own, "component_dir": self.programs.component_of(competitor)}
         rails = self.case.best_rail() if competitor in (ONE, HAN_ONE) else "all"
         return [*self._preferred(competitor), *self._mpi()], {**spread, "incumbent_rails": rails, "nezha": False}
