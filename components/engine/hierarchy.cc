@@ -5,6 +5,8 @@
 #include <numeric>
 #include <utility>
 
+#include "tuning/candidates.h"
+
 namespace nezha {
 namespace {
 
@@ -87,7 +89,8 @@ Hierarchy::Counterparts Hierarchy::counterparts(const RanksByNode& nodes, int ra
 std::size_t Hierarchy::carriers(const Call& call) const {
   if (most_carriers_ == 0) return has_blocks(call.collective) ? places_.size() : 0;
   if (call.collective == Collective::allgather) return blocks().columns().count(call.bytes() / spec_.sharing.least_column);
-  return std::clamp<std::size_t>(call.carriers != 0 ? call.carriers : call.bytes() / spec_.sharing.least_part, 1, most_carriers_);
+  if (call.carriers != 0) return std::min(call.carriers, most_carriers_);
+  return carriers_by_size(call.bytes(), spec_.sharing.least_part, most_carriers_);
 }
 
 std::size_t Hierarchy::segment(const Call& call) const {

@@ -46,9 +46,10 @@ bool carriers_possible(const Candidate& candidate, const Terms& terms) {
 
 /// Where processors are what limits, fewer ranks with larger messages are faster.
 void add_fewer_carriers(std::vector<Candidate>& found, AlgorithmChoice algorithm, std::size_t bytes, const Terms& terms) {
-  const std::size_t usual = terms.carriers_of(bytes);
-  if (usual <= 1 || bytes >= kFewCarriers || terms.plan.reproducible) return;
-  found.push_back({algorithm, 0, false, 0, 1});
+  const Candidate one{algorithm, 0, false, 0, 1};
+  if (bytes >= kFewCarriers || !carriers_possible(one, terms)) return;
+  const std::size_t usual = carriers_by_size(bytes, terms.least_part, terms.carriers);
+  if (usual > 1) found.push_back(one);
   if (usual > 3 && usual / 2 <= kMostCarriers) found.push_back({algorithm, 0, false, 0, static_cast<std::uint8_t>(usual / 2)});
 }
 
@@ -116,7 +117,7 @@ std::vector<Candidate> candidates(std::size_t size_class, const Terms& terms) {
       found.push_back({algorithm});
   std::stable_sort(found.begin() + static_cast<std::ptrdiff_t>(measured_first), found.end(),
                    [&](const Candidate& a, const Candidate& b) { return price(a.algorithm) < price(b.algorithm); });
-  if (first.algorithm != AlgorithmChoice::incumbent) add_fewer_carriers(found, first.algorithm, bytes, terms);
+  add_fewer_carriers(found, first.algorithm, bytes, terms);
   const bool split = terms.rails && bytes / static_cast<std::size_t>(terms.senders()) >= kSplit;
   for (const AlgorithmChoice algorithm : {AlgorithmChoice::ring, AlgorithmChoice::mesh})
     if (const Candidate narrow{algorithm, 0, true}; split && possible(narrow, size_class, terms))

@@ -20,6 +20,11 @@ std::size_t size_class_of(std::size_t bytes);
 /// "ring on one rail from 64k bytes": as text_of(), and the class's smallest vector.
 std::string text_of(const Candidate& candidate, const RailNames& names, std::size_t size_class);
 
+/// How many ranks of each node carry a vector unless the way says so: one for each `least_part` bytes, `most` at most.
+inline std::size_t carriers_by_size(std::size_t bytes, std::size_t least_part, std::size_t most) {
+  return std::clamp<std::size_t>(bytes / least_part, 1, most);
+}
+
 /// What decides about the candidates beside the size.
 struct Terms {
   Plan plan;
@@ -32,12 +37,11 @@ struct Terms {
   Collective collective = Collective::allreduce;
   int nodes = 0;  ///< not 0: ranks of a node share memory, and so many send to each other
   std::size_t carriers = 0;    ///< ranks of each node that can carry an allreduce then
-  std::size_t least_part = 1;  ///< bytes of a vector for which there is one more of them, unless the way says how many
+  std::size_t least_part = 1;  ///< see carriers_by_size()
 
   /// All ranks are on one node, and use nothing but the memory that they share.
   bool within_node() const { return nodes == 1; }
   int senders() const { return nodes != 0 ? nodes : ranks; }
-  std::size_t carriers_of(std::size_t bytes) const { return carriers == 0 ? 0 : std::clamp<std::size_t>(bytes / least_part, 1, carriers); }
 };
 
 constexpr std::size_t kMostCandidates = 8;

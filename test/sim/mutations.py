@@ -161,8 +161,6 @@ NODE_MUTATIONS = [
     ("the last pieces are as long as the others", ENGINE + "columns.cc", [
         ("const std::size_t piece = std::min(piece_, blocks() - begin), rest", "const std::size_t piece = piece_, rest")]),
     # Who is missed.
-    ("ranks do not agree on how many of a node carry", ENGINE + "hierarchy.cc", [
-        ("call.carriers != 0 ? call.carriers :", "call.carriers != 0 && spec_.rank % 2 == 0 ? call.carriers :")]),
     ("the life of a stopped rank is ignored", ENGINE + "hierarchy.cc", [
         ("return life_->quiet(*member, now);", "return 0;")]),
     ("who gives up is named, not whom for", NODE + "node_stage.cc", [
@@ -170,6 +168,8 @@ NODE_MUTATIONS = [
     ("a rank that has no memory counts as one that has", ENGINE + "team_agreement.cc", [
         ("const bool shared = !hierarchy_wanted_ || (hierarchy_ != nullptr && hierarchy_->trouble().ok());", "const bool shared = true;")]),
     # Ranks decide alike.
+    ("ranks do not agree on how many of a node carry", ENGINE + "hierarchy.cc", [
+        ("if (call.carriers != 0) return", "if (call.carriers != 0 && spec_.rank % 2 == 0) return")]),
     ("whether rates are known is each rank's own affair", ENGINE + "team_agreement.cc", [
         ("lacks_rates_ = rate_words_[0] != 0;", "lacks_rates_ = !sampled();")]),
 ]
