@@ -5,8 +5,8 @@
 #include <filesystem>
 #include <fstream>
 #include <limits>
-#include <sstream>
-#include <string_view>
+
+#include "util/text.h"
 
 namespace nezha {
 namespace {
@@ -34,10 +34,8 @@ double least_limit(const fs::path& hierarchy, const std::string& group) {
 }
 
 bool names_cpu(const std::string& controllers) {
-  std::istringstream list(controllers);
-  for (std::string one; std::getline(list, one, ',');)
-    if (one == "cpu") return true;
-  return false;
+  const std::vector<std::string_view> words = words_of(controllers);
+  return std::find(words.begin(), words.end(), "cpu") != words.end();
 }
 
 }  // namespace

@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "engine/workers.h"
 
-#include <sched.h>
-
 #include <utility>
 
+#include "engine/affinity.h"
 #include "engine/cpu_quota.h"
 
 namespace nezha {
@@ -12,12 +11,9 @@ namespace {
 
 /// A quick look, since hwloc takes its time: with fewer hardware threads than this there are not enough cores either.
 bool may_have_cores_to_spare(std::size_t rails, std::uint32_t local_ranks) {
-  if (local_ranks == 0) return false;
-  const std::size_t wanted = local_ranks * (rails + 1), quota = cpu_quota();
-  if (quota != 0 && quota < wanted) return false;
-  cpu_set_t set;
-  const bool known = sched_getaffinity(0, sizeof set, &set) == 0;  // not on more than 1024 processors
-  return !known || static_cast<std::size_t>(CPU_COUNT(&set)) >= wanted;
+  const std::size_t wanted = local_ranks * (rails + 1);
+  const auto suffices = [wanted](std::size_t processors) { return processors == 0 || processors >= wanted; };  // 0: not known
+  return local_ranks != 0 && suffices(Affinity().count()) && suffices(cpu_quota());
 }
 
 }  // namespace
