@@ -96,9 +96,9 @@ class Debian:
         """Whether apt could install `packages` (names, or paths in there)."""
         return self.run([*APT, "update"], log) == 0 and self.run([*APT, "install", *packages], log, 1800) == 0
 
-    def unpack(self, tarball, place, log):
+    def unpack(self, tarball, place, log, append=True):
         """Replaces the directory `place` in there by what `tarball` holds in its only directory."""
         target = self.root + place
         shutil.rmtree(target, ignore_errors=True)
         os.makedirs(target)
-        return run_logged(["tar", "-xf", tarball, "--strip-components=1", "--no-same-owner", "-C", target], log, 60) == 0
+        return run_logged(["tar", "-xf", tarball, "--strip-components=1", "--no-same-owner", "-C", target], log, 60, append=append) == 0

@@ -45,7 +45,7 @@ def brought_up(check, debian):
         return Case("make dist", FAILED, f"exit status {status}", make_log)
     # A tarball's files may be older than what an earlier one was built to: make would not see what has changed.
     shutil.rmtree(debian.root + BUILD, ignore_errors=True)
-    if not debian.unpack(tarball_of(check), SOURCES, log):
+    if not debian.unpack(tarball_of(check), SOURCES, log, append=False):
         return Case("unpacking the tarball", FAILED, log=log)
     if not check.long:
         bring_engine(check, debian.root + BUILD)

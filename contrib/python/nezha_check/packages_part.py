@@ -155,7 +155,7 @@ def newcomer_steps(steps, check):
 
 
 def debian_cases(check, suite):
-    title, log, log_of_sources = SUITES[suite], check.log(f"packages-{suite}"), check.log(f"packages-{suite}-sources")
+    title, log = SUITES[suite], check.log(f"packages-{suite}")
     places = {name: os.path.join(check.build_dir, f"{name}-{suite}") for name in ("clean", "builder", "user", "newcomer")}
     print(f"  {title}: {places['builder']}, {places['user']} and {places['newcomer']}, log {log}", flush=True)
     clean = Debian(places["clean"], suite)
@@ -170,7 +170,7 @@ def debian_cases(check, suite):
     using = Steps(title, user, log)
     if not building.failed():
         use_steps(using, check, paths(builder))
-    beginning = Steps(f"{title}, from the sources", newcomer, log_of_sources)  # to unpack them empties it
+    beginning = Steps(f"{title}, from the sources", newcomer, log)
     newcomer_steps(beginning, check)
     done = (building, using, beginning)
     if not any(steps.failed() for steps in done):
