@@ -61,6 +61,12 @@ TEST(TableFile, ThatWasWrittenReadsTheSame) {
   EXPECT_EQ(write_table(parsed(text)), text);
 }
 
+/// Of a file whose only way has that key, in its second line.
+std::string refused_way(const std::string& key, const std::string& value, int version) {
+  return refused("{\"module\": \"nezha\", \"rule_file_version\": " + std::to_string(version) +
+                 ", \"collectives\": {\"allreduce\": [{\"rules\": [\n{\"alg\": \"ring\", \"" + key + "\": " + value + "}]}]}}");
+}
+
 const RailNames kNames = {"tcp/eth0", "tcp/eth1", "tcp/ib0"};
 
 TEST(TableFile, ThatNamesRailsReadsTheSameAndIsOfVersion2) {
@@ -92,10 +98,7 @@ TEST(TableFile, ThatCountsCarriersReadsTheSameAndIsOfVersion3) {
 }
 
 TEST(TableFile, CarriersThatAreNotSoundAreRefused) {
-  const auto complaint = [](const std::string& carriers, int version = 3) {
-    return refused("{\"module\": \"nezha\", \"rule_file_version\": " + std::to_string(version) +
-                   ", \"collectives\": {\"allreduce\": [{\"rules\": [\n{\"alg\": \"ring\", \"carriers\": " + carriers + "}]}]}}");
-  };
+  const auto complaint = [](const std::string& carriers, int version = 3) { return refused_way("carriers", carriers, version); };
   EXPECT_EQ(complaint("1", 2), "line 2, column 29: carriers are counted from version 3 of the format on");
   EXPECT_EQ(complaint("65"), "line 2, column 29: a whole number from 0 to 64 is needed");
   EXPECT_EQ(complaint("\"all\""), "line 2, column 29: a whole number from 0 to 64 is needed");
@@ -118,10 +121,7 @@ TEST(TableFile, ThatWouldNameTooManyRailsKeepsWhatItHas) {
 }
 
 TEST(TableFile, RailsThatAreNotSoundAreRefused) {
-  const auto complaint = [](const std::string& rails, int version = 2) {
-    return refused("{\"module\": \"nezha\", \"rule_file_version\": " + std::to_string(version) +
-                   ", \"collectives\": {\"allreduce\": [{\"rules\": [\n{\"alg\": \"ring\", \"rails\": " + rails + "}]}]}}");
-  };
+  const auto complaint = [](const std::string& rails, int version = 2) { return refused_way("rails", rails, version); };
   EXPECT_EQ(complaint("[\"tcp/eth0\"]", 1), "line 2, column 26: rails are named from version 2 of the format on");
   EXPECT_EQ(complaint("[]"), "line 2, column 26: rails names none");
   EXPECT_EQ(complaint("[7]"), "line 2, column 27: a text of at most 256 bytes is needed");
