@@ -120,9 +120,8 @@ def _of_table(document):
         for rule in entry["rules"]:
             for way in rule.get("measured", ()):
                 rails = way.get("rails", "all")
-                if way.get("carriers"):
-                    continue  # the model has as many as the size is worth
-                if way["alg"] != "incumbent" and way["time_ns"] > 0 and (rails in ("all", "one") or len(rails) == 1):
+                usual = way["alg"] != "incumbent" and not way.get("carriers")  # the model has as many as the size is worth
+                if usual and way["time_ns"] > 0 and (rails in ("all", "one") or len(rails) == 1):
                     yield Observation(nodes, ranks // nodes, rule.get("msg_size_min") or 1, way["time_ns"] / 1e9, way["alg"], rails != "all")
 
 
