@@ -47,15 +47,23 @@ Nanoseconds ShareSearch::median() const {
 void ShareSearch::judge(Nanoseconds time) {
   calls_ = 0;
   const double clearly = step_ < kFine ? kClearlyFine : kClearly;
-  const bool better = best_time_ == 0 || static_cast<double>(time) < clearly * static_cast<double>(best_time_);
+  const bool better = best_time_ == 0 || (tried_ == 0 ? kClearly * static_cast<double>(time) < static_cast<double>(best_time_)
+                                                      : static_cast<double>(time) < clearly * static_cast<double>(best_time_));
+  none_judged_ = none_judged_ || tried_ == 0;
   if (tried_ == best_) {
     best_time_ = time;
   } else if (better) {
+    none_judged_ = none_judged_ || tried_ > best_;
     best_ = tried_;
     best_time_ = time;
     other_side_ = true;  // further the same way
     if (growing_) step_ *= 2;
+    unclear_ = false;
+  } else if (growing_ && static_cast<double>(time) * clearly < static_cast<double>(best_time_) && best_ + 2 * step_ <= kSteps) {
+    step_ *= 2;
+    unclear_ = true;
   } else {
+    if (growing_ && unclear_) step_ = kFirst;
     growing_ = false;
     turn();
   }
@@ -82,6 +90,11 @@ void ShareSearch::go_on() {
     growing_ = false;
     turn();
   }
+  if (!none_judged_ && best_ != 0) {
+    none_judged_ = true;
+    tried_ = 0;
+    return;
+  }
   settled_ = true;
   quiet_ = 0;
 }
@@ -93,6 +106,7 @@ void ShareSearch::retry() {
   other_side_ = false;
   tried_ = best_;
   best_time_ = 0;
+  none_judged_ = false;
   calls_ = 0;
 }
 

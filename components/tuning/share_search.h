@@ -2,10 +2,11 @@
 /// Finds, for each size of vectors, how much of one is to go through an aggregator. It climbs: a share is timed by a burst of
 /// calls, of which the first does not count and the median of the others does (the shortest would flatter links that let a
 /// little more through after a pause); then shares a step away, on both sides; where both are slower the step is
-/// halved. Once the smallest step brings nothing the share is settled, and looked at again after kRetry calls.
+/// halved. Once the smallest step brings nothing the share is settled, and looked at again after kRetry calls. What is not clearly
+/// faster than nothing at all is nothing, since it costs the aggregator and gains nobody.
 ///
-/// It begins with a small share, whose first steps grow as long as they bring something: an aggregator with slow links costs
-/// little until that is known. A burst that begins far behind is given up. Sizes beside one that is settled begin with its
+/// It begins with a small share, whose first steps grow until one is clearly slower, as small ones may show nothing:
+/// an aggregator with slow links costs little until that is known. A burst that begins far behind is given up. Sizes beside one that is settled begin with its
 /// share.
 ///
 /// Alike on all members, because it hears only times that they have agreed on.
@@ -52,7 +53,9 @@ class ShareSearch {
   std::uint32_t best_ = kFirst, tried_ = kFirst;
   Nanoseconds best_time_ = 0;  ///< 0: not timed yet
   std::uint32_t step_ = kFirst;
-  bool growing_ = true;  ///< the steps
+  bool growing_ = true;   ///< the steps
+  bool unclear_ = false;  ///< the latest ones that grew have shown nothing
+  bool none_judged_ = false;  ///< nothing at all was tried, or more was faster
   bool up_ = true;       ///< the next one to try lies above the best
   bool other_side_ = false;  ///< that on the other side of it is known to be slower
   unsigned calls_ = 0;    ///< of the burst

@@ -51,6 +51,25 @@ TEST(ShareSearch, OneAsFastAsANodeGetsWhatPays) {
   EXPECT_LT(found.cost, 1.05 * found.calls);  // looking costs next to nothing
 }
 
+/// Two ways at once cost something too, so that a little through the other one brings nothing.
+TEST(ShareSearch, StepsThatShowNothingAreFollowedByLargerOnes) {
+  ShareSearch one;
+  const auto time = [](std::uint32_t steps) { return std::min(time_of(0, 4, 1, 4), time_of(steps, 4, 1, 4) * 12 / 10); };
+  ASSERT_EQ(time(2 * one.next()), time(one.next()));
+  int calls = 0;
+  for (; calls < 60 && !one.settled(); ++calls) one.took(time(one.next()));
+  EXPECT_TRUE(one.settled());
+  EXPECT_EQ(one.next(), kWhole);
+}
+
+TEST(ShareSearch, WhereNothingShowsNothingIsSent) {
+  ShareSearch one;
+  int calls = 0;
+  for (; calls < 80 && !one.settled(); ++calls) one.took(kMillisecond);
+  EXPECT_TRUE(one.settled());
+  EXPECT_EQ(one.next(), 0U);
+}
+
 /// As links do that let more through after a pause.
 TEST(ShareSearch, OneGoodCallDoesNotCount) {
   ShareSearch one;
