@@ -20,7 +20,7 @@ constexpr std::size_t kMemory = std::size_t{128} << 20;
 
 enum Offset : std::size_t {
   magic = 0, type_at = 4, op_at = 6, members_at = 8, position_at = 12, window_at = 16, chunk_at = 20, from_at = 24,
-  to_at = 28, count_at = 32, end_at = 40,
+  to_at = 28, count_at = 32, segment_at = 40, end_at = 48,
 };
 
 Status bad(const std::string& what) { return {Code::bad_wire, "a description of an operation that cannot be: " + what}; }
@@ -58,8 +58,9 @@ std::size_t element_size(nezha_type_t type) {
 std::size_t StarDescription::bytes() const { return count * element_size(terms.type); }
 
 bool StarDescription::agrees(const StarDescription& other) const {
-  return terms.members == other.terms.members && terms.whole == other.terms.whole && terms.window == other.terms.window && terms.type == other.terms.type &&
-         terms.op == other.terms.op && count == other.count && chunk == other.chunk && part == other.part;
+  const StarTerms &a = terms, &b = other.terms;
+  return a.members == b.members && a.whole == b.whole && a.window == b.window && a.type == b.type && a.op == b.op &&
+         a.segment == b.segment && count == other.count && chunk == other.chunk && part == other.part;
 }
 
 std::uint64_t StarDescription::memory(std::size_t clients) const {
@@ -88,6 +89,7 @@ std::array<std::byte, kStarDescriptionSize> write_description(const StarDescript
   store_le<std::uint32_t>(&to[from_at], description.part.from);
   store_le<std::uint32_t>(&to[to_at], description.part.to);
   store_le<std::uint64_t>(&to[count_at], description.count);
+  store_le<std::uint64_t>(&to[segment_at], description.terms.segment);
   return to;
 }
 
@@ -105,6 +107,7 @@ Status read_description(std::span<const std::byte> from, StarDescription& descri
   description.chunk = load_le<std::uint32_t>(&from[chunk_at]);
   description.part = {load_le<std::uint32_t>(&from[from_at]), load_le<std::uint32_t>(&from[to_at])};
   description.count = load_le<std::uint64_t>(&from[count_at]);
+  terms.segment = load_le<std::uint64_t>(&from[segment_at]);
   if (type >= NEZHA_TYPE_COUNT || op >= NEZHA_OP_COUNT) return bad("an unknown type or operation");
   terms.type = static_cast<nezha_type_t>(type);
   terms.op = static_cast<nezha_op_t>(op);
@@ -119,6 +122,8 @@ Status read_description(std::span<const std::byte> from, StarDescription& descri
   if (description.part.from >= description.part.to || description.part.to > BlockPart::kWhole)
     return bad("no part of its blocks");
   if (description.count == 0 || description.count > kMostElements) return bad("its count of elements");
+  if (terms.segment % element_size(terms.type) != 0 || (terms.whole && terms.segment != 0))
+    return bad("segments of " + std::to_string(terms.segment) + " bytes");
   if (terms.whole && (description.bytes() > kLargestWhole || description.part != BlockPart{}))
     return bad("too large to go whole");
   return {};

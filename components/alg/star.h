@@ -8,6 +8,8 @@
 /// proves that what came before has arrived. Before the answer it sends nothing: what waited at the aggregator for one team
 /// could use up the window that another team's description needs.
 ///
+/// Blocks are those of the vector, or of each of its segments, as what carries the rest of it has them.
+///
 /// A small vector goes whole (StarTerms::whole): the description and the contribution are one piece, and the aggregator answers
 /// with the sum at once.
 ///
@@ -21,6 +23,7 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <span>
 
 #include "alg/layout.h"
@@ -48,12 +51,21 @@ constexpr std::size_t kStarGrain = kStarDescriptionSize;
 constexpr std::uint32_t kMostStarMembers = 1024;
 constexpr std::uint32_t kMostStarWindow = 256;
 /// Chunks that each of so many members may have under way. Many members have fewer, so that an aggregator of all needs no more than
-/// 128 MiB for them (chunks of 64 KiB).
+/// 128 MiB for them (chunks of 64 KiB). Where several groups have operations at the same time, `chunk` is that of all.
 std::uint32_t star_window(std::size_t members, std::size_t chunk);
 /// Bytes of a vector that goes whole.
 constexpr std::size_t kLargestWhole = 4096;
 
 class StarFold;
+
+/// How far a member has come, in bytes from the beginning of the vector; chunks go in the order of their places.
+struct StarProgress {
+  std::size_t ready = SIZE_MAX;  ///< the input is; after it has grown, Algorithm::wake()
+  /// Where contributions lie as they do in the vector, since sums come over them there; null: not in place.
+  std::byte* kept = nullptr;
+  std::size_t sent = 0;   ///< contributions before here are on their way, and in `kept`
+  std::size_t final = 0;  ///< sums before here are in the result
+};
 
 /// Where an operation is: at a member, or at the aggregator of all members; or in a tree.
 enum class StarTier : std::uint8_t {
@@ -70,7 +82,9 @@ struct StarTerms {
   std::uint32_t window = 0;    ///< chunks that a member may have sent and has no sum of
   nezha_type_t type = NEZHA_TYPE_OTHER;
   nezha_op_t op = NEZHA_OP_OTHER;
-  std::byte* packed = nullptr;  ///< a member's: where sums go, one after the other; null: to their places in the result
+  std::size_t segment = 0;      ///< bytes, whole elements: the vector goes in so long segments, each with blocks of its own; 0: as one
+  std::optional<std::uint32_t> share = std::nullopt;  ///< of 65536ths: what its members have agreed to send through aggregators; none: see Stars
+  StarProgress* progress = nullptr;  ///< a member's; stays as long as the operation
   bool whole = false;           ///< the vector is small; `window`, and the call's chunk, are 0
   StarTier tier = StarTier::single;
   /// An aggregator's, by position: the neighbour that has the contribution, a member or a rack; -1: it is another rack's.

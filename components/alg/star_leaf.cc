@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// A member's side of an allreduce through an aggregator (star.h): a window of chunks is on its way there, and each sum
-/// that comes back lets another one go.
+/// that comes back lets another one go. In place sums come over contributions, so these are kept apart before they go.
 #include <array>
+#include <cstring>
 #include <vector>
 
 #include "alg/algorithm.h"
@@ -27,6 +28,7 @@ class StarLeaf final : public Algorithm {
                               .hops = 2,
                               .copied = true});
     answered_ = false;
+    tell();
   }
 
   std::size_t expected(int, const Call& call) const override { return call.bytes(); }
@@ -36,8 +38,7 @@ class StarLeaf final : public Algorithm {
       return {!answered_ && piece.length == kStarDescriptionSize ? PlaceKind::scratch : PlaceKind::bad};
     if (piece.step != kStarSum || !layout_.holds(piece.offset, piece.length, call_.bytes())) return {PlaceKind::bad};
     if (layout_.number_of(piece.offset) >= sent_) return {PlaceKind::bad};
-    return {PlaceKind::direct, call_.star.packed != nullptr ? call_.star.packed + layout_.packed(piece.offset)
-                                                            : call_.recv + piece.offset};
+    return {PlaceKind::direct, call_.recv + piece.offset};
   }
 
   bool arrived(int, const PieceHeader& piece, const std::byte*) override {
@@ -59,19 +60,38 @@ class StarLeaf final : public Algorithm {
     return true;
   }
 
+  void wake() override { go_on(); }
   bool awaits(int) const override { return !complete(); }
   bool complete() const override { return answered_ && left_ == 0; }
 
  private:
   void go_on() {
+    if (!answered_) return;
     for (; sent_ < layout_.chunks() && sent_ < summed_ + call_.star.window; ++sent_) {
       const StarLayout::Chunk chunk = layout_.chunk(sent_);
-      team().send(kStarCenter, {.data = call_.send + chunk.begin,
+      if (chunk.end() > progress().ready) break;
+      const std::byte* data = call_.send + chunk.begin;
+      if (progress().kept != nullptr) {
+        std::memcpy(progress().kept + chunk.begin, data, chunk.size);
+        data = progress().kept + chunk.begin;
+      }
+      team().send(kStarCenter, {.data = data,
                                 .offset = chunk.begin,
                                 .size = static_cast<std::uint32_t>(chunk.size),
                                 .step = kStarContribution,
                                 .hops = 1});
     }
+    tell();
+  }
+
+  StarProgress& progress() const { return *call_.star.progress; }
+  void tell() {
+    progress().sent = before(sent_);
+    progress().final = before(summed_);
+  }
+  /// Bytes of the vector up to that chunk.
+  std::size_t before(std::size_t number) const {
+    return number == layout_.chunks() ? call_.bytes() : layout_.chunk(number).begin;
   }
 
   Call call_;

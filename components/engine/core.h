@@ -109,8 +109,11 @@ class Core final : public PieceReceiver, public OperationNews, public LaneNews, 
   /// What members can reach is combined: the team uses those aggregators from here on that all can. `linked`: as aggregators()
   /// has them.
   void join_stars(Team& team, std::span<Peer* const> linked);
-  /// Leaves the aggregators whose sums a member lacks, by the combined confirmation. Returns what the rails have to carry instead.
-  std::vector<BlockPart> leave_stars(Team& team);
+  /// Leaves the aggregators whose sums a member lacks, by the combined confirmation. Returns what the rails have to carry instead of
+  /// that call.
+  std::vector<Unsummed> leave_stars(Team& team, const Call& call);
+  /// The same three by way of the team's hierarchy, which they do not outlive.
+  std::unique_ptr<StarLinks> links_of_stars(Team& team);
   /// Whether that call may go whole through an aggregator: a small one, of a team that has some.
   static bool may_go_small(Team& team, const nezha_call_t& what);
   /// Before such a call, again until there are none: words that the members combine by an operation of the team.

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// The part of the core that is about aggregators: processes that are no ranks, and what teams send through them.
+#include "engine/combine.h"
 #include "engine/core.h"
 
 namespace nezha {
@@ -64,16 +65,29 @@ void Core::join_stars(Team& team, std::span<Peer* const> linked) {
   }
 }
 
-std::vector<BlockPart> Core::leave_stars(Team& team) {
+std::unique_ptr<StarLinks> Core::links_of_stars(Team& team) {
+  struct Links final : StarLinks {
+    Links(Core& core_, Team& team_) : core(core_), team(team_) {}
+    std::vector<Peer*> linked() override { return core.aggregators(); }
+    void join() override { core.join_stars(team, core.aggregators()); }
+    std::vector<Unsummed> leave(const Call& call) override { return core.leave_stars(team, call); }
+
+    Core& core;
+    Team& team;
+  };
+  return std::make_unique<Links>(*this, team);
+}
+
+std::vector<Unsummed> Core::leave_stars(Team& team, const Call& call) {
   Stars& stars = *team.stars();
-  std::vector<BlockPart> parts;
+  std::vector<Unsummed> rest;
   for (Stars::Index i = 0; i < Stars::kMost; ++i) {
     if (!stars.lacking(i)) continue;
-    const BlockPart part = stars.star(i)->part();
-    if (part.from != part.to) parts.push_back(part);
+    Star& star = *stars.star(i);
+    if (star.part().from != star.part().to) rest.push_back(star.take_back(call));
     go_without(team, i);
   }
-  return parts;
+  return rest;
 }
 
 bool Core::may_go_small(Team& team, const nezha_call_t& what) {
@@ -87,14 +101,14 @@ std::optional<Call> Core::small_words(Team& team, const nezha_call_t& what) {
   if (!stars.in()) {
     if (!stars.small_agreement_due()) return std::nullopt;
     stars.vote(aggregators());
-    return Team::combine(stars.words(), NEZHA_BOR);
+    return combine(stars.words(), NEZHA_BOR);
   }
   AgreedKinds& kinds = team.small()->kinds();
   if (kinds.of(what.element, what.op) == AgreedKinds::Answer::unknown)
-    return Team::combine(kinds.words(Star::reduces(what.type, what.op, what.element)), NEZHA_BOR);
+    return combine(kinds.words(Star::reduces(what.type, what.op, what.element)), NEZHA_BOR);
   WayTrial& trial = team.small()->trials().of(what.count * what.element);
   if (!trial.agreement_due()) return std::nullopt;
-  return Team::combine(trial.words(), NEZHA_SUM);
+  return combine(trial.words(), NEZHA_SUM);
 }
 
 void Core::small_agreed(Team& team, const nezha_call_t& what) {

@@ -64,6 +64,8 @@ nezha_team_state_t Core::decide(Team& team, const std::array<std::uint64_t, NEZH
     all_are_there(team);
   }
   if (after == NEZHA_TEAM_WIRING) ask_for_life(team);
+  if (before != after && after == NEZHA_TEAM_READY && team.hierarchy() != nullptr && team.stars() != nullptr)
+    team.hierarchy()->use(*team.stars(), links_of_stars(team));
   if (before != after) decided(team, trouble, was_to_share);
   return after;
 }

@@ -125,11 +125,12 @@ class Engine {
   void open_sharp(Lock& lock, Team& team, SharpWay& sharp);
   void combine_for_sharp(Lock& lock, Team& team, std::span<std::byte> bytes);
   SharpWay* sharp_of(const Team& team);
-  void operate_shared(Lock& lock, Team& team, const Call& call, AlgorithmChoice choice);
+  std::size_t operate_shared(Lock& lock, Team& team, const Call& call, AlgorithmChoice choice);
   void look_at_node(Lock& lock, Hierarchy& hierarchy, const Hierarchy::Ticket& ticket);
   template <typename Body>
   void operated(Team& team, const Call& call, const Body& body);
   void agree(Lock& lock, Team& team, const nezha_call_t& what);
+  void agree_on_share(Lock& lock, Team& team, const Call& call, Nanoseconds took);
   void await_room(Lock& lock, Team& team);
   /// `over` goes on with what is waited for, and says when that has come.
   template <typename Over>

@@ -3,6 +3,7 @@
 #include <optional>
 #include <utility>
 
+#include "engine/combine.h"
 #include "engine/engine.h"
 #include "tuning/siblings.h"
 
@@ -65,7 +66,8 @@ int Engine::carry(Lock& lock, Team& team, nezha_call_t what) {
   const Nanoseconds start = clock_.now();
   const bool elsewhere = is_elsewhere(what);
   if (elsewhere && !bring(lock, what)) return NEZHA_ERR_FAILED;
-  const Call call = call_of(team, what, way, shares);
+  Call call = call_of(team, what, way, shares);
+  const bool divided = shares && team.set_share(call, way.algorithm);
   std::size_t aggregated = 0;
   if (allreduce && through_stars(lock, team, what, way))
     aggregated = operate_stars(lock, team, what, call, way.algorithm);
@@ -74,9 +76,11 @@ int Engine::carry(Lock& lock, Team& team, nezha_call_t what) {
   else if (!team.error().empty())
     return NEZHA_ERR_FAILED;
   else if (shares)
-    operate_shared(lock, team, call, way.algorithm);
+    aggregated = operate_shared(lock, team, call, way.algorithm);
   else
     operate(lock, team, call, way.algorithm);
+  const Nanoseconds carried_in = clock_.now() - start;
+  if (divided && team.error().empty()) agree_on_share(lock, team, call, carried_in);
   if (elsewhere && team.error().empty() && !deliver(lock, what)) return NEZHA_ERR_FAILED;
   if (team.error().empty()) {
     const Nanoseconds took = clock_.now() - start;
@@ -90,6 +94,13 @@ int Engine::carry(Lock& lock, Team& team, nezha_call_t what) {
   }
   if (core_.has_notices()) show_notices(lock);
   return team.error().empty() ? NEZHA_OK : NEZHA_ERR_FAILED;
+}
+
+/// All ranks of a team find out together how much goes through the aggregators of some.
+void Engine::agree_on_share(Lock& lock, Team& team, const Call& call, Nanoseconds took) {
+  if (!team.share_due(call)) return;
+  operate_shared(lock, team, combine(team.share_words(took), NEZHA_MAX), team.agreement_algorithm());
+  if (team.error().empty()) team.share_combined(call);
 }
 
 /// The call is the incumbent's; incumbent_done() tells when that has carried it.
@@ -119,7 +130,7 @@ int Engine::carry_barrier(Lock& lock, Team& team, const nezha_call_t& what) {
   const Nanoseconds start = clock_.now();
   std::uint64_t nothing = 0;
   if (team.shares(Collective::barrier, sizeof nothing))
-    operate_shared(lock, team, Team::combine({&nothing, 1}, NEZHA_BOR), team.agreement_algorithm());
+    operate_shared(lock, team, combine({&nothing, 1}, NEZHA_BOR), team.agreement_algorithm());
   else
     operate(lock, team, call_of(team, what, way, false), way.algorithm);
   if (team.error().empty() && !team.within_node()) count(what.count * what.element, clock_.now() - start);
@@ -146,6 +157,8 @@ Call Engine::call_of(const Team& team, const nezha_call_t& what, const Candidate
   call.chunk = call.collective == Collective::allreduce
                    ? team.plan().chunk_for(way, bytes, what.element, size)
                    : sibling_chunk(team.plan(), call.collective, way, bytes, what.element, size);
+  call.star.type = what.type;
+  call.star.op = what.op;
   call.reducer = {find_kernel(what.type, what.op), host_.reduce, host_.ctx, what.call_ctx, what.element};
   return call;
 }

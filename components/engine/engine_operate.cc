@@ -6,6 +6,7 @@
 #include <cstdlib>
 #include <new>
 
+#include "engine/combine.h"
 #include "engine/engine.h"
 #include "node/node_wait.h"
 #include "util/at_exit.h"
@@ -104,7 +105,8 @@ void Engine::operate_beside(Lock& lock, Team& team, const Call& call, AlgorithmC
   });
 }
 
-void Engine::operate_shared(Lock& lock, Team& team, const Call& call, AlgorithmChoice choice) {
+/// Returns how many bytes of the vector went through aggregators, as far as this rank knows.
+std::size_t Engine::operate_shared(Lock& lock, Team& team, const Call& call, AlgorithmChoice choice) {
   operated(team, call, [&] {
     ++shared_operations_;
     const AtExit counted([this] { --shared_operations_; });
@@ -114,6 +116,7 @@ void Engine::operate_shared(Lock& lock, Team& team, const Call& call, AlgorithmC
     if (driver_ == nullptr && clock_.now() - host_looked_ < kHostRarely) look_at_node(lock, hierarchy, ticket);
     wait(lock, [&] { return hierarchy.over(ticket); });
   });
+  return team.error().empty() ? team.hierarchy()->aggregated(call) : 0;
 }
 
 /// The beginning of a call, as long as it waits for ranks of this node alone, which need microseconds: no look at lanes or
@@ -149,11 +152,11 @@ void Engine::look_at_node(Lock& lock, Hierarchy& hierarchy, const Hierarchy::Tic
 /// Whether a part of this call goes through aggregators, by what all members see alike. An agreement may come first.
 bool Engine::through_stars(Lock& lock, Team& team, const nezha_call_t& what, const Candidate& way) {
   Stars* const stars = team.stars();
-  const bool blocks = way.algorithm == AlgorithmChoice::ring || way.algorithm == AlgorithmChoice::mesh;
-  if (stars == nullptr || !blocks || what.op == NEZHA_OP_OTHER || !stars->wanted(what.count * what.element)) return false;
+  if (stars == nullptr || team.hierarchy() != nullptr) return false;  // there the carrier between nodes does this
+  if (!Stars::suits(way.algorithm, what.op) || !stars->wanted(what.count * what.element)) return false;
   if (stars->agreement_due()) {
     stars->vote(core_.aggregators());
-    operate(lock, team, Team::combine(stars->words(), NEZHA_BOR), team.agreement_algorithm());
+    operate(lock, team, combine(stars->words(), NEZHA_BOR), team.agreement_algorithm());
     if (team.error().empty()) core_.join_stars(team, core_.aggregators());
   }
   return team.error().empty() && stars->in();
@@ -176,14 +179,13 @@ std::size_t Engine::operate_stars(Lock& lock, Team& team, const nezha_call_t& wh
     });
   });
   if (!team.error().empty()) return 0;
-  operate(lock, team, Team::combine(stars.confirmation(clock_.now()), NEZHA_MAX), team.agreement_algorithm());
+  operate(lock, team, combine(stars.confirmation(clock_.now()), NEZHA_MAX), team.agreement_algorithm());
   if (!team.error().empty()) return 0;
   const std::size_t accepted = stars.accept(call);
-  for (const BlockPart& part : core_.leave_stars(team)) {
-    Call again = call;
-    again.part = part;
-    operate(lock, team, again, choice);
+  for (const Unsummed& part : core_.leave_stars(team, call)) {
+    operate(lock, team, part.again(call), choice);
     if (!team.error().empty()) return 0;
+    part.deliver(call);
   }
   return accepted;
 }

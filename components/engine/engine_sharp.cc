@@ -5,6 +5,7 @@
 #include <cstring>
 #include <utility>
 
+#include "engine/combine.h"
 #include "engine/engine.h"
 #include "engine/sharp_opening.h"
 
@@ -30,7 +31,7 @@ bool Engine::through_sharp(Lock& lock, Team& team, const nezha_call_t& what) {
   while (sharp != nullptr && team.error().empty() && sharp->suits(what)) {
     AgreedKinds& kinds = sharp->kinds();
     if (kinds.of(what.element, what.op) == AgreedKinds::Answer::unknown) {
-      operate(lock, team, Team::combine(kinds.words(sharp->has(what)), NEZHA_BOR), team.agreement_algorithm());
+      operate(lock, team, combine(kinds.words(sharp->has(what)), NEZHA_BOR), team.agreement_algorithm());
       kinds.agreed(what.element, what.op);
     } else if (sharp->untried()) {
       open_sharp(lock, team, *sharp);
@@ -45,7 +46,7 @@ bool Engine::through_sharp(Lock& lock, Team& team, const nezha_call_t& what) {
 void Engine::combine_for_sharp(Lock& lock, Team& team, std::span<std::byte> bytes) {
   std::vector<std::uint64_t> words((bytes.size() + sizeof(std::uint64_t) - 1) / sizeof(std::uint64_t));
   std::memcpy(words.data(), bytes.data(), bytes.size());
-  const Call call = Team::combine(words, NEZHA_BOR);
+  const Call call = combine(words, NEZHA_BOR);
   operate(lock, team, call, call.bytes() <= kMostCopied ? team.agreement_algorithm() : AlgorithmChoice::ring);
   std::memcpy(bytes.data(), words.data(), bytes.size());
 }
@@ -110,7 +111,7 @@ std::size_t Engine::operate_sharp(Lock& lock, Team& team, const nezha_call_t& wh
   }
   operate_beside(lock, team, first, choice, [&](bool carried) { return sharp.settled(clock_.now(), carried); });
   if (team.error().empty())
-    operate(lock, team, Team::combine(sharp.confirmation(clock_.now() - start), NEZHA_MAX), team.agreement_algorithm());
+    operate(lock, team, combine(sharp.confirmation(clock_.now() - start), NEZHA_MAX), team.agreement_algorithm());
   if (team.error().empty() && !sharp.lacking()) {
     sharp.took(call.bytes());
     const Unlocked meanwhile(lock);

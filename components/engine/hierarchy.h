@@ -8,11 +8,13 @@
 /// make the same calls in the same order, so that a call has the same track on all. Guarded by the engine's lock.
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "engine/columns.h"
@@ -124,6 +126,22 @@ class Hierarchy {
   };
   Times times() const;
 
+  // ---- aggregators
+  /// This rank's place among those of its node that carry.
+  std::size_t place() const { return self_; }
+  /// Blocking calls go through aggregators too, if this rank carries. `stars`: of the counterparts; outlive this.
+  void use(Stars& stars, std::unique_ptr<StarLinks> links) {
+    star_links_ = std::move(links);
+    tracks_.front()->use(stars, *star_links_);
+  }
+  /// Bytes of that call, the latest blocking one, that did: the share of this rank's part, of the whole vector. 0 where it carried none.
+  std::size_t aggregated(const Call& call) const {
+    return std::min(tracks_.front()->aggregated() * carriers(call), call.bytes());
+  }
+
+  /// See AggregatedCarrier.
+  bool went_through() const { return tracks_.front()->went_through(); }
+
   // ---- calls
   /// What calls there are: others go the flat way. `counts`: of those whose ranks have blocks.
   bool carries(Collective collective) const { return has_columns_ || !has_blocks(collective); }
@@ -181,6 +199,7 @@ class Hierarchy {
   std::vector<std::unique_ptr<HierarchyTrack>> tracks_;
   std::vector<HierarchyTrack*> under_way_;  ///< those with a call, the oldest first; has room for all
   std::uint64_t requests_ = 0;              ///< calls begun that do not block
+  std::unique_ptr<StarLinks> star_links_;
 };
 
 }  // namespace nezha

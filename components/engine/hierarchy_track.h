@@ -13,8 +13,8 @@
 #include <optional>
 #include <span>
 
+#include "engine/aggregation/aggregated_carrier.h"
 #include "engine/block_vectors.h"
-#include "engine/operation_carrier.h"
 #include "engine/operations.h"
 #include "node/node_stage.h"
 
@@ -39,6 +39,11 @@ class HierarchyTrack {
 
   /// The node's memory is there. A rank that is alone on its node has none.
   void share(const NodeMemory& memory, const NodeStageOptions& options);
+  /// Calls go through aggregators too. This rank carries. See AggregatedCarrier.
+  void use(Stars& stars, StarLinks& links) { between_->use(stars, links); }
+  /// Of the latest call: see AggregatedCarrier.
+  std::size_t aggregated() const { return between_ ? between_->aggregated() : 0; }
+  bool went_through() const { return between_ && between_->went_through(); }
   /// Elements of more bytes cannot be carried.
   std::size_t largest_element() const { return stage_ ? stage_->largest_element() : ~std::size_t{0}; }
 
@@ -82,7 +87,7 @@ class HierarchyTrack {
   std::optional<NodeMemory> memory_;
   std::optional<NodeStage> stage_;
   std::optional<Operations> operations_;
-  std::optional<OperationCarrier> between_;
+  std::optional<AggregatedCarrier> between_;
   OpNumber begun_calls_ = 0;
 
   // The call under way.

@@ -4,7 +4,7 @@ engine_sources += \
 	%D%/address.cc %D%/address.h \
 	%D%/affinity.cc %D%/affinity.h \
 	%D%/agreed_kinds.h \
-	%D%/block_vectors.cc %D%/block_vectors.h %D%/columns.cc %D%/columns.h \
+	%D%/block_vectors.cc %D%/block_vectors.h %D%/columns.cc %D%/columns.h %D%/combine.h \
 	%D%/core.cc %D%/core.h %D%/core_arrivals.cc %D%/core_life.cc %D%/core_rails.cc \
 	%D%/core_setup.cc %D%/core_shared.cc %D%/core_star.cc %D%/core_tables.cc %D%/core_vote.cc \
 	%D%/cpu_quota.cc %D%/cpu_quota.h \

@@ -20,12 +20,8 @@ bool OperationCarrier::poll() {
 }
 
 Call OperationCarrier::part_of_call(std::size_t begin, std::size_t end) {
-  Call part = call_;
-  part.send = call_.send == nullptr ? nullptr : call_.send + begin;
-  part.recv = call_.recv == nullptr ? nullptr : call_.recv + begin;
-  part.count = (end - begin) / call_.element;
+  Call part = part_of(call_, begin, end);
   part.whole = call_.bytes();
-  part.reducer.begin = call_.reducer.begin + begin;
   if (has_blocks(call_.collective)) set_blocks(part, begin);
   return part;
 }

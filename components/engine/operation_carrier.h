@@ -14,6 +14,16 @@
 
 namespace nezha {
 
+/// Of a call that has no blocks of ranks, or of one that has: without these.
+inline Call part_of(const Call& call, std::size_t begin, std::size_t end) {
+  Call part = call;
+  part.send = call.send == nullptr ? nullptr : call.send + begin;
+  part.recv = call.recv == nullptr ? nullptr : call.recv + begin;
+  part.count = (end - begin) / call.element;
+  part.reducer.begin = call.reducer.begin + begin;
+  return part;
+}
+
 class OperationCarrier {
  public:
   /// Of the vector.

@@ -127,10 +127,12 @@ void Team::make_hierarchy(NodeAcceptor* acceptor, Nanoseconds deadline, const Cl
 
 bool Team::awaits_by_lanes(int rank) const {
   if (rank == rank_) return false;
-  if ((stars_ && stars_->under_way()) || (small_ && small_->under_way())) return true;  // sums need something of everybody
+  const bool sums = (stars_ && stars_->under_way()) || (small_ && small_->under_way());  // they need something of everybody
+  if (sums && !hierarchy_) return true;
   const Trunk* trunk = peer(rank).trunk.get();
   const int number = trunk == nullptr ? -1 : links_.number_of(*trunk);
-  return number >= 0 && operations_.awaits(static_cast<std::size_t>(number));
+  if (number >= 0 && operations_.awaits(static_cast<std::size_t>(number))) return true;
+  return sums && trunk != nullptr && hierarchy_->links().number_of(*trunk) >= 0;
 }
 
 bool Team::awaits(int rank) const { return awaits_by_lanes(rank) || (hierarchy_ && hierarchy_->awaits(rank)); }
@@ -145,6 +147,15 @@ Candidate Team::flat(const Candidate& way, Collective collective, std::size_t by
   if (!among_nodes || !needs_all_lanes(way.algorithm) || plan_.meshes(view_.size)) return way;
   if (collective != Collective::allreduce) return {sibling_choice(plan_, collective, bytes, element, view_.size)};
   return {plan_.choose(bytes, element, view_.size)};
+}
+
+/// By what all ranks see alike: the parts of carriers differ by an element.
+bool Team::set_share(Call& call, AlgorithmChoice choice) {
+  if (!shares_ || call.collective != Collective::allreduce || !Stars::suits(choice, call.star.op)) return false;
+  const std::size_t bytes = call.bytes(), part = call.count / hierarchy_->carriers(call) * call.element;
+  if (part < Stars::least(plan_.chunk) || !shares_->wanted(bytes)) return false;
+  call.star.share = shares_->share(bytes);
+  return true;
 }
 
 void Team::fail(const std::string& why, const Failure& failure) {

@@ -21,6 +21,7 @@
 #include "nezha/nezha.h"
 #include "tuning/plan.h"
 #include "tuning/table.h"
+#include "tuning/team_shares.h"
 
 namespace nezha {
 
@@ -142,12 +143,18 @@ class Team {
   }
 
   // ---- aggregators
-  /// Null: the team uses none.
+  /// Null: the team uses none. Where it has a hierarchy they are the counterparts', and what goes through them is between nodes.
   Stars* stars() { return stars_ ? &*stars_ : nullptr; }
+  /// Says how much of a blocking allreduce by way of the nodes' memory is to go through aggregators. False: none of it is.
+  bool set_share(Call& call, AlgorithmChoice choice);
+  /// After such a call, which took so long here; see TeamShares.
+  bool share_due(const Call& call) { return shares_->due(call.bytes()); }
+  std::span<std::uint64_t> share_words(Nanoseconds took) {
+    return shares_->words(took, hierarchy_->went_through(), stars_ ? stars_->changes() : 0);
+  }
+  void share_combined(const Call& call) { shares_->combined(call.bytes()); }
   /// Null: small calls go over the rails.
   SmallCalls* small() { return small_ ? &*small_ : nullptr; }
-  /// An operation that combines words over the members.
-  static Call combine(std::span<std::uint64_t> words, nezha_op_t op);
 
   // ---- operations
   /// While there is room. What tells when it has ended: finished().
@@ -236,6 +243,7 @@ class Team {
   double best_rail() const;
   void begin_tables(const Terms& terms);
   bool shares_nodes() const;
+  void make_stars();
   nezha_team_state_t decline();
 
   std::string name_;
@@ -254,6 +262,7 @@ class Team {
   bool hierarchy_wanted_ = false;
   std::unique_ptr<Hierarchy> hierarchy_;
   std::optional<Stars> stars_;
+  std::optional<TeamShares> shares_;  ///< where counterparts have stars, of all ranks
   std::optional<SmallCalls> small_;
 
   nezha_team_state_t state_ = NEZHA_TEAM_WIRING;

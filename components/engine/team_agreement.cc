@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "engine/combine.h"
 #include "engine/sampling.h"
 #include "engine/team.h"
 #include "trunk/wire.h"
@@ -28,6 +29,9 @@ constexpr std::uint64_t kUnsampled = 512;   ///< its lanes to next_peer() have s
 constexpr double kRateUnit = 1e9;           ///< rates travel as bytes per second
 
 static_assert(kRows * sizeof(std::uint64_t) <= kMostCopied);
+
+/// What ids of stars differ by from place to place on a node.
+constexpr TeamId kOfPlace = 0xc2b2ae3d27d4eb4f;
 
 /// A call of this size can pay for an agreement of its own.
 constexpr std::size_t kLargeCall = 256 * 1024;
@@ -118,13 +122,22 @@ nezha_team_state_t Team::decide(const std::array<std::uint64_t, NEZHA_VOTE_WORDS
   lacks_rates_ = !sampled;
   terms.alone = shape_.nodes == shape_.ranks;
   terms.incumbent_on_rails = (words[kFlags] & kOnRails) != 0;
-  if (plan_.aggregators && plan_.aggregator_share.per_cent != 0 && !hierarchy_)
-    stars_.emplace(id_, view_.size, view_.position, plan_.aggregator_share, plan_.chunk, *view_.buffers);
-  if (stars_ && small_calls_suit(plan_, view_.size)) small_.emplace(id_, view_);
+  if (plan_.aggregators && plan_.aggregator_share.per_cent != 0) make_stars();
+  if (stars_ && !hierarchy_ && small_calls_suit(plan_, view_.size)) small_.emplace(id_, view_);
   begin_tables(terms);
   rows_due_ = (words[kFlags] & kKnows) != 0;
   rows_.resize(rows_due_ ? kRows : 0, 0);
   return state_;
+}
+
+/// Where ranks of a node share memory, counterparts have aggregators to themselves.
+void Team::make_stars() {
+  if (hierarchy_ && hierarchy_->nodes() > 1) shares_.emplace(plan_.aggregator_share);
+  if (hierarchy_ && !hierarchy_->carries()) return;
+  const TeamView& among = hierarchy_ ? hierarchy_->view() : view_;
+  const TeamId own = hierarchy_ ? id_ ^ kOfPlace * (hierarchy_->place() + 1) : id_;
+  stars_.emplace(own, among.size, among.position, plan_.aggregator_share, plan_.chunk, *among.buffers,
+                 hierarchy_ ? hierarchy_->most_carriers() : 1);
 }
 
 /// What its nodes share is let go.
@@ -189,17 +202,6 @@ Call Team::agreement(Collective collective, std::size_t bytes, std::size_t eleme
   Table& table = this->table(collective);
   if (lacks_lane()) table.ask_to_exclude_incumbent();
   return combine(table.words(), table.adds() ? NEZHA_SUM : NEZHA_MIN);
-}
-
-Call Team::combine(std::span<std::uint64_t> words, nezha_op_t op) {
-  Call call;
-  call.recv = reinterpret_cast<std::byte*>(words.data());
-  call.send = call.recv;
-  call.count = words.size();
-  call.element = sizeof(std::uint64_t);
-  call.chunk = call.bytes();
-  call.reducer = {find_kernel(NEZHA_UINT64, op), nullptr, nullptr, nullptr, call.element};
-  return call;
 }
 
 void Team::take_rates() {

@@ -78,6 +78,10 @@ class ShareSearches {
   bool none() const { return wanted_.per_cent == 0; }
   /// It says that all is to.
   bool all() const { return wanted_.per_cent == 100; }
+  /// The parameter says how much.
+  bool fixed() const { return !searches(); }
+  /// Times of such calls are wanted.
+  bool searching(std::size_t bytes) const { return searches() && !begun(bytes).settled(); }
   /// See ShareSearch.
   bool idle(std::size_t bytes) { return searches() && of(bytes).idle(); }
   void retry() {

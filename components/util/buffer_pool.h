@@ -30,6 +30,8 @@ class BufferPool {
     }
     ~Buffer() { give_back(); }
 
+    /// It has memory.
+    explicit operator bool() const { return pool_ != nullptr; }
     /// At least as many bytes as were asked for, page-aligned; what is in them is left from their last use.
     std::byte* data() const { return data_; }
     void give_back();

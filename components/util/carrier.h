@@ -13,10 +13,11 @@
 ///
 ///   kind               what carries                                      input              result
 ///   OperationCarrier   an algorithm over a TeamView and its trunks       by segment         by segment
+///   AggregatedCarrier  that, and aggregators for a part of each block    by chunk           by segment and chunk
 ///   NodeStage          the ranks of a node, over memory that they share  at once, by parts  by chunk
 ///
-/// What goes through aggregators (Star, SharpWay) is no carrier: its sums count only when all members have said that
-/// they have theirs, so nothing can be chained to it. It takes a part of the vector beside others.
+/// What goes through SHARP (SharpWay) is no carrier: its sums have an order of their own and count only when all members have
+/// said that they have theirs, so nothing can be chained to it. It takes a part of the vector beside others.
 #pragma once
 
 #include <concepts>

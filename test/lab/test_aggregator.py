@@ -45,8 +45,8 @@ STRANGER = textwrap.dedent("""
 class Calls:
     """A job that calls again and again, until it is ended. `bits`: {input: {hashes of its results}}; `arguments`: of bits.c"""
 
-    def __init__(self, lab, options, arguments=(BYTES,), settings=None):
-        self._job = lab.popen([*options, WithService.program, *arguments], np=RANKS,
+    def __init__(self, lab, options, arguments=(BYTES,), settings=None, ranks_per_node=1):
+        self._job = lab.popen([*options, WithService.program, *arguments], np=RANKS * ranks_per_node, ppn=ranks_per_node,
                               component_dir=os.path.join(BUILD, "component"), env=SETTINGS if settings is None else settings,
                               stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
         self.made = 0
@@ -108,6 +108,7 @@ def key_file(case, text):
 class WithService(unittest.TestCase):
     size, share = BYTES, 50
     services = 2  # nodes for them
+    ranks_per_node = 1
     more_arguments = ()  # of bits.c
 
     @classmethod
@@ -121,7 +122,7 @@ class WithService(unittest.TestCase):
         subprocess.run(["mpicc", "-O2", os.path.join(HERE, "bits.c"), "-o", cls.program], check=True)
         cls.lab = make_lab(cls, nodes=RANKS + cls.services, rails=["200mbit", "200mbit"],
                            node_rates={(RANKS + node, rail): "600mbit" for node in range(cls.services) for rail in range(2)})
-        rails_alone = Calls(cls.lab, [], (cls.size, *cls.more_arguments))
+        rails_alone = Calls(cls.lab, [], (cls.size, *cls.more_arguments), ranks_per_node=cls.ranks_per_node)
         cls.expected = rails_alone.bits if rails_alone.go_on(6) else None
         rails_alone.end()
 
@@ -132,7 +133,8 @@ class WithService(unittest.TestCase):
         self.enterContext(self.service)
 
     def calls(self, key=None, share=None, others=()):
-        job = Calls(self.lab, self.service.parameters(key or self.key, share or self.share, others), (self.size,))
+        job = Calls(self.lab, self.service.parameters(key or self.key, share or self.share, others), (self.size,),
+                    ranks_per_node=self.ranks_per_node)
         self.addCleanup(job.end)
         return job
 

@@ -148,7 +148,7 @@ class Answers(Place):
 
     def test_aggregators_that_are_of_no_use(self):
         described = {**SMALL, "aggregators": {"kind": "switch"}, "ranks_per_node": 2}
-        said = "; no aggregators, which are for one rank on each node"
+        said = "; no aggregators, which are modelled with one rank on each node"
         self.assertIn(f"4 nodes, 2 ranks each, 23.5 Gbit/s + 23.5 Gbit/s{said}\n", self.plan("--sizes", "4K", document=described))
         self.assertNotIn(said, self.plan("--sizes", "4K", document={**described, "ranks_per_node": 1}))
 

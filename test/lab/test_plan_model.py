@@ -251,7 +251,7 @@ class RanksOfANode(unittest.TestCase):
             found = answers.answer(cluster(16, ranks_per_node=ranks, aggregators={"kind": "switch"}), 64 * MB)
             self.assertEqual(any(one.way.aggregated for one in found.estimates), some)
 
-        with self.assertRaisesRegex(PlanError, "aggregators are for one rank on each node, there are 2"):
+        with self.assertRaisesRegex(PlanError, "aggregators are modelled with one rank on each node, there are 2"):
             what_if.changed(cluster(ranks_per_node=2), "aggregator+1")
 
     def test_limits_are_those_of_the_engine(self):

@@ -171,7 +171,7 @@ Nanoseconds ServiceClient::longest_rest() const {
 /// Who returns from wait() may give the work's memory back.
 void ServiceClient::conclude(Nanoseconds now) {
   if (work_ == nullptr || !star_->settled(now, false)) return;
-  if (star_->complete()) star_->accept(work_->call);
+  if (star_->complete()) star_->accept();
   std::exchange(work_, nullptr)->outcome = star_->complete() ? Work::Outcome::summed : Work::Outcome::lost;
   ended_.notify_all();
 }

@@ -66,6 +66,7 @@ bool Caller::advance() {
     case State::joining:
     case State::asking:
     case State::confirming:
+    case State::sharing:
     case State::operating:
       if (!over(*process_.team(call().team), started_)) return ended;
       operation_over();
@@ -148,7 +149,7 @@ std::string Caller::text() const {
   constexpr const char* kStates[] = {"thinks before",     "votes before", "agrees before",
                                      "joins before",      "asks before",  "is in",
                                      "sends through the service in",      "goes whole through the service in",
-                                     "confirms",          "leaves",       "waits behind"};
+                                     "confirms",          "shares after", "leaves",       "waits behind"};
   return out + " " + kStates[static_cast<int>(state_)] + " call " + std::to_string(at_) + " on " + team.name + " of " +
          std::to_string(team.members.size()) + ": " + std::to_string(call().count) + " x " +
          std::to_string(call().element) + " bytes, collective " + std::to_string(static_cast<int>(call().collective)) + (call().in_place ? " in place" : "") + ", algorithm " +

@@ -44,7 +44,7 @@ class Caller {
   void check_watched();
 
  private:
-  enum class State { thinking, voting, agreeing, joining, asking, operating, aggregating, small, confirming, incumbent, draining, done };
+  enum class State { thinking, voting, agreeing, joining, asking, operating, aggregating, small, confirming, sharing, incumbent, draining, done };
   struct Vectors {
     Bytes send, recv, given;  ///< `given`: what send was, unless in place
   };
@@ -123,9 +123,10 @@ class Caller {
   std::uint64_t nothing_ = 0;  ///< the vector of a barrier by way of memory
   Candidate way_;        ///< of a call of which a part goes through aggregators, and what it is
   Call what_;
+  bool divided_ = false;  ///< the ranks agree on how much of such calls goes through aggregators
   bool chose_ = false;  ///< its way over the rails or whole through an aggregator
   bool votes_ = false;           ///< that call begins with an agreement
-  std::vector<BlockPart> lost_;  ///< what the rails have to carry of that instead
+  std::vector<Unsummed> lost_;   ///< what the rails have to carry of that instead
   Carried how_;                      ///< the call is carried
   std::vector<Pending> pending_;
   std::deque<Returned> watched_;

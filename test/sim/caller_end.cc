@@ -2,8 +2,10 @@
 /// How a call ends: with a result that is checked, or a failure; and what its memory is used for afterwards.
 #include <algorithm>
 #include <cstring>
+#include <utility>
 
 #include "caller.h"
+#include "engine/combine.h"
 #include "world.h"
 
 namespace nezha::test {
@@ -48,7 +50,21 @@ void Caller::operation_over() {
   Team& team = *process_.team(call().team);
   process_.operation_ends();
   if (!team.error().empty()) return fail_call();
-  if (state_ == State::operating) return carry_lost();
+  if (state_ == State::operating) {
+    if (!lost_.empty()) {
+      lost_.back().deliver(what_);
+      lost_.pop_back();
+    }
+    if (std::exchange(divided_, false) && team.share_due(what_)) {
+      state_ = State::sharing;
+      return start_shared(combine(team.share_words(world_.network().now() - began_), NEZHA_MAX), team.agreement_algorithm());
+    }
+    return carry_lost();
+  }
+  if (state_ == State::sharing) {
+    team.share_combined(what_);
+    return finish();
+  }
   if (state_ == State::confirming) return confirmed();
   if (state_ == State::asking) {
     process_.core().small_agreed(team, allreduce_call());
@@ -70,7 +86,7 @@ void Caller::operation_over() {
 /// The team has failed, and with it all its calls.
 void Caller::fail_call() {
   poll_pending();
-  if (state_ == State::operating || state_ == State::aggregating || state_ == State::small || state_ == State::confirming) leave_memory(vectors_);
+  if (state_ == State::operating || state_ == State::aggregating || state_ == State::small || state_ == State::confirming || state_ == State::sharing) leave_memory(vectors_);
   world_.call_failed(at_, process_.team(call().team)->error(), began_);
   lost_.clear();
   process_.destroy_team(call().team);

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "caller.h"
+#include "engine/combine.h"
 #include "tuning/siblings.h"
 #include "world.h"
 
@@ -123,15 +124,18 @@ Call Caller::call_by(const Candidate& way) {
   what.chunk = what.collective != Collective::allreduce
                    ? sibling_chunk(team.plan(), what.collective, way, bytes, call().element, among)
                    : team.plan().chunk_for(way, bytes, call().element, among);
+  what.star.type = type_here();
+  what.star.op = call().op;
   what.reducer = reducer_of(call());
   return what;
 }
 
 void Caller::begin_operation(const Candidate& way) {
-  const Call what = call_by(way);
+  what_ = call_by(way);
+  divided_ = goes_shared() && !call().nonblocking && process_.team(call().team)->set_share(what_, way.algorithm);
   state_ = State::operating;
   world_.call_begun(at_);
-  goes_shared() ? start_shared(what, way.algorithm) : start_flat(what, way.algorithm);
+  goes_shared() ? start_shared(what_, way.algorithm) : start_flat(what_, way.algorithm);
   if (!call().nonblocking) return;
   pending_.push_back({at_, started_, how_, began_, std::move(vectors_)});
   ++at_;
@@ -143,7 +147,7 @@ void Caller::begin_barrier() {
   state_ = State::operating;
   world_.call_begun(at_);
   nothing_ = 0;
-  start_shared(Team::combine({&nothing_, 1}, NEZHA_BOR), process_.team(call().team)->agreement_algorithm());
+  start_shared(combine({&nothing_, 1}, NEZHA_BOR), process_.team(call().team)->agreement_algorithm());
 }
 
 void Caller::start_flat(const Call& what, AlgorithmChoice algorithm) {
@@ -168,9 +172,9 @@ bool Caller::over(Team& team, const Started& started) {
 /// This and the next ones: as Engine::through_stars() and operate_stars() do it.
 bool Caller::through_stars(const Candidate& way) {
   Stars* const stars = process_.team(call().team)->stars();
-  const bool blocks = way.algorithm == AlgorithmChoice::ring || way.algorithm == AlgorithmChoice::mesh;
-  if (stars == nullptr || !blocks || call().collective != Collective::allreduce || call().nonblocking) return false;
-  if (call().op == NEZHA_OP_OTHER || !stars->wanted(call().bytes())) return false;
+  if (stars == nullptr || process_.team(call().team)->hierarchy() != nullptr) return false;
+  if (call().collective != Collective::allreduce || call().nonblocking) return false;
+  if (!Stars::suits(way.algorithm, call().op) || !stars->wanted(call().bytes())) return false;
   votes_ = stars->agreement_due();
   return votes_ || stars->in();
 }
@@ -181,7 +185,7 @@ void Caller::join_stars(const Candidate& way) {
   way_ = way;
   state_ = State::joining;
   team.stars()->vote(process_.core().aggregators());
-  start_flat(Team::combine(team.stars()->words(), NEZHA_BOR), team.agreement_algorithm());
+  start_flat(combine(team.stars()->words(), NEZHA_BOR), team.agreement_algorithm());
 }
 
 void Caller::begin_stars(const Candidate& way) {
@@ -209,22 +213,20 @@ void Caller::confirm() {
   process_.operation_ends();
   if (!team.error().empty()) return fail_call();
   state_ = State::confirming;
-  start_flat(Team::combine(team.stars()->confirmation(process_.clock().now()), NEZHA_MAX), team.agreement_algorithm());
+  start_flat(combine(team.stars()->confirmation(process_.clock().now()), NEZHA_MAX), team.agreement_algorithm());
 }
 
 void Caller::confirmed() {
   Team& team = *process_.team(call().team);
   team.stars()->accept(what_);
-  lost_ = process_.core().leave_stars(team);
+  lost_ = process_.core().leave_stars(team, what_);
   carry_lost();
 }
 
 void Caller::carry_lost() {
   if (lost_.empty()) return finish();
-  what_.part = lost_.back();
-  lost_.pop_back();
   state_ = State::operating;
-  start_flat(what_, how_.algorithm);
+  start_flat(lost_.back().again(what_), how_.algorithm);
 }
 
 }  // namespace nezha::test

@@ -119,6 +119,23 @@ SERVICE_MUTATIONS = [
         ("if (received_.contains(piece.id)) {", "if (false) {")]),
 ]
 
+# The same where both are so.
+STARS = ENGINE + "aggregation/"
+SERVICE_NODE_MUTATIONS = [
+    ("a chunk goes to the service before the node has added it up", "components/alg/star_leaf.cc", [
+        ("      if (chunk.end() > progress().ready) break;\n", "")]),
+    ("the word on sums is said before the node has added up everything", STARS + "aggregated_carrier.cc", [
+        (" || ready_ != range_.end) return moved;", ") return moved;")]),
+    ("a call is over before all have said that they have all sums", STARS + "aggregated_carrier.cc", [
+        ("  say(Stage::confirming, stars_->confirmation(clock_->now()), NEZHA_MAX);\n", "  stage_ = Stage::over;\n")]),
+    ("contributions that have gone are taken from the vector again", STARS + "star.cc", [
+        ("copy(rest.layout, progress_.sent, call.recv", "copy(rest.layout, 0, call.recv")]),
+    ("who lacked sums keeps what there was", STARS + "star.cc", [
+        ("  if (kept) copy(layout, final, kept.data(), call.recv);\n", "")]),
+    ("sums are final for the node from the beginning", STARS + "aggregated_carrier.cc", [
+        ("std::min(rails_.final_up_to(), range_.begin + std::min(stars_->final_up_to(), own_.bytes()))", "rails_.final_up_to()")]),
+]
+
 # The same where ranks of a node share memory.
 NODE_MUTATIONS = [
     # Slots are used again when nobody reads them.

@@ -277,9 +277,11 @@ void Setting::draw_aggregators(SimRandom& source) {
 }
 
 /// Services have no ports for RDMA, so that ranks that have only such ones would not reach them.
-void Setting::add_services() {
-  sharing = {};
-  shape.nodes.clear();
+void Setting::add_services(bool shares) {
+  if (!shares) {
+    sharing = {};
+    shape.nodes.clear();
+  }
   for (std::vector<SimPortOptions>& rank : ports)
     for (SimPortOptions& port : rank) port.queues = false;
   SimRandom source(seed ^ 0x73657276696365);
@@ -288,10 +290,11 @@ void Setting::add_services() {
   config.aggregator_share.per_cent = kShares[source.below(std::size(kShares))];
   config.algorithm = source.chance(0.5) ? AlgorithmChoice::ring : AlgorithmChoice::mesh;
   config.chunk = draw_size(source, 1024, 8 * 1024);
-  config.timeout = std::max(config.timeout, 10);
+  // A call may begin late by one timeout, for a rank that its members have waited for in another team.
+  config.timeout = shares && faults.death != 0 ? std::min(config.timeout, 5) : std::max(config.timeout, 10);
   shape.nonblocking = 0;
   shape.threads = 1;
-  shape.largest = 64 * config.chunk;  // more than twice what may be on its way through a service
+  shape.largest = (shares ? 192 : 64) * config.chunk;  // more than twice what may be on its way through a service
   shape.large = config.aggregator_share.per_cent == 100 ? 0.25 : 0.7;  // then small vectors go whole
 }
 

@@ -71,7 +71,7 @@ struct Setting {
   bool may_fail = false;            ///< calls may, although all ranks live
 
   /// Has aggregation services too, and calls that use them.
-  void add_services();
+  void add_services(bool shares);
   /// A rail, or a process, may be missing for longer than a team waits for it.
   bool may_decline() const;
   /// Some rails are for RDMA.

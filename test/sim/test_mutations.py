@@ -14,12 +14,13 @@ import tempfile
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 from mutants import built, mutated, simulator  # noqa: E402
-from mutations import MUTATIONS, NODE_MUTATIONS, SERVICE_MUTATIONS  # noqa: E402
+from mutations import MUTATIONS, NODE_MUTATIONS, SERVICE_MUTATIONS, SERVICE_NODE_MUTATIONS  # noqa: E402
 
 TIMEOUT = 600  # s
 SERVICE = ("--service", "--calls", "60")
 NODES = ("--nodes",)
-ALL = [*MUTATIONS, *SERVICE_MUTATIONS, *NODE_MUTATIONS]
+KINDS = [(MUTATIONS, ()), (SERVICE_MUTATIONS, SERVICE), (NODE_MUTATIONS, NODES), (SERVICE_NODE_MUTATIONS, (*SERVICE, *NODES))]
+ALL = [mutation for mutations, _ in KINDS for mutation in mutations]
 OPERATIONS = "100000"  # as many as contrib/check runs of the engine as it is; most mutations show within a tenth
 
 
@@ -41,7 +42,7 @@ def judge(mutation):
     _, path, changes = mutation
     with tempfile.TemporaryDirectory(prefix="nezha-mutant-") as folder:
         try:
-            options = SERVICE if mutation in SERVICE_MUTATIONS else NODES if mutation in NODE_MUTATIONS else ()
+            options = next(options for mutations, options in KINDS if mutation in mutations)
             said = noticed(built(folder, path, changes), options)
         except ValueError as error:
             return False, str(error)

@@ -15,7 +15,8 @@ import sys
 BUILD = os.environ.get("NEZHA_BUILD_DIR") or os.getcwd()
 OPERATIONS = 5000 if "NEZHA_QUICK" in os.environ else 1000000 if "NEZHA_LONG" in os.environ else 100000
 RANGES = 8
-KINDS = [((), 0.2), (("--rdma",), 0.65), (("--service", "--calls", "60"), 1)]  # and their parts
+SERVICE = ("--service", "--calls", "60")
+KINDS = [((), 0.2), (("--rdma",), 0.65), (SERVICE, 1), ((*SERVICE, "--nodes"), 0.2)]  # and their parts
 SEEDS_APART = 10000000
 
 

@@ -30,7 +30,7 @@ std::vector<std::vector<std::unique_ptr<SimPort>>> make_ports(const Setting& set
 
 Setting setting_of(const Scope& scope) {
   Setting setting(scope.seed, scope.calls, scope.nodes, scope.rdma);
-  if (scope.service) setting.add_services();
+  if (scope.service) setting.add_services(scope.nodes);
   return setting;
 }
 

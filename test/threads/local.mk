@@ -16,8 +16,9 @@ test_threads_test_requests_SOURCES = %D%/test_requests.cc $(ranks_sources)
 test_threads_test_teams_SOURCES = %D%/test_teams.cc $(ranks_sources)
 test_threads_test_within_node_SOURCES = %D%/test_within_node.cc test/unit/open_descriptors.h $(ranks_sources)
 
-gtest_programs += %D%/test_aggregator %D%/test_aggregator_tree
+gtest_programs += %D%/test_aggregator %D%/test_aggregator_nodes %D%/test_aggregator_tree
 test_threads_test_aggregator_SOURCES = %D%/test_aggregator.cc %D%/aggregators.h $(ranks_sources)
+test_threads_test_aggregator_nodes_SOURCES = %D%/test_aggregator_nodes.cc %D%/aggregators.h $(ranks_sources)
 test_threads_test_aggregator_tree_SOURCES = %D%/test_aggregator_tree.cc %D%/aggregators.h $(ranks_sources)
 
 # Its getaddrinfo takes its time.

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// What a process's peers may cost, and when their team may begin.
 #include "core_case.h"
+#include "engine/combine.h"
 #include "engine/memory.h"
 
 namespace nezha {
@@ -138,7 +139,7 @@ TEST_F(ManyTeams, AreLookedAtWhileTheyHaveAnOperation) {
   make_ready();
   core.step(clock.now());
   std::vector<std::uint64_t> words(1);
-  core.start(*team, Team::combine(words, NEZHA_SUM), AlgorithmChoice::mesh);
+  core.start(*team, combine(words, NEZHA_SUM), AlgorithmChoice::mesh);
   EXPECT_EQ(attended_after(5 * kSecond), 1u) << "it waits for the other's words";
   core.destroy_team(*team);
   EXPECT_EQ(core.attended(), 0u);

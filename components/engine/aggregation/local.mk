@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
 engine_sources += \
+	%D%/aggregated_carrier.cc %D%/aggregated_carrier.h \
 	%D%/aggregation.cc %D%/aggregation.h %D%/aggregation_stars.cc \
 	%D%/aggregator_key.cc %D%/aggregator_key.h \
 	%D%/aggregator_server.cc %D%/aggregator_server.h \
@@ -31,6 +32,8 @@ gtest_programs += test/unit/test_service_rest
 test_unit_test_service_rest_SOURCES = test/unit/test_service_rest.cc
 gtest_programs += test/unit/test_stars
 test_unit_test_stars_SOURCES = test/unit/test_stars.cc
+gtest_programs += test/unit/test_star_layout
+test_unit_test_star_layout_SOURCES = test/unit/test_star_layout.cc
 gtest_programs += test/unit/test_star_sources
 test_unit_test_star_sources_SOURCES = test/unit/test_star_sources.cc test/unit/raw_client.h
 test_unit_test_star_sources_LDADD = libnezha_sim.la $(LDADD)

@@ -2,9 +2,8 @@
 #include "engine/aggregation/star.h"
 
 #include <cstring>
+#include <new>
 #include <utility>
-
-#include "alg/star_layout.h"
 
 namespace nezha {
 namespace {
@@ -25,7 +24,25 @@ TeamView view_of(std::span<Trunk* const> center, std::span<const int> neighbours
   return view;
 }
 
+/// Bytes of the part from `begin` on.
+void copy(const StarLayout& layout, std::size_t begin, const std::byte* from, std::byte* to) {
+  for (std::size_t number = 0; number < layout.chunks(); ++number)
+    if (const StarLayout::Chunk chunk = layout.chunk(number); chunk.begin >= begin)
+      std::memcpy(to + chunk.begin, from + chunk.begin, chunk.size);
+}
+
 }  // namespace
+
+Call Unsummed::again(const Call& call) const {
+  Call again = call;
+  again.part = part;
+  if (kept) again.send = again.recv = kept.data();
+  return again;
+}
+
+void Unsummed::deliver(const Call& call) const {
+  if (kept) copy(layout, final, kept.data(), call.recv);
+}
 
 Star::Star(TeamId id, Trunk* trunk, const Member& member)
     : id_(id),
@@ -74,26 +91,42 @@ void Star::begin_whole(const Call& call, nezha_type_t type, nezha_op_t op, Nanos
   under_way_ = true;
 }
 
-void Star::begin(const Call& call, const BlockPart& part, nezha_type_t type, nezha_op_t op, Nanoseconds now) {
-  reset(part, now);
-  complete_ = part.from == part.to;
-  if (dead_ || complete_ || !reduces(type, op, call.element)) return;
+Call Star::through(const Call& call, nezha_type_t type, nezha_op_t op) {
   Call through = call;
-  through.part = part;
+  through.part = part_;
   through.chunk = member_.chunk;
   through.star = {.members = static_cast<std::uint32_t>(member_.members),
                   .position = static_cast<std::uint32_t>(member_.position),
-                  .window = star_window(static_cast<std::size_t>(member_.members), member_.chunk),
+                  .window = star_window(static_cast<std::size_t>(member_.members), member_.chunk * member_.groups),
                   .type = type,
-                  .op = op};
+                  .op = op,
+                  .segment = call.star.segment,
+                  .progress = &progress_};
+  return through;
+}
+
+void Star::begin(const Call& call, const BlockPart& part, nezha_type_t type, nezha_op_t op, Nanoseconds now,
+                 std::size_t ready) {
+  reset(part, now);
+  progress_ = {.ready = ready};
+  complete_ = part.from == part.to;
+  if (dead_ || complete_ || !reduces(type, op, call.element)) return;
   if (call.send == call.recv) {
-    StarLayout layout;
-    layout.cut(through);
-    if (layout.bytes() != 0) packed_ = member_.buffers->take(layout.bytes());
-    through.star.packed = packed_.data();
+    try {
+      kept_ = member_.buffers->take(call.bytes());
+    } catch (const std::bad_alloc&) {
+      return give_up("the system gives no memory to keep contributions in");
+    }
+    progress_.kept = kept_.data();
   }
-  number_ = operations_.start(through, AlgorithmChoice::ring);
+  number_ = operations_.start(through(call, type, op), AlgorithmChoice::ring);
   under_way_ = true;
+}
+
+void Star::supply(std::size_t ready) {
+  if (progress_.ready >= ready) return;
+  progress_.ready = ready;
+  if (Operation* const operation = under_way_ ? operations_.find(number_) : nullptr) operation->algorithm().wake();
 }
 
 bool Star::settled(Nanoseconds now, bool overtaken) {
@@ -119,22 +152,25 @@ void Star::give_up(const std::string& why) {
   why_ = why;
   const auto position = static_cast<std::uint32_t>(member_.position);
   operations_.fail({Failure::Why::gone, position, position});
-  if (!complete_) packed_.give_back();  // no lane refers to it any more; sums that are whole may still be accepted
   center_->forget_team(id_);
 }
 
-void Star::accept(const Call& call) {
+void Star::accept() {
   brought_ = brought_ || part_.from != part_.to;
-  if (call.send == call.recv && part_.from != part_.to) {
-    const Layout layout(call.count, call.element, member_.members, member_.chunk, part_);
-    const std::byte* from = packed_.data();
-    for (int block = 0; block < member_.members; ++block) {
-      if (layout.size(block) == 0) continue;
-      std::memcpy(call.recv + layout.begin(block), from, layout.size(block));
-      from += layout.size(block);
-    }
-  }
-  packed_.give_back();
+  kept_.give_back();
+}
+
+/// Contributions that have not gone lie in the vector still: if none has gone, no sum can have come over them.
+Unsummed Star::take_back(const Call& call) {
+  Unsummed rest;
+  rest.part = part_;
+  rest.final = progress_.final;
+  rest.layout.cut(through(call, NEZHA_TYPE_OTHER, NEZHA_OP_OTHER));
+  const bool none_sent = rest.layout.chunks() == 0 || progress_.sent <= rest.layout.chunk(0).begin;
+  if (call.send != call.recv || none_sent) return rest;
+  copy(rest.layout, progress_.sent, call.recv, kept_.data());
+  rest.kept = std::move(kept_);
+  return rest;
 }
 
 }  // namespace nezha

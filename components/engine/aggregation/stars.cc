@@ -32,8 +32,11 @@ static_assert(ShareSearches::kWhole == BlockPart::kWhole);
 
 }  // namespace
 
-Stars::Stars(TeamId team, int members, int position, AggregatorShare share, std::size_t chunk, BufferPool& buffers)
-    : team_(team), member_{members, position, chunk_of(chunk), &buffers}, pause_(kAgreeEvery), searches_(share) {}
+Stars::Stars(TeamId team, int members, int position, AggregatorShare share, std::size_t chunk, BufferPool& buffers,
+             std::size_t groups)
+    : team_(team), member_{members, position, chunk_of(chunk), &buffers, groups}, pause_(kAgreeEvery), searches_(share) {}
+
+std::size_t Stars::least(std::size_t chunk) { return kLeastChunks * chunk_of(chunk); }
 
 bool Stars::in() const {
   return std::any_of(stars_.begin(), stars_.end(), [](const auto& star) { return star.has_value(); });
@@ -102,6 +105,7 @@ Star& Stars::join(Index aggregator, Trunk* trunk) {
 
 void Stars::leave(Index aggregator) {
   if (!stars_[aggregator]) return;
+  ++leaves_;
   const bool trusted = stars_[aggregator]->calls() >= kCallsOfTrust;
   if (trusted) small_pause_ = 0;
   pause_ = trusted || stars_[aggregator]->brought() ? kAgreeEvery : std::min(2 * pause_, kAgreeRarely);
@@ -121,20 +125,31 @@ void Stars::changed() {
 // ---- shares
 
 bool Stars::wanted(std::size_t bytes) {
-  if (bytes < kLeastChunks * member_.chunk || searches_.none()) return false;
+  if (bytes < least(member_.chunk) || searches_.none()) return false;
   return !in() || !searches_.idle(bytes);
 }
 
 // ---- a call
 
-void Stars::begin(const Call& call, nezha_type_t type, nezha_op_t op, Nanoseconds now) {
+void Stars::begin(const Call& call, nezha_type_t type, nezha_op_t op, Nanoseconds now, std::size_t ready) {
   began_ = now;
-  from_ = BlockPart::kWhole - searches_.share(call.bytes());
+  from_ = BlockPart::kWhole - call.star.share.value_or(searches_.share(call.bytes()));
   std::array<bool, kMost> there{};
   for (Index i = 0; i < kMost; ++i) there[i] = stars_[i].has_value();
   const ShareSplit::Cuts cuts = split_.cuts(BlockPart::kWhole - from_, there);
   for (Index i = 0; i < kMost; ++i)
-    if (stars_[i]) stars_[i]->begin(call, {from_ + cuts[i], from_ + cuts[i + 1]}, type, op, now);
+    if (stars_[i]) stars_[i]->begin(call, {from_ + cuts[i], from_ + cuts[i + 1]}, type, op, now, ready);
+}
+
+void Stars::supply(std::size_t ready) {
+  each([ready](Star& star) { star.supply(ready); });
+}
+
+std::size_t Stars::final_up_to() const {
+  std::size_t all = SIZE_MAX;
+  for (const std::optional<Star>& star : stars_)
+    if (star) all = std::min(all, star->final_up_to());
+  return all;
 }
 
 bool Stars::under_way() const {
@@ -166,12 +181,12 @@ std::size_t Stars::accept(const Call& call) {
     if (!stars_[i]) continue;
     all = all && !lacking(i);
     if (lacking(i)) continue;
-    stars_[i]->accept(call);
+    stars_[i]->accept();
     accepted += stars_[i]->part().of(call.bytes());
     times[i] = static_cast<Nanoseconds>(~words_[kTimes + 2 * i + 1]);
   }
   if (!all) return accepted;
-  searches_.took(call.bytes(), static_cast<Nanoseconds>(~words_[0]));
+  if (!call.star.share) searches_.took(call.bytes(), static_cast<Nanoseconds>(~words_[0]));
   split_.took(times);
   return accepted;
 }

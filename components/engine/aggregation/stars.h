@@ -29,10 +29,17 @@ class Stars {
   static constexpr Index kMost = AggregatorList::kMost;
   /// Vectors of so many chunks are worth it.
   static constexpr std::size_t kLeastChunks = 8;
+  /// Bytes of these. `chunk`: as the constructor has it.
+  static std::size_t least(std::size_t chunk);
 
   /// Alike on all members but for `position`. `chunk`: bytes that are reduced at once; 0: chosen.
-  Stars(TeamId team, int members, int position, AggregatorShare share, std::size_t chunk, BufferPool& buffers);
+  Stars(TeamId team, int members, int position, AggregatorShare share, std::size_t chunk, BufferPool& buffers,
+        std::size_t groups = 1);
 
+  /// Calls that an algorithm carries so: sums of kernels, by blocks of which it can leave out a part.
+  static bool suits(AlgorithmChoice choice, nezha_op_t op) {
+    return (choice == AlgorithmChoice::ring || choice == AlgorithmChoice::mesh) && op != NEZHA_OP_OTHER;
+  }
   /// A vector of that size is to go through aggregators, as far as the team knows. Counts, alike on all.
   bool wanted(std::size_t bytes);
 
@@ -60,6 +67,8 @@ class Stars {
   bool in() const;
   /// What small calls go through: alike on all members; null: none is in.
   Star* first();
+  /// How often aggregators were joined and left.
+  std::uint64_t changes() const { return generation_ + leaves_; }
   /// The parameter says that all that can go through them does.
   bool take_all() const { return searches_.all(); }
   /// Null: it is out.
@@ -74,8 +83,12 @@ class Stars {
   }
 
   // ---- a call
-  /// Each takes its part. `type` and `op`: see Star.
-  void begin(const Call& call, nezha_type_t type, nezha_op_t op, Nanoseconds now);
+  /// Each takes its part, of `call.star.share` or else of what was found out here. `type`, `op` and `ready`: see Star.
+  void begin(const Call& call, nezha_type_t type, nezha_op_t op, Nanoseconds now, std::size_t ready = SIZE_MAX);
+  /// See Star.
+  void supply(std::size_t ready);
+  /// Of all: see Star.
+  std::size_t final_up_to() const;
   /// What the rails carry of it meanwhile.
   BlockPart rest() const { return {0, from_}; }
   bool under_way() const;
@@ -86,7 +99,7 @@ class Stars {
   std::span<std::uint64_t> confirmation(Nanoseconds now);
   /// By the combined words: a member lacks sums of that one, which is in.
   bool lacking(Index aggregator) const { return stars_[aggregator] && words_[kTimes + 2 * aggregator] != 0; }
-  /// The sums of all that nobody lacks go to their places. Returns how many bytes of the vector they are. Before any leave().
+  /// Of the sums that nobody lacks. Returns how many bytes of the vector they are. Before any leave().
   std::size_t accept(const Call& call);
 
  private:
@@ -103,7 +116,7 @@ class Stars {
   std::size_t left_ = 0;       ///< of these, still to come
   std::size_t small_pause_ = 0;  ///< small calls between the latest agreement while all were out and the next one
   std::size_t small_left_ = 0;   ///< of these, still to come
-  std::uint64_t generation_ = 0;
+  std::uint64_t generation_ = 0, leaves_ = 0;
   std::uint32_t from_ = BlockPart::kWhole;  ///< of each block goes through aggregators, in the call under way
   Nanoseconds began_ = 0;                   ///< that call
   ShareSearches searches_;

@@ -17,7 +17,7 @@ _GROUPS = {"latency": LATENCY, "rails": "rail ", "pcie": "pcie ", "uplinks": loa
 def heading(cluster):
     ranks = "" if cluster.ranks_per_node == 1 else f", {cluster.ranks_per_node} ranks each"
     rails = " + ".join(rate_text(rail.rate) for rail in cluster.rails)
-    unused = "; no aggregators, which are for one rank on each node" if cluster.aggregators and cluster.ranks_per_node > 1 else ""
+    unused = "; no aggregators, which are modelled with one rank on each node" if cluster.aggregators and cluster.ranks_per_node > 1 else ""
     return f"{cluster.nodes} nodes{ranks}, {rails}{unused}"
 
 

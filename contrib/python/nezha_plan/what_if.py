@@ -111,7 +111,7 @@ def _ports(cluster, word, more):
 def _aggregators(cluster, word, more):
     """The first one is a process on a further node."""
     if cluster.ranks_per_node > 1:
-        raise PlanError(f"what-if '{word}': aggregators are for one rank on each node, there are {cluster.ranks_per_node}")
+        raise PlanError(f"what-if '{word}': aggregators are modelled with one rank on each node, there are {cluster.ranks_per_node}")
     own = cluster.aggregators or Aggregator("host", 0, 0.0, AGGREGATION, ())
     count = own.count + more
     if not 0 <= count <= _MOST_AGGREGATORS:

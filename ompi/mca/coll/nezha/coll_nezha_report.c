@@ -118,9 +118,14 @@ static bool any_aggregated(const nezha_class_stats_t *stats)
 /** Those who name aggregators look for them in the table of sizes. */
 static void print_unused_aggregators(FILE *out, const coll_nezha_gathered_t *all, const nezha_class_stats_t *stats)
 {
-    bool wanted = coll_nezha_params_given("aggregators") || coll_nezha_params_bool("sharp");
-    if (wanted && all->memory_most.value[COLL_NEZHA_MEMORY_CALLS] > 0 && !any_aggregated(stats)) {
-        fprintf(out, "  Nothing went through aggregators: communicators of which ranks share a node do not use them\n");
+    if (0 == all->memory_most.value[COLL_NEZHA_MEMORY_CALLS] || any_aggregated(stats)) {
+        return;
+    }
+    if (coll_nezha_params_bool("sharp")) {
+        fprintf(out, "  Nothing went through SHARP: communicators of which ranks share a node do not use it\n");
+    } else if (coll_nezha_params_given("aggregators")) {
+        fprintf(out, "  Nothing went through aggregators: none was reached, the rails were faster, or too little was to go: where\n"
+                     "  ranks share a node, each one that carries a part of an allreduce between nodes has to have 512 KiB of it\n");
     }
 }
 
