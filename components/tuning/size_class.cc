@@ -2,7 +2,6 @@
 #include "tuning/size_class.h"
 
 #include <algorithm>
-#include <ranges>
 #include <utility>
 
 namespace nezha {
@@ -60,11 +59,10 @@ SizeClass::SizeClass(std::vector<Candidate> candidates, const Group& tried, bool
 /// The least time counts.
 void SizeClass::follow_opening(std::uint64_t before) {
   measured_[chosen_] = std::min(measured_[chosen_], before);
-  const auto may_yet_lose = [this](std::size_t i) {
-    return tried_[i] && i != chosen_ && odds_.least[i] != 0 && can_win(i);
-  };
-  const auto all = std::views::iota(std::size_t{0}, candidates_.size());
-  if (++openings_ < kOpenings && measured_[chosen_] > odds_.least[chosen_] && std::ranges::any_of(all, may_yet_lose))
+  bool some_may_yet_lose = false;
+  for (std::size_t i = 0; i < candidates_.size(); ++i)
+    some_may_yet_lose = some_may_yet_lose || (tried_[i] && i != chosen_ && odds_.least[i] != 0 && can_win(i));
+  if (++openings_ < kOpenings && measured_[chosen_] > odds_.least[chosen_] && some_may_yet_lose)
     open();
   else
     begin_search();
