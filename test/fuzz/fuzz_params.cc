@@ -26,7 +26,7 @@ bool fit_for_log(std::string_view text) {
 
 std::string written(const InterfaceList& list) {
   std::string text;
-  for (const InterfaceList::Pattern& pattern : list.patterns()) text += pattern.text + ",";
+  for (const InterfaceList::Pattern& pattern : list.patterns()) text += pattern.written() + ",";
   return text;
 }
 
