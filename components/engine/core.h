@@ -123,8 +123,8 @@ class Core final : public PieceReceiver, public OperationNews, public LaneNews, 
   /// Then: what the call goes through, alike on all members; null: over the rails. To be asked once for each call.
   Star* star_for_small(Team& team, const nezha_call_t& what);
   /// Beside what the rails carry of that call.
-  void begin_stars(Team& team, const Call& call, nezha_type_t type, nezha_op_t op);
-  void begin_small(Team& team, const Call& call, nezha_type_t type, nezha_op_t op, Star& star);
+  void begin_stars(Team& team, const Call& call);
+  void begin_small(Team& team, const Call& call, Star& star);
   /// It goes on; true when it is over, or the team has failed.
   bool small_settled(Team& team);
   /// Another operation of the team, to which all contribute, is over.

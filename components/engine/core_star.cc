@@ -130,18 +130,18 @@ Star* Core::star_for_small(Team& team, const nezha_call_t& what) {
   return team.small()->through(bytes) ? star : nullptr;
 }
 
-void Core::begin_stars(Team& team, const Call& call, nezha_type_t type, nezha_op_t op) {
+void Core::begin_stars(Team& team, const Call& call) {
   active_.add(team);
-  team.stars()->begin(call, type, op, clock_.now());
+  team.stars()->begin(call, clock_.now());
 }
 
 /// It counts among the team's operations, so that ranks whose calls differ find out.
-void Core::begin_small(Team& team, const Call& call, nezha_type_t type, nezha_op_t op, Star& star) {
+void Core::begin_small(Team& team, const Call& call, Star& star) {
   wiring_.used(clock_.now());
   leave_to_incumbent(team, call.bytes());
   if (!team.error().empty()) return;
   active_.add(team);
-  team.small()->begin(call, type, op, star, clock_.now());
+  team.small()->begin(call, star, clock_.now());
 }
 
 bool Core::small_settled(Team& team) {

@@ -108,7 +108,7 @@ class Engine {
   void stay_awake();
   void operate(Lock& lock, Team& team, const Call& call, AlgorithmChoice choice);
   bool through_stars(Lock& lock, Team& team, const nezha_call_t& what, const Candidate& way);
-  std::size_t operate_stars(Lock& lock, Team& team, const nezha_call_t& what, const Call& call, AlgorithmChoice choice);
+  std::size_t operate_stars(Lock& lock, Team& team, const Call& call, AlgorithmChoice choice);
   Star* through_small(Lock& lock, Team& team, const nezha_call_t& what);
   int carry_small(Lock& lock, Team& team, nezha_call_t what, Star& star);
   /// Its vectors are not where the engine could use them.

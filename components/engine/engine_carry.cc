@@ -70,7 +70,7 @@ int Engine::carry(Lock& lock, Team& team, nezha_call_t what) {
   const bool divided = shares && team.set_share(call, way.algorithm);
   std::size_t aggregated = 0;
   if (allreduce && through_stars(lock, team, what, way))
-    aggregated = operate_stars(lock, team, what, call, way.algorithm);
+    aggregated = operate_stars(lock, team, call, way.algorithm);
   else if (allreduce && team.error().empty() && through_sharp(lock, team, what))
     aggregated = operate_sharp(lock, team, what, call, way.algorithm);
   else if (!team.error().empty())

@@ -164,12 +164,12 @@ bool Engine::through_stars(Lock& lock, Team& team, const nezha_call_t& what, con
 
 /// All ways at once, then a word of all members on whether they have all sums; where one lacks some, that part over the
 /// rails. Returns how many bytes of the vector went through aggregators.
-std::size_t Engine::operate_stars(Lock& lock, Team& team, const nezha_call_t& what, const Call& call, AlgorithmChoice choice) {
+std::size_t Engine::operate_stars(Lock& lock, Team& team, const Call& call, AlgorithmChoice choice) {
   Stars& stars = *team.stars();
   operated(team, call, [&] {
     await_room(lock, team);
     if (!team.error().empty()) return;
-    core_.begin_stars(team, call, what.type, what.op);
+    core_.begin_stars(team, call);
     Call rest = call;
     rest.part = stars.rest();
     const OpNumber number = rest.part.to == 0 ? 0 : core_.start(team, rest, choice);
@@ -209,7 +209,7 @@ int Engine::carry_small(Lock& lock, Team& team, nezha_call_t what, Star& star) {
   operated(team, call, [&] {
     await_room(lock, team);
     if (!team.error().empty()) return;
-    core_.begin_small(team, call, what.type, what.op, star);
+    core_.begin_small(team, call, star);
     wait(lock, [&] { return core_.small_settled(team); });
   });
   if (elsewhere && team.error().empty() && !deliver(lock, what)) return NEZHA_ERR_FAILED;

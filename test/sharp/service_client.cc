@@ -112,7 +112,7 @@ void ServiceClient::begin(Work& work) {
   {
     const std::lock_guard lock(mutex_);
     work_ = &work;
-    star_->begin(work.call, {}, work.type, work.op, clock_.now());
+    star_->begin(work.call, {}, clock_.now());
   }
   wake();
 }

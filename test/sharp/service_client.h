@@ -35,9 +35,7 @@ class ServiceClient final : public Guests {
   struct Work {
     enum class Outcome { under_way, summed, lost };
 
-    Call call;
-    nezha_type_t type = NEZHA_TYPE_OTHER;
-    nezha_op_t op = NEZHA_OP_OTHER;
+    Call call;  ///< with its type and operation in `star`
     std::atomic<Outcome> outcome = Outcome::under_way;
   };
 

@@ -176,8 +176,8 @@ int sharp_coll_do_allreduce_nb(Comm* comm, ReduceSpec* spec, void** request) {
   work.call.recv = static_cast<std::byte*>(spec->recv.ptr);
   work.call.count = spec->length;
   work.call.element = spec->send.length / spec->length;
-  work.type = ours(spec->dtype, NEZHA_TYPE_COUNT, sharp_type);
-  work.op = ours(spec->op, NEZHA_OP_COUNT, sharp_op);
+  work.call.star.type = ours(spec->dtype, NEZHA_TYPE_COUNT, sharp_type);
+  work.call.star.op = ours(spec->op, NEZHA_OP_COUNT, sharp_op);
   comm->client.begin(work);
   *request = made;
   return kSuccess;

@@ -63,7 +63,7 @@ void Caller::begin_small(Star& star) {
   state_ = State::small;
   world_.call_begun(at_);
   process_.operation_begins();
-  process_.core().begin_small(team, call_by({how_.algorithm}), type_here(), call().op, star);
+  process_.core().begin_small(team, call_by({how_.algorithm}), star);
 }
 
 int Caller::rank_in(const CallSpec& call) const {
@@ -195,7 +195,7 @@ void Caller::begin_stars(const Candidate& way) {
   state_ = State::aggregating;
   world_.call_begun(at_);
   process_.operation_begins();
-  process_.core().begin_stars(team, what_, type_here(), call().op);
+  process_.core().begin_stars(team, what_);
   Call rest = what_;
   rest.part = stars.rest();
   started_ = {};

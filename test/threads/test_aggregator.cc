@@ -307,7 +307,9 @@ TEST(Stars, WithoutTheirServiceLackTheSums) {
   call.element = sizeof(float);
   call.send = call.recv = vector.data();
   call.reducer.element = call.element;
-  stars.begin(call, NEZHA_FLOAT, NEZHA_SUM, 0);
+  call.star.type = NEZHA_FLOAT;
+  call.star.op = NEZHA_SUM;
+  stars.begin(call, 0);
   EXPECT_TRUE(stars.settled(0, false));
   stars.confirmation(0);
   EXPECT_TRUE(stars.lacking(1));

@@ -229,6 +229,8 @@ class StarCluster {
     call.count = own.what.count;
     call.element = own.what.element;
     call.chunk = call.bytes();
+    call.star.type = own.what.type;
+    call.star.op = own.what.op;
     call.reducer = {find_kernel(NEZHA_FLOAT, NEZHA_SUM), nullptr, nullptr, nullptr, sizeof(float)};
     Star* star = nullptr;
     if (Core::may_go_small(*own.team, own.what)) {
@@ -241,7 +243,7 @@ class StarCluster {
     }
     own.state = star != nullptr ? Member::State::small : Member::State::rails;
     if (star != nullptr)
-      core.begin_small(*own.team, call, own.what.type, own.what.op, *star);
+      core.begin_small(*own.team, call, *star);
     else
       own.number = core.start(*own.team, call, AlgorithmChoice::single_step);
   }

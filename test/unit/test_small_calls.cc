@@ -115,7 +115,9 @@ class ByHand {
     call.recv = sum_.data();
     call.count = vector_.size() / sizeof(float);
     call.element = sizeof(float);
-    star_.begin_whole(call, NEZHA_FLOAT, NEZHA_SUM, network_.now());
+    call.star.type = NEZHA_FLOAT;
+    call.star.op = NEZHA_SUM;
+    star_.begin_whole(call, network_.now());
   }
 
  private:

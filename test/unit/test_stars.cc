@@ -19,7 +19,7 @@ class TeamStars : public testing::Test {
   void use(std::size_t calls) {
     stars_.join(0, nullptr);
     for (std::size_t call = 0; call <= calls; ++call) {
-      stars_.begin(call_, NEZHA_FLOAT, NEZHA_SUM, 1);
+      stars_.begin(call_, 1);
       stars_.settled(1, false);
       stars_.confirmation(1)[1] = call < calls ? 0 : 1;
       ASSERT_EQ(stars_.lacking(0), call == calls);
@@ -40,6 +40,8 @@ class TeamStars : public testing::Test {
     call.recv = sums_.data();
     call.count = send_.size() / sizeof(float);
     call.element = sizeof(float);
+    call.star.type = NEZHA_FLOAT;
+    call.star.op = NEZHA_SUM;
     return call;
   }();
   BufferPool buffers_;

@@ -40,7 +40,7 @@ void AggregatedCarrier::begin_rails() {
 
 void AggregatedCarrier::begin_both() {
   stage_ = Stage::both;
-  stars_->begin(own_, call_.star.type, call_.star.op, clock_->now(), ready_ - range_.begin);
+  stars_->begin(own_, clock_->now(), ready_ - range_.begin);
   Call rest = call_;
   rest.part = stars_->rest();
   const bool all = rest.part.to == 0;

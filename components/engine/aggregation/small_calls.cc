@@ -29,7 +29,7 @@ void SmallCalls::took(Nanoseconds time) {
   if (timed_ != nullptr) std::exchange(timed_, nullptr)->took(time);
 }
 
-void SmallCalls::begin(const Call& call, nezha_type_t type, nezha_op_t op, Star& star, Nanoseconds now) {
+void SmallCalls::begin(const Call& call, Star& star, Nanoseconds now) {
   ++calls_;
   star_ = &star;
   recv_ = call.recv;
@@ -38,7 +38,7 @@ void SmallCalls::begin(const Call& call, nezha_type_t type, nezha_op_t op, Star&
   if (before().woken && before().star == star.id()) star.give_up(kLacked);
   Call whole = call;
   whole.recv = sums_.data();
-  star.begin_whole(whole, type, op, now);
+  star.begin_whole(whole, now);
   Kept& kept = latest();
   kept.star = star.id();
   kept.woken = false;

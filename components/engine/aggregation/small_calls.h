@@ -43,7 +43,7 @@ class SmallCalls {
 
   // ---- a call
   /// `star` stays until the call is over.
-  void begin(const Call& call, nezha_type_t type, nezha_op_t op, Star& star, Nanoseconds now);
+  void begin(const Call& call, Star& star, Nanoseconds now);
   bool under_way() const { return star_ != nullptr; }
   /// Goes on; true when the sums are at the call's `recv`. `overtaken`: see Star.
   bool settled(Nanoseconds now, bool overtaken);

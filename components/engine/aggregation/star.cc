@@ -74,43 +74,42 @@ bool Star::reduces(nezha_type_t type, nezha_op_t op, std::size_t element) {
   return element_size(type) == element && find_kernel(type, op) != nullptr;
 }
 
-void Star::begin_whole(const Call& call, nezha_type_t type, nezha_op_t op, Nanoseconds now) {
+void Star::begin_whole(const Call& call, Nanoseconds now) {
   reset({}, now);
-  if (!reduces(type, op, call.element)) give_up("this rank has no kernel for its type");
+  if (!reduces(call.star.type, call.star.op, call.element)) give_up("this rank has no kernel for its type");
   if (dead_) return;
   Call through = call;
   through.chunk = 0;
   through.one_rail = true;
   through.star = {.members = static_cast<std::uint32_t>(member_.members),
                   .position = static_cast<std::uint32_t>(member_.position),
-                  .type = type,
-                  .op = op,
+                  .type = call.star.type,
+                  .op = call.star.op,
                   .whole = true};
   operations_.all_have_begun(operations_.next());  // the service keeps no contribution early, so none may use its window up
   number_ = operations_.start(through, AlgorithmChoice::ring);
   under_way_ = true;
 }
 
-Call Star::through(const Call& call, nezha_type_t type, nezha_op_t op) {
+Call Star::through(const Call& call) {
   Call through = call;
   through.part = part_;
   through.chunk = member_.chunk;
   through.star = {.members = static_cast<std::uint32_t>(member_.members),
                   .position = static_cast<std::uint32_t>(member_.position),
                   .window = star_window(static_cast<std::size_t>(member_.members), member_.chunk * member_.groups),
-                  .type = type,
-                  .op = op,
+                  .type = call.star.type,
+                  .op = call.star.op,
                   .segment = call.star.segment,
                   .progress = &progress_};
   return through;
 }
 
-void Star::begin(const Call& call, const BlockPart& part, nezha_type_t type, nezha_op_t op, Nanoseconds now,
-                 std::size_t ready) {
+void Star::begin(const Call& call, const BlockPart& part, Nanoseconds now, std::size_t ready) {
   reset(part, now);
   progress_ = {.ready = ready};
   complete_ = part.from == part.to;
-  if (dead_ || complete_ || !reduces(type, op, call.element)) return;
+  if (dead_ || complete_ || !reduces(call.star.type, call.star.op, call.element)) return;
   if (call.send == call.recv) {
     try {
       kept_ = member_.buffers->take(call.bytes());
@@ -119,7 +118,7 @@ void Star::begin(const Call& call, const BlockPart& part, nezha_type_t type, nez
     }
     progress_.kept = kept_.data();
   }
-  number_ = operations_.start(through(call, type, op), AlgorithmChoice::ring);
+  number_ = operations_.start(through(call), AlgorithmChoice::ring);
   under_way_ = true;
 }
 
@@ -165,7 +164,7 @@ Unsummed Star::take_back(const Call& call) {
   Unsummed rest;
   rest.part = part_;
   rest.final = progress_.final;
-  rest.layout.cut(through(call, NEZHA_TYPE_OTHER, NEZHA_OP_OTHER));
+  rest.layout.cut(through(call));
   const bool none_sent = rest.layout.chunks() == 0 || progress_.sent <= rest.layout.chunk(0).begin;
   if (call.send != call.recv || none_sent) return rest;
   copy(rest.layout, progress_.sent, call.recv, kept_.data());

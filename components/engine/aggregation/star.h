@@ -50,12 +50,12 @@ class Star {
   // ---- a call
   /// There is a kernel for such elements.
   static bool reduces(nezha_type_t type, nezha_op_t op, std::size_t element);
-  /// `part` may be empty. What it does not reduce, this member lacks. `ready`: the input is, up to there; see supply().
-  void begin(const Call& call, const BlockPart& part, nezha_type_t type, nezha_op_t op, Nanoseconds now,
-             std::size_t ready = SIZE_MAX);
+  /// `call.star`: its type, operation and segment. `part` may be empty. What it does not reduce, this member lacks. `ready`: the input
+  /// is, up to there; see supply().
+  void begin(const Call& call, const BlockPart& part, Nanoseconds now, std::size_t ready = SIZE_MAX);
   /// The same of a small vector that goes whole, the sum of which comes to `call.recv`. There is nothing to accept(). See
   /// small_calls.h for members that lack it.
-  void begin_whole(const Call& call, nezha_type_t type, nezha_op_t op, Nanoseconds now);
+  void begin_whole(const Call& call, Nanoseconds now);
   /// The input is ready up to there, in bytes from the beginning of the vector; grows.
   void supply(std::size_t ready);
   /// The sums before here are in the result, where this member gets them.
@@ -92,7 +92,7 @@ class Star {
 
  private:
   void reset(const BlockPart& part, Nanoseconds now);
-  Call through(const Call& call, nezha_type_t type, nezha_op_t op);
+  Call through(const Call& call);
 
   /// The view's positions are this member's and the aggregator's, which is its one neighbour.
   static constexpr std::array<int, 1> kNeighbours = {1};

@@ -131,14 +131,14 @@ bool Stars::wanted(std::size_t bytes) {
 
 // ---- a call
 
-void Stars::begin(const Call& call, nezha_type_t type, nezha_op_t op, Nanoseconds now, std::size_t ready) {
+void Stars::begin(const Call& call, Nanoseconds now, std::size_t ready) {
   began_ = now;
   from_ = BlockPart::kWhole - call.star.share.value_or(searches_.share(call.bytes()));
   std::array<bool, kMost> there{};
   for (Index i = 0; i < kMost; ++i) there[i] = stars_[i].has_value();
   const ShareSplit::Cuts cuts = split_.cuts(BlockPart::kWhole - from_, there);
   for (Index i = 0; i < kMost; ++i)
-    if (stars_[i]) stars_[i]->begin(call, {from_ + cuts[i], from_ + cuts[i + 1]}, type, op, now, ready);
+    if (stars_[i]) stars_[i]->begin(call, {from_ + cuts[i], from_ + cuts[i + 1]}, now, ready);
 }
 
 void Stars::supply(std::size_t ready) {

@@ -83,8 +83,8 @@ class Stars {
   }
 
   // ---- a call
-  /// Each takes its part, of `call.star.share` or else of what was found out here. `type`, `op` and `ready`: see Star.
-  void begin(const Call& call, nezha_type_t type, nezha_op_t op, Nanoseconds now, std::size_t ready = SIZE_MAX);
+  /// Each takes its part, of `call.star.share` or else of what was found out here. `ready`: see Star.
+  void begin(const Call& call, Nanoseconds now, std::size_t ready = SIZE_MAX);
   /// See Star.
   void supply(std::size_t ready);
   /// Of all: see Star.
