@@ -13,6 +13,17 @@
 
 namespace nezha {
 
+/// The operation that a description is of.
+inline Call call_of(const StarDescription& description) {
+  Call call;
+  call.count = description.count;
+  call.element = element_size(description.terms.type);
+  call.chunk = description.chunk;
+  call.part = description.part;
+  call.star = description.terms;
+  return call;
+}
+
 class StarLayout {
  public:
   struct Chunk {

@@ -32,12 +32,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   const auto again = write_description(said);
   REQUIRE(std::equal(again.begin(), again.end(), bytes.begin(), bytes.end()));
   if (said.terms.whole) return 0;
-  Call call;
-  call.count = said.count;
-  call.element = element_size(said.terms.type);
-  call.chunk = said.chunk;
-  call.part = said.part;
-  call.star = said.terms;
+  const Call call = call_of(said);
   StarLayout layout;
   layout.cut(call);
   if (layout.chunks() == 0) return 0;

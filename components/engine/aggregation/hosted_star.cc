@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <numeric>
 
+#include "alg/star_layout.h"
+
 namespace nezha {
 
 HostedStar::HostedStar(TeamId id, std::size_t members, StarTier tier, Trunk* upstream, BufferPool& buffers)
@@ -101,12 +103,7 @@ std::uint64_t HostedStar::kept_from_then() const {
 // ---- operations
 
 Call HostedStar::call_of(const StarDescription& description, StarTier tier) {
-  Call call;
-  call.count = description.count;
-  call.element = element_size(description.terms.type);
-  call.chunk = description.chunk;
-  call.part = description.part;
-  call.star = description.terms;
+  Call call = nezha::call_of(description);
   call.star.tier = tier;
   call.star.holders = holders_;
   call.star.fold = &fold(tier == StarTier::climb ? up_->next() : begun_ + 1);
