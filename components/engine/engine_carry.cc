@@ -79,8 +79,7 @@ int Engine::carry(Lock& lock, Team& team, nezha_call_t what) {
     aggregated = operate_shared(lock, team, call, way.algorithm);
   else
     operate(lock, team, call, way.algorithm);
-  const Nanoseconds carried_in = clock_.now() - start;
-  if (divided && team.error().empty()) agree_on_share(lock, team, call, carried_in);
+  if (divided && team.error().empty()) agree_on_share(lock, team, call, clock_.now() - start);
   if (elsewhere && team.error().empty() && !deliver(lock, what)) return NEZHA_ERR_FAILED;
   if (team.error().empty()) {
     const Nanoseconds took = clock_.now() - start;

@@ -151,9 +151,8 @@ void Engine::look_at_node(Lock& lock, Hierarchy& hierarchy, const Hierarchy::Tic
 
 /// Whether a part of this call goes through aggregators, by what all members see alike. An agreement may come first.
 bool Engine::through_stars(Lock& lock, Team& team, const nezha_call_t& what, const Candidate& way) {
-  Stars* const stars = team.stars();
-  if (stars == nullptr || team.hierarchy() != nullptr) return false;  // there the carrier between nodes does this
-  if (!Stars::suits(way.algorithm, what.op) || !stars->wanted(what.count * what.element)) return false;
+  Stars* const stars = team.stars_beside(way.algorithm, what.op, what.count * what.element);
+  if (stars == nullptr) return false;
   if (stars->agreement_due()) {
     stars->vote(core_.aggregators());
     operate(lock, team, combine(stars->words(), NEZHA_BOR), team.agreement_algorithm());

@@ -149,6 +149,11 @@ Candidate Team::flat(const Candidate& way, Collective collective, std::size_t by
   return {plan_.choose(bytes, element, view_.size)};
 }
 
+Stars* Team::stars_beside(AlgorithmChoice choice, nezha_op_t op, std::size_t bytes) {
+  if (!stars_ || hierarchy_ || !Stars::suits(choice, op)) return nullptr;
+  return stars_->wanted(bytes) ? &*stars_ : nullptr;
+}
+
 /// By what all ranks see alike: the parts of carriers differ by an element.
 bool Team::set_share(Call& call, AlgorithmChoice choice) {
   if (!shares_ || call.collective != Collective::allreduce || !Stars::suits(choice, call.star.op)) return false;

@@ -145,6 +145,9 @@ class Team {
   // ---- aggregators
   /// Null: the team uses none. Where it has a hierarchy they are the counterparts', and what goes through them is between nodes.
   Stars* stars() { return stars_ ? &*stars_ : nullptr; }
+  /// The same for a blocking allreduce by way of lanes, from rank to rank; null also if nothing of such a call is to go through them.
+  /// Counts these.
+  Stars* stars_beside(AlgorithmChoice choice, nezha_op_t op, std::size_t bytes);
   /// Says how much of a blocking allreduce by way of the nodes' memory is to go through aggregators. False: none of it is.
   bool set_share(Call& call, AlgorithmChoice choice);
   /// After such a call, which took so long here; see TeamShares.

@@ -171,10 +171,9 @@ bool Caller::over(Team& team, const Started& started) {
 
 /// This and the next ones: as Engine::through_stars() and operate_stars() do it.
 bool Caller::through_stars(const Candidate& way) {
-  Stars* const stars = process_.team(call().team)->stars();
-  if (stars == nullptr || process_.team(call().team)->hierarchy() != nullptr) return false;
   if (call().collective != Collective::allreduce || call().nonblocking) return false;
-  if (!Stars::suits(way.algorithm, call().op) || !stars->wanted(call().bytes())) return false;
+  Stars* const stars = process_.team(call().team)->stars_beside(way.algorithm, call().op, call().bytes());
+  if (stars == nullptr) return false;
   votes_ = stars->agreement_due();
   return votes_ || stars->in();
 }

@@ -16,10 +16,9 @@ void AggregatedCarrier::begin(const Call& call, AlgorithmChoice choice, const Ra
   ready_ = final_ = range.begin;
   aggregated_ = 0;
   went_through_ = false;
-  if (stars_ == nullptr || !call.star.share) return begin_rails();
+  if (stars_ == nullptr || !call.star.share || range.begin == range.end) return begin_rails();
   own_ = part_of(call, range.begin, range.end);
   own_.star.segment = segment;
-  if (!stars_->wanted(own_.bytes())) return begin_rails();
   if (stars_->agreement_due()) {
     stars_->vote(links_->linked());
     return say(Stage::agreeing, stars_->words(), NEZHA_BOR);
