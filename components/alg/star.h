@@ -83,7 +83,7 @@ struct StarTerms {
   nezha_type_t type = NEZHA_TYPE_OTHER;
   nezha_op_t op = NEZHA_OP_OTHER;
   std::size_t segment = 0;      ///< bytes, whole elements: the vector goes in so long segments, each with blocks of its own; 0: as one
-  std::optional<std::uint32_t> share = std::nullopt;  ///< of 65536ths: what its members have agreed to send through aggregators; none: see Stars
+  std::optional<std::uint32_t> share = std::nullopt;  ///< 65536ths that members have agreed to send through aggregators; none: see Stars
   StarProgress* progress = nullptr;  ///< a member's; stays as long as the operation
   bool whole = false;           ///< the vector is small; `window`, and the call's chunk, are 0
   StarTier tier = StarTier::single;

@@ -5,9 +5,9 @@
 /// halved. Once the smallest step brings nothing the share is settled, and looked at again after kRetry calls. What is not clearly
 /// faster than nothing at all is nothing, since it costs the aggregator and gains nobody.
 ///
-/// It begins with a small share, whose first steps grow until one is clearly slower, as small ones may show nothing:
-/// an aggregator with slow links costs little until that is known. A burst that begins far behind is given up. Sizes beside one that is settled begin with its
-/// share.
+/// It begins with a small share, whose first steps grow until one is clearly slower, as small ones may show nothing: an
+/// aggregator with slow links costs little until that is known. A burst that begins far behind is given up. Sizes beside one
+/// that is settled begin with its share.
 ///
 /// Alike on all members, because it hears only times that they have agreed on.
 #pragma once
