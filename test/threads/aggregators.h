@@ -182,14 +182,14 @@ inline bool joins(Ranks& ranks, Team& team, std::size_t times = 1) {
 }
 
 /// Calls on every rank, of which each checks its sums, beside what `meanwhile` does.
-inline void add_up_while(Ranks& ranks, Team& team, const std::function<void()>& meanwhile) {
+inline void add_up_while(Ranks& ranks, Team& team, const std::function<void()>& meanwhile, const std::string& name = "float_sum") {
   std::atomic<bool> over = false;
   std::thread other([&] {
     meanwhile();
     over = true;
   });
-  for (bool in_place = false; !over; in_place = !in_place) add_up(ranks, team, "float_sum", 1000003, in_place);
-  add_up(ranks, team, "float_sum", 1000003, false);
+  for (bool in_place = false; !over; in_place = !in_place) add_up(ranks, team, name, 1000003, in_place);
+  add_up(ranks, team, name, 1000003, false);
   other.join();
 }
 

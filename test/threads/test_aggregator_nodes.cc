@@ -5,7 +5,6 @@
 
 #include <memory>
 #include <string>
-#include <thread>
 #include <tuple>
 #include <vector>
 
@@ -55,16 +54,13 @@ TEST(AggregatorsOfNodes, MayEndAndComeBackInTheMiddle) {
   ASSERT_TRUE(team.start());
   for (std::size_t times = 1; times <= 3; ++times) {
     ASSERT_TRUE(joins(ranks, team, times));
-    std::atomic<bool> over = false;
-    std::thread other([&] {
+    const auto end = [&] {
       wait_ms(20 + 7 * static_cast<int>(times));
       aggregator.reset();
       wait_ms(20);
-      over = true;
-    });
-    for (bool in_place = false; !over; in_place = !in_place) add_up(ranks, team, "int32_sum", 1000003, in_place);
+    };
+    add_up_while(ranks, team, end, "int32_sum");
     add_up(ranks, team, "int32_sum", 1000003, true);
-    other.join();
     if (!lost_patience(ranks, {})) {
       EXPECT_EQ(joined(ranks.at(0)), times);
     }
