@@ -23,7 +23,7 @@ const CallSpec& Caller::call() const { return world_.program().calls[at_]; }
 /// Goes to the next call from `at_` on that is this thread's.
 void Caller::next_call() {
   const Program& program = world_.program();
-  chose_ = false;
+  chose_ = divided_ = false;
   for (; at_ < program.calls.size(); ++at_) {
     const TeamSpec& team = program.teams[call().team];
     if (team.thread != thread_ || !member(team, process_.rank())) continue;

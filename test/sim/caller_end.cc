@@ -2,6 +2,7 @@
 /// How a call ends: with a result that is checked, or a failure; and what its memory is used for afterwards.
 #include <algorithm>
 #include <cstring>
+#include <iterator>
 #include <utility>
 
 #include "caller.h"
@@ -86,7 +87,8 @@ void Caller::operation_over() {
 /// The team has failed, and with it all its calls.
 void Caller::fail_call() {
   poll_pending();
-  if (state_ == State::operating || state_ == State::aggregating || state_ == State::small || state_ == State::confirming || state_ == State::sharing) leave_memory(vectors_);
+  constexpr State kInCall[] = {State::operating, State::aggregating, State::small, State::confirming, State::sharing};
+  if (std::find(std::begin(kInCall), std::end(kInCall), state_) != std::end(kInCall)) leave_memory(vectors_);
   world_.call_failed(at_, process_.team(call().team)->error(), began_);
   lost_.clear();
   process_.destroy_team(call().team);
