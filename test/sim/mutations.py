@@ -7,6 +7,7 @@ TRUNK = "components/trunk/"
 MESSAGE = "components/rail/message/"
 NODE = "components/node/"
 ENGINE = "components/engine/"
+STARS = ENGINE + "aggregation/"
 
 MUTATIONS = [
     # Exactly once.
@@ -104,36 +105,19 @@ SERVICE_MUTATIONS = [
         ("    here_->superseded(from, before.begin, before.size);\n", "    static_cast<void>(before);\n")]),
     ("contributions are added as they come", "components/alg/star_fold.cc", [
         ("    if (slot.got[static_cast<std::size_t>(member)] < chunk.size) return;\n", "")]),
-    ("a member that lacks sums says that it has them", "components/engine/aggregation/stars.cc", [
+    ("a member that lacks sums says that it has them", STARS + "stars.cc", [
         ("stars_[i]->complete() ? 0 : 1;", "0;")]),
-    ("the service keeps the memory of communicators that it gives up", "components/engine/aggregation/aggregation_stars.cc", [
+    ("the service keeps the memory of communicators that it gives up", STARS + "aggregation_stars.cc", [
         ("  memory_ -= star.memory + star.next_memory;\n", "")]),
     ("a rack does not wait for what other racks add before", "components/alg/star_fold.cc", [
         ("      if (slot.have != before) send_up(slot, chunk);\n      return;", "      if (slot.have != before) send_up(slot, chunk);\n      if (slot.value == nullptr) return;\n      ++slot.have;\n      continue;")]),
-    ("a contribution to a small call is kept until the own call ends", "components/engine/aggregation/small_calls.cc", [
+    ("a contribution to a small call is kept until the own call ends", STARS + "small_calls.cc", [
         ("  star_ = nullptr;\n  release(before());", "  star_ = nullptr;\n  release(latest());\n  release(before());")]),
     ("a member that was woken sends nothing", "components/alg/single_step.cc", [
         ("    wake();\n    if (bytes", "    if (!call_.asleep) wake();\n    if (bytes")]),
     ("duplicates come to the service as if they were new", TRUNK + "trunk_receive.cc", [
         ("    if (received_.contains(piece.id)) continue;\n", ""),
         ("if (received_.contains(piece.id)) {", "if (false) {")]),
-]
-
-# The same where both are so.
-STARS = ENGINE + "aggregation/"
-SERVICE_NODE_MUTATIONS = [
-    ("a chunk goes to the service before the node has added it up", "components/alg/star_leaf.cc", [
-        ("      if (chunk.end() > progress().ready) break;\n", "")]),
-    ("the word on sums is said before the node has added up everything", STARS + "aggregated_carrier.cc", [
-        (" || ready_ != range_.end) return moved;", ") return moved;")]),
-    ("a call is over before all have said that they have all sums", STARS + "aggregated_carrier.cc", [
-        ("  say(Stage::confirming, stars_->confirmation(clock_->now()), NEZHA_MAX);\n", "  stage_ = Stage::over;\n")]),
-    ("contributions that have gone are taken from the vector again", STARS + "star.cc", [
-        ("copy(rest.layout, progress_.sent, call.recv", "copy(rest.layout, 0, call.recv")]),
-    ("who lacked sums keeps what there was", STARS + "star.cc", [
-        ("  if (kept) copy(layout, final, kept.data(), call.recv);\n", "")]),
-    ("sums are final for the node from the beginning", STARS + "aggregated_carrier.cc", [
-        ("std::min(rails_.final_up_to(), range_.begin + std::min(stars_->final_up_to(), own_.bytes()))", "rails_.final_up_to()")]),
 ]
 
 # The same where ranks of a node share memory.
@@ -189,4 +173,20 @@ NODE_MUTATIONS = [
         ("if (call.carriers != 0) return", "if (call.carriers != 0 && spec_.rank % 2 == 0) return")]),
     ("whether rates are known is each rank's own affair", ENGINE + "team_agreement.cc", [
         ("lacks_rates_ = rate_words_[0] != 0;", "lacks_rates_ = !sampled();")]),
+]
+
+# The same where both are so.
+SERVICE_NODE_MUTATIONS = [
+    ("a chunk goes to the service before the node has added it up", "components/alg/star_leaf.cc", [
+        ("      if (chunk.end() > progress().ready) break;\n", "")]),
+    ("the word on sums is said before the node has added up everything", STARS + "aggregated_carrier.cc", [
+        (" || ready_ != range_.end) return moved;", ") return moved;")]),
+    ("a call is over before all have said that they have all sums", STARS + "aggregated_carrier.cc", [
+        ("  say(Stage::confirming, stars_->confirmation(clock_->now()), NEZHA_MAX);\n", "  stage_ = Stage::over;\n")]),
+    ("contributions that have gone are taken from the vector again", STARS + "star.cc", [
+        ("copy(rest.layout, progress_.sent, call.recv", "copy(rest.layout, 0, call.recv")]),
+    ("who lacked sums keeps what there was", STARS + "star.cc", [
+        ("  if (kept) copy(layout, final, kept.data(), call.recv);\n", "")]),
+    ("sums are final for the node from the beginning", STARS + "aggregated_carrier.cc", [
+        ("std::min(rails_.final_up_to(), range_.begin + std::min(stars_->final_up_to(), own_.bytes()))", "rails_.final_up_to()")]),
 ]
