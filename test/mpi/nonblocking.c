@@ -17,15 +17,20 @@ enum { MOST = 300, LARGEST = 300000 };
 static long* vectors[MOST];
 static int counts[MOST];
 
+/// Vector `which`, where it is, with what it began with.
+static void fill_again(int which) {
+  for (int i = 0; i < counts[which]; i++) {
+    vectors[which][i] = (long)(test_rank + 1) * (which + 1) + i;
+  }
+}
+
 /// Vector `which`, so that its sum over the ranks of a communicator is known.
 static void fill(int which, unsigned seed) {
   counts[which] = 1 + (int)(test_number(seed, 0, (size_t)which) % (which % 10 == 9  ? LARGEST
                                                                    : which % 3 == 0 ? 10
                                                                                     : 4000));
   vectors[which] = realloc(vectors[which], (size_t)counts[which] * sizeof(long));
-  for (int i = 0; i < counts[which]; i++) {
-    vectors[which][i] = (long)(test_rank + 1) * (which + 1) + i;
-  }
+  fill_again(which);
 }
 
 static void check(int which, const char* what) {
@@ -185,7 +190,7 @@ static void pairs(MPI_Comm comm) {
 #ifdef ALLREDUCE_INIT
 /// Vector 0's: an active one is not started again, and ends as if nobody had tried.
 static void start_twice(MPI_Request* request) {
-  fill(0, 9);
+  fill_again(0);
   test_set_errhandlers(MPI_ERRORS_RETURN);
   MPI_Start(request);
   test_that(MPI_SUCCESS != MPI_Start(request), "an active request can be started");
@@ -220,7 +225,7 @@ static void persistent(MPI_Comm comm) {
   for (int round = 0; round < 30; round++) {
     int flag = 0;
     for (int i = 0; i < 6; i++) {
-      fill(i, 9);  // where it was
+      fill_again(i);
     }
     if (!strict && (test_rank + round / 2) % 2 != 0) {
       reverse(requests, 6);
