@@ -51,7 +51,7 @@ void step_sample(Peer& peer, Nanoseconds now, bool wanted) {
   if (peer.sample == Sample::running) {
     peer.trunk->pump();
     if (!needless && !enough(peer, now) && goes_on(peer)) return;
-    peer.trunk->abort_flow(peer.sample_flow);
+    peer.trunk->abort_flow(peer.sample_flow, Source::stays);
     peer.sample = Sample::leaving;
   }
   const bool leaving = peer.sample == Sample::leaving && peer.trunk->under_way() > kLittle;

@@ -56,6 +56,7 @@ struct LaneSpec {
 struct Gather {
   const std::byte* data = nullptr;
   std::size_t size = 0;
+  std::size_t reach = 0;  ///< from `data` on: in use as long as these, and maybe sent again from there; 0 = not known
 };
 
 /// Where bytes go; `data == nullptr`: into the bin.
@@ -141,13 +142,17 @@ class Lane {
   const LaneSpec& spec() const { return spec_; }
 
   /// Hands over one frame: `header` is copied (into the wire with its checksum); payload bytes are read in place.
-  /// whole: the source is no longer referred to. partly: the source must stay until lane_free or own_rest. busy: an
-  /// earlier frame is still partly sent, nothing was taken. down: the lane is dead (lane_down was or will be called).
+  /// whole: nothing is left to hand over. partly: the source must stay until lane_free or own_rest. busy: an earlier frame
+  /// is still partly sent, nothing was taken. down: the lane is dead (lane_down was or will be called). In any case
+  /// reads() may be true of the source.
   virtual Sent send(std::span<const std::byte> header, std::span<const Gather> payload) = 0;
   /// True while a frame is partly sent.
   virtual bool busy() const = 0;
   /// Copies what is left of a partly sent frame into the lane's own memory, so that the source may change.
   virtual void own_rest() = 0;
+  /// What was handed over of these bytes is still to be read by a NIC. Until that has ended, or the lane has, they may change
+  /// only if nobody counts them any more: their memory may then go, too, as far as the lane is concerned.
+  virtual bool reads(std::span<const std::byte>) const { return false; }
   /// Sends segment `index` of the frame being received into the bin from here on.
   virtual void redirect(std::size_t index) = 0;
   /// Bytes handed over and not yet acknowledged by the peer's transport: the queue in front of a new frame. Costs a

@@ -87,6 +87,9 @@ struct TrunkOwner {
   LaneNews& lanes;
 };
 
+/// What becomes of the bytes of a flow that is given up.
+enum class Source { goes, stays };
+
 constexpr std::uint32_t kNoNumber = ~std::uint32_t{0};
 
 struct TrunkOptions {
@@ -174,13 +177,14 @@ class Trunk final : public LaneEvents {
   /// The peer has ended the team's operations up to `op`, for which it needed all that was sent for them: so that is
   /// acknowledged.
   void peer_ended(TeamId team, OpNumber op);
-  /// Ends the flow's operation here: afterwards nothing refers to the operation's memory. False when too much is
-  /// still unacknowledged to be copied; to be called again after progress. The flow's queue must be empty. What a peer that is
-  /// not known to have begun it was sent goes on to count against its window.
+  /// Ends the flow's operation here: afterwards nothing refers to the operation's memory. False when too much is still
+  /// unacknowledged to be copied, or a NIC has not read it yet; to be called again after progress. The flow's
+  /// queue must be empty. What a peer that is not known to have begun it was sent goes on to count against its window.
   bool close_flow(Flow& flow) { return (flow.unacked == 0 && flow.charged == 0) || keep_sources(flow); }
-  /// Ends it without success: what is queued is dropped, what is unacknowledged is not sent again. The peer is to be
-  /// told. Returns how many bytes of it the peer may keep as early pieces.
-  std::size_t abort_flow(Flow& flow);
+  /// Ends it without success: what is queued is dropped, what is unacknowledged is not sent again; a lane whose NIC still reads it
+  /// is closed, unless the source stays as it is. The peer is to be told. Returns how many bytes of it the peer may keep as early
+  /// pieces.
+  std::size_t abort_flow(Flow& flow, Source source = Source::goes);
   /// Sends the acks that are owed. True when there were any.
   bool send_acks();
   /// Something is outstanding: pieces of ours unacknowledged, or acks of ours not sent that a lane could take. A peer that waits
@@ -258,7 +262,7 @@ class Trunk final : public LaneEvents {
   void add_replays(Frame& frame, std::size_t room);
   void add_flows(Frame& frame, std::size_t room);
   bool add_chunk(Frame& frame, Flow& flow, std::size_t room);
-  void add_piece(Frame& frame, SentPiece& piece);
+  void add_piece(Frame& frame, SentPiece& piece, std::size_t reach = 0);
   /// Both: the record is good until the next piece is added.
   SentPiece& add_control(Control control);
   SentPiece& send_control(Control control, TeamId team, OpNumber op);
@@ -275,6 +279,7 @@ class Trunk final : public LaneEvents {
   void acknowledged(SentPiece& piece);
   void drop_acked();
   void own_if_busy(const SentPiece& piece);
+  LaneState* reader_of(const SentPiece& piece);
   void withdraw(SentPiece& piece);
   bool keep_source(SentPiece& piece);
 

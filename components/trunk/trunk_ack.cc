@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// The life of a sent piece after it left: acknowledged, superseded, or moved into the trunk's own memory.
+#include <algorithm>
 #include <bit>
 #include <cstring>
+#include <span>
 #include <utility>
 
 #include "trunk/trunk.h"
@@ -13,6 +15,15 @@ void Trunk::own_if_busy(const SentPiece& piece) {
   if (piece.lane == kNoLane) return;
   const LaneState& state = lanes_[piece.lane];
   if (state.lane != nullptr && piece.frame == state.frames && state.lane->busy()) state.lane->own_rest();
+}
+
+/// A lane whose NIC still reads the piece's bytes. Only what is acknowledged may change nevertheless: whatever the NIC sends in its
+/// place, the peer has had the piece.
+LaneState* Trunk::reader_of(const SentPiece& piece) {
+  const std::span bytes(piece.data, piece.header.length);
+  const auto found = std::find_if(lanes_.begin(), lanes_.end(),
+                                  [&](const LaneState& state) { return state.lane != nullptr && state.lane->reads(bytes); });
+  return found == lanes_.end() ? nullptr : &*found;
 }
 
 void Trunk::acknowledged(SentPiece& piece) {
@@ -71,8 +82,9 @@ void Trunk::superseded(Flow& flow, std::uint64_t offset, std::uint64_t size) {
   drop_acked();
 }
 
-/// Moves the piece's bytes into the trunk's own memory. False when there is no room now.
+/// Moves the piece's bytes into the trunk's own memory. False when there is no room now, or a NIC reads them.
 bool Trunk::keep_source(SentPiece& piece) {
+  if (reader_of(piece) != nullptr) return false;
   std::byte* copy = retransmits_.take(piece.header.length);
   if (copy == nullptr) return false;
   std::memcpy(copy, piece.data, piece.header.length);
@@ -115,11 +127,15 @@ void Trunk::withdraw(SentPiece& piece) {
   pending_acks_.at_least(1);  // the piece does not say any more what has arrived
 }
 
-std::size_t Trunk::abort_flow(Flow& flow) {
+std::size_t Trunk::abort_flow(Flow& flow, Source source) {
   flow.clear();
   unlist(flow);
-  for (std::uint64_t id = log_.oldest(); flow.unacked != 0 && id != log_.next(); ++id)
-    if (log_.at(id).flow == &flow) withdraw(log_.at(id));
+  for (std::uint64_t id = log_.oldest(); flow.unacked != 0 && id != log_.next(); ++id) {
+    if (log_.at(id).flow != &flow) continue;
+    while (LaneState* const reader = source == Source::goes ? reader_of(log_.at(id)) : nullptr)
+      close_lane(*reader, {Code::io, "its NIC reads what was given up"});
+    withdraw(log_.at(id));
+  }
   discard(flow.team(), flow.op());
   return std::exchange(flow.charged, 0);
 }

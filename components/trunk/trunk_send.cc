@@ -155,9 +155,10 @@ bool Trunk::hand_over(LaneState& state, Frame& frame, Nanoseconds now) {
   return sent == Lane::Sent::whole || sent == Lane::Sent::partly;
 }
 
-void Trunk::add_piece(Frame& frame, SentPiece& piece) {
+/// `reach`: see Gather.
+void Trunk::add_piece(Frame& frame, SentPiece& piece, std::size_t reach) {
   frame.header_size += encode_piece(frame.header.data() + frame.header_size, piece.header);
-  if (piece.header.length != 0) frame.payload[frame.segments++] = {piece.data, piece.header.length};
+  if (piece.header.length != 0) frame.payload[frame.segments++] = {piece.data, piece.header.length, reach};
   frame.bytes += piece.header.length;
   ++frame.pieces;
   piece.lane = frame.lane;
@@ -231,7 +232,7 @@ bool Trunk::add_chunk(Frame& frame, Flow& flow, std::size_t room) {
   }
   flow.advance(static_cast<std::uint32_t>(bytes));
   pending_acks_.sent(piece.header);
-  add_piece(frame, piece);
+  add_piece(frame, piece, copy == nullptr ? chunk.size : 0);
   return true;
 }
 

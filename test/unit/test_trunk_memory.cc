@@ -120,6 +120,71 @@ TEST_F(TrunkMemory, ALaneInTheMiddleOfAPieceOfAnEarlierOperationReadsACopy) {
   carry_changed(source, then);
 }
 
+TEST_F(TrunkMemory, AFlowIsNotClosedWhileANicReadsItsSource) {
+  open(1);
+  const Bytes source = pattern(5000);
+  send(source);
+  a->lanes[0]->lent = std::span(source).subspan(4000, 10);
+  EXPECT_FALSE(a->trunk.close_flow(flow));
+  EXPECT_EQ(flow.unacked, 5000u);
+  a->lanes[0]->lent = {};
+  EXPECT_TRUE(a->trunk.close_flow(flow));
+  EXPECT_EQ(flow.unacked, 0u);
+}
+
+TEST_F(TrunkMemory, AnotherLanesNicCounts) {
+  open(2);
+  const Bytes source = pattern(64);
+  send(source);
+  for (const auto& lane : a->lanes) {
+    lane->lent = source;
+    EXPECT_FALSE(a->trunk.close_flow(flow));
+    lane->lent = {};
+  }
+  EXPECT_TRUE(a->trunk.close_flow(flow));
+}
+
+TEST_F(TrunkMemory, WhatIsAcknowledgedMayChangeThoughANicReadsIt) {
+  open(1);
+  const Bytes source = pattern(5000);
+  send(source);
+  a->lanes[0]->lent = source;
+  a->trunk.superseded(flow, 0, 5000);
+  EXPECT_TRUE(a->trunk.close_flow(flow));
+  EXPECT_FALSE(a->lanes[0]->dead);
+}
+
+TEST_F(TrunkMemory, AFlowThatIsGivenUpEndsTheLaneWhoseNicReadsIt) {
+  open(2);
+  const Bytes source = pattern(5000);
+  send(source);
+  a->lanes[1]->lent = source;
+  a->trunk.abort_flow(flow);
+  EXPECT_EQ(flow.unacked, 0u);
+  EXPECT_FALSE(a->lanes[0]->dead);
+  EXPECT_TRUE(a->lanes[1]->dead);
+}
+
+TEST_F(TrunkMemory, AFlowWhoseSourceStaysEndsNoLane) {
+  open(2);
+  const Bytes source = pattern(5000);
+  send(source);
+  a->lanes[1]->lent = source;
+  a->trunk.abort_flow(flow, Source::stays);
+  EXPECT_EQ(flow.unacked, 0u);
+  EXPECT_FALSE(a->lanes[1]->dead);
+}
+
+TEST_F(TrunkMemory, SaysWhatIsInUseBehindAPiece) {
+  open(2);
+  a->loads[0].weight = a->loads[1].weight = 1;
+  a->lanes[0]->stuck = a->lanes[1]->stuck = true;
+  const Bytes source = pattern(100000);
+  send(source);
+  for (const auto& lane : a->lanes)
+    for (const Gather& part : lane->rest) EXPECT_EQ(part.data + part.reach, source.data() + source.size());
+}
+
 TEST_F(TrunkMemory, OtherBytesAreNotSuperseded) {
   open(1);
   const Bytes source = pattern(64);

@@ -64,6 +64,9 @@ class HandLane final : public Lane {
     for (const Gather& part : rest) partial.payload.insert(partial.payload.end(), part.data, part.data + part.size);
     rest.clear();
   }
+  bool reads(std::span<const std::byte> bytes) const override {
+    return bytes.data() < lent.data() + lent.size() && lent.data() < bytes.data() + bytes.size();
+  }
   void redirect(std::size_t index) override {
     redirected.push_back(index);
     places.segments[index].data = nullptr;
@@ -97,6 +100,7 @@ class HandLane final : public Lane {
   int asked = 0;  ///< for its pulse
   SentFrame partial;
   std::vector<Gather> rest;
+  std::span<const std::byte> lent;  ///< a NIC still reads it
   std::deque<SentFrame> frames;  ///< handed over
 
   // The frame that is arriving at this end.
