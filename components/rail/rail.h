@@ -238,6 +238,8 @@ class Transport {
   virtual int wait_fd(Watch watch) const = 0;
   /// When progress() must be called again even though no descriptor is ready (handshake deadlines); 0 = never.
   virtual Nanoseconds next_deadline() const = 0;
+  /// Payloads are sent from where they lie (Lane::reads): it has to hear of memory that goes.
+  virtual bool lends() const { return false; }
   /// At most so many bytes of the transport's memory for what a lane has received and nobody has read, from here on and for
   /// lanes that are up too. For transports that have such memory; twice as much where the sender's kernel holds nothing.
   virtual void bound_lanes(std::size_t bytes) { static_cast<void>(bytes); }

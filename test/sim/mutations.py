@@ -34,6 +34,8 @@ MUTATIONS = [
         ("piece.data = piece.kept = copy;", "piece.kept = copy;")]),
     ("what is unacknowledged at the end of a call is let go", TRUNK + "trunk_ack.cc", [
         ("if (piece.flow == &flow && !keep_source(piece)) return false;", "if (piece.flow == &flow) acknowledged(piece);")]),
+    ("a source is copied and let go while a NIC reads it", TRUNK + "trunk_ack.cc", [
+        ("  if (reader_of(piece) != nullptr) return false;\n", "")]),
     ("any later value acknowledges all of an operation", TRUNK + "trunk_ack.cc", [
         ("if (piece.header.offset < offset + size && offset < piece.header.offset + piece.header.length) ", "")]),
     ("who has begun an operation is taken to have ended it", "components/engine/operations.cc", [
@@ -87,7 +89,7 @@ MUTATIONS = [
     ("the memory of a message is used again before it is sent", MESSAGE + "channel.cc", [
         ("  const std::size_t size = kMessageHeader + body;\n",
          "  const std::size_t size = kMessageHeader + body;\n  free_.insert(free_.begin(), slot);\n"),
-        ("  free_.push_back(slot);\n  note_owing();", "  static_cast<void>(slot);\n  note_owing();")]),
+        ("  took_back(slot);\n  note_owing();", "  lent_[slot - slots_.receives] = {};\n  note_owing();")]),
     ("a message for which the NIC has no room is forgotten", MESSAGE + "channel.cc", [
         ("    waiting_.push_back({slot, size});\n", "")]),
     ("a question is not answered", MESSAGE + "channel.cc", [

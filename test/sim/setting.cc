@@ -142,6 +142,10 @@ void Setting::draw_queues(bool wanted) {
   queues.patience = random.chance(0.5) ? draw_time(random, 100 * kMillisecond, 2 * kSecond) : 0;
   messages.slot = draw_size(random, 1024, 32 * 1024);
   messages.lane_memory = draw_size(random, 8 * messages.slot, 512 * 1024);
+  // By what was drawn, so that worlds of older seeds keep their shapes.
+  messages.lend_from = messages.slot % 3 != 0 ? 16 + messages.slot % (16 * 1024) : 0;
+  messages.least_lent = 1 + messages.lane_memory % (4 * 1024);
+  queues.lends = 0.9;
 }
 
 bool Setting::has_queues() const {

@@ -28,6 +28,7 @@ struct FakeFabric {
   unsigned posts = 0;  ///< of sends
   unsigned lose_in = 0;  ///< of the messages with contents from now on the one of this number is lost; 0: none
   std::size_t copied = 0;  ///< messages of so many bytes are copied when they are posted
+  bool lends = false;      ///< memory is sent from where it lies
   unsigned not_ready = 0;  ///< messages that found no receive posted
 };
 
@@ -49,12 +50,18 @@ class FakePair final : public QueuePair {
     posted_.push_back(slot);
     return {};
   }
+  Lent lend(std::span<const std::byte> bytes, std::size_t) override { return {fabric_.lends ? bytes : bytes.first(0), nullptr}; }
+  Posted post_lent(std::uint32_t slot, std::size_t size, const Lent& lent) override {
+    under_way_.push_back({slot, size, {}, lent.bytes});
+    ring_other();
+    return Posted::yes;
+  }
   Posted post_send(std::uint32_t slot, std::size_t size) override {
     ++fabric_.posts;
     if (refuses || (fabric_.refuse_every != 0 && fabric_.posts % fabric_.refuse_every == 0)) return Posted::later;
     const bool copied = size <= fabric_.copied;
     const std::span<const std::byte> message = slots_.at(slot).first(size);
-    under_way_.push_back({slot, size, copied ? std::vector(message.begin(), message.end()) : std::vector<std::byte>{}});
+    under_way_.push_back({slot, size, copied ? std::vector(message.begin(), message.end()) : std::vector<std::byte>{}, {}});
     ring_other();
     if (copied) std::fill_n(slots_.at(slot).begin(), size, std::byte{0xdd});
     return copied ? Posted::copied : Posted::yes;
@@ -75,6 +82,7 @@ class FakePair final : public QueuePair {
     std::uint32_t slot;
     std::size_t size;
     std::vector<std::byte> copy;  ///< empty: it is still in the slot
+    std::span<const std::byte> lent;
   };
 
   void ring_other() const;
@@ -202,6 +210,8 @@ inline bool FakePair::deliver() {
     other->under_way_.pop_front();
     const std::byte* from = message.copy.empty() ? other->slots_.at(message.slot).data() : message.copy.data();
     std::copy_n(from, size, slots_.at(slot).begin());
+    std::copy(message.lent.begin(), message.lent.end(), slots_.at(slot).subspan(size).begin());
+    size += message.lent.size();
     if (message.copy.empty()) other->read_.push_back(message.slot);
   }
   events_->received(slot, size);
@@ -211,7 +221,7 @@ inline bool FakePair::deliver() {
 /// Two processes with one rail each.
 class MessagePair : public testing::Test {
  protected:
-  MessagePair() {
+  explicit MessagePair(const MessageOptions& given = {}) : options(given) {
     a.known = b.self, b.known = a.self;
     open(a);
     open(b);

@@ -61,7 +61,8 @@ std::vector<Gather> RailContract::parts_of(const Frame& frame) {
   for (std::size_t n = random() % kMaxFrameSegments; n > 0; --n) cuts.push_back(random() % (frame.payload.size() + 1));
   std::sort(cuts.begin(), cuts.end());
   std::vector<Gather> parts;
-  for (std::size_t i = 1; i < cuts.size(); ++i) parts.push_back({frame.payload.data() + cuts[i - 1], cuts[i] - cuts[i - 1]});
+  for (std::size_t i = 1; i < cuts.size(); ++i)
+    parts.push_back({frame.payload.data() + cuts[i - 1], cuts[i] - cuts[i - 1], cuts.back() - cuts[i - 1]});
   return parts;
 }
 
@@ -74,6 +75,7 @@ void RailContract::send_and_spoil(Lane& lane, const FrameLog& told, Frame frame)
   if (sent == Lane::Sent::partly) {
     ASSERT_TRUE(drive([&] { return told.freed > freed; }));
   }
+  ASSERT_TRUE(drive([&] { return !lane.reads(frame.payload); }));
   std::fill(frame.payload.begin(), frame.payload.end(), std::byte{0xee});
   std::fill(frame.header.begin(), frame.header.end(), std::byte{0xee});
 }
@@ -170,9 +172,12 @@ TEST_P(RailContract, ABusyLaneTakesNothingAndGivesTheSourceBackWhenAsked) {
   if (!lane_a().busy()) GTEST_SKIP() << "it never takes a part of a frame";
   EXPECT_EQ(send(lane_a(), other), Lane::Sent::busy);
   lane_a().own_rest();
-  std::fill(frame.payload.begin(), frame.payload.end(), std::byte{0xee});
   EXPECT_TRUE(lane_a().busy());
   lane_a().own_rest();  // once more changes nothing
+  const int freed = at_a().freed;
+  ASSERT_TRUE(drive([&] { return !lane_a().reads(frame.payload); }));
+  std::fill(frame.payload.begin(), frame.payload.end(), std::byte{0xee});
+  EXPECT_EQ(freed, 0);
   ASSERT_TRUE(drive([&] { return !lane_a().busy(); }));
   EXPECT_EQ(at_a().freed, 1);
   ASSERT_NE(send(lane_a(), other), Lane::Sent::busy);

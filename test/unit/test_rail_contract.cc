@@ -103,8 +103,8 @@ struct SimWorld final : RailWorld {
 };
 
 /// Rails over messages on simulated NICs, which are less kind than the memory of MessageWorld.
-struct QueueWorld final : RailWorld {
-  QueueWorld() : RailWorld(first, second, {.most_queued = 4 * 1024 * 1024}) {
+struct QueueWorld : RailWorld {
+  explicit QueueWorld(const MessageOptions& given = {}) : RailWorld(first, second, {.most_queued = 4 * 1024 * 1024}), options(given) {
     for (SimPort* port : {&port_a, &port_b}) {
       Side& side = port == &port_a ? a : b;
       auto kind = std::make_unique<SimQueueKind>(fabric, side.self, std::vector{port}, [] {});
@@ -128,8 +128,13 @@ struct QueueWorld final : RailWorld {
   SimNetwork network{{}, 7};
   SimQueueFabric fabric{network, {.latest = 200 * kMicrosecond, .put_off = 0.2}, {}};
   SimPort port_a{network, {}}, port_b{network, {}};
-  MessageOptions options;
+  const MessageOptions options;
   Side first{11}, second{22};
+};
+
+/// Which read payloads from where they lie.
+struct LendingWorld final : QueueWorld {
+  LendingWorld() : QueueWorld({.lend_from = 1, .least_lent = 1}) { fabric.options.lends = 0.7; }
 };
 
 INSTANTIATE_TEST_SUITE_P(Tcp, RailContract, testing::Values(made<TcpWorld>));
@@ -137,6 +142,7 @@ INSTANTIATE_TEST_SUITE_P(Messages, RailContract, testing::Values(made<MessageWor
 INSTANTIATE_TEST_SUITE_P(Btl, RailContract, testing::Values(made<BtlWorld>));
 INSTANTIATE_TEST_SUITE_P(Simulated, RailContract, testing::Values(made<SimWorld>));
 INSTANTIATE_TEST_SUITE_P(SimulatedQueues, RailContract, testing::Values(made<QueueWorld>));
+INSTANTIATE_TEST_SUITE_P(Lending, RailContract, testing::Values(made<LendingWorld>));
 
 }  // namespace
 }  // namespace nezha::test

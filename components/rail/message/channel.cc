@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cstdlib>
+#include <functional>
 #include <utility>
 
 #include "rail/message/pages.h"
@@ -25,6 +26,7 @@ MessageChannel::MessageChannel(std::unique_ptr<QueuePair> pair, const MessageOpt
   slots_.owner = make_pages(2 * count * options.slot);
   slots_.memory = {slots_.owner.get(), 2 * count * options.slot};
   for (std::uint32_t slot = 2 * count; slot-- > count;) free_.push_back(slot);
+  lent_.resize(count);
   waiting_.reserve(count);
 }
 
@@ -52,34 +54,34 @@ std::span<std::byte> MessageChannel::space() const {
   return slots_.at(free_.back()).subspan(kMessageHeader);
 }
 
-void MessageChannel::send(MessageType type, std::size_t body) {
+void MessageChannel::send(MessageType type, std::size_t body, Lent lent) {
   if (held_ == 0) {
     held_slot_ = free_.back();
     free_.pop_back();
   }
   const std::size_t size = held_ + body;
-  if (type == MessageType::frames && news_.polling && kMessageHeader + size < slots_.size) {
+  if (type == MessageType::frames && news_.polling && lent.bytes.empty() && kMessageHeader + size < slots_.size) {
     if (held_ == 0) news_.holding.push_back(this);
     held_ = size;
     return;
   }
   held_ = 0;
-  post(held_slot_, type, size);
+  post(held_slot_, type, size, std::move(lent));
 }
 
 void MessageChannel::flush() {
-  if (held_ != 0) post(held_slot_, MessageType::frames, std::exchange(held_, 0));
+  if (held_ != 0) post(held_slot_, MessageType::frames, std::exchange(held_, 0), {});
 }
 
-void MessageChannel::post(std::uint32_t slot, MessageType type, std::size_t body) {
+void MessageChannel::post(std::uint32_t slot, MessageType type, std::size_t body, Lent lent) {
   const MessageHeader header{type, wants_answer_, static_cast<std::uint16_t>(slots_.receives),
                              static_cast<std::uint32_t>(received_), static_cast<std::uint32_t>(sent_)};
   write_message_header(slots_.at(slot).data(), header);
   told_ = received_;
   owed_bytes_ = 0;
   answer_ = false;
-  sizes_[sent_ % kMostReceives] = static_cast<std::uint32_t>(body);
-  unacked_bytes_ += body;
+  sizes_[sent_ % kMostReceives] = static_cast<std::uint32_t>(body + lent.bytes.size());
+  unacked_bytes_ += body + lent.bytes.size();
   ++sent_;
   sent_at_ = clock_.now();
   if (std::exchange(wants_answer_, false)) {
@@ -88,6 +90,7 @@ void MessageChannel::post(std::uint32_t slot, MessageType type, std::size_t body
     asked_ = sent_;
     asked_at_ = sent_at_;
   }
+  if (!lent.bytes.empty()) ++lendings_, lent_[slot - slots_.receives] = std::move(lent);
   const std::size_t size = kMessageHeader + body;
   if (!waiting_.empty() || !connected_ || !hand_over(slot, size)) {
     if (waiting_.empty() && connected_) news_.stuck.push_back(this);
@@ -97,11 +100,12 @@ void MessageChannel::post(std::uint32_t slot, MessageType type, std::size_t body
 
 /// False: it has to wait.
 bool MessageChannel::hand_over(std::uint32_t slot, std::size_t size) {
-  switch (pair_->post_send(slot, size)) {
+  const Lent& lent = lent_[slot - slots_.receives];
+  switch (lent.bytes.empty() ? pair_->post_send(slot, size) : pair_->post_lent(slot, size, lent)) {
     case QueuePair::Posted::yes:
       return true;
     case QueuePair::Posted::copied:
-      free_.push_back(slot);
+      took_back(slot);
       return true;
     case QueuePair::Posted::later:
       return false;
@@ -110,6 +114,20 @@ bool MessageChannel::hand_over(std::uint32_t slot, std::size_t size) {
   }
   fail({Code::io, "the transport refuses to send"});
   return true;
+}
+
+void MessageChannel::took_back(std::uint32_t slot) {
+  free_.push_back(slot);
+  Lent& lent = lent_[slot - slots_.receives];
+  if (!lent.bytes.empty()) --lendings_, lent = {};
+}
+
+bool MessageChannel::reads(std::span<const std::byte> bytes) const {
+  const auto meets = [&](const Lent& lent) {
+    const std::less<> before;
+    return before(lent.bytes.data(), bytes.data() + bytes.size()) && before(bytes.data(), lent.bytes.data() + lent.bytes.size());
+  };
+  return lendings_ != 0 && std::any_of(lent_.begin(), lent_.end(), meets);
 }
 
 void MessageChannel::post_again() {
@@ -181,7 +199,7 @@ void MessageChannel::answered(Nanoseconds took) {
 
 void MessageChannel::sent(std::uint32_t slot) {
   if (state_ != State::open) return;
-  free_.push_back(slot);
+  took_back(slot);
   note_owing();
   user_->room();
 }
@@ -227,6 +245,8 @@ void MessageChannel::close() {
   if (state_ == State::open) flush();
   if (state_ == State::closed) return;
   state_ = State::closed;
+  lent_.clear();
+  lendings_ = 0;
   for (auto* list : {&news_.holding, &news_.owing, &news_.stuck, &news_.broken, &news_.keeping}) std::erase(*list, this);
   pair_->close();
 }

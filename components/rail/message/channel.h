@@ -73,7 +73,13 @@ class MessageChannel final : private QueuePairEvents {
   /// Where the next bytes of a body may be written; empty: there is no memory or no credit for them now.
   std::span<std::byte> space() const;
   /// Sends what was written to space(), with what comes next if that is soon.
-  void send(MessageType type, std::size_t body);
+  void send(MessageType type, std::size_t body) { send(type, body, {}); }
+  /// See QueuePair.
+  Lent lend(std::span<const std::byte> bytes, std::size_t reach) { return pair_->lend(bytes, reach); }
+  /// The same with `lent` behind it, all of which space() would have had room for.
+  void send(MessageType type, std::size_t body, Lent lent);
+  /// What was lent of these bytes may still be read.
+  bool reads(std::span<const std::byte> bytes) const;
   /// Has the other process answer at once, unless it has been asked already and not answered.
   void ask();
   /// Has it answer with what is sent next, if it was not asked for a while: for least_answer().
@@ -122,9 +128,10 @@ class MessageChannel final : private QueuePairEvents {
   bool owes() const;
   void note_owing();
   void send_credit();
-  void post(std::uint32_t slot, MessageType type, std::size_t body);
+  void post(std::uint32_t slot, MessageType type, std::size_t body, Lent lent);
   void answered(Nanoseconds took);
   bool hand_over(std::uint32_t slot, std::size_t size);
+  void took_back(std::uint32_t slot);
   void take(std::uint32_t slot, std::size_t size);
   Status take_credit(const MessageHeader& header);
 
@@ -139,6 +146,8 @@ class MessageChannel final : private QueuePairEvents {
   Status why_;
 
   std::vector<std::uint32_t> free_;  ///< sending slots
+  std::vector<Lent> lent_;           ///< with the sending slots, in order
+  std::size_t lendings_ = 0;         ///< of them
   std::uint32_t held_slot_ = 0;
   std::size_t held_ = 0;  ///< bytes of the body of a message that is not sent yet; 0 = there is none
   struct Message {

@@ -27,11 +27,11 @@ Lane::Sent MessageLane::send(std::span<const std::byte> header, std::span<const 
   }
   write_envelope(out_.data(), header, *size);
   std::copy(header.begin(), header.end(), out_.begin() + kEnvelopeSize);
-  rest_[0] = {out_.data(), kEnvelopeSize + header.size()};
+  rest_[0] = {out_.data(), kEnvelopeSize + header.size(), 0};
   rest_at_ = 0;
   rest_count_ = 1;
   for (const Gather& part : payload)
-    if (part.size > 0) rest_[rest_count_++] = {const_cast<std::byte*>(part.data), part.size};
+    if (part.size > 0) rest_[rest_count_++] = {part.data, part.size, may_lend(part) ? part.reach : 0};
   write_rest();
   if (!channel_->open()) return Sent::down;
   return busy() ? Sent::partly : Sent::whole;
@@ -41,39 +41,61 @@ void MessageLane::write_rest() {
   while (busy()) {
     const std::span<std::byte> body = channel_->space();
     if (body.empty()) return;
-    channel_->send(MessageType::frames, fill_message(body));
+    Lent lent;
+    const std::size_t filled = fill_message(body, lent);
+    channel_->send(MessageType::frames, filled, std::move(lent));
   }
 }
 
-std::size_t MessageLane::fill_message(std::span<std::byte> body) {
+/// What is lent ends the message.
+std::size_t MessageLane::fill_message(std::span<std::byte> body, Lent& lent) {
   std::size_t filled = 0;
   while (busy() && filled < body.size()) {
-    iovec& place = rest_[rest_at_];
-    const std::size_t size = std::min(place.iov_len, body.size() - filled);
-    std::memcpy(body.data() + filled, place.iov_base, size);
+    const Gather& part = rest_[rest_at_];
+    lent = lend(part, body.size() - filled);
+    if (!lent.bytes.empty()) {
+      advance(lent.bytes.size());
+      break;
+    }
+    const std::size_t size = std::min(part.size, body.size() - filled);
+    std::memcpy(body.data() + filled, part.data, size);
     filled += size;
-    place.iov_base = static_cast<std::byte*>(place.iov_base) + size;
-    place.iov_len -= size;
-    if (place.iov_len != 0) break;
-    ++rest_at_;
-    --rest_count_;
+    advance(size);
   }
   return filled;
+}
+
+bool MessageLane::may_lend(const Gather& part) const { return options_.lend_from != 0 && part.reach >= options_.lend_from; }
+
+/// A short end of a part is copied: lending has its price.
+Lent MessageLane::lend(const Gather& part, std::size_t room) {
+  const std::size_t size = std::min(part.size, room);
+  return part.reach != 0 && size >= options_.least_lent ? channel_->lend({part.data, size}, part.reach) : Lent{};
+}
+
+void MessageLane::advance(std::size_t size) {
+  Gather& part = rest_[rest_at_];
+  part.data += size;
+  part.size -= size;
+  if (part.reach != 0) part.reach -= size;
+  if (part.size != 0) return;
+  ++rest_at_;
+  --rest_count_;
 }
 
 void MessageLane::own_rest() {
   if (owned_ != nullptr || !busy()) return;
   std::size_t size = 0;
-  for (const iovec& place : rest()) size += place.iov_len;
+  for (const Gather& part : rest()) size += part.size;
   owned_ = std::make_unique_for_overwrite<std::byte[]>(size);
   std::size_t at = 0;
-  for (const iovec& place : rest()) {
-    std::memcpy(owned_.get() + at, place.iov_base, place.iov_len);
-    at += place.iov_len;
+  for (const Gather& part : rest()) {
+    std::memcpy(owned_.get() + at, part.data, part.size);
+    at += part.size;
   }
   rest_at_ = 0;
   rest_count_ = 1;
-  rest_[0] = {owned_.get(), size};
+  rest_[0] = {owned_.get(), size, 0};
 }
 
 void MessageLane::room() {
@@ -107,7 +129,7 @@ Status MessageLane::message(MessageType type, std::span<const std::byte> body) {
 std::size_t MessageLane::fill() {
   const bool over = answers() == Answers::call && clock_.now() - channel_->sent_at() >= options_.call_time;
   std::size_t size = over ? 0 : channel_->unacked_bytes();
-  for (const iovec& place : rest()) size += place.iov_len;
+  for (const Gather& part : rest()) size += part.size;
   return size;
 }
 

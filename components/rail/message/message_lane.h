@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// An admitted connection of messages as a lane. Frames are written one behind the other into the bodies of messages, which are
-/// memory of the lane's own on both sides, and copied from there to their places while the message is handed over: nothing of
-/// the user's is registered, redirect() takes effect at once, and a connection that is closed touches nothing but the lane.
+/// memory of the lane's own on both sides, and copied from there to their places while the message is handed over: redirect()
+/// takes effect at once. Large payloads can be lent instead of copied where the kind registers memory (Lent): then a NIC reads
+/// them from where they lie. Nothing is written but the lane's own memory.
 #pragma once
-
-#include <sys/uio.h>
 
 #include <array>
 #include <cstddef>
@@ -32,6 +31,7 @@ class MessageLane final : public Lane, public MessageChannel::User {
   Sent send(std::span<const std::byte> header, std::span<const Gather> payload) override;
   bool busy() const override { return rest_count_ > 0; }
   void own_rest() override;
+  bool reads(std::span<const std::byte> bytes) const override { return channel_->reads(bytes); }
   void redirect(std::size_t segment) override { reader_.redirect(segment); }
   std::size_t fill() override;
   Nanoseconds min_rtt() override;
@@ -47,9 +47,12 @@ class MessageLane final : public Lane, public MessageChannel::User {
   void room() override;
   void lost(const Status& why) override;
 
-  std::span<iovec> rest() { return std::span(rest_).subspan(rest_at_, rest_count_); }
+  std::span<Gather> rest() { return std::span(rest_).subspan(rest_at_, rest_count_); }
   void write_rest();
-  std::size_t fill_message(std::span<std::byte> body);
+  std::size_t fill_message(std::span<std::byte> body, Lent& lent);
+  bool may_lend(const Gather& part) const;
+  Lent lend(const Gather& part, std::size_t room);
+  void advance(std::size_t size);
 
   const MessageOptions& options_;
   const Clock& clock_;
@@ -60,7 +63,7 @@ class MessageLane final : public Lane, public MessageChannel::User {
 
   /// The frame being sent, as in TcpLane.
   std::array<std::byte, kEnvelopeSize + kMaxFrameHeader> out_;
-  std::array<iovec, 1 + kMaxFrameSegments> rest_;
+  std::array<Gather, 1 + kMaxFrameSegments> rest_;
   std::size_t rest_at_ = 0, rest_count_ = 0;
   std::unique_ptr<std::byte[]> owned_;
 };

@@ -16,6 +16,9 @@ struct MessageOptions {
   std::size_t lane_memory = 1024 * 1024;  ///< of the receiving slots of a lane, and of the sending ones
   std::size_t bound_times = 1;            ///< what Transport::bound_lanes() says counts so many times for these
   std::uint32_t least_slots = 8;          ///< each, whatever the memory
+  /// So many bytes of a payload in a row are sent from where they lie, where the kind can (QueuePair::lend); 0: all is copied.
+  std::size_t lend_from = 0;
+  std::size_t least_lent = 4 * 1024;  ///< what ends a row, and is less, is copied
   /// An ack of its own goes out once so much has come since the last one and nothing was sent that took it along.
   std::size_t ack_bytes = 16 * 1024;
 

@@ -31,6 +31,12 @@ struct Slots {
   std::span<std::byte> at(std::uint32_t slot) const { return memory.subspan(slot * size, size); }
 };
 
+/// Memory of the application's that a message ends with, in place of a copy in the message's slot.
+struct Lent {
+  std::span<const std::byte> bytes;
+  std::shared_ptr<const void> region;  ///< registered, and stays so while anybody has this
+};
+
 /// What a queue pair tells its owner, from inside MessageKind::poll() only.
 class QueuePairEvents {
  public:
@@ -40,7 +46,7 @@ class QueuePairEvents {
   virtual void connected() = 0;
   /// A message of `size` bytes lies in that slot, which is no longer posted.
   virtual void received(std::uint32_t slot, std::size_t size) = 0;
-  /// The slot's memory is no longer read. That says nothing about the other side.
+  /// The slot's memory, and what was lent with it, is no longer read. That says nothing about the other side.
   virtual void sent(std::uint32_t slot) = 0;
   /// Nothing more will come or go. Code::closed where the other side has closed the connection.
   virtual void broken(const Status& why) = 0;
@@ -69,6 +75,11 @@ class QueuePair {
   virtual Status post_receive(std::uint32_t slot) = 0;
   /// The first `size` bytes of the slot go out. later: no room now; it is tried again after the next poll().
   virtual Posted post_send(std::uint32_t slot, std::size_t size) = 0;
+  /// As many of these bytes, from the first on, as post_lent() can send from where they lie; none: they have to be copied. `reach`
+  /// as in Gather: what is registered for them. Takes a while where they were not sent before.
+  virtual Lent lend(std::span<const std::byte> /*bytes*/, std::size_t /*reach*/) { return {}; }
+  /// post_send(), with `lent` behind these bytes: not more than a slot in all. Never `copied`.
+  virtual Posted post_lent(std::uint32_t /*slot*/, std::size_t /*size*/, const Lent& /*lent*/) { return Posted::failed; }
   /// After this no event comes, whatever was under way, and no memory is read or written but what the pair has an owner of. May
   /// be called from an event, and again.
   virtual void close() = 0;

@@ -1,6 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "rail/sim/queue_pair.h"
 
+#include <sys/syscall.h>
+#include <sys/uio.h>
+#include <unistd.h>
+
 #include <algorithm>
 #include <utility>
 
@@ -12,6 +16,15 @@ namespace {
 
 constexpr std::size_t kLength = sizeof(std::uint32_t);  ///< in front of each message
 constexpr std::byte kGarbage{0xdd};
+constexpr double kPart = 0.1;
+
+/// As a NIC reads, which does not mind whether anybody still has the memory.
+void append_as_found(std::vector<std::byte>& to, std::span<const std::byte> from) {
+  const std::size_t size = to.size();
+  to.resize(size + from.size(), kGarbage);
+  iovec there{const_cast<std::byte*>(from.data()), from.size()}, here{to.data() + size, from.size()};
+  if (!from.empty()) syscall(SYS_process_vm_readv, getpid(), &here, 1UL, &there, 1UL, 0UL);
+}
 
 }  // namespace
 
@@ -56,10 +69,17 @@ Status SimQueuePair::post_receive(std::uint32_t slot) {
   return {};
 }
 
-QueuePair::Posted SimQueuePair::post_send(std::uint32_t slot, std::size_t size) {
+Lent SimQueuePair::lend(std::span<const std::byte> bytes, std::size_t reach) {
+  if (reach < bytes.size()) network_.violation("memory that is in use is said to be less than what is to be sent");
+  if (!network_.random().chance(kind_.options().lends)) return {};
+  return {network_.random().chance(kPart) ? bytes.first(1 + network_.random().below(bytes.size())) : bytes, nullptr};
+}
+
+QueuePair::Posted SimQueuePair::post_lent(std::uint32_t slot, std::size_t size, const Lent& lent) {
   if (network_.random().chance(kind_.options().put_off)) return Posted::later;
   const std::span<const std::byte> message = slots_.at(slot).first(size);
-  sends_.push_back({slot, {message.begin(), message.end()}});
+  if (size + lent.bytes.size() > slots_.size) network_.violation("a message longer than the memory that it goes to");
+  sends_.push_back({slot, {message.begin(), message.end()}, lent.bytes});
   after(late(), [this] { transmit(); });
   return Posted::yes;
 }
@@ -106,11 +126,13 @@ void SimQueuePair::stream_changed() {
 /// The NIC reads memory and sends, as far as there is room.
 void SimQueuePair::transmit() {
   while (up_ && !broken_ && !sends_.empty() && out_->room() != 0) {
-    const Send send = std::move(sends_.front());
+    Send send = std::move(sends_.front());
     sends_.pop_front();
-    const std::span<const std::byte> message = slots_.at(send.slot).first(send.message.size());
-    if (!std::equal(message.begin(), message.end(), send.message.begin()))
+    const std::span<const std::byte> slot = slots_.at(send.slot).first(send.message.size());
+    if (!std::equal(slot.begin(), slot.end(), send.message.begin()))
       network_.violation("a message has changed before its NIC has read it");
+    std::vector<std::byte>& message = send.message;
+    append_as_found(message, send.lent);
     if (out_->under_way() == 0) waiting_since_ = network_.now();
     std::byte length[kLength];
     store_le<std::uint32_t>(length, static_cast<std::uint32_t>(message.size()));

@@ -2,7 +2,8 @@
 /// One end of a simulated RDMA connection (message/queue_pair.h), whose bytes go as a stream through the ports. It is as unkind as
 /// the contract permits: memory is read and written late, completions are seen late, those of sends in any order, posts are put
 /// off, and a connection breaks when the far end's NIC has not answered for a while. What a correct user cannot cause is a
-/// violation: a message that changes while it is read, or that finds no receive posted.
+/// violation: a message that changes while it is read, or that finds no receive posted. What was lent may change once nobody counts
+/// it: the NIC sends what it then finds.
 #pragma once
 
 #include <cstddef>
@@ -23,6 +24,7 @@ class SimQueueKind;
 /// Alike for all NICs of a network.
 struct SimQueueOptions {
   Nanoseconds latest = 20 * kMicrosecond;  ///< how much later memory is read or written, and a completion is seen
+  double lends = 0;                        ///< probability that memory can be sent from where it lies, in parts at times
   double put_off = 0;                      ///< probability that a post has to come again
   Nanoseconds patience = 0;                ///< without an answer of the far end's NIC the connection breaks; 0 = never
 };
@@ -45,7 +47,9 @@ class SimQueuePair final : public QueuePair, public SimStreamUser {
   Status enroll(const Slots& slots, QueuePairEvents& events) override;
   Status start() override;
   Status post_receive(std::uint32_t slot) override;
-  Posted post_send(std::uint32_t slot, std::size_t size) override;
+  Posted post_send(std::uint32_t slot, std::size_t size) override { return post_lent(slot, size, {}); }
+  Lent lend(std::span<const std::byte> bytes, std::size_t reach) override;
+  Posted post_lent(std::uint32_t slot, std::size_t size, const Lent& lent) override;
   void close() override;
 
   /// Tells the events; `all`: completions too. True when there were any.
@@ -59,7 +63,8 @@ class SimQueuePair final : public QueuePair, public SimStreamUser {
  private:
   struct Send {
     std::uint32_t slot;
-    std::vector<std::byte> message;  ///< as it was posted
+    std::vector<std::byte> message;  ///< as it was posted, without what was lent
+    std::span<const std::byte> lent;
   };
   struct Sent {
     std::uint32_t slot;
