@@ -28,14 +28,16 @@ engine_sources += \
 	%D%/share_list.cc %D%/share_list.h \
 	%D%/status.h \
 	%D%/symbols.h \
-	%D%/text.cc %D%/text.h
+	%D%/text.cc %D%/text.h \
+	%D%/unmapped.cc %D%/unmapped.h
 
 gtest_programs += test/unit/test_buffer_pool test/unit/test_pci_device test/unit/test_util test/unit/test_util_json \
-	test/unit/test_util_file test/unit/test_util_lists test/unit/test_util_params
+	test/unit/test_util_file test/unit/test_util_lists test/unit/test_util_params test/unit/test_util_unmapped
 test_unit_test_buffer_pool_SOURCES = test/unit/test_buffer_pool.cc test/unit/count_allocations.cc test/unit/count_allocations.h
 test_unit_test_pci_device_SOURCES = test/unit/test_pci_device.cc test/unit/temporary_folder.h
 test_unit_test_util_SOURCES = test/unit/test_util.cc
 test_unit_test_util_json_SOURCES = test/unit/test_util_json.cc
 test_unit_test_util_file_SOURCES = test/unit/test_util_file.cc test/unit/temporary_folder.h
 test_unit_test_util_lists_SOURCES = test/unit/test_util_lists.cc
+test_unit_test_util_unmapped_SOURCES = test/unit/test_util_unmapped.cc
 test_unit_test_util_params_SOURCES = test/unit/test_util_params.cc
