@@ -7,6 +7,7 @@ glue_sources += %D%/compat.h \
 	%D%/absent/opal/mca/threads/pthreads/threads_pthreads_threads.h \
 	%D%/nezha_btl.c %D%/nezha_btl.h \
 	%D%/nezha_help.c %D%/nezha_help.h \
+	%D%/nezha_memory.c %D%/nezha_memory.h \
 	%D%/nezha_modex.c %D%/nezha_modex.h \
 	%D%/nezha_output.c %D%/nezha_output.h \
 	%D%/nezha_progress.c %D%/nezha_progress.h \

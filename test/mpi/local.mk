@@ -16,6 +16,7 @@ check_PROGRAMS += \
 	%D%/forked \
 	%D%/goes_on \
 	%D%/host_btl \
+	%D%/host_memory \
 	%D%/idup \
 	%D%/locking_operation \
 	%D%/nonblocking \
@@ -74,6 +75,10 @@ test_mpi_host_btl_SOURCES = %D%/host_btl.c
 test_mpi_host_btl_CPPFLAGS = $(mca_coll_nezha_la_CPPFLAGS)
 test_mpi_host_btl_CFLAGS = $(mca_coll_nezha_la_CFLAGS)
 test_mpi_host_btl_LDADD = $(OMPI_LIBS)
+test_mpi_host_memory_SOURCES = %D%/host_memory.c
+test_mpi_host_memory_CPPFLAGS = $(mca_coll_nezha_la_CPPFLAGS)
+test_mpi_host_memory_CFLAGS = $(mca_coll_nezha_la_CFLAGS)
+test_mpi_host_memory_LDADD = $(OMPI_LIBS) $(MPI_LIBS)
 test_mpi_idup_SOURCES = %D%/idup.c $(mpi_test_common)
 test_mpi_idup_CPPFLAGS = $(MPI_CFLAGS)
 test_mpi_idup_LDADD = $(MPI_LIBS) -lm

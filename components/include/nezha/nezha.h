@@ -165,6 +165,14 @@ void nezha_engine_message(nezha_engine_t *engine, const nezha_bytes_t *pieces, s
 /** Whether rails need the host's threads: nezha_engine_progress() is then to be called whenever the host progresses. */
 int nezha_engine_host_carries(nezha_engine_t *engine);
 
+/** Whether NICs are to read memory of the host's from where it lies (parameter zero_copy, and a rail that can). They do while
+ *  nezha_memory_watched() says so. */
+int nezha_engine_lends(nezha_engine_t *engine);
+/** From here on nezha_memory_unmapped() is called (1) or not any more (0), for all engines of the process, when memory of its goes. */
+void nezha_memory_watched(int on);
+/** The pages of these bytes are unmapped, or become others; nobody has got them anew yet. Any thread; takes no lock and no memory. */
+void nezha_memory_unmapped(const void *from, size_t size);
+
 /** After fork(), in the child: the engine must not be touched again there. Nothing else is allowed in the child. */
 void nezha_engine_abandon(nezha_engine_t *engine);
 
