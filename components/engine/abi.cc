@@ -13,6 +13,7 @@
 #include "reduce/reduce.h"
 #include "trunk/wire.h"
 #include "util/pci_device.h"
+#include "util/unmapped.h"
 
 namespace {
 
@@ -85,6 +86,12 @@ void nezha_engine_message(nezha_engine_t* engine, const nezha_bytes_t* pieces, s
 }
 
 int nezha_engine_host_carries(nezha_engine_t* engine) { return engine->engine.host_carries() ? 1 : 0; }
+
+int nezha_engine_lends(nezha_engine_t* engine) { return engine->engine.lends() ? 1 : 0; }
+
+void nezha_memory_watched(int on) { nezha::hear_of_unmapping(on != 0); }
+
+void nezha_memory_unmapped(const void* from, size_t size) { nezha::note_unmapped(from, size); }
 
 void nezha_engine_abandon(nezha_engine_t* engine) { engine->engine.abandon(); }
 

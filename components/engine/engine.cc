@@ -95,6 +95,11 @@ Status Engine::open() {
 }
 
 /// For the smallest team. What is opened before there is one would be missing to the host, which has hardly enough.
+bool Engine::lends() const {
+  const auto transports = core_.transports();
+  return std::any_of(transports.begin(), transports.end(), [](const auto& each) { return each->lends(); });
+}
+
 bool Engine::too_few_descriptors() const {
   const Descriptors have = descriptors();
   return have.limit < have.used + kDescriptorsOfEngine + 1 + descriptors_of_host(2);

@@ -65,6 +65,8 @@ class Engine {
   void ending(bool fence);
   void message(std::span<const nezha_bytes_t> pieces);
   bool host_carries() const { return host_carries_; }
+  /// NICs are to read vectors from where they lie.
+  bool lends() const;
 
   std::size_t rails();
   bool rail_stats(std::size_t index, nezha_rail_stats_t& stats);

@@ -139,6 +139,8 @@ Status open_verbs(RailSearch& search) {
   if (!kind) return status;
   MessageOptions messages;
   messages.first_rail = core.rails();
+  if (verbs_can_lend()) messages.lend_from = core.config().zero_copy;
+  else if (core.config().zero_copy != 0) core.log().line(0, "coll_nezha_zero_copy has no effect: it needs Linux 5.12 and rdma-core 35");
   search.transport =
       make_message_transport(std::move(kind), messages, core.clock(), core.log(), core, core.self().id, &status);
   return status;

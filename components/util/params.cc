@@ -228,6 +228,10 @@ constexpr std::array kRows = {
         "Cores that the threads of rails are bound to, by the kernel's numbers: eth0=2-3;eth1=4,6 (in quotes, for the "
         "shell). A list with a core outside the process's cpuset is not taken. Others, and rails without a list: those "
         "of the process's cores that are nearest the interface."),
+    row<&Config::zero_copy>("zero_copy", "0", {4 * kKiB, kMiB}, "", 5, 0,
+        "From so many bytes of a vector in a row on, 64k for example, the NIC of a verbs rail reads them from where they lie, in "
+        "place of a copy. The memory is registered when it is first sent and stays so until it was freed, up to 1 GiB a rail. 0: "
+        "all is copied, and no memory of the application's is registered."),
     row<&Config::checksum>("checksum", "0", {0, 1}, "0|1", 5, 0,
         "With 1, the bytes of the vector carry a CRC32C on the wire, and a lane that damages them is closed. With 0 "
         "only headers are checked, and the network's own checks are trusted for the rest."),

@@ -77,6 +77,7 @@ struct Config {
   bool sharp{};
   bool strict_persistent_order{};
   FilePath sharp_library;
+  std::size_t zero_copy{};  ///< bytes; 0 = never
   RailThreads rail_threads{};
   CoreList rail_cores;
 

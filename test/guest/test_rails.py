@@ -2,6 +2,7 @@
 """Jobs on four nodes whose rails are RDMA devices too, in a guest: lab guest -- nezha_lab/tap.py THIS."""
 
 import os
+import re
 import sys
 import unittest
 
@@ -79,8 +80,15 @@ class VerbsJobs(GuestCase):
             self.assertGreater(sent, 0, f"{rail}\n{output[-3000:]}")
 
     def test_carrier_lost_and_back(self):
+        self.assertEqual(len(self.lost_and_back()), 1, "each pair has as much memory, and nothing else is registered")
+
+    def test_carrier_lost_and_back_while_nics_read_in_place(self):
+        self.assertGreater(len(self.lost_and_back(coll_nezha_zero_copy="4k")), 1)
+
+    def lost_and_back(self, **params):
+        """Returns the sizes of what the job has registered on a node, by the kernel's word."""
         job = self.start(bench("nezha_fault_bench"), SIZE, coll_nezha_algorithm="ring",
-                         coll_nezha_rail_include=f"{TCP},{VERBS}", coll_nezha_verbose="2")
+                         coll_nezha_rail_include=f"{TCP},{VERBS}", coll_nezha_verbose="2", **params)
         self.calls(job, 10)
         self.lab.cut(2, 2)
         self.await_line(job, "n2rxe2: port error")
@@ -88,6 +96,8 @@ class VerbsJobs(GuestCase):
         self.lab.heal(2, 2)
         self.await_line(job, "lane up: verbs/n2rxe2")
         self.calls(job, 10)
+        shown = self.lab.exec(0, ["rdma", "resource", "show", "mr"], capture_output=True, text=True, check=True).stdout
+        return {int(size) for size in re.findall(r"mrlen (\d+)", shown)}
 
 
 class AnyOfThree(GuestCase):

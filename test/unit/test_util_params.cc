@@ -91,7 +91,7 @@ TEST(Params, EveryRowIsWholeAndItsDefaultAllowed) {
     Handle handle;
     EXPECT_EQ(handle.set(row.name, row.fallback), NEZHA_OK) << handle.why();
   }
-  EXPECT_EQ(names.size(), 37u);
+  EXPECT_EQ(names.size(), 38u);
 }
 
 TEST(Params, DefaultsAreThoseOfTheTable) {
@@ -113,6 +113,7 @@ TEST(Params, DefaultsAreThoseOfTheTable) {
   EXPECT_EQ(config.mesh_block, 8192u);
   EXPECT_EQ(config.chunk, 0u);
   EXPECT_FALSE(config.reproducible);
+  EXPECT_EQ(config.zero_copy, 0u);
   EXPECT_FALSE(config.checksum);
   EXPECT_EQ(config.timeout, 60);
   EXPECT_EQ(config.connect_timeout, 5);

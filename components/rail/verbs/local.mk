@@ -10,14 +10,17 @@ verbs_sources = \
 	%D%/verbs_pair.cc %D%/verbs_pair.h \
 	%D%/verbs_place.cc %D%/verbs_place.h \
 	%D%/verbs_queue.cc %D%/verbs_queue.h \
+	%D%/verbs_regions.cc %D%/verbs_regions.h \
 	%D%/verbs_words.cc %D%/verbs_words.h
 EXTRA_DIST += $(verbs_sources)
 if HAVE_VERBS
 engine_sources += $(verbs_sources)
-gtest_programs += test/unit/test_verbs test/unit/test_verbs_addresses test/unit/test_verbs_interfaces test/unit/test_verbs_pairs
+gtest_programs += test/unit/test_verbs test/unit/test_verbs_addresses test/unit/test_verbs_interfaces test/unit/test_verbs_pairs \
+	test/unit/test_verbs_regions
 endif
 test_unit_test_verbs_SOURCES = test/unit/test_verbs.cc
 test_unit_test_verbs_addresses_SOURCES = test/unit/test_verbs_addresses.cc test/unit/fake_verbs.h
 test_unit_test_verbs_interfaces_SOURCES = test/unit/test_verbs_interfaces.cc test/unit/temporary_folder.h
 test_unit_test_verbs_pairs_SOURCES = test/unit/test_verbs_pairs.cc test/unit/fake_verbs.h test/unit/temporary_folder.h \
 	test/unit/trunk_pair.h
+test_unit_test_verbs_regions_SOURCES = test/unit/test_verbs_regions.cc

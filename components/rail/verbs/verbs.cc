@@ -72,6 +72,12 @@ VerbsDiscovery choose_verbs(std::vector<std::unique_ptr<VerbsDevice>> devices, c
   return found;
 }
 
+bool verbs_can_lend() {
+  Status why;
+  const VerbsLibrary* verbs = load_verbs(why);
+  return verbs != nullptr && verbs->fork_hides_nothing;
+}
+
 std::unique_ptr<MessageKind> make_verbs_kind(const VerbsOptions& options,
                                              std::vector<std::unique_ptr<VerbsDevice>> chosen, const Clock& clock,
                                              Log log, Status& why) {

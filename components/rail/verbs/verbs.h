@@ -37,6 +37,9 @@ Status discover_verbs(const InterfaceList& include, VerbsDiscovery& found);
 /// Of these, opened and not looked at.
 VerbsDiscovery choose_verbs(std::vector<std::unique_ptr<VerbsDevice>> devices, const InterfaceList& include);
 
+/// NICs can read memory of the application's: a child of fork() has its pages nevertheless.
+bool verbs_can_lend();
+
 /// nullptr when none of `chosen` can be a rail, with the reason in `why`.
 std::unique_ptr<MessageKind> make_verbs_kind(const VerbsOptions& options,
                                              std::vector<std::unique_ptr<VerbsDevice>> chosen, const Clock& clock,

@@ -13,6 +13,8 @@ namespace {
 
 constexpr int kFirstEntries = 4096;  ///< of the queue of completions, 85 lanes or more: some devices cannot lengthen it
 
+constexpr std::size_t kMostRegistered = std::size_t{1} << 30;  ///< bytes of the application's memory
+
 Status failed(const char* what, int error) { return {Code::io, std::string(what) + ": " + std::strerror(error)}; }
 
 bool nonblocking(int fd) { return fcntl(fd, F_SETFL, fcntl(fd, F_GETFL) | O_NONBLOCK) == 0; }
@@ -21,11 +23,12 @@ bool nonblocking(int fd) { return fcntl(fd, F_SETFL, fcntl(fd, F_GETFL) | O_NONB
 
 VerbsDevice::VerbsDevice(const VerbsLibrary& verbs, ibv_context* context, std::string name, std::uint8_t port,
                          std::string sysfs)
-    : verbs_(verbs), context_(context), name_(std::move(name)), port_(port), sysfs_(std::move(sysfs)) {}
+    : verbs_(verbs), context_(context), name_(std::move(name)), port_(port), sysfs_(std::move(sysfs)), regions_(verbs, kMostRegistered) {}
 
 VerbsDevice::~VerbsDevice() {
   if (completions_ != nullptr) verbs_.destroy_cq(completions_);
   if (channel_ != nullptr) verbs_.destroy_comp_channel(channel_);
+  regions_.clear();
   if (domain_ != nullptr) verbs_.dealloc_pd(domain_);
   verbs_.close_device(context_);
 }

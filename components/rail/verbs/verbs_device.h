@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-/// One port of one RDMA device, and what its queue pairs share: a protection domain, and a queue of completions with a descriptor.
+/// One port of one RDMA device, and what its queue pairs share: a protection domain with the memory that is registered there, and a
+/// queue of completions with a descriptor.
 #pragma once
 
 #include <infiniband/verbs.h>
@@ -11,6 +12,7 @@
 
 #include "rail/verbs/verbs_library.h"
 #include "rail/verbs/verbs_place.h"
+#include "rail/verbs/verbs_regions.h"
 #include "util/status.h"
 
 namespace nezha {
@@ -48,6 +50,7 @@ class VerbsDevice {
   const std::string& interface() const { return address_.interface; }
   std::uint32_t speed_mbps() const { return speed_mbps_; }
   ibv_pd* domain() const { return domain_; }
+  VerbsRegions& regions() { return regions_; }
   ibv_cq* completions() const { return completions_; }
   int completion_fd() const { return channel_->fd; }
   int event_fd() const { return context_->async_fd; }
@@ -83,6 +86,7 @@ class VerbsDevice {
   std::uint32_t speed_mbps_ = 0;
 
   ibv_pd* domain_ = nullptr;
+  VerbsRegions regions_;
   ibv_comp_channel* channel_ = nullptr;
   ibv_cq* completions_ = nullptr;
   std::uint32_t reserved_ = 0;  ///< entries of completions_ that requests may take

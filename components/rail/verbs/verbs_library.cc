@@ -12,6 +12,7 @@ namespace nezha {
 namespace {
 
 constexpr char kFile[] = "libibverbs.so.1";
+constexpr int kForkUnneeded = 2;  ///< IBV_FORK_UNNEEDED, which older headers do not have
 
 Status open_library(VerbsLibrary& verbs) {
   void* library = dlopen(kFile, RTLD_NOW | RTLD_LOCAL);
@@ -47,6 +48,8 @@ Status open_library(VerbsLibrary& verbs) {
   // Before anything is registered: a child of a process that forks would share, or lose, pages that the NIC writes to.
   if (const int error = verbs.fork_init(); error != 0)
     return {Code::absent, std::string("libibverbs cannot make memory safe for fork: ") + std::strerror(error)};
+  const auto is_initialized = reinterpret_cast<int (*)()>(dlsym(library, "ibv_is_fork_initialized"));
+  verbs.fork_hides_nothing = is_initialized != nullptr && is_initialized() == kForkUnneeded;
   return {};
 }
 

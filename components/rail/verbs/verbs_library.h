@@ -11,6 +11,7 @@ namespace nezha {
 
 struct VerbsLibrary {
   decltype(&::ibv_fork_init) fork_init = nullptr;
+  bool fork_hides_nothing = false;  ///< whatever is registered: Linux 5.12 copies such pages for a child, and rdma-core 35 knows it
   decltype(&::ibv_get_device_list) get_device_list = nullptr;
   decltype(&::ibv_free_device_list) free_device_list = nullptr;
   decltype(&::ibv_get_device_name) get_device_name = nullptr;

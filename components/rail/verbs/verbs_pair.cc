@@ -23,6 +23,10 @@ Status failed(const char* what, int error) { return {Code::io, std::string(what)
 
 constexpr std::uint32_t kCopied = 1U << 31;  ///< in the number of a request's slot: sent inline
 
+ibv_sge sge(std::span<const std::byte> bytes, const ibv_mr& memory) {
+  return {reinterpret_cast<std::uintptr_t>(bytes.data()), static_cast<std::uint32_t>(bytes.size()), memory.lkey};
+}
+
 std::uint64_t request(std::uint32_t number, std::uint32_t slot) { return static_cast<std::uint64_t>(number) << 32 | slot; }
 
 /// Within a subnet of InfiniBand, whose GIDs begin alike, the LID does, if the ports have one.
@@ -43,8 +47,12 @@ Status VerbsPair::enroll(const Slots& slots, QueuePairEvents& events) {
   events_ = &events;
   queue_ = std::make_shared<VerbsQueue>(device_);
   queue_->owner = slots.owner;
-  queue_->memory =
-      device_.verbs().reg_mr(device_.domain(), slots.memory.data(), slots.memory.size(), IBV_ACCESS_LOCAL_WRITE);
+  queue_->lent.resize(slots.sends);
+  const auto registered = [&] {
+    return device_.verbs().reg_mr(device_.domain(), slots.memory.data(), slots.memory.size(), IBV_ACCESS_LOCAL_WRITE);
+  };
+  queue_->memory = registered();
+  if (queue_->memory == nullptr && device_.regions().clear()) queue_->memory = registered();
   if (queue_->memory == nullptr) return failed("memory cannot be registered (ulimit -l)", errno);
   return make_pair();
 }
@@ -54,7 +62,7 @@ Status VerbsPair::make_pair() {
   ibv_qp_init_attr wanted{};
   wanted.send_cq = wanted.recv_cq = device_.completions();
   wanted.qp_type = IBV_QPT_RC;
-  wanted.cap = {slots_.sends + options_.signal_every, slots_.receives, 1, 1, options_.inline_bytes};
+  wanted.cap = {slots_.sends + options_.signal_every, slots_.receives, 2, 1, options_.inline_bytes};
   ibv_qp*& pair = queue_->pair;
   pair = verbs.create_qp(device_.domain(), &wanted);
   if (pair == nullptr) {  // some devices copy less, or nothing
@@ -183,30 +191,37 @@ void VerbsPair::moved() {
 }
 
 Status VerbsPair::post_receive(std::uint32_t slot) {
-  ibv_sge place{reinterpret_cast<std::uintptr_t>(slots_.at(slot).data()), static_cast<std::uint32_t>(slots_.size),
-                queue_->memory->lkey};
+  ibv_sge place = sge(slots_.at(slot), *queue_->memory);
   ibv_recv_wr wanted{request(number_, slot), nullptr, &place, 1};
   ibv_recv_wr* bad = nullptr;
   const int error = ibv_post_recv(queue_->pair, &wanted, &bad);
   return error == 0 ? Status{} : failed("a receive", error);
 }
 
-QueuePair::Posted VerbsPair::post_send(std::uint32_t slot, std::size_t size) {
+Lent VerbsPair::lend(std::span<const std::byte> bytes, std::size_t reach) {
+  if (!device_.regions().usable()) return {};
+  std::shared_ptr<ibv_mr> region = device_.regions().find(device_.domain(), bytes, reach);
+  return region != nullptr ? Lent{bytes, std::move(region)} : Lent{};
+}
+
+QueuePair::Posted VerbsPair::post_lent(std::uint32_t slot, std::size_t size, const Lent& lent) {
   if (step_ != Step::up || posted_ >= depth_) return Posted::later;
-  const bool copied = size <= inline_bytes_;
+  const bool lends = !lent.bytes.empty();
+  const bool copied = size <= inline_bytes_ && !lends;
   const bool completes = !copied || unsignalled_ + 1 >= options_.signal_every;
-  ibv_sge part{reinterpret_cast<std::uintptr_t>(slots_.at(slot).data()), static_cast<std::uint32_t>(size),
-               queue_->memory->lkey};
+  ibv_sge parts[] = {sge(slots_.at(slot).first(size), *queue_->memory), {}};
+  if (lends) parts[1] = sge(lent.bytes, *static_cast<const ibv_mr*>(lent.region.get()));
   ibv_send_wr wanted{};
   wanted.wr_id = request(number_, copied ? slot | kCopied : slot);
-  wanted.sg_list = &part;
-  wanted.num_sge = 1;
+  wanted.sg_list = parts;
+  wanted.num_sge = lends ? 2 : 1;
   wanted.opcode = IBV_WR_SEND;
   wanted.send_flags = (copied ? unsigned{IBV_SEND_INLINE} : 0U) | (completes ? unsigned{IBV_SEND_SIGNALED} : 0U);
   ibv_send_wr* bad = nullptr;
   const int error = ibv_post_send(queue_->pair, &wanted, &bad);
   if (error == ENOMEM && posted_ != 0) return Posted::later;
   if (error != 0) return Posted::failed;
+  if (lends) queue_->lent[slot - slots_.receives] = lent.region;
   ++posted_;
   ++unsignalled_;
   if (completes) covers_.push_back(std::exchange(unsignalled_, 0));
@@ -220,7 +235,9 @@ void VerbsPair::complete(const ibv_wc& completion) {
   if (slot < slots_.receives) return events_->received(slot, completion.byte_len);
   posted_ -= covers_.front();
   covers_.pop_front();
-  if ((slot & kCopied) == 0) events_->sent(slot);
+  if ((slot & kCopied) != 0) return;
+  queue_->lent[slot - slots_.receives] = nullptr;
+  events_->sent(slot);
 }
 
 void VerbsPair::lose(const Status& why) {

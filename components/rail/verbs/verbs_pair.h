@@ -52,7 +52,9 @@ class VerbsPair final : public QueuePair {
   Status enroll(const Slots& slots, QueuePairEvents& events) override;
   Status start() override;
   Status post_receive(std::uint32_t slot) override;
-  Posted post_send(std::uint32_t slot, std::size_t size) override;
+  Posted post_send(std::uint32_t slot, std::size_t size) override { return post_lent(slot, size, {}); }
+  Lent lend(std::span<const std::byte> bytes, std::size_t reach) override;
+  Posted post_lent(std::uint32_t slot, std::size_t size, const Lent& lent) override;
   void close() override;
 
   std::uint32_t number() const { return number_; }

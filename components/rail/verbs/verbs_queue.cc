@@ -27,7 +27,7 @@ void VerbsQueue::run() {
 
 void VerbsQueue::stop() {
   ibv_qp_attr end{};
-  end.qp_state = IBV_QPS_ERR;
+  end.qp_state = IBV_QPS_RESET;  // in ERR it would have stopped only once its requests have completed
   device.verbs().modify_qp(pair, &end, IBV_QP_STATE);
 }
 

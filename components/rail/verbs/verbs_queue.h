@@ -10,6 +10,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <vector>
 
 #include "rail/rail.h"
 #include "rail/verbs/verbs_device.h"
@@ -32,11 +33,12 @@ class VerbsQueue final : public Task {
   bool over() const { return over_.load(std::memory_order_acquire); }
   /// Nobody needs it any more: if it has not begun to run it does nothing.
   void abandon() { abandoned_.store(true, std::memory_order_relaxed); }
-  /// It sends and receives nothing from here on. Once it is over.
+  /// It sends and receives nothing from here on, and reads and writes no memory. Once it is over.
   void stop();
 
   VerbsDevice& device;
   std::shared_ptr<std::byte[]> owner;  ///< of the memory
+  std::vector<std::shared_ptr<const void>> lent;  ///< regions of sends that are under way, by slot from the first sending one on
   ibv_qp* pair = nullptr;
   ibv_mr* memory = nullptr;
   std::uint32_t reserved = 0;  ///< completions

@@ -13,6 +13,7 @@
 #include "opal/compat.h"
 #include "opal/nezha_btl.h"
 #include "opal/nezha_help.h"
+#include "opal/nezha_memory.h"
 #include "opal/nezha_output.h"
 #include "opal/nezha_progress.h"
 #include "opal/nezha_topology.h"
@@ -75,6 +76,15 @@ static void watch_forks(void)
     pthread_atfork(NULL, NULL, forget_after_fork);
 }
 
+static void watch_memory(void)
+{
+    if (nezha_memory_watch(nezha_memory_unmapped)) {
+        nezha_memory_watched(1);
+    } else {
+        nezha_output_line("coll_nezha_zero_copy has no effect: Open MPI does not hear of memory that is freed");
+    }
+}
+
 int coll_nezha_engine_open(void)
 {
     static pthread_once_t forks = PTHREAD_ONCE_INIT;
@@ -93,6 +103,9 @@ int coll_nezha_engine_open(void)
     if (NULL != engine && nezha_engine_host_carries(engine) && nezha_btl_open(take_message)) {
         opal_progress_register(progress_rails);
     }
+    if (NULL != engine && nezha_engine_lends(engine)) {
+        watch_memory();
+    }
     pthread_once(&forks, watch_forks);
     return coll_nezha_peers_publish(engine);
 }
@@ -101,6 +114,8 @@ void coll_nezha_engine_close(void)
 {
     opal_progress_unregister(progress_rails);
     nezha_btl_close();
+    nezha_memory_watched(0);
+    nezha_memory_unwatch();
     if (NULL != engine) {
         nezha_engine_destroy(engine);
         engine = NULL;
