@@ -135,9 +135,10 @@ void Setting::draw_queues(bool wanted) {
   const std::size_t first = random.below(wanted ? ports.front().size() : 4);
   for (auto& mine : ports)
     for (SimPortOptions& port : mine) port.queues = port.network >= first;
-  // Where there is nothing else, many ranks would otherwise hardly ever have a lane to each other one at once, before which no team is ready.
-  if (first == 0 && faults.outage != 0) faults.outage = std::max(faults.outage, shape.ranks * 2 * kMillisecond);
   queues.latest = draw_time(random, kMicrosecond, 5 * kMillisecond);
+  // Where there is nothing else, many ranks would otherwise hardly ever have a lane to each other one at once, before which no
+  // team is ready.
+  if (first == 0 && faults.outage != 0) faults.outage = std::max(faults.outage, shape.ranks * 2 * (kMillisecond + queues.latest));
   queues.put_off = random.chance(0.5) ? 0.2 : 0;
   queues.patience = random.chance(0.5) ? draw_time(random, 100 * kMillisecond, 2 * kSecond) : 0;
   messages.slot = draw_size(random, 1024, 32 * 1024);
