@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// Layout, little endian: magic u32, wire version u32, id u64, job rank u32, window u64, key 32 bytes, node text, number
 /// of rails u8, and each as rail_address.h says; then the number of the loopback's network u64 and, unless it is 0, the loopback
-/// as the rails; then the tree u64, the upstream text and the name of the acceptor 16
+/// as the rails; then the tree u64, the upstream text, the set of rails that are near u16 and the name of the acceptor 16
 /// bytes. A text is its length u8 and its bytes.
 #include "engine/address.h"
 
@@ -32,6 +32,7 @@ std::vector<std::byte> encode_address(const Address& address) {
   if (address.loopback.network != 0) write_rail(out, address.loopback.address);
   out.number(address.tree);
   out.text(address.upstream);
+  out.number(address.near);
   out.block(address.acceptor);
   return out.take();
 }
@@ -55,6 +56,7 @@ Status decode_address(std::span<const std::byte> bytes, Address& out) {
   if (out.loopback.network != 0) out.loopback.address = read_rail(in);
   out.tree = in.number<std::uint64_t>();
   out.upstream = in.text();
+  out.near = in.number<RailSet>();
   in.block(out.acceptor);
   if (!in.good() || !in.at_end()) return bad("its length is wrong");
   if (out.id == 0) return bad("it has no id");

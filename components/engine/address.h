@@ -11,6 +11,7 @@
 
 #include "node/node_greeting.h"
 #include "rail/rail.h"
+#include "util/rail_set.h"
 #include "util/status.h"
 
 namespace nezha {
@@ -28,6 +29,7 @@ struct Address {
   Loopback loopback;
   std::uint64_t tree = 0;  ///< that of a rack's aggregator, the same for all racks; 0 while it lacks its upstream one
   std::string upstream;    ///< of a rack's aggregator: where its upstream one is, or why it lacks it; at most 255 bytes
+  RailSet near = 0;     ///< those of the rails whose NICs its processors are near
   NodeName acceptor{};  ///< where it hands out shared memory to ranks of its node; zeros: nowhere
 
   /// What sums come from: members that have the same number here get the same sums.

@@ -3,6 +3,7 @@
 
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstring>
 #include <system_error>
@@ -31,6 +32,11 @@ Affinity Affinity::everywhere() {
 
 std::size_t Affinity::count() const {
   return sets_.empty() ? 0 : static_cast<std::size_t>(CPU_COUNT_S(bytes(), sets_.data()));
+}
+
+bool Affinity::meets(const Cores& cores) const {
+  const auto is_one = [this](unsigned core) { return CPU_ISSET_S(core, bytes(), sets_.data()); };
+  return sets_.empty() || std::any_of(cores.begin(), cores.end(), is_one);
 }
 
 bool Affinity::take() const { return !sets_.empty() && sched_setaffinity(0, bytes(), sets_.data()) == 0; }

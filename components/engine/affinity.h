@@ -7,6 +7,8 @@
 #include <cstddef>
 #include <vector>
 
+#include "util/core_list.h"
+
 namespace nezha {
 
 class Affinity {
@@ -17,6 +19,8 @@ class Affinity {
   static Affinity everywhere();
   /// How many processors that are; 0: not known.
   std::size_t count() const;
+  /// It is one of these, or not known.
+  bool meets(const Cores& cores) const;
   /// This thread may run there from here on, as far as its cpuset goes. False: the kernel does not allow it.
   bool take() const;
 

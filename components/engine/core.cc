@@ -130,7 +130,7 @@ Nanoseconds Core::wiring_patience() const { return config_.connect_timeout * kSe
 std::unique_ptr<Team> Core::plan_team(std::string name, int rank, std::vector<Peer*> peers, OpNumber before,
                                       bool within_node) {
   const Nanoseconds until = clock_.now() + wiring_patience();
-  return std::make_unique<Team>(std::move(name), rank, std::move(peers), self_.node, until, buffers_, before, within_node);
+  return std::make_unique<Team>(std::move(name), rank, std::move(peers), self_, until, buffers_, before, within_node);
 }
 
 Team* Core::add_team(std::unique_ptr<Team> team) {

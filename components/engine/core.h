@@ -60,6 +60,8 @@ class Core final : public PieceReceiver, public OperationNews, public LaneNews, 
   /// See Transport::employ_service(). Once all transports are there.
   void employ_service(RailWorker& service);
   const Address& self() const { return self_; }
+  /// Before that is published.
+  void set_near(RailSet rails) { self_.near = rails; }
   /// Other than a program has it. Before the acceptor is open.
   void share_by(const SharingOptions& sharing) { sharing_options_ = sharing; }
   /// Members of this node may ask for shared memory. Not ok: why they cannot, and no team of this process has any.

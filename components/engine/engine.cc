@@ -13,6 +13,7 @@
 #include "engine/cpu_quota.h"
 #include "engine/descriptors.h"
 #include "engine/memory.h"
+#include "engine/near_rails.h"
 #include "engine/secret.h"
 #include "engine/sharp_opening.h"
 #include "engine/transports.h"
@@ -80,6 +81,7 @@ Status Engine::open() {
   Status status = known ? open_transports(core_, local_ranks_, host_btl_.there() ? &host_btl_ : nullptr, notices)
                         : Status{Code::internal, "the kernel gives no random bytes"};
   for (const RailAddress& rail : core_.self().rails) host_carries_ = host_carries_ || rail.transport == kBtl;
+  core_.set_near(rails_near(core_.self().rails, Affinity()));
   core_.employ_service(tasks_);
   if (const Status acceptor = core_.config().shared_memory ? core_.open_acceptor() : Status{}; !acceptor.ok())
     core_.log().line(1, "no shared memory with ranks of this node: %s", acceptor.text().c_str());

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// The calls of a team whose nodes have several members: added up on each node in shared memory, between nodes by as many members of
 /// each as the smallest node has, or fewer (Call::carriers), each for its part, and shared on the node. Broadcasts and reductions leave
-/// out what is not theirs (hierarchy_track.h). The order of sums depends on position alone: members of a node in the order of their
-/// ranks, then nodes as an algorithm of as many ranks does it. Within one node there are no carriers, and nothing goes between nodes.
+/// out what is not theirs (hierarchy_track.h). The order of sums depends on position alone: members of a node in their order there
+/// (ranks_by_node.h), then nodes as an algorithm of as many ranks does it. Within one node there are no carriers, and nothing goes
+/// between nodes.
 ///
 /// A call goes on a track (hierarchy_track.h): blocking ones on the first, the others on the rest in turn. All members
 /// make the same calls in the same order, so that a call has the same track on all. Guarded by the engine's lock.

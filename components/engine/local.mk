@@ -3,6 +3,7 @@ engine_sources += \
 	%D%/abi.cc \
 	%D%/address.cc %D%/address.h \
 	%D%/affinity.cc %D%/affinity.h \
+	%D%/near_rails.cc %D%/near_rails.h \
 	%D%/agreed_kinds.h \
 	%D%/block_vectors.cc %D%/block_vectors.h %D%/columns.cc %D%/columns.h %D%/combine.h \
 	%D%/core.cc %D%/core.h %D%/core_arrivals.cc %D%/core_life.cc %D%/core_rails.cc \
@@ -40,9 +41,10 @@ engine_sources += \
 	%D%/worker_thread.cc %D%/worker_thread.h \
 	%D%/workers.cc %D%/workers.h
 
-gtest_programs += test/unit/test_affinity test/unit/test_carriers test/unit/test_columns test/unit/test_core test/unit/test_core_rails test/unit/test_cpu_quota test/unit/test_operations test/unit/test_plan test/unit/test_secret test/unit/test_team test/unit/test_trace test/unit/test_wiring \
+gtest_programs += test/unit/test_affinity test/unit/test_carriers test/unit/test_columns test/unit/test_core test/unit/test_core_rails test/unit/test_cpu_quota test/unit/test_near_rails test/unit/test_operations test/unit/test_plan test/unit/test_secret test/unit/test_team test/unit/test_trace test/unit/test_wiring \
 	test/unit/test_wiring_loopback test/unit/test_wiring_patience test/unit/test_workers
 test_unit_test_affinity_SOURCES = test/unit/test_affinity.cc
+test_unit_test_near_rails_SOURCES = test/unit/test_near_rails.cc test/unit/temporary_folder.h
 test_unit_test_carriers_SOURCES = test/unit/test_carriers.cc test/unit/cluster.h $(node_members_sources)
 test_unit_test_carriers_LDADD = libnezha_sim.la $(LDADD)
 test_unit_test_columns_SOURCES = test/unit/test_columns.cc

@@ -6,20 +6,22 @@
 #include <unordered_map>
 
 #include "alg/neighbours.h"
+#include "engine/near_rails.h"
 #include "tuning/siblings.h"
 
 namespace nezha {
 
-Team::Team(std::string name, int rank, std::vector<Peer*> peers, const std::string& own_node, Nanoseconds wiring_until,
+Team::Team(std::string name, int rank, std::vector<Peer*> peers, const Address& self, Nanoseconds wiring_until,
            BufferPool& buffers, OpNumber before, bool within_node)
     : name_(std::move(name)),
-      own_node_(own_node),
+      own_node_(self.node),
+      own_near_(self.near),
       rank_(rank),
       within_node_(within_node),
       wiring_until_(wiring_until),
       peers_(std::move(peers)),
       operations_(view_, before) {
-  order_by_node(own_node);
+  order_by_node(own_node_);
   view_.size = static_cast<int>(peers_.size());
   view_.rank_at = rank_at_;
   view_.buffers = &buffers;
@@ -53,7 +55,7 @@ std::vector<Peer*> Team::would_need(const Plan& plan) const {
   for (const int position : neighbours(view_.size, view_.position, plan.meshes(view_.size)))
     ranks.push_back(rank_at_[static_cast<std::size_t>(position)]);
   if (plan.shared_memory && shares_nodes()) {
-    const RanksByNode nodes = by_node();
+    const RanksByNode nodes = by_node(plan);
     const auto [own, all] = Hierarchy::counterparts(nodes, rank_);
     for (const int node : all.empty() ? std::vector<int>() : neighbours(shape_.nodes, own, plan.meshes(shape_.nodes)))
       ranks.push_back(all[static_cast<std::size_t>(node)]);
@@ -102,22 +104,27 @@ void Team::lanes_changed(bool lost) {
 /// There are several, and some have several ranks; or there is nothing else.
 bool Team::shares_nodes() const { return within_node_ || (shape_.nodes > 1 && shape_.nodes < shape_.ranks); }
 
-RanksByNode Team::by_node() const {
-  RanksByNode nodes;
+/// Whom a launcher binds where may differ from run to run, and with it the order of sums: a named algorithm gives the same bits.
+RanksByNode Team::by_node(const Plan& plan) const {
+  const bool own_order = within_node_ || plan.reproducible || plan.algorithm != AlgorithmChoice::automatic;
+  std::vector<std::vector<NearRank>> nodes;
   const std::string* last = nullptr;
   for (const int rank : rank_at_) {  // nodes are neighbours in the ring
     const Peer* peer = peers_[static_cast<std::size_t>(rank)];
     const std::string& node = peer == nullptr || within_node_ ? own_node_ : peer->address.node;
     if (last == nullptr || *last != node) nodes.emplace_back();
-    nodes.back().push_back(rank);
+    const RailSet near = own_order ? 0 : peer == nullptr ? own_near_ : peer->address.near;
+    nodes.back().push_back({rank, near});
     last = &node;
   }
-  return nodes;
+  RanksByNode ordered;
+  for (const auto& ranks : nodes) ordered.push_back(carrying_order(ranks));
+  return ordered;
 }
 
 void Team::make_hierarchy(NodeAcceptor* acceptor, Nanoseconds deadline, const Clock& clock, const Links::Need& need,
                           const SharingOptions& sharing) {
-  RanksByNode nodes = by_node();
+  RanksByNode nodes = by_node(plan_);
   const bool all = plan_.meshes(static_cast<int>(nodes.size()));
   auto hierarchy = std::make_unique<Hierarchy>(
       Hierarchy::Spec{id_, rank_, std::move(nodes), peers_, view_.buffers, deadline, &clock, all, need, sharing}, acceptor);

@@ -27,10 +27,10 @@ namespace nezha {
 
 class Team {
  public:
-  /// `peers` by rank, null at `rank`; they and `buffers` outlive the team. Operations count from `before` + 1, on all
-  /// members alike. `within_node`: see nezha_team_spec_t.
-  Team(std::string name, int rank, std::vector<Peer*> peers, const std::string& own_node, Nanoseconds wiring_until,
-       BufferPool& buffers, OpNumber before = 0, bool within_node = false);
+  /// `peers` by rank, null at `rank`, whose address is `self`; they and `buffers` outlive the team. Operations count from
+  /// `before` + 1, on all members alike. `within_node`: see nezha_team_spec_t.
+  Team(std::string name, int rank, std::vector<Peer*> peers, const Address& self, Nanoseconds wiring_until, BufferPool& buffers,
+       OpNumber before = 0, bool within_node = false);
 
   const std::string& name() const { return name_; }
   int size() const { return view_.size; }
@@ -233,7 +233,7 @@ class Team {
   Place place_beside(const Trunk& trunk, TeamId id);
   /// The other end's number among those that this process needs lanes to; -1: none.
   int number_of(const Trunk& trunk) const;
-  RanksByNode by_node() const;
+  RanksByNode by_node(const Plan& plan) const;
   struct Reach {
     std::vector<int> needed, watched;
   };
@@ -251,6 +251,7 @@ class Team {
 
   std::string name_;
   std::string own_node_;
+  RailSet own_near_;
   int rank_;
   const bool within_node_;
   Shape shape_;

@@ -27,7 +27,7 @@ constexpr std::size_t kPieceRecord = 44;         ///< without crc
 constexpr std::size_t kCheckedPieceRecord = 48;  ///< with crc
 constexpr std::size_t kAckRecord = 32;
 /// Goes into the lane's greeting and the team's agreement; both sides must have the same.
-constexpr std::uint32_t kWireVersion = 15;
+constexpr std::uint32_t kWireVersion = 16;
 
 struct AckRecord {
   std::uint64_t below = 0;

@@ -2,7 +2,9 @@
 #include "util/pci_device.h"
 
 #include <filesystem>
+#include <fstream>
 #include <system_error>
+#include <utility>
 
 namespace nezha {
 namespace {
@@ -20,22 +22,33 @@ bool is_pci_address(std::string_view word) {
   return true;
 }
 
-/// The last PCI address on the way to what the link leads to: a virtio NIC lies below its PCI device.
-std::string device_behind(const fs::path& link) {
+/// The last PCI device on the way to what the link leads to, as a path: a virtio NIC lies below its PCI device.
+fs::path place_behind(const fs::path& link) {
   std::error_code error;
-  const fs::path place = fs::canonical(link, error);
+  const fs::path end = fs::canonical(link, error);
   if (error) return {};
-  std::string device;
-  for (const fs::path& part : place)
-    if (is_pci_address(part.native())) device = part.native().substr(0, part.native().find('.'));
+  fs::path way, device;
+  for (const fs::path& part : end) {
+    way /= part;
+    if (is_pci_address(part.native())) device = way;
+  }
   return device;
 }
 
-std::string device_of_name(const fs::path& sysfs, std::string_view name) {
+fs::path place_of_name(const fs::path& sysfs, std::string_view name) {
   for (const char* kind : {"net", "infiniband"}) {
     const fs::path place = sysfs / "class" / kind / name / "device";
     for (const fs::path& link : {place / "physfn", place})
-      if (std::string device = device_behind(link); !device.empty()) return device;
+      if (fs::path device = place_behind(link); !device.empty()) return device;
+  }
+  return {};
+}
+
+fs::path place_of(std::string_view nic, const fs::path& sysfs) {
+  const std::size_t colon = nic.find(':');
+  for (const std::string_view name : {nic, nic.substr(0, colon), colon == nic.npos ? nic : nic.substr(colon + 1)}) {
+    if (name.empty() || name[0] == '.' || name.find('/') != name.npos) continue;
+    if (fs::path place = place_of_name(sysfs, name); !place.empty()) return place;
   }
   return {};
 }
@@ -43,12 +56,17 @@ std::string device_of_name(const fs::path& sysfs, std::string_view name) {
 }  // namespace
 
 std::string pci_device_of(std::string_view nic, const std::string& sysfs) {
-  const std::size_t colon = nic.find(':');
-  for (const std::string_view name : {nic, nic.substr(0, colon), colon == nic.npos ? nic : nic.substr(colon + 1)}) {
-    if (name.empty() || name[0] == '.' || name.find('/') != name.npos) continue;
-    if (std::string device = device_of_name(sysfs, name); !device.empty()) return device;
-  }
-  return {};
+  const std::string device = place_of(nic, sysfs).filename();
+  return device.substr(0, device.find('.'));
+}
+
+Cores cores_near(std::string_view nic, const std::string& sysfs) {
+  const fs::path place = place_of(nic, sysfs);
+  std::ifstream file(place / "local_cpulist");
+  std::string text;
+  CoreList list;
+  if (place.empty() || !std::getline(file, text) || !parse("nic=" + text, list).ok() || list.entries.size() != 1) return {};
+  return std::move(list.entries[0].cores);
 }
 
 }  // namespace nezha

@@ -44,6 +44,7 @@ Process::Process(World& world, int rank)
     SharingOptions options = sharing.options;
     options.system = &system_;
     core_->share_by(options);
+    core_->set_near(setting.near(rank));
     const Status acceptor = sharing.refuses(rank, Refusal::listening) ? Status{} : core_->open_acceptor();
     if (!acceptor.ok()) world.fail(acceptor.text());
   }

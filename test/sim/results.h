@@ -50,7 +50,7 @@ Bytes contribution(const CallSpec& call, int rank);
 /// The vector of results, bit by bit. `order`: the team's ranks in ring order.
 Bytes expected_result(const CallSpec& call, AlgorithmChoice algorithm, const std::vector<int>& order);
 
-/// The same for one by way of the nodes' memory. `nodes`: the team's ranks by node, in order.
+/// The same for one by way of the nodes' memory. `nodes`: the team's ranks by node, in the order in which they carry.
 Bytes expected_result(const CallSpec& call, AlgorithmChoice algorithm, const std::vector<std::vector<int>>& nodes,
                       const Cutting& cutting);
 

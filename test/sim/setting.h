@@ -13,6 +13,7 @@
 #include "rail/sim/port.h"
 #include "rail/sim/queue_pair.h"
 #include "sharing.h"
+#include "util/rail_set.h"
 
 namespace nezha::test {
 
@@ -76,6 +77,8 @@ struct Setting {
   bool may_decline() const;
   /// Some rails are for RDMA.
   bool has_queues() const;
+  /// The rails that a rank says it is near. By its number, so that worlds of older seeds keep their shapes.
+  RailSet near(int rank) const { return static_cast<RailSet>((seed + 7 * static_cast<std::uint64_t>(rank) / 3) % 4); }
   std::string text() const;
 
  private:

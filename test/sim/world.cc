@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <cstdio>
 
+#include "engine/near_rails.h"
+
 namespace nezha::test {
 namespace {
 
@@ -259,6 +261,19 @@ std::vector<std::vector<int>> World::by_node(std::size_t team) const {
   return all;
 }
 
+std::vector<std::vector<int>> World::in_carrying_order(std::size_t team) const {
+  std::vector<std::vector<int>> nodes = by_node(team);
+  const Config& config = setting_.config;
+  const bool own_order = config.reproducible || config.algorithm != AlgorithmChoice::automatic || program_.teams[team].within_node;
+  if (own_order) return nodes;
+  for (std::vector<int>& ranks : nodes) {
+    std::vector<NearRank> near;
+    for (const int rank : ranks) near.push_back({rank, setting_.near(program_.teams[team].members[static_cast<std::size_t>(rank)])});
+    ranks = carrying_order(near);
+  }
+  return nodes;
+}
+
 const Bytes& World::expected(std::size_t call, const Carried& way) {
   const auto found = results_.find(call);
   if (found != results_.end()) {
@@ -266,9 +281,8 @@ const Bytes& World::expected(std::size_t call, const Carried& way) {
     return found->second.bytes;
   }
   const CallSpec& spec = program_.calls[call];
-  const std::vector<std::vector<int>> nodes = by_node(spec.team);
-  Bytes bytes = way.shared ? expected_result(spec, way.algorithm, nodes, way.cutting)
-                           : expected_result(spec, way.algorithm, ranks_of(nodes));
+  Bytes bytes = way.shared ? expected_result(spec, way.algorithm, in_carrying_order(spec.team), way.cutting)
+                           : expected_result(spec, way.algorithm, ranks_of(by_node(spec.team)));
   return results_.emplace(call, Result{way, std::move(bytes)}).first->second.bytes;
 }
 

@@ -119,6 +119,7 @@ class World {
   bool has_dead(std::size_t team) const;
   bool names_dead(const std::string& error) const;
   std::vector<std::vector<int>> by_node(std::size_t team) const;
+  std::vector<std::vector<int>> in_carrying_order(std::size_t team) const;
   void lost(int rank);
   void call_off_dead();
   void call_off(std::size_t team);

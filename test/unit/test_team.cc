@@ -27,8 +27,8 @@ struct Members {
     std::vector<Peer*> peers;
     for (auto& peer : peers_) peers.push_back(peer.get());
     peers[static_cast<std::size_t>(rank)] = nullptr;
-    const std::string& node = nodes_[static_cast<std::size_t>(rank)];
-    return std::make_unique<Team>("team", rank, std::move(peers), node, Nanoseconds{0}, buffers_);
+    const Address& self = peers_[static_cast<std::size_t>(rank)]->address;
+    return std::make_unique<Team>("team", rank, std::move(peers), self, Nanoseconds{0}, buffers_);
   }
   int rank_of(const Peer& peer) const {
     for (std::size_t rank = 0; rank < peers_.size(); ++rank)
