@@ -24,8 +24,10 @@ def check_hpcc(case, np, parameters):
     case.assertEqual(ours["Success"], "1", text[-2000:])
     case.assertRegex(text, r"1 tests completed and passed residual checks")
     case.assertNotIn("FAILED", text)
-    for key in ("HPL_N", "MPIRandomAccess_N", "MPIFFT_N", "PTRANS_residual", "MPIRandomAccess_Errors", "CommWorldProcs"):
+    for key in ("HPL_N", "MPIRandomAccess_N", "MPIFFT_N", "PTRANS_residual", "CommWorldProcs"):
         case.assertEqual(ours[key], theirs[key], key)
+    # Updates of one word by two ranks at once may get lost, as its rules permit.
+    case.assertLess(float(ours["MPIRandomAccess_ErrorsFraction"]), 0.01)
 
 
 class Hpcc(ProgramCase):
