@@ -2,6 +2,7 @@
 """MPICH's own tests of collectives, as Debian ships their source, built for the MPI that is here. They are kept in the build's
 directory, so that a second run finds them."""
 
+import fcntl
 import glob
 import os
 import re
@@ -95,8 +96,14 @@ def listed(build):
 
 
 def make(chosen=None):
-    """listed(), or those of these names, built."""
+    """listed(), or those of these names, built. One at a time: the scripts that use them may begin at once."""
     os.makedirs(ROOT, exist_ok=True)
+    with open(os.path.join(ROOT, "lock"), "w", encoding="ascii") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        return _make(chosen)
+
+
+def _make(chosen):
     build = os.path.join(ROOT, "build")
     source = fetch()
     correct(source)
