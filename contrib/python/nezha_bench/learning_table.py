@@ -4,8 +4,8 @@
 import collections
 import statistics
 
+from nezha_lab.console import Console
 from nezha_lab.leaving import tell
-from rich.console import Console
 
 from . import learning, rounds, stolen, table
 from .sizes import size_text

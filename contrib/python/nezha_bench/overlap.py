@@ -7,8 +7,8 @@ import dataclasses
 import os
 import statistics
 
+from nezha_lab.console import Console
 from nezha_lab.leaving import tell
-from rich.console import Console
 
 from . import launch, rounds, stats, table
 from .choices import SLEEPS

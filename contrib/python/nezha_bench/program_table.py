@@ -3,7 +3,7 @@
 
 import shlex
 
-from rich.console import Console
+from nezha_lab.console import Console
 
 from . import stats, stolen, table
 from .competitors import LABELS, SHORT

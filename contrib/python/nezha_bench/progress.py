@@ -5,8 +5,8 @@ which may be lost meanwhile.
 
 import time
 
+from nezha_lab.console import Console
 from nezha_lab.leaving import quiet_if_lost
-from rich.console import Console
 from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
 
 from .competitors import AGAIN, LABELS

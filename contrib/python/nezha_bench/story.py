@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """What the demonstration tells about its measurements: a table, bars, and some sentences."""
 
-from rich.console import Console
+from nezha_lab.console import Console
 from rich.table import Table
 from rich.text import Text
 

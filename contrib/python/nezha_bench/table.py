@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """A summary as people read it: rich tables on a terminal, plain lines elsewhere."""
 
-from rich.console import Console
+from nezha_lab.console import Console
 from rich.table import Table
 from rich.text import Text
 

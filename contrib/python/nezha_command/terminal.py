@@ -12,7 +12,7 @@ def console(stream=None):
     if not stream.isatty():
         return None
     try:
-        from rich.console import Console
+        from nezha_lab.console import Console
     except ModuleNotFoundError:
         return None
     return Console(file=stream, highlight=False)
