@@ -133,8 +133,9 @@ class Comparison(OnTheLab):
         case = found["cases"][0]
         self.assertLessEqual({"nezha", "again", "ompi-one", "ompi-all"}, set(case["rounds"][0]))
         self.assertEqual([row["size"] for row in case["summary"]["sizes"]], [4, 262144])
-        # 256 KiB between two nodes: 262144 bytes at 1.5 * 957 Mbit/s less what two buckets hold
-        self.assertAlmostEqual(case["summary"]["sizes"][1]["limit_us"], (262144 / 0.957 - 262144) * 8 / 1500, delta=1)
+        # 256 KiB between two nodes: 262144 bytes at 1.5 * 957 Mbit/s, less what two buckets hold after the pauses that there were.
+        whole = 262144 / 0.957 * 8 / 1500
+        self.assertTrue(whole - 262144 * 8 / 1500 - 1 < case["summary"]["sizes"][1]["limit_us"] < whole + 1)
         self.assertGreater(case["summary"]["memory"]["processes"]["ompi-all"]["socket_kib"], 0)
         self.assertIn("256K", done.stdout)
         self.assertTrue(os.path.getsize(os.path.join(self.place, "bench.png")))
@@ -156,7 +157,7 @@ class Comparison(OnTheLab):
         done, found = self.bench(*options("contrib/bench --rounds 7"), "--component-dir", self.component_dir(), "--nodes", "2", "--rounds", "1",
                                  "--time", "0.02")
         self.assertIn(done.returncode, (0, 3), done.stderr)
-        self.assertEqual([row["size"] for row in found["cases"][0]["summary"]["sizes"]], [4 << 10, 256 << 10, 1 << 20, 16 << 20])
+        self.assertEqual([row["size"] for row in found["cases"][0]["summary"]["sizes"]], [4 << 10, 256 << 10, 16 << 20])
 
     def test_several_ranks_on_a_node(self):
         """What this Open MPI lacks is left out with a word; memory carries the calls of one node."""
