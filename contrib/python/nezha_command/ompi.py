@@ -17,14 +17,15 @@ _PARAMETER = re.compile(r"mca:(\w+):(\w+):param:(\w+):(value|source):(.*)")
 
 
 def environment():
-    """With the place of the component that belongs to this command added, unless the user names places himself."""
+    """With the place of the component that belongs to this command added, unless the user names places himself, or has it found."""
     return {**_own_environment(), **(openmpi.component_path(installed.COMPONENT) if adds_place() else {})}
 
 
 def adds_place():
-    """Whether environment() names the component's place, which the user's own jobs are not told of."""
+    """Whether environment() names the component's place, which the user's own jobs are not told of. A file may tell them: mpirun of
+    Open MPI 5.0 hands that on in the environment, where it would look like ours."""
     named = openmpi.COMPONENT_PATH in os.environ or _SHORT_PATH in os.environ
-    return not named and not _looked_at(installed.COMPONENT)
+    return not named and not _looked_at(installed.COMPONENT) and not _listed(_own_environment())
 
 
 def _own_environment(added=False):
