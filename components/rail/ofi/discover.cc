@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <cstdlib>
 #include <optional>
 #include <string_view>
 
@@ -82,6 +83,13 @@ constexpr struct {
   std::uint64_t capabilities;
 } kEndpoints[] = {{FI_EP_MSG, FI_MSG}, {FI_EP_RDM, FI_TAGGED | FI_DIRECTED_RECV}, {FI_EP_RDM, FI_TAGGED}};
 
+/// libfabric 2.1's ofi_rxm ends the process when it is closed in the middle of a message that it has cut into segments, as when a
+/// peer dies. It asks for its variables once, when libfabric is first used.
+void have_rxm_cut_no_messages(const InterfaceList& include) {
+  for (const InterfaceList::Pattern& word : include.patterns())
+    if (word.text.find("ofi_rxm") != std::string::npos) setenv("FI_OFI_RXM_SAR_LIMIT", "0", 0);
+}
+
 }  // namespace
 
 OfiDiscovery choose_ofi(const OfiLibrary& library, std::span<const fi_info* const> present, const InterfaceList& include,
@@ -111,6 +119,7 @@ OfiDiscovery choose_ofi(const OfiLibrary& library, std::span<const fi_info* cons
 }
 
 Status discover_ofi(const OfiLibrary& library, const InterfaceList& include, const InterfaceList& exclude, OfiDiscovery& found) {
+  have_rxm_cut_no_messages(include);
   std::vector<OfiLibrary::Info> lists;
   std::vector<const fi_info*> present;
   Status none;
