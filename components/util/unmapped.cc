@@ -3,15 +3,12 @@
 
 #include <unistd.h>
 
-#include <algorithm>
 #include <array>
 #include <atomic>
-#include <charconv>
 #include <fstream>
 #include <limits>
 #include <sstream>
 #include <string>
-#include <system_error>
 
 namespace nezha {
 namespace {
@@ -32,12 +29,11 @@ std::uintptr_t heap_begin() {
   std::ifstream file("/proc/self/stat");
   std::string text;
   std::getline(file, text);
-  std::istringstream words(text.substr(std::min(text.rfind(')') + 1, text.size())));
+  std::istringstream words(text.substr(text.rfind(')') + 1));
   std::string word;
-  for (int number = 3; number <= 47; ++number) words >> word;
+  for (int number = 3; number < 47; ++number) words >> word;
   std::uintptr_t begin = 0;
-  const auto [end, error] = std::from_chars(word.data(), word.data() + word.size(), begin);
-  return words && error == std::errc() && end == word.data() + word.size() ? begin : 0;
+  return words >> begin ? begin : 0;
 }
 
 std::array<Entry, kEntries> entries;
