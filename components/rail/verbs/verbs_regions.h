@@ -2,9 +2,9 @@
 /// Memory of the application's that a device may read, by its addresses: registered when it is first sent from, and kept until it
 /// was given back to the kernel (util/unmapped.h) and something else is sent, or room for more is needed. With the engine's lock held.
 ///
-/// Only pages of what is being sent from are registered, which nobody may give back meanwhile, only for reading, and none of the heap
-/// (in_heap()). A process that
-/// forks keeps these pages, which needs Linux 5.12; and only where no page has to be hidden from its children: see usable().
+/// Only pages of what is being sent from are registered, which nobody may give back meanwhile, only for reading, and none of the
+/// heap (in_heap()). A process that forks keeps these pages, which needs Linux 5.12; and only where no page has to be hidden from
+/// its children: see usable().
 #pragma once
 
 #include <infiniband/verbs.h>
@@ -27,7 +27,8 @@ class VerbsRegions {
 
   /// The process hears of memory that goes, and may fork.
   bool usable() const { return verbs_.fork_hides_nothing && hears_of_unmapping(); }
-  /// Where these bytes are registered; null: they cannot be, or must not. If they are not yet, the `reach` bytes from their beginning on become so.
+  /// Where these bytes are registered; null: they cannot be, or must not. If they are not yet, the `reach` bytes from their
+  /// beginning on become so.
   std::shared_ptr<ibv_mr> find(ibv_pd* domain, std::span<const std::byte> bytes, std::size_t reach);
   /// Gives up all of which nothing is on its way. True when there was any.
   bool clear();
