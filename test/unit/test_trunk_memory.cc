@@ -14,6 +14,14 @@ class TrunkMemory : public TrunkPair {
     carry_all();
     EXPECT_TRUE(delivered(then));
   }
+  void give_up_while_read_by_lane_1(Source source) {
+    open(2);
+    const Bytes bytes = pattern(5000);
+    send(bytes);
+    a->lanes[1]->lent = bytes;
+    a->trunk.abort_flow(flow, source);
+    EXPECT_EQ(flow.unacked, 0u);
+  }
 };
 
 TEST_F(TrunkMemory, AClosedFlowNeedsItsSourceNoMore) {
@@ -155,23 +163,13 @@ TEST_F(TrunkMemory, WhatIsAcknowledgedMayChangeThoughANicReadsIt) {
 }
 
 TEST_F(TrunkMemory, AFlowThatIsGivenUpEndsTheLaneWhoseNicReadsIt) {
-  open(2);
-  const Bytes source = pattern(5000);
-  send(source);
-  a->lanes[1]->lent = source;
-  a->trunk.abort_flow(flow);
-  EXPECT_EQ(flow.unacked, 0u);
+  give_up_while_read_by_lane_1(Source::goes);
   EXPECT_FALSE(a->lanes[0]->dead);
   EXPECT_TRUE(a->lanes[1]->dead);
 }
 
 TEST_F(TrunkMemory, AFlowWhoseSourceStaysEndsNoLane) {
-  open(2);
-  const Bytes source = pattern(5000);
-  send(source);
-  a->lanes[1]->lent = source;
-  a->trunk.abort_flow(flow, Source::stays);
-  EXPECT_EQ(flow.unacked, 0u);
+  give_up_while_read_by_lane_1(Source::stays);
   EXPECT_FALSE(a->lanes[1]->dead);
 }
 
