@@ -13,6 +13,7 @@
 
 #include "rail/message/message.h"
 #include "rail/message/message_transport.h"
+#include "random_bytes.h"
 #include "tcp_pair.h"
 
 namespace nezha::test {
@@ -239,6 +240,9 @@ class MessagePair : public testing::Test {
     connect();
     return drive([&] { return !a.lanes.empty() && !b.lanes.empty(); }, a, b);
   }
+  FrameLog::Frame random_frame(std::size_t header, std::size_t payload) {
+    return {random_contents(random, header), random_contents(random, payload)};
+  }
   FrameLog& at_a() { return *a.logs.back(); }
   FrameLog& at_b() { return *b.logs.back(); }
   Lane& lane_a() { return *a.lanes.back(); }
@@ -247,6 +251,7 @@ class MessagePair : public testing::Test {
   HandClock clock;
   MessageOptions options;
   FakeFabric fabric;
+  Random random{5};
   std::vector<FakeKind*> kinds;
   Side a{11}, b{22};
 };

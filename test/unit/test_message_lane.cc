@@ -2,7 +2,6 @@
 /// Lanes over whole messages, on a network that is memory of the test.
 #include "in_children.h"
 #include "message_pair.h"
-#include "random_bytes.h"
 #include "rail/message/message.h"
 
 namespace nezha::test {
@@ -10,12 +9,8 @@ namespace {
 
 class MessageLanes : public MessagePair {
  protected:
-  explicit MessageLanes(const MessageOptions& given = {}) : MessagePair(given) {}
   std::span<FakePair* const> pairs(std::size_t side) { return kinds[side]->pairs; }
 
-  FrameLog::Frame random_frame(std::size_t header, std::size_t payload) {
-    return {random_contents(random, header), random_contents(random, payload)};
-  }
   /// Several pieces of the payload, as a frame has them.
   Lane::Sent send(Lane& lane, const FrameLog::Frame& frame) {
     std::vector<Gather> parts;
@@ -33,11 +28,6 @@ class MessageLanes : public MessagePair {
     }
   }
   void exchange_frames_of_any_size();
-  /// Of a payload in one row.
-  Lane::Sent send_in_a_row(Lane& lane, const FrameLog::Frame& frame) {
-    const Gather part{frame.payload.data(), frame.payload.size(), frame.payload.size()};
-    return lane.send(frame.header, {&part, 1});
-  }
   /// How many messages side b posts in the poll in which a frame comes to it and is answered by `answer`.
   unsigned posts_of_a_poll(const std::function<void(Lane&)>& answer) {
     settle(a, b);
@@ -48,8 +38,6 @@ class MessageLanes : public MessagePair {
     at_b().on_end = nullptr;
     return fabric.posts - before;
   }
-
-  Random random{5};
 };
 
 void MessageLanes::exchange_frames_of_any_size() {
@@ -173,53 +161,6 @@ TEST_F(MessageLanes, TheSourceOfAPartlySentFrameMayChangeOnceItIsOwned) {
   ASSERT_TRUE(drive([&] { return at_b().frames.size() == frames; }, a, b));
   EXPECT_EQ(at_b().frames.back(), before);
   EXPECT_EQ(at_a().freed, 1);
-}
-
-class LendingLanes : public MessageLanes {
- protected:
-  LendingLanes() : MessageLanes({.lend_from = 16 * 1024}) { fabric.lends = true; }
-};
-
-TEST_F(LendingLanes, ReadALongRowUntilItHasGone) {
-  ASSERT_TRUE(join());
-  const FrameLog::Frame frame = random_frame(40, 100000), other = random_frame(40, 100000);
-  ASSERT_EQ(send_in_a_row(lane_a(), frame), Lane::Sent::whole);
-  EXPECT_TRUE(lane_a().reads(frame.payload));
-  EXPECT_TRUE(lane_a().reads(std::span(frame.payload).subspan(90000, 1)));
-  EXPECT_FALSE(lane_a().reads(other.payload));
-  settle(a, b);
-  EXPECT_FALSE(lane_a().reads(frame.payload));
-  ASSERT_EQ(at_b().frames.size(), 1U);
-  EXPECT_EQ(at_b().frames[0], frame);
-}
-
-TEST_F(LendingLanes, CopyAShortRow) {
-  ASSERT_TRUE(join());
-  const FrameLog::Frame frame = random_frame(40, 16 * 1024 - 1);
-  ASSERT_EQ(send_in_a_row(lane_a(), frame), Lane::Sent::whole);
-  EXPECT_FALSE(lane_a().reads(frame.payload));
-}
-
-TEST_F(LendingLanes, CopyTheRestOfWhatIsOwned) {
-  ASSERT_TRUE(join());
-  FrameLog::Frame frame = random_frame(40, kMaxFramePayload);
-  const FrameLog::Frame before = frame;
-  std::size_t frames = 1;
-  while (send_in_a_row(lane_a(), frame) == Lane::Sent::whole) ++frames;
-  lane_a().own_rest();
-  EXPECT_TRUE(lane_a().reads(frame.payload)) << "what went before";
-  ASSERT_TRUE(drive([&] { return !lane_a().reads(frame.payload); }, a, b));
-  frame.payload.assign(frame.payload.size(), std::byte{9});
-  ASSERT_TRUE(drive([&] { return at_b().frames.size() == frames; }, a, b));
-  for (const FrameLog::Frame& each : at_b().frames) EXPECT_EQ(each, before);
-}
-
-TEST_F(LendingLanes, ReadNothingOnceTheyAreClosed) {
-  ASSERT_TRUE(join());
-  const FrameLog::Frame frame = random_frame(40, 100000);
-  ASSERT_EQ(send_in_a_row(lane_a(), frame), Lane::Sent::whole);
-  lane_a().close();
-  EXPECT_FALSE(lane_a().reads(frame.payload));
 }
 
 TEST_F(MessageLanes, FillIsWhatTheOtherProcessHasNotAcknowledged) {
