@@ -194,6 +194,10 @@ void nezha_engine_ending(nezha_engine_t* engine, int fence) {
   guarded([&] { engine->engine.ending(fence != 0); });
 }
 
+void nezha_engine_part(nezha_engine_t* engine) {
+  guarded([&] { engine->engine.part(); });
+}
+
 size_t nezha_engine_rails(nezha_engine_t* engine) {
   return guarded(size_t{0}, [&] { return engine->engine.rails(); });
 }

@@ -139,7 +139,10 @@ class Core final : public PieceReceiver, public OperationNews, public LaneNews, 
   /// For a process without teams: greets the aggregators that the configuration names, with that key; again for a new one.
   void greet_aggregators(const Secret& key);
   /// The job is about to end, everywhere: lanes that are lost are no news.
-  void ending() { wiring_.ending(); }
+  void ending();
+  /// See Transport.
+  void part();
+  bool parted() const;
   /// The team cannot go on for a reason of this process's own, an exception: every member gets an error.
   void break_off(Team& team, const std::exception_ptr& exception);
   bool saves_tables() const { return tables_.saves(); }

@@ -58,6 +58,19 @@ void Core::wire_up(Peer& peer, bool expected_up) {
   for (const auto& transport : transports_) transport->bound_lanes(lane_memory(open_.size(), most_lanes_));
 }
 
+void Core::ending() {
+  wiring_.ending();
+  for (const auto& transport : transports_) transport->ending();
+}
+
+void Core::part() {
+  for (const auto& transport : transports_) transport->part();
+}
+
+bool Core::parted() const {
+  return std::all_of(transports_.begin(), transports_.end(), [](const auto& each) { return each->parted(); });
+}
+
 void Core::rail_back(std::uint8_t local_rail, const RailAddress& address) {
   const bool moved = self_.rails[local_rail] != address;
   if (moved)

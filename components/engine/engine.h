@@ -63,6 +63,7 @@ class Engine {
   std::string error_of(const Team& team);
   void give_up(Team& team, const char* why);
   void ending(bool fence);
+  void part();
   void message(std::span<const nezha_bytes_t> pieces);
   bool host_carries() const { return host_carries_; }
   /// NICs are to read vectors from where they lie.

@@ -12,7 +12,7 @@
 namespace nezha {
 namespace {
 
-constexpr Nanoseconds kSeeingOff = 2 * kSecond;
+constexpr Nanoseconds kSeeingOff = 2 * kSecond, kParting = 500 * kMillisecond;
 
 }  // namespace
 
@@ -42,6 +42,17 @@ void Engine::see_peers_off() {
     go_on(now);
     core_.settle();
     rest(lock, kMillisecond);
+  }
+}
+
+void Engine::part() {
+  Lock lock(mutex_);
+  core_.part();
+  const Nanoseconds deadline = clock_.now() + kParting;
+  while (!core_.parted() && clock_.now() < deadline) {
+    core_.progress(Watch::all);
+    const Unlocked meanwhile(lock);
+    host_.progress(host_.ctx);
   }
 }
 

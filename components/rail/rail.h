@@ -243,6 +243,13 @@ class Transport {
   /// At most so many bytes of the transport's memory for what a lane has received and nobody has read, from here on and for
   /// lanes that are up too. For transports that have such memory; twice as much where the sender's kernel holds nothing.
   virtual void bound_lanes(std::size_t bytes) { static_cast<void>(bytes); }
+  /// The job is about to end: no call begins any more, here and soon everywhere.
+  virtual void ending() {}
+  /// After ending(), and once no call is under way anywhere: a kind whose messages must not be left to a process that ends closes its
+  /// lanes at both ends, as progress() goes on. Nothing is sent any more.
+  virtual void part() {}
+  /// All that peers have sent has come.
+  virtual bool parted() const { return true; }
   /// Its rail `rail` can be announced now: its networks forget, and the last time is long enough ago.
   virtual bool may_announce(std::size_t) const { return false; }
   /// Its rail `rail`, which it may announce, is back, or a peer's in the same network: whoever shares that may have

@@ -96,6 +96,72 @@ TEST_F(BtlLanes, HoldNothingOnceTheLastMessageIsSomeTimeAgo) {
   EXPECT_TRUE(drive([&] { return a.logs[0]->frames.size() == 2 && b.logs[0]->frames.size() == 2; }));
 }
 
+/// Open MPI 5.0's own layer for TCP ends a process by SIGPIPE where its peer went and had not read all.
+TEST_F(BtlLanes, AreClosedAtBothEndsBeforeTheirProcessesGo) {
+  ASSERT_TRUE(join());
+  drive([] { return false; });
+  for (Side* side : {&a, &b}) side->transport->ending();
+  a.transport->part();
+  drive([] { return false; });
+  EXPECT_EQ(b.logs[0]->downs.size(), 1U) << "its lane is closed";
+  EXPECT_TRUE(a.transport->parted()) << "b has said so";
+  b.transport->part();
+  EXPECT_TRUE(b.transport->parted());
+}
+
+TEST_F(BtlLanes, AreWaitedForWhileTheOtherEndIsOpen) {
+  ASSERT_TRUE(join());
+  drive([] { return false; });
+  for (Side* side : {&a, &b}) side->transport->ending();
+  at_b.here = false;
+  const FrameLog::Frame frame{random_contents(random, 40), random_contents(random, 1000)};
+  ASSERT_EQ(b.lanes[0]->send(frame.header, std::vector<Gather>{{frame.payload.data(), frame.payload.size()}}), Lane::Sent::whole);
+  a.transport->part();
+  drive([] { return false; });
+  EXPECT_FALSE(a.transport->parted()) << "something of b's may be on its way";
+  at_b.here = true;
+  b.transport->part();
+  drive([] { return false; });
+  EXPECT_TRUE(a.transport->parted() && b.transport->parted());
+}
+
+TEST_F(BtlLanes, AreNotMadeAnyMoreAtTheEnd) {
+  for (Side* side : {&a, &b}) side->transport->ending();
+  connect(b.transport->rails()[0]);
+  drive([] { return false; });
+  EXPECT_EQ(a.failures.size(), 1U);
+  EXPECT_EQ(at_a.sent, 0U);
+}
+
+/// The other end learns of it and of its end at once.
+TEST_F(BtlLanes, OnesThatWereNotAnsweredYetAreClosedAtBothEnds) {
+  at_b.here = false;
+  connect(b.transport->rails()[0]);
+  drive([] { return false; });
+  for (Side* side : {&a, &b}) side->transport->ending();
+  a.transport->part();
+  drive([] { return false; });
+  EXPECT_FALSE(a.transport->parted());
+  at_b.here = true;
+  drive([] { return false; });
+  EXPECT_TRUE(a.transport->parted());
+}
+
+/// It may have been asked for just before.
+TEST_F(BtlLanes, OnesThatCameTooLateAreClosedToo) {
+  at_b.here = false;
+  connect(b.transport->rails()[0]);
+  drive([] { return false; });
+  for (Side* side : {&a, &b}) side->transport->ending();
+  b.transport->part();
+  a.transport->part();
+  EXPECT_FALSE(a.transport->parted());
+  at_b.here = true;
+  drive([] { return false; });
+  EXPECT_TRUE(a.transport->parted() && b.transport->parted());
+  EXPECT_TRUE(b.lanes.empty());
+}
+
 TEST_F(BtlLanes, AProcessThatComputesIsWaitedFor) {
   at_b.here = false;
   connect(b.transport->rails()[0]);

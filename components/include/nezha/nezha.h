@@ -367,6 +367,10 @@ enum { NEZHA_SIZE_CLASSES = 48 };
  *  `fence`: the host waits for all processes before the engine is destroyed. Otherwise nezha_engine_destroy() waits, for 2 s at
  *  most, until peers have what they lack of calls that are over here. */
 void nezha_engine_ending(nezha_engine_t *engine, int fence);
+/** After nezha_engine_ending(), once all processes have called it and are out of all calls: lanes by way of host->send are closed at
+ *  both ends, so that nothing that was sent is left to somebody who reads no more. Calls host->progress until that is done, for
+ *  500 ms at most; afterwards nothing but closings is sent by host->send. To be called once, in a thread of the host's. */
+void nezha_engine_part(nezha_engine_t *engine);
 
 size_t nezha_engine_rails(nezha_engine_t *engine);
 /** 0 and `*stats` filled, or NEZHA_ERR_PARAM when there is no rail `index`, or NEZHA_ERR_MEMORY. */

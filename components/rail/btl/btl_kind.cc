@@ -49,6 +49,7 @@ std::string BtlKind::where(const RailAddress& rail) const {
 }
 
 Status BtlKind::connect(std::size_t rail, const RailAddress& remote, std::unique_ptr<QueuePair>& made) {
+  if (ending_) return {Code::closed, "the job ends"};
   if (remote.place.size() != kPlace) return {Code::bad_peer, "the other side's address is no rank"};
   made = std::make_unique<BtlPair>(*this, rail, load_le<std::uint32_t>(remote.place.data()), ++last_number_, 0);
   return {};
@@ -61,7 +62,9 @@ HostMessages::Taken BtlKind::send(const BtlHead& head, std::uint32_t rank, std::
 
 void BtlKind::closed(const BtlPair& pair, const BtlHead& last, std::uint32_t rank) {
   pairs_.erase(pair.number());
-  if (last.from != 0 && last_.size() < kMostLast) last_.push_back({last, rank});
+  if (last.from == 0) return;
+  if (parting_ || last_.size() < kMostLast) last_.push_back({last, rank});
+  if (parting_) awaited_.push_back({last, rank});
 }
 
 BtlPair* BtlKind::find(std::uint64_t number) const {
@@ -89,9 +92,20 @@ bool BtlKind::poll(Watch, MessageArrivals& arrivals) {
   return any;
 }
 
+/// By the number here, or, from a side that had not heard that yet, by its own.
+void BtlKind::heard_close(const BtlHead& head) {
+  std::erase_if(awaited_, [&](const Last& each) {
+    return each.rank == head.rank && (head.to != 0 ? each.head.from == head.to : each.head.to == head.from);
+  });
+}
+
 void BtlKind::say_last() {
   for (std::size_t i = 0; i < last_.size(); ++i) {
-    if (send(last_[i].head, last_[i].rank, {}) != HostMessages::Taken::later) continue;
+    const Last& each = last_[i];
+    const HostMessages::Taken taken = send(each.head, each.rank, {});
+    if (taken == HostMessages::Taken::never)  // nobody will answer
+      std::erase_if(awaited_, [&](const Last& other) { return other.rank == each.rank && other.head.from == each.head.from; });
+    if (taken != HostMessages::Taken::later) continue;
     last_.erase(last_.begin(), last_.begin() + static_cast<std::ptrdiff_t>(i));
     return;
   }
@@ -116,8 +130,10 @@ void BtlKind::take(std::span<const std::byte> message, MessageArrivals& arrivals
   if (!read_btl_head(message, head).ok()) return;
   if (head.type != BtlType::call) {
     if (BtlPair* pair = receiver_of(head)) pair->take(head, message.subspan(kBtlHead));
+    if (head.type == BtlType::close) heard_close(head);
     return;
   }
+  if (parting_) return last_.push_back({{BtlType::close, head.rail, job_rank_, head.from, ++last_number_}, head.rank});
   for (std::size_t rail = 0; rail < modules_.size(); ++rail) {
     if (modules_[rail] != head.rail) continue;
     arrivals.arrived(rail, std::make_unique<BtlPair>(*this, rail, head.rank, ++last_number_, head.from),

@@ -37,6 +37,9 @@ class BtlKind final : public MessageKind {
   /// Whoever drives looks at the host in any case: no descriptor tells of it.
   bool may_sleep(Watch) override { return true; }
   bool may_post() const override { return messages_.may_send(); }
+  void ending() override { ending_ = true; }
+  bool part() override { return parting_ = true; }
+  bool parted() const override { return last_.empty() && awaited_.empty(); }
 
   // ---- for its pairs
   std::uint8_t module(std::size_t rail) const { return modules_[rail]; }
@@ -44,6 +47,8 @@ class BtlKind final : public MessageKind {
     return {type, modules_[rail], job_rank_, to, from};
   }
   HostMessages::Taken send(const BtlHead& head, std::uint32_t rank, std::span<const std::byte> body);
+  /// Who closes a connection first then waits for the other side to do so too, and has read all that it sent before.
+  bool closes_both() const { return ending_; }
   void opened(BtlPair& pair) { pairs_[pair.number()] = &pair; }
   void introduce_later(const BtlPair& pair) { to_introduce_.push_back(pair.number()); }
   void tell_later(const BtlPair& pair) { to_tell_.push_back(pair.number()); }
@@ -61,6 +66,7 @@ class BtlKind final : public MessageKind {
   bool introduce();
   void say_last();
   void take(std::span<const std::byte> message, MessageArrivals& arrivals);
+  void heard_close(const BtlHead& head);
 
   HostMessages& messages_;
   const std::vector<std::uint8_t> modules_;
@@ -71,6 +77,8 @@ class BtlKind final : public MessageKind {
   std::map<std::uint64_t, BtlPair*> pairs_;
   std::vector<std::uint64_t> to_introduce_, to_tell_;
   std::vector<Last> last_;
+  bool ending_ = false, parting_ = false;
+  std::vector<Last> awaited_;  ///< what was said last by connections that the other side has not closed yet
 };
 
 }  // namespace nezha

@@ -60,7 +60,7 @@ bool BtlPair::introduce() {
 void BtlPair::take(const BtlHead& head, std::span<const std::byte> body) {
   if (head.rank != rank_ || head.rail != kind_.module(rail_) || (other_ != 0 && head.from != other_)) return;  // not its peer's
   if (head.type == BtlType::close) {
-    introduced_ = false;  // there is nobody to tell
+    introduced_ = kind_.closes_both();  // usually there is nobody to tell
     return events_->broken({Code::closed, "the other side has closed the connection"});
   }
   if (head.type == BtlType::answer && other_ == 0) {

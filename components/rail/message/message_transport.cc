@@ -225,6 +225,15 @@ void MessageTransport::arm_payload_wakeup() {
   if (!kind_->may_sleep(Watch::all)) wake_up();
 }
 
+void MessageTransport::part() {
+  if (!kind_->part()) return;
+  for (const auto& pending : pending_) {
+    pending->over = true;
+    pending->close();
+  }
+  for (const auto& lane : lanes_) lane->close();
+}
+
 bool MessageTransport::sending() const {
   return std::any_of(lanes_.begin(), lanes_.end(), [](const auto& lane) { return lane->sending(); });
 }

@@ -38,6 +38,9 @@ class MessageTransport final : public Transport, private MessageArrivals, privat
   int wait_fd(Watch watch) const override;
   Nanoseconds next_deadline() const override;
   void bound_lanes(std::size_t bytes) override { lane_memory_ = options_.bound_times * bytes; }
+  void ending() override { kind_->ending(); }
+  void part() override;
+  bool parted() const override { return kind_->parted(); }
   bool lends() const override { return options_.lend_from != 0; }
   void employ_service(RailWorker& service) override { kind_->employ_service(service); }
   void forget(Lane& lane) override;

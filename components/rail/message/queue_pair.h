@@ -3,7 +3,7 @@
 /// admission, frames, silence, waiting. A kind is
 /// 1. a QueuePair: one connection that carries messages of up to Slots::size bytes reliably and in order, from and to memory
 ///    that it has enrolled. A message is sent only while the other side is known to have a receive posted for it, so that
-///    "receiver not ready" never happens.
+///    "receiver not ready" never happens, but for shared receives.
 /// 2. a MessageKind: the rails, their listeners, and a look at their completions.
 /// 3. a row in the engine's table of transports that hands the kind to make_message_transport().
 /// Threads: everything is called with the engine's lock held; nothing may block. What has to is left to employ_service().
@@ -118,6 +118,10 @@ class MessageKind {
   virtual bool may_post() const { return true; }
   /// poll() is to be called then, whatever the descriptors say; 0: no need.
   virtual Nanoseconds next_deadline() const { return 0; }
+  /// See Transport. part(): whether its pairs are to be closed now.
+  virtual void ending() {}
+  virtual bool part() { return false; }
+  virtual bool parted() const { return true; }
   /// See Transport::employ_service().
   virtual void employ_service(RailWorker&) {}
 };

@@ -80,6 +80,7 @@ typedef struct coll_nezha_module {
     coll_nezha_state_t state;
     unsigned collectives; /* that are named to be carried: bit 1 << nezha_collective_t for each */
     unsigned large;       /* the same of others, carried from COLL_NEZHA_LARGE bytes on */
+    bool world;           /* it is MPI_COMM_WORLD's */
     bool large_by_memory; /* these are so only if the team's nodes share memory */
     int large_calls;      /* such that the communicator has had before there was a team */
     bool agreeing;        /* the incumbent of an agreement may call others of this communicator */

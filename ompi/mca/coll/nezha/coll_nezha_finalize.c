@@ -16,6 +16,8 @@
 static bool report;
 /* Why MPI_COMM_WORLD was left to Open MPI; NULL when it was not. Then rank 0 reports alone. */
 static const char *left;
+/* All ranks have begun MPI_Finalize, and are out of all calls, before MPI_COMM_WORLD goes. */
+static bool fence_follows;
 
 /** Communicators of ranks that all use Nezha may have been carried although MPI_COMM_WORLD was not. */
 static bool carried(void)
@@ -39,6 +41,7 @@ static int finalize_begins(MPI_Comm self, int keyval, void *attribute, void *ext
     }
     if (NULL != coll_nezha_engine() && (NULL == left || carried())) {
         nezha_engine_ending(coll_nezha_engine(), !ompi_async_mpi_finalize);
+        fence_follows = !ompi_async_mpi_finalize;
     }
     return MPI_SUCCESS;
 }
@@ -79,4 +82,13 @@ void coll_nezha_finalize_left(const char *reason)
     left = reason;
     report = 0 == nezha_topology_job_rank() && coll_nezha_params_bool("report");
     watch_finalize();
+}
+
+void coll_nezha_finalize_world_gone(void)
+{
+    nezha_engine_t *engine = coll_nezha_engine();
+    if (fence_follows && NULL != engine && nezha_engine_host_carries(engine)) {
+        nezha_engine_part(engine);
+    }
+    fence_follows = false;
 }

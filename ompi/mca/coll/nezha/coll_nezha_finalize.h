@@ -11,4 +11,7 @@ void coll_nezha_finalize_prepare(struct ompi_communicator_t *world);
 /** Instead, when MPI_COMM_WORLD is left to Open MPI because of `reason`, a string that stays: the report says so. */
 void coll_nezha_finalize_left(const char *reason);
 
+/** MPI_COMM_WORLD goes: ends what goes by Open MPI's own messages, as long as it can. (Where it was left to Open MPI they are left open.) */
+void coll_nezha_finalize_world_gone(void);
+
 #endif

@@ -20,6 +20,7 @@ static void module_construct(coll_nezha_module_t *module)
     module->state = COLL_NEZHA_NEW;
     module->collectives = 0;
     module->large = 0;
+    module->world = false;
     module->large_by_memory = false;
     module->large_calls = 0;
     module->agreeing = false;
@@ -63,6 +64,9 @@ static void module_destruct(coll_nezha_module_t *module)
         coll_nezha_request_forget(module);
         release_team(module);
         release_incumbent(&module->incumbent);
+        if (module->world) {
+            coll_nezha_finalize_world_gone();
+        }
     }
     OBJ_DESTRUCT(&module->live);
 }
@@ -116,6 +120,7 @@ int coll_nezha_module_enable(mca_coll_base_module_t *base, struct ompi_communica
     }
     COLL_NEZHA_SIBLINGS(KEEP_IF_REPLACED)
     if (MPI_COMM_WORLD == comm) {
+        module->world = true;
         coll_nezha_finalize_prepare(comm);
     }
     return OMPI_SUCCESS;
