@@ -85,7 +85,8 @@ MUTATIONS = [
         (" || under_way() + kReserved >= peer_receives_) return {};", ") return {};")]),
     ("a receive is posted before its message is read", MESSAGE + "channel.cc", [
         ("status = take_credit(header);", "status = pair_->post_receive(slot);\n  if (status.ok()) status = take_credit(header);"),
-        ("  if (status.ok() && !ends_) status = pair_->post_receive(slot);\n  if (!status.ok()) return", "  if (!status.ok()) return")]),
+        ("  if (shares_ || (state_ == State::open && status.ok() && !ends_)) {", "  if (shares_ && !examined) {"),
+        ("  Status status = state_ == State::open ?", "  const bool examined = state_ == State::open;\n  Status status = examined ?")]),
     ("the memory of a message is used again before it is sent", MESSAGE + "channel.cc", [
         ("  const std::size_t size = kMessageHeader + body;\n",
          "  const std::size_t size = kMessageHeader + body;\n  free_.insert(free_.begin(), slot);\n"),

@@ -147,6 +147,7 @@ void Setting::draw_queues(bool wanted) {
   messages.lend_from = messages.slot % 3 != 0 ? 16 + messages.slot % (16 * 1024) : 0;
   messages.least_lent = 1 + messages.lane_memory % (4 * 1024);
   queues.lends = 0.9;
+  queues.shared = messages.lane_memory % 2 != 0 ? 8 + static_cast<std::uint32_t>(messages.lane_memory % 57) : 0;
 }
 
 bool Setting::has_queues() const {

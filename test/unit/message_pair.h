@@ -30,6 +30,7 @@ struct FakeFabric {
   unsigned lose_in = 0;  ///< of the messages with contents from now on the one of this number is lost; 0: none
   std::size_t copied = 0;  ///< messages of so many bytes are copied when they are posted
   bool lends = false;      ///< memory is sent from where it lies
+  std::uint32_t shared = 0;  ///< receives that all pairs of a side share; 0: they have their own
   unsigned not_ready = 0;  ///< messages that found no receive posted
 };
 
@@ -38,19 +39,14 @@ class FakePair final : public QueuePair {
   FakePair(FakeFabric& fabric, FakeKind& side);
   ~FakePair() override { close(); }
 
-  Status enroll(const Slots& slots, QueuePairEvents& events) override {
-    slots_ = slots;
-    events_ = &events;
-    return {};
-  }
+  Status enroll(const Slots& slots, QueuePairEvents& events) override;
   Status start() override {
     started_ = true;
     return {};
   }
-  Status post_receive(std::uint32_t slot) override {
-    posted_.push_back(slot);
-    return {};
-  }
+  Status post_receive(std::uint32_t slot) override;
+  std::uint32_t shared_receives() const override;
+  std::span<const std::byte> shared_slot(std::uint32_t slot) const override;
   Lent lend(std::span<const std::byte> bytes, std::size_t) override { return {fabric_.lends ? bytes : bytes.first(0), nullptr}; }
   Posted post_lent(std::uint32_t slot, std::size_t size, const Lent& lent) override {
     under_way_.push_back({slot, size, {}, lent.bytes});
@@ -88,6 +84,8 @@ class FakePair final : public QueuePair {
 
   void ring_other() const;
   bool deliver();
+  std::deque<std::uint32_t>& posted();
+  std::span<std::byte> receiving(std::uint32_t slot);
 
   FakeFabric& fabric_;
   FakeKind& side_;
@@ -141,6 +139,8 @@ class FakeKind final : public MessageKind {
   void ring() { eventfd_write(fds_[1].get(), 1); }
 
   std::vector<FakePair*> pairs;
+  std::vector<std::vector<std::byte>> shared;  ///< slots
+  std::deque<std::uint32_t> posted;            ///< of them
 
  private:
   FakeFabric& fabric_;
@@ -150,6 +150,31 @@ class FakeKind final : public MessageKind {
 };
 
 inline FakePair::FakePair(FakeFabric& fabric, FakeKind& side) : fabric_(fabric), side_(side) { side.pairs.push_back(this); }
+
+inline Status FakePair::enroll(const Slots& slots, QueuePairEvents& events) {
+  slots_ = slots;
+  events_ = &events;
+  for (auto& all = side_.shared; all.size() < fabric_.shared; all.emplace_back(slots.size))
+    side_.posted.push_back(static_cast<std::uint32_t>(all.size()));
+  return {};
+}
+
+inline Status FakePair::post_receive(std::uint32_t slot) {
+  posted().push_back(slot);
+  return {};
+}
+
+inline std::uint32_t FakePair::shared_receives() const {
+  return fabric_.shared == 0 ? 0 : std::max(fabric_.shared / static_cast<std::uint32_t>(side_.pairs.size()), 1U);
+}
+
+inline std::span<const std::byte> FakePair::shared_slot(std::uint32_t slot) const { return side_.shared.at(slot); }
+
+inline std::deque<std::uint32_t>& FakePair::posted() { return fabric_.shared == 0 ? posted_ : side_.posted; }
+
+inline std::span<std::byte> FakePair::receiving(std::uint32_t slot) {
+  return fabric_.shared == 0 ? slots_.at(slot) : std::span(side_.shared.at(slot));
+}
 
 inline void FakePair::close() {
   if (std::exchange(closed_, true)) return;
@@ -189,7 +214,7 @@ inline bool FakePair::poll() {
 /// One message; its sender hears of that later.
 inline bool FakePair::deliver() {
   if (fabric_.silent || other == nullptr || (forged_.empty() && other->under_way_.empty())) return false;
-  if (posted_.empty()) {
+  if (posted().empty()) {
     ++fabric_.not_ready;
     return false;
   }
@@ -198,20 +223,20 @@ inline bool FakePair::deliver() {
     other->under_way_.pop_front();
     return true;
   }
-  const std::uint32_t slot = posted_.front();
-  posted_.pop_front();
+  const std::uint32_t slot = posted().front();
+  posted().pop_front();
   std::size_t size = 0;
   if (!forged_.empty()) {
     size = forged_.front().size();
-    std::copy(forged_.front().begin(), forged_.front().end(), slots_.at(slot).begin());
+    std::copy(forged_.front().begin(), forged_.front().end(), receiving(slot).begin());
     forged_.pop_front();
   } else {
     const Message message = std::move(other->under_way_.front());
     size = message.size;
     other->under_way_.pop_front();
     const std::byte* from = message.copy.empty() ? other->slots_.at(message.slot).data() : message.copy.data();
-    std::copy_n(from, size, slots_.at(slot).begin());
-    std::copy(message.lent.begin(), message.lent.end(), slots_.at(slot).subspan(size).begin());
+    std::copy_n(from, size, receiving(slot).begin());
+    std::copy(message.lent.begin(), message.lent.end(), receiving(slot).subspan(size).begin());
     size += message.lent.size();
     if (message.copy.empty()) other->read_.push_back(message.slot);
   }

@@ -31,7 +31,7 @@ struct TcpWorld final : RailWorld {
   Side first{11, clock, {}, 1}, second{22, clock, {}, 1};
 };
 
-struct MessageWorld final : RailWorld {
+struct MessageWorld : RailWorld {
   MessageWorld() : RailWorld(first, second, {.most_queued = 4 * 1024 * 1024}) {
     fabric.refuse_every = 5;
     for (Side* side : {&a, &b})
@@ -51,6 +51,11 @@ struct MessageWorld final : RailWorld {
   MessageOptions options;
   FakeFabric fabric;
   Side first{11}, second{22};
+};
+
+/// Whose lanes receive into the same memory.
+struct SharingWorld final : MessageWorld {
+  SharingWorld() { fabric.shared = 12; }
 };
 
 struct BtlWorld final : RailWorld {
@@ -139,6 +144,7 @@ struct LendingWorld final : QueueWorld {
 
 INSTANTIATE_TEST_SUITE_P(Tcp, RailContract, testing::Values(made<TcpWorld>));
 INSTANTIATE_TEST_SUITE_P(Messages, RailContract, testing::Values(made<MessageWorld>));
+INSTANTIATE_TEST_SUITE_P(Sharing, RailContract, testing::Values(made<SharingWorld>));
 INSTANTIATE_TEST_SUITE_P(Btl, RailContract, testing::Values(made<BtlWorld>));
 INSTANTIATE_TEST_SUITE_P(Simulated, RailContract, testing::Values(made<SimWorld>));
 INSTANTIATE_TEST_SUITE_P(SimulatedQueues, RailContract, testing::Values(made<QueueWorld>));

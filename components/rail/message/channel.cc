@@ -17,15 +17,18 @@ Status bad(const char* what) { return {Code::bad_wire, what}; }
 
 MessageChannel::MessageChannel(std::unique_ptr<QueuePair> pair, const MessageOptions& options, std::size_t memory,
                                const Clock& clock, ChannelNews& news)
-    : pair_(std::move(pair)), options_(options), clock_(clock), news_(news), peer_receives_(options.least_slots),
-      sizes_(kMostReceives), heard_at_(clock.now()) {
+    : pair_(std::move(pair)), options_(options), clock_(clock), news_(news), shares_(pair_->shared_receives() != 0),
+      peer_receives_(options.least_slots), most_receives_(options.least_slots),
+      told_receives_(options.least_slots), sizes_(kMostReceives), heard_at_(clock.now()) {
   const auto count = static_cast<std::uint32_t>(
       std::clamp<std::size_t>(memory / options.slot, options.least_slots, kMostReceives));
   slots_.size = options.slot;
-  slots_.receives = slots_.sends = count;
-  slots_.owner = make_pages(2 * count * options.slot);
-  slots_.memory = {slots_.owner.get(), 2 * count * options.slot};
-  for (std::uint32_t slot = 2 * count; slot-- > count;) free_.push_back(slot);
+  slots_.receives = shares_ ? 0 : count;
+  slots_.sends = count;
+  const std::uint32_t all = slots_.receives + slots_.sends;
+  slots_.owner = make_pages(all * options.slot);
+  slots_.memory = {slots_.owner.get(), all * options.slot};
+  for (std::uint32_t slot = all; slot-- > slots_.receives;) free_.push_back(slot);
   lent_.resize(count);
   waiting_.reserve(count);
 }
@@ -37,6 +40,10 @@ Status MessageChannel::start(User& user) {
   if (status.ok()) status = pair_->start();
   if (!status.ok()) close();
   return status;
+}
+
+std::uint32_t MessageChannel::receives() const {
+  return shares_ ? std::clamp(pair_->shared_receives(), options_.least_slots, slots_.sends) : slots_.receives;
 }
 
 void MessageChannel::connected() {
@@ -74,7 +81,8 @@ void MessageChannel::flush() {
 }
 
 void MessageChannel::post(std::uint32_t slot, MessageType type, std::size_t body, Lent lent) {
-  const MessageHeader header{type, wants_answer_, static_cast<std::uint16_t>(slots_.receives),
+  told_receives_ = receives();
+  const MessageHeader header{type, wants_answer_, static_cast<std::uint16_t>(told_receives_),
                              static_cast<std::uint32_t>(received_), static_cast<std::uint32_t>(sent_)};
   write_message_header(slots_.at(slot).data(), header);
   told_ = received_;
@@ -144,31 +152,26 @@ void MessageChannel::post_again() {
 }
 
 void MessageChannel::received(std::uint32_t slot, std::size_t size) {
-  if (state_ != State::open) return;
   heard_at_ = clock_.now();
-  if (!news_.admitting || !is_lane_) return take(slot, size);
+  if (state_ != State::open || !news_.admitting || !is_lane_) return take(slot, size);
   if (kept_.empty()) news_.keeping.push_back(this);
   kept_.push_back({slot, size});
 }
 
 void MessageChannel::deliver() {
-  for (const auto& [slot, size] : std::exchange(kept_, {}))
-    if (state_ == State::open) take(slot, size);
+  for (const auto& [slot, size] : std::exchange(kept_, {})) take(slot, size);
   if (ends_) fail(why_);
 }
 
 void MessageChannel::take(std::uint32_t slot, std::size_t size) {
-  if (slot >= slots_.receives || size > slots_.size) return fail(bad("a message longer than its memory"));
-  const std::span<const std::byte> message = slots_.at(slot).first(size);
-  MessageHeader header;
   const std::uint64_t before = acked_;
-  came_ += size;
-  Status status = read_message_header(message, header);
-  if (status.ok() && header.number != static_cast<std::uint32_t>(received_)) status = bad("not the message that comes next");
-  if (status.ok()) status = take_credit(header);
-  if (status.ok()) status = user_->message(header.type, message.subspan(kMessageHeader));
+  MessageHeader header;
+  Status status = state_ == State::open ? examine(slot, size, header) : Status{};
+  if (shares_ || (state_ == State::open && status.ok() && !ends_)) {
+    Status posted = pair_->post_receive(slot);
+    if (status.ok()) status = std::move(posted);
+  }
   if (state_ != State::open) return;
-  if (status.ok() && !ends_) status = pair_->post_receive(slot);
   if (!status.ok()) return fail(std::move(status));
   ++received_;
   answer_ = answer_ || header.answer;
@@ -177,11 +180,24 @@ void MessageChannel::take(std::uint32_t slot, std::size_t size) {
   if (acked_ != before) user_->room();
 }
 
+Status MessageChannel::examine(std::uint32_t slot, std::size_t size, MessageHeader& header) {
+  const bool known = shares_ || slot < slots_.receives;
+  const std::span<const std::byte> place = shares_ ? pair_->shared_slot(slot) : slots_.at(known ? slot : 0);
+  if (!known || size > place.size()) return bad("a message longer than its memory");
+  const std::span<const std::byte> message = place.first(size);
+  came_ += size;
+  Status status = read_message_header(message, header);
+  if (status.ok() && header.number != static_cast<std::uint32_t>(received_)) status = bad("not the message that comes next");
+  if (status.ok()) status = take_credit(header);
+  return status.ok() ? user_->message(header.type, message.subspan(kMessageHeader)) : status;
+}
+
 Status MessageChannel::take_credit(const MessageHeader& header) {
   const auto more = static_cast<std::uint32_t>(header.received - static_cast<std::uint32_t>(acked_));
   if (more > under_way()) return bad("an acknowledgement of what was not sent");
   if (header.receives < options_.least_slots || header.receives > kMostReceives) return bad("an impossible number of receives");
   peer_receives_ = header.receives;
+  most_receives_ = std::max(most_receives_, peer_receives_);
   for (std::uint32_t i = 0; i < more; ++i) unacked_bytes_ -= sizes_[acked_++ % kMostReceives];
   if (asked_ != 0 && acked_ >= asked_) {
     answered(std::max<Nanoseconds>(heard_at_ - asked_at_, 1));
@@ -220,7 +236,7 @@ void MessageChannel::ask_now_and_then() {
 /// Something is to be said that nothing has taken along: an answer, a question, or what has come. Half of the slots counts too, since the
 /// other side's messages without contents use them up.
 bool MessageChannel::owes() const {
-  return answer_ || wants_answer_ || owed_bytes_ >= options_.ack_bytes || received_ - told_ >= slots_.receives / 2;
+  return answer_ || wants_answer_ || owed_bytes_ >= options_.ack_bytes || received_ - told_ >= std::min(told_receives_, receives()) / 2;
 }
 
 void MessageChannel::note_owing() {
@@ -237,7 +253,7 @@ void MessageChannel::settle() {
 /// Without a slot or a credit it waits for the next event, which brings one.
 void MessageChannel::send_credit() {
   if (held_ != 0) return flush();
-  if (free_.empty() || under_way() >= peer_receives_) return;
+  if (free_.empty() || under_way() >= most_receives_) return;
   send(MessageType::credit, 0);
 }
 
@@ -245,6 +261,7 @@ void MessageChannel::close() {
   if (state_ == State::open) flush();
   if (state_ == State::closed) return;
   state_ = State::closed;
+  deliver();  // gives shared receives back
   lent_.clear();
   lendings_ = 0;
   for (auto* list : {&news_.holding, &news_.owing, &news_.stuck, &news_.broken, &news_.keeping}) std::erase(*list, this);

@@ -123,6 +123,8 @@ class MessageChannel final : private QueuePairEvents {
   void sent(std::uint32_t slot) override;
   void broken(const Status& why) override { fail(why); }
 
+  /// Messages that may be under way to this side.
+  std::uint32_t receives() const;
   std::uint32_t under_way() const { return static_cast<std::uint32_t>(sent_ - acked_); }
   bool may_ask() const { return state_ == State::open && asked_ == 0 && !wants_answer_; }
   bool owes() const;
@@ -133,12 +135,14 @@ class MessageChannel final : private QueuePairEvents {
   bool hand_over(std::uint32_t slot, std::size_t size);
   void took_back(std::uint32_t slot);
   void take(std::uint32_t slot, std::size_t size);
+  Status examine(std::uint32_t slot, std::size_t size, MessageHeader& header);
   Status take_credit(const MessageHeader& header);
 
   const std::unique_ptr<QueuePair> pair_;
   const MessageOptions& options_;
   const Clock& clock_;
   ChannelNews& news_;
+  const bool shares_;  ///< receives
   Slots slots_;
   State state_ = State::open;
   User* user_ = nullptr;
@@ -160,6 +164,8 @@ class MessageChannel final : private QueuePairEvents {
   bool connected_ = false;
 
   std::uint32_t peer_receives_;  ///< as last told
+  std::uint32_t most_receives_;  ///< of these; messages without contents may follow, or nobody could acknowledge after it has sunk
+  std::uint32_t told_receives_;  ///< to the other side, as last
   std::uint64_t sent_ = 0, acked_ = 0;
   std::size_t unacked_bytes_ = 0;
   std::vector<std::uint32_t> sizes_;  ///< of messages under way, by number

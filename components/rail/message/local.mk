@@ -10,8 +10,9 @@ engine_sources += \
 	%D%/pages.cc %D%/pages.h \
 	%D%/queue_pair.h
 
-gtest_programs += test/unit/test_message_admission test/unit/test_message_lane test/unit/test_message_lending
+gtest_programs += test/unit/test_message_admission test/unit/test_message_lane test/unit/test_message_lending test/unit/test_message_sharing
 test_unit_test_message_admission_SOURCES = test/unit/test_message_admission.cc test/unit/message_pair.h test/unit/random_bytes.h
 test_unit_test_message_lane_SOURCES = \
 	test/unit/test_message_lane.cc test/unit/in_children.h test/unit/message_pair.h test/unit/random_bytes.h
 test_unit_test_message_lending_SOURCES = test/unit/test_message_lending.cc test/unit/message_pair.h test/unit/random_bytes.h
+test_unit_test_message_sharing_SOURCES = test/unit/test_message_sharing.cc test/unit/message_pair.h test/unit/random_bytes.h

@@ -20,8 +20,8 @@
 
 namespace nezha {
 
-/// The memory of one connection: `receives` slots, then `sends` slots, of `size` bytes each. Slots are numbered from 0 on,
-/// those for sending after those for receiving. The memory is as make_pages() makes it.
+/// The memory of one connection: `receives` slots, none with shared receives, then `sends` slots, of `size` bytes each. Slots are
+/// numbered from 0 on, those for sending after those for receiving. The memory is as make_pages() makes it.
 struct Slots {
   std::size_t size = 0;
   std::uint32_t receives = 0, sends = 0;
@@ -44,7 +44,7 @@ class QueuePairEvents {
   virtual void reached() {}
   /// Messages can be sent from here on; what was posted before has to wait or answers Posted::later.
   virtual void connected() = 0;
-  /// A message of `size` bytes lies in that slot, which is no longer posted.
+  /// A message of `size` bytes lies in that slot, which is no longer posted: a shared one has to be, whatever becomes of the pair.
   virtual void received(std::uint32_t slot, std::size_t size) = 0;
   /// The slot's memory, and what was lent with it, is no longer read. That says nothing about the other side.
   virtual void sent(std::uint32_t slot) = 0;
@@ -55,7 +55,7 @@ class QueuePairEvents {
   ~QueuePairEvents() = default;
 };
 
-/// One connection of a kind. Its owner calls enroll(), post_receive() for each receiving slot, start(), and in the end close().
+/// One connection of a kind. Its owner calls enroll(), post_receive() for each receiving slot of its own, start(), and in the end close().
 class QueuePair {
  public:
   enum class Posted {
@@ -71,8 +71,14 @@ class QueuePair {
   virtual Status enroll(const Slots& slots, QueuePairEvents& events) = 0;
   /// Connects, or accepts. The outcome is connected() or broken().
   virtual Status start() = 0;
-  /// At most Slots::receives are posted at a time.
+  /// At most Slots::receives are posted at a time. A shared one is given back by that, also after close().
   virtual Status post_receive(std::uint32_t slot) = 0;
+  /// All pairs of its rail receive into the same slots, which are the kind's: as many messages as may be under way to this one now
+  /// if all get alike. More than the pair's part find no receive posted at times, and wait in the NIC that sends them. 0: receives
+  /// are the pair's own. From the beginning one or the other.
+  virtual std::uint32_t shared_receives() const { return 0; }
+  /// Where a message lies that came into such a slot.
+  virtual std::span<const std::byte> shared_slot(std::uint32_t /*slot*/) const { return {}; }
   /// The first `size` bytes of the slot go out. later: no room now; it is tried again after the next poll().
   virtual Posted post_send(std::uint32_t slot, std::size_t size) = 0;
   /// As many of these bytes, from the first on, as post_lent() can send from where they lie; none: they have to be copied. `reach`

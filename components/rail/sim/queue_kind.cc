@@ -12,6 +12,7 @@ namespace nezha {
 namespace {
 
 constexpr std::size_t kPlace = 1 + sizeof(ProcessId);  ///< port, process
+constexpr std::byte kGarbage{0xdd};
 constexpr int kAtOnce = 16;                            ///< events of a pair in one poll
 
 }  // namespace
@@ -69,6 +70,27 @@ void SimQueueKind::ask(const SimQueueRequest& request) {
     peer->second->requests_.push_back(request);
     peer->second->ring();
   });
+}
+
+/// All are there from the first pair on.
+void SimQueueKind::share(std::size_t slot) {
+  while (shared_.slots.size() < options().shared) {
+    shared_.posted.push_back(static_cast<std::uint32_t>(shared_.slots.size()));
+    shared_.slots.emplace_back(slot);
+  }
+}
+
+void SimQueueKind::post_shared(std::uint32_t slot) {
+  std::fill(shared_.slots[slot].begin(), shared_.slots[slot].end(), kGarbage);
+  shared_.posted.push_back(slot);
+  take_back(0);
+}
+
+/// Slots that messages of a pair that is closed would have taken, and others may wait for.
+void SimQueueKind::take_back(std::size_t promises) {
+  if (options().shared == 0) return;
+  shared_.promised -= promises;
+  for (SimQueuePair* pair : std::vector(pairs_)) pair->receive();
 }
 
 /// Something has changed.

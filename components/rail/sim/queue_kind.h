@@ -26,6 +26,13 @@ struct SimQueueFabric {
   std::map<ProcessId, SimQueueKind*> kinds;
 };
 
+/// The receives of a process whose pairs share them.
+struct SimSharedReceives {
+  std::vector<std::vector<std::byte>> slots;
+  std::deque<std::uint32_t> posted;
+  std::size_t promised = 0;  ///< to messages that have arrived, and whose completions nobody has seen
+};
+
 class SimQueueKind final : public MessageKind {
  public:
   /// `on_work` is called when poll() has something to do. The ports outlive all events of the network.
@@ -52,6 +59,9 @@ class SimQueueKind final : public MessageKind {
   const SimQueueOptions& options() const { return fabric_.options; }
   Nanoseconds delay(const SimQueueRequest& request) const;
   void ask(const SimQueueRequest& request);
+  void share(std::size_t slot);
+  void post_shared(std::uint32_t slot);
+  void take_back(std::size_t promises);
   void ring();
   void ring(Watch watch);
   void calm(Watch watch);
@@ -65,6 +75,7 @@ class SimQueueKind final : public MessageKind {
   std::vector<RailAddress> rails_;
   std::vector<SimQueuePair*> pairs_;  ///< that are not closed
   std::deque<SimQueueRequest> requests_;
+  SimSharedReceives shared_;
   Fd completions_, connections_;  ///< readable while there is something to do
   std::array<bool, 2> rung_{};    ///< fd(Watch::all), fd(Watch::rare) are readable
 };

@@ -36,6 +36,7 @@ SimQueuePair::SimQueuePair(SimQueueKind& kind, SimQueueRequest request, bool acc
 Status SimQueuePair::enroll(const Slots& slots, QueuePairEvents& events) {
   slots_ = slots;
   events_ = &events;
+  kind_.share(slots.size);
   return {};
 }
 
@@ -64,10 +65,18 @@ Status SimQueuePair::start() {
 }
 
 Status SimQueuePair::post_receive(std::uint32_t slot) {
+  if (kind_.options().shared != 0) return kind_.post_shared(slot), Status{};
   std::fill(slots_.at(slot).begin(), slots_.at(slot).end(), kGarbage);
   posted_.push_back(slot);
   return {};
 }
+
+std::uint32_t SimQueuePair::shared_receives() const {
+  const std::uint32_t all = kind_.options().shared;
+  return all == 0 ? 0 : std::max(all / static_cast<std::uint32_t>(std::max<std::size_t>(kind_.pairs_.size(), 1)), 1U);
+}
+
+std::span<const std::byte> SimQueuePair::shared_slot(std::uint32_t slot) const { return kind_.shared_.slots.at(slot); }
 
 Lent SimQueuePair::lend(std::span<const std::byte> bytes, std::size_t reach) {
   if (reach < bytes.size()) network_.violation("memory that is in use is said to be less than what is to be sent");
@@ -88,6 +97,7 @@ void SimQueuePair::close() {
   if (std::exchange(closed_, true)) return;
   there_.reset();
   std::erase(kind_.pairs_, this);
+  kind_.take_back(arrived_.size());
   if (out_ == nullptr && accepts_) {
     request_.back->end();
     request_.there->abandon();
@@ -153,10 +163,12 @@ void SimQueuePair::answered() {
 }
 
 void SimQueuePair::receive() {
+  if (closed_ || broken_ || in_ == nullptr) return;
   const std::size_t size = assembly_.size(), more = in_->available();
-  if (more == 0) return;
-  assembly_.resize(size + more);
-  in_->read(assembly_.data() + size, more);
+  if (more != 0) {
+    assembly_.resize(size + more);
+    in_->read(assembly_.data() + size, more);
+  }
   while (take_message()) {}
 }
 
@@ -165,9 +177,12 @@ bool SimQueuePair::take_message() {
   const std::size_t size = load_le<std::uint32_t>(assembly_.data());
   if (assembly_.size() < kLength + size) return false;
   const auto begin = assembly_.begin() + kLength, end = begin + static_cast<std::ptrdiff_t>(size);
-  if (arrived_.size() >= posted_.size() || size > slots_.size) network_.violation("a message that no receive is posted for");
+  const bool shared = kind_.options().shared != 0;
+  if (shared && kind_.shared_.promised >= kind_.shared_.posted.size()) return false;
+  if ((!shared && arrived_.size() >= posted_.size()) || size > slots_.size) network_.violation("a message that no receive is posted for");
   const Nanoseconds seen = std::max(network_.now() + late(), arrived_.empty() ? 0 : arrived_.back().seen);
   arrived_.push_back({seen, {begin, end}});
+  kind_.shared_.promised += shared ? 1 : 0;  // what still waits in assembly_ when the connection ends is lost with its NIC
   assembly_.erase(assembly_.begin(), end);
   after(seen - network_.now(), [this] { kind_.ring(); });
   return true;
@@ -205,15 +220,26 @@ bool SimQueuePair::poll(bool all) {
   return true;
 }
 
+/// Where the message now lies.
+std::uint32_t SimQueuePair::place(std::span<const std::byte> message) {
+  SimSharedReceives& shared = kind_.shared_;
+  const bool own = kind_.options().shared == 0;
+  std::deque<std::uint32_t>& posted = own ? posted_ : shared.posted;
+  const std::uint32_t slot = posted.front();
+  posted.pop_front();
+  if (!own) --shared.promised;
+  const std::span<std::byte> to = own ? slots_.at(slot) : std::span(shared.slots.at(slot));
+  std::copy(message.begin(), message.end(), to.begin());
+  return slot;
+}
+
 /// One completion. False: there is none to be seen.
 bool SimQueuePair::deliver() {
   const bool message = !arrived_.empty() && arrived_.front().seen <= network_.now();
   if (message && (done_.empty() || network_.random().chance(0.5))) {
     const std::vector<std::byte> bytes = std::move(arrived_.front().message);
     arrived_.pop_front();
-    const std::uint32_t slot = posted_.front();
-    posted_.pop_front();
-    std::copy(bytes.begin(), bytes.end(), slots_.at(slot).begin());
+    const std::uint32_t slot = place(bytes);
     events_->received(slot, bytes.size());
     return true;
   }

@@ -2,7 +2,7 @@
 /// One end of a simulated RDMA connection (message/queue_pair.h), whose bytes go as a stream through the ports. It is as unkind as
 /// the contract permits: memory is read and written late, completions are seen late, those of sends in any order, posts are put
 /// off, and a connection breaks when the far end's NIC has not answered for a while. What a correct user cannot cause is a
-/// violation: a message that changes while it is read, or that finds no receive posted. What was lent may change once nobody counts
+/// violation: a message that changes while it is read, or that finds no receive posted; where receives are shared it waits for one. What was lent may change once nobody counts
 /// it: the NIC sends what it then finds.
 #pragma once
 
@@ -26,6 +26,7 @@ struct SimQueueOptions {
   Nanoseconds latest = 20 * kMicrosecond;  ///< how much later memory is read or written, and a completion is seen
   double lends = 0;                        ///< probability that memory can be sent from where it lies, in parts at times
   double put_off = 0;                      ///< probability that a post has to come again
+  std::uint32_t shared = 0;                ///< receives that all pairs of a process share; 0: each has its own
   Nanoseconds patience = 0;                ///< without an answer of the far end's NIC the connection breaks; 0 = never
 };
 
@@ -47,6 +48,8 @@ class SimQueuePair final : public QueuePair, public SimStreamUser {
   Status enroll(const Slots& slots, QueuePairEvents& events) override;
   Status start() override;
   Status post_receive(std::uint32_t slot) override;
+  std::uint32_t shared_receives() const override;
+  std::span<const std::byte> shared_slot(std::uint32_t slot) const override;
   Posted post_send(std::uint32_t slot, std::size_t size) override { return post_lent(slot, size, {}); }
   Lent lend(std::span<const std::byte> bytes, std::size_t reach) override;
   Posted post_lent(std::uint32_t slot, std::size_t size, const Lent& lent) override;
@@ -57,6 +60,8 @@ class SimQueuePair final : public QueuePair, public SimStreamUser {
   /// poll(all) has something to do.
   bool ready(bool all) const;
   const SimPort& port() const { return accepts_ ? *request_.asked : *request_.asking; }
+  /// The NIC may have room for messages that have arrived.
+  void receive();
   /// The NIC gives the connection up. `silently`: the far end is not told.
   void break_off(const char* why, bool silently);
 
@@ -80,10 +85,10 @@ class SimQueuePair final : public QueuePair, public SimStreamUser {
   Nanoseconds late();
   void transmit();
   void answered();
-  void receive();
   bool take_message();
   void watch_answers();
   bool deliver();
+  std::uint32_t place(std::span<const std::byte> message);
 
   SimQueueKind& kind_;
   SimNetwork& network_;
