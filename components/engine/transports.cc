@@ -135,9 +135,10 @@ Status open_verbs(RailSearch& search) {
   VerbsOptions verbs;
   verbs.ports = core.config().port_range;
   verbs.share_devices = search.shares_devices;
+  MessageOptions messages;
+  verbs.slot = messages.slot;
   std::unique_ptr<MessageKind> kind = make_verbs_kind(verbs, std::move(found.chosen), core.clock(), core.log(), status);
   if (!kind) return status;
-  MessageOptions messages;
   messages.first_rail = core.rails();
   if (verbs_can_lend()) messages.lend_from = core.config().zero_copy;
   else if (core.config().zero_copy != 0) core.log().line(0, "coll_nezha_zero_copy has no effect: it needs Linux 5.12 and rdma-core 35");

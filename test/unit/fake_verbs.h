@@ -27,13 +27,17 @@ namespace nezha::test {
 /// is let.
 class Pairs {
  public:
-  ibv_qp* make() { return ++made_, new ibv_qp{}; }
+  ibv_qp* make() {
+    auto* pair = new ibv_qp{};
+    pair->qp_num = static_cast<std::uint32_t>(100 + ++asked_for_);
+    return ++made_, pair;
+  }
   void destroy(ibv_qp* pair) {
     delete pair;
     --made_;
   }
   int modify(const ibv_qp_attr& to) {
-    stopped_ += to.qp_state == IBV_QPS_RESET;
+    stopped_ += to.qp_state == IBV_QPS_RESET || to.qp_state == IBV_QPS_ERR;
     if (to.qp_state != IBV_QPS_RTR) return 0;
     std::unique_lock lock(mutex_);
     way_ = to.ah_attr;
@@ -62,7 +66,7 @@ class Pairs {
  private:
   std::mutex mutex_;
   std::condition_variable changed_;
-  int made_ = 0, asked_ = 0;
+  int made_ = 0, asked_ = 0, asked_for_ = 0;
   ibv_ah_attr way_{};
   std::atomic<int> stopped_ = 0;
   bool let_ = false, waited_for_ = false;
@@ -70,11 +74,21 @@ class Pairs {
 
 inline Pairs* pairs = nullptr;
 
+/// Receives that pairs share, where there are any, and what has completed.
+struct FakeQueues {
+  bool shares = false;
+  int made = 0;                        ///< shared queues
+  std::vector<std::uint64_t> posted;   ///< in shared queues, by request, in order
+  std::vector<ibv_wc> completed;
+};
+
+inline FakeQueues queues;
+
 /// A port of RoCE on the loopback's address.
 class Device {
  public:
   Device() {
-    verbs_.alloc_pd = [](ibv_context*) { return new ibv_pd{}; };
+    verbs_.alloc_pd = [](ibv_context* context) { return new ibv_pd{.context = context, .handle = 0}; };
     verbs_.dealloc_pd = [](ibv_pd* domain) { return delete domain, 0; };
     verbs_.reg_mr = [](ibv_pd*, void*, std::size_t, int) { return new ibv_mr{}; };
     verbs_.dereg_mr = [](ibv_mr* memory) { return delete memory, 0; };
@@ -84,8 +98,9 @@ class Device {
       return channel;
     };
     verbs_.destroy_comp_channel = [](ibv_comp_channel* channel) { return close(channel->fd), delete channel, 0; };
-    verbs_.create_cq = [](ibv_context*, int entries, void*, ibv_comp_channel*, int) {
+    verbs_.create_cq = [](ibv_context* context, int entries, void*, ibv_comp_channel*, int) {
       auto* queue = new ibv_cq{};
+      queue->context = context;
       queue->cqe = entries;
       return queue;
     };
@@ -94,6 +109,26 @@ class Device {
       return queue->cqe = entries, 0;
     };
     verbs_.destroy_cq = [](ibv_cq* queue) { return delete queue, 0; };
+    verbs_.create_srq = [](ibv_pd* domain, ibv_srq_init_attr*) {
+      errno = EOPNOTSUPP;
+      if (!queues.shares) return static_cast<ibv_srq*>(nullptr);
+      auto* queue = new ibv_srq{};
+      queue->context = domain->context;
+      return ++queues.made, queue;
+    };
+    verbs_.destroy_srq = [](ibv_srq* queue) { return --queues.made, delete queue, 0; };
+    context_.context.ops.post_srq_recv = [](ibv_srq*, ibv_recv_wr* wanted, ibv_recv_wr**) {
+      return queues.posted.push_back(wanted->wr_id), 0;
+    };
+    context_.context.ops.poll_cq = [](ibv_cq*, int most, ibv_wc* to) {
+      int count = 0;
+      for (; count < most && !queues.completed.empty(); ++count) {
+        to[count] = queues.completed.front();
+        queues.completed.erase(queues.completed.begin());
+      }
+      return count;
+    };
+    verbs_.wc_status_str = [](ibv_wc_status) { return "bad luck"; };
     verbs_.create_qp = [](ibv_pd*, ibv_qp_init_attr*) { return pairs->make(); };
     verbs_.destroy_qp = [](ibv_qp* pair) { return pairs->destroy(pair), 0; };
     verbs_.modify_qp = [](ibv_qp*, ibv_qp_attr* to, int) { return pairs->modify(*to); };

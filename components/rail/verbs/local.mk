@@ -10,7 +10,9 @@ verbs_sources = \
 	%D%/verbs_pair.cc %D%/verbs_pair.h \
 	%D%/verbs_place.cc %D%/verbs_place.h \
 	%D%/verbs_queue.cc %D%/verbs_queue.h \
+	%D%/verbs_receives.cc %D%/verbs_receives.h \
 	%D%/verbs_regions.cc %D%/verbs_regions.h \
+	%D%/verbs_request.h \
 	%D%/verbs_words.cc %D%/verbs_words.h
 EXTRA_DIST += $(verbs_sources)
 if HAVE_VERBS

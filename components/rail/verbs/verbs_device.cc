@@ -26,6 +26,7 @@ VerbsDevice::VerbsDevice(const VerbsLibrary& verbs, ibv_context* context, std::s
     : verbs_(verbs), context_(context), name_(std::move(name)), port_(port), sysfs_(std::move(sysfs)), regions_(verbs, kMostRegistered) {}
 
 VerbsDevice::~VerbsDevice() {
+  receives_.reset();
   if (completions_ != nullptr) verbs_.destroy_cq(completions_);
   if (channel_ != nullptr) verbs_.destroy_comp_channel(channel_);
   regions_.clear();
@@ -43,6 +44,24 @@ Status VerbsDevice::activate() {
   const int most = verbs_.query_device(context_, &limits) == 0 ? limits.max_cqe : kFirstEntries;
   completions_ = verbs_.create_cq(context_, std::min(kFirstEntries, most), nullptr, channel_, 0);
   return completions_ != nullptr ? Status{} : failed("a queue of completions", errno);
+}
+
+std::shared_ptr<VerbsReceives> VerbsDevice::receives(const VerbsOptions& options) {
+  if (!shares_ || (receives_ != nullptr && !receives_->worn())) return receives_;
+  std::erase_if(all_receives_, [](const auto& each) { return each.expired(); });
+  receives_ = std::make_shared<VerbsReceives>(*this, ++last_receives_);
+  shares_ = receives_->open(options.slot, options.shared_receives).ok();
+  if (shares_)
+    all_receives_.push_back(receives_);
+  else
+    receives_.reset();
+  return receives_;
+}
+
+VerbsReceives* VerbsDevice::find_receives(std::uint32_t number) const {
+  for (const auto& each : all_receives_)
+    if (const auto found = each.lock(); found != nullptr && found->number() == number) return found.get();
+  return nullptr;
 }
 
 Status VerbsDevice::reserve(std::uint32_t requests) {
@@ -88,7 +107,8 @@ bool VerbsDevice::next_event(std::string& text, bool& ends) {
   const bool ours = event.event_type != IBV_EVENT_PORT_ERR || event.element.port_num == port_;
   // An error of one pair also ends its requests, with a completion that tells more.
   ends = ours && (event.event_type == IBV_EVENT_PORT_ERR || event.event_type == IBV_EVENT_DEVICE_FATAL ||
-                  event.event_type == IBV_EVENT_CQ_ERR);
+                  event.event_type == IBV_EVENT_CQ_ERR || event.event_type == IBV_EVENT_SRQ_ERR);
+  if (event.event_type == IBV_EVENT_SRQ_ERR) receives_.reset();
   verbs_.ack_async_event(&event);
   return true;
 }

@@ -11,7 +11,9 @@
 #include <vector>
 
 #include "rail/verbs/verbs_library.h"
+#include "rail/verbs/verbs_options.h"
 #include "rail/verbs/verbs_place.h"
+#include "rail/verbs/verbs_receives.h"
 #include "rail/verbs/verbs_regions.h"
 #include "util/status.h"
 
@@ -51,6 +53,10 @@ class VerbsDevice {
   std::uint32_t speed_mbps() const { return speed_mbps_; }
   ibv_pd* domain() const { return domain_; }
   VerbsRegions& regions() { return regions_; }
+  /// For a new pair. Null: the device has none that are shared, or not the memory.
+  std::shared_ptr<VerbsReceives> receives(const VerbsOptions& options);
+  /// Those of that number; null: they are gone.
+  VerbsReceives* find_receives(std::uint32_t number) const;
   ibv_cq* completions() const { return completions_; }
   int completion_fd() const { return channel_->fd; }
   int event_fd() const { return context_->async_fd; }
@@ -87,6 +93,10 @@ class VerbsDevice {
 
   ibv_pd* domain_ = nullptr;
   VerbsRegions regions_;
+  bool shares_ = true;                                     ///< until it is known that it cannot
+  std::shared_ptr<VerbsReceives> receives_;                ///< for new pairs
+  std::vector<std::weak_ptr<VerbsReceives>> all_receives_;
+  std::uint32_t last_receives_ = 0;
   ibv_comp_channel* channel_ = nullptr;
   ibv_cq* completions_ = nullptr;
   std::uint32_t reserved_ = 0;  ///< entries of completions_ that requests may take

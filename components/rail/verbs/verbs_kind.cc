@@ -13,6 +13,7 @@
 
 #include "rail/verbs/verbs.h"
 #include "rail/verbs/verbs_place.h"
+#include "rail/verbs/verbs_request.h"
 
 namespace nezha {
 namespace {
@@ -150,13 +151,23 @@ bool VerbsKind::poll_completions(VerbsDevice& device) {
   int seen = 0, count = 0;
   do {
     count = device.poll(completions.data(), static_cast<int>(completions.size()));
-    for (int i = 0; i < count; ++i) {
-      const ibv_wc& each = completions[static_cast<std::size_t>(i)];
-      if (VerbsPair* pair = find(static_cast<std::uint32_t>(each.wr_id >> 32))) pair->complete(each);
-    }
+    for (int i = 0; i < count; ++i) complete(device, completions[static_cast<std::size_t>(i)]);
     seen += count;
   } while (count == static_cast<int>(completions.size()) && seen < options_.completions_per_poll);
   return seen != 0;
+}
+
+/// What came for a pair that is closed, or ends with an error, leaves its slot to others.
+void VerbsKind::complete(VerbsDevice& device, const ibv_wc& completion) {
+  std::uint32_t number = number_of(completion.wr_id);
+  const std::uint32_t slot = slot_of(completion.wr_id);
+  if ((slot & kSharedSlot) != 0 && (slot & kCopiedSlot) == 0) {
+    VerbsReceives* const receives = device.find_receives(number);
+    if (receives == nullptr) return;
+    number = receives->pair_of(completion.qp_num);
+    if (number == 0 || completion.status != IBV_WC_SUCCESS) receives->give_back(slot & ~kSharedSlot);
+  }
+  if (VerbsPair* pair = find(number)) pair->complete(completion);
 }
 
 bool VerbsKind::poll_sockets(MessageArrivals& arrivals) {
@@ -219,17 +230,26 @@ bool VerbsKind::poll_moves() {
     if (pair != nullptr) pair->moved();
     any = true;
   }
-  end_abandoned();
+  stop_abandoned();
+  destroy_abandoned();
   return any;
 }
 
-void VerbsKind::end_abandoned() {
+void VerbsKind::stop_abandoned() {
   for (Abandoned& each : abandoned_) {
     if (each.until != 0 || !each.queue->over()) continue;
     each.queue->stop();
     each.until = clock_.now() + options_.linger;
   }
-  std::erase_if(abandoned_, [&](const Abandoned& each) { return each.until != 0 && each.until <= clock_.now(); });
+}
+
+/// A pair takes the completions that nobody has seen with it, and the shared slots that they are of.
+void VerbsKind::destroy_abandoned() {
+  const auto due = [now = clock_.now()](const Abandoned& each) { return each.until != 0 && each.until <= now; };
+  if (std::none_of(abandoned_.begin(), abandoned_.end(), due)) return;
+  for (const Rail& rail : rails_)
+    while (poll_completions(*rail.device)) {}
+  std::erase_if(abandoned_, due);
 }
 
 void VerbsKind::accept_from(std::size_t rail, MessageArrivals& arrivals) {
@@ -305,7 +325,7 @@ void VerbsKind::move(VerbsPair& pair, VerbsQueue& queue) {
 void VerbsKind::abandon(std::shared_ptr<VerbsQueue> queue) {
   queue->abandon();
   abandoned_.push_back({std::move(queue)});
-  end_abandoned();
+  stop_abandoned();
 }
 
 }  // namespace nezha

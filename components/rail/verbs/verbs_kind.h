@@ -53,9 +53,11 @@ class VerbsKind final : public MessageKind, private VerbsPairHost {
   VerbsPair* find(std::uint32_t number) const;
 
   bool poll_completions(VerbsDevice& device);
+  void complete(VerbsDevice& device, const ibv_wc& completion);
   bool poll_sockets(MessageArrivals& arrivals);
   bool poll_moves();
-  void end_abandoned();
+  void stop_abandoned();
+  void destroy_abandoned();
   void accept_from(std::size_t rail, MessageArrivals& arrivals);
   void pause(std::size_t rail, int error);
   void resume();

@@ -37,6 +37,8 @@ Status open_library(VerbsLibrary& verbs) {
   symbols.find("ibv_destroy_cq", verbs.destroy_cq);
   symbols.find("ibv_get_cq_event", verbs.get_cq_event);
   symbols.find("ibv_ack_cq_events", verbs.ack_cq_events);
+  symbols.find("ibv_create_srq", verbs.create_srq);
+  symbols.find("ibv_destroy_srq", verbs.destroy_srq);
   symbols.find("ibv_create_qp", verbs.create_qp);
   symbols.find("ibv_modify_qp", verbs.modify_qp);
   symbols.find("ibv_destroy_qp", verbs.destroy_qp);

@@ -30,6 +30,8 @@ struct VerbsLibrary {
   decltype(&::ibv_destroy_cq) destroy_cq = nullptr;
   decltype(&::ibv_get_cq_event) get_cq_event = nullptr;
   decltype(&::ibv_ack_cq_events) ack_cq_events = nullptr;
+  decltype(&::ibv_create_srq) create_srq = nullptr;
+  decltype(&::ibv_destroy_srq) destroy_srq = nullptr;
   decltype(&::ibv_create_qp) create_qp = nullptr;
   decltype(&::ibv_modify_qp) modify_qp = nullptr;
   decltype(&::ibv_destroy_qp) destroy_qp = nullptr;

@@ -14,6 +14,8 @@ struct VerbsOptions {
   /// The NIC sends again after 4.096 us * 2^timeout without an answer, so often at most, and then gives the pair up: 270 ms.
   /// Usually the engine's own silence has been noticed before. 7 would mean without limit on some devices.
   std::uint8_t timeout = 14, retries = 3;
+  std::size_t slot = 32 * 1024;         ///< bytes of a message, as MessageOptions has it
+  std::uint32_t shared_receives = 128;  ///< messages that a rail has room for, whoever sends them
   std::uint32_t inline_bytes = 220;   ///< messages up to this are copied by the processor, where the device can
   std::uint32_t signal_every = 16;    ///< of messages sent inline, one in so many is completed
   int completions_per_poll = 64;      ///< of a rail

@@ -10,24 +10,17 @@
 #include <utility>
 
 #include "rail/verbs/verbs_place.h"
+#include "rail/verbs/verbs_request.h"
 #include "util/random.h"
 
 namespace nezha {
 namespace {
 
 constexpr std::uint32_t kMost24 = (1U << 24) - 1;
-constexpr std::uint8_t kRnrForever = 7;  ///< credits keep it from happening
+constexpr std::uint8_t kRnrForever = 7;  ///< credits keep it from happening often
 constexpr std::uint8_t kRnrTimer = 1;    ///< 10 us
 
 Status failed(const char* what, int error) { return {Code::io, std::string(what) + ": " + std::strerror(error)}; }
-
-constexpr std::uint32_t kCopied = 1U << 31;  ///< in the number of a request's slot: sent inline
-
-ibv_sge sge(std::span<const std::byte> bytes, const ibv_mr& memory) {
-  return {reinterpret_cast<std::uintptr_t>(bytes.data()), static_cast<std::uint32_t>(bytes.size()), memory.lkey};
-}
-
-std::uint64_t request(std::uint32_t number, std::uint32_t slot) { return static_cast<std::uint64_t>(number) << 32 | slot; }
 
 /// Within a subnet of InfiniBand, whose GIDs begin alike, the LID does, if the ports have one.
 bool needs_gid(const PairWords& one, const PairWords& other) {
@@ -40,13 +33,15 @@ bool needs_gid(const PairWords& one, const PairWords& other) {
 
 VerbsPair::VerbsPair(VerbsPairHost& host, VerbsDevice& device, const VerbsOptions& options, Fd fd, bool connecting,
                      std::uint32_t number)
-    : host_(host), device_(device), options_(options), fd_(std::move(fd)), connecting_(connecting), number_(number) {}
+    : host_(host), device_(device), options_(options), fd_(std::move(fd)), connecting_(connecting), number_(number),
+      receives_(device.receives(options)) {}
 
 Status VerbsPair::enroll(const Slots& slots, QueuePairEvents& events) {
   slots_ = slots;
   events_ = &events;
   queue_ = std::make_shared<VerbsQueue>(device_);
   queue_->owner = slots.owner;
+  queue_->receives = receives_;
   queue_->lent.resize(slots.sends);
   const auto registered = [&] {
     return device_.verbs().reg_mr(device_.domain(), slots.memory.data(), slots.memory.size(), IBV_ACCESS_LOCAL_WRITE);
@@ -63,6 +58,7 @@ Status VerbsPair::make_pair() {
   wanted.send_cq = wanted.recv_cq = device_.completions();
   wanted.qp_type = IBV_QPT_RC;
   wanted.cap = {slots_.sends + options_.signal_every, slots_.receives, 2, 1, options_.inline_bytes};
+  if (receives_ != nullptr) wanted.srq = receives_->queue();
   ibv_qp*& pair = queue_->pair;
   pair = verbs.create_qp(device_.domain(), &wanted);
   if (pair == nullptr) {  // some devices copy less, or nothing
@@ -70,6 +66,7 @@ Status VerbsPair::make_pair() {
     pair = verbs.create_qp(device_.domain(), &wanted);
   }
   if (pair == nullptr) return failed("a queue pair", errno);
+  if (receives_ != nullptr) receives_->join(pair->qp_num, number_);
   inline_bytes_ = std::min(wanted.cap.max_inline_data, options_.inline_bytes);
   depth_ = slots_.sends + options_.signal_every;
   if (Status status = device_.reserve(depth_ + slots_.receives); !status.ok()) return status;
@@ -191,8 +188,9 @@ void VerbsPair::moved() {
 }
 
 Status VerbsPair::post_receive(std::uint32_t slot) {
-  ibv_sge place = sge(slots_.at(slot), *queue_->memory);
-  ibv_recv_wr wanted{request(number_, slot), nullptr, &place, 1};
+  if (receives_ != nullptr) return receives_->post(slot);
+  ibv_sge place = verbs_sge(slots_.at(slot), *queue_->memory);
+  ibv_recv_wr wanted{verbs_request(number_, slot), nullptr, &place, 1};
   ibv_recv_wr* bad = nullptr;
   const int error = ibv_post_recv(queue_->pair, &wanted, &bad);
   return error == 0 ? Status{} : failed("a receive", error);
@@ -209,10 +207,10 @@ QueuePair::Posted VerbsPair::post_lent(std::uint32_t slot, std::size_t size, con
   const bool lends = !lent.bytes.empty();
   const bool copied = size <= inline_bytes_ && !lends;
   const bool completes = !copied || unsignalled_ + 1 >= options_.signal_every;
-  ibv_sge parts[] = {sge(slots_.at(slot).first(size), *queue_->memory), {}};
-  if (lends) parts[1] = sge(lent.bytes, *static_cast<const ibv_mr*>(lent.region.get()));
+  ibv_sge parts[] = {verbs_sge(slots_.at(slot).first(size), *queue_->memory), {}};
+  if (lends) parts[1] = verbs_sge(lent.bytes, *static_cast<const ibv_mr*>(lent.region.get()));
   ibv_send_wr wanted{};
-  wanted.wr_id = request(number_, copied ? slot | kCopied : slot);
+  wanted.wr_id = verbs_request(number_, copied ? slot | kCopiedSlot : slot);
   wanted.sg_list = parts;
   wanted.num_sge = lends ? 2 : 1;
   wanted.opcode = IBV_WR_SEND;
@@ -229,13 +227,14 @@ QueuePair::Posted VerbsPair::post_lent(std::uint32_t slot, std::size_t size, con
 }
 
 void VerbsPair::complete(const ibv_wc& completion) {
-  const auto slot = static_cast<std::uint32_t>(completion.wr_id);
+  const std::uint32_t slot = slot_of(completion.wr_id);
   if (completion.status != IBV_WC_SUCCESS)
     return lose({Code::io, std::string("the NIC says: ") + device_.verbs().wc_status_str(completion.status)});
+  if ((slot & kSharedSlot) != 0) return events_->received(slot & ~kSharedSlot, completion.byte_len);
   if (slot < slots_.receives) return events_->received(slot, completion.byte_len);
   posted_ -= covers_.front();
   covers_.pop_front();
-  if ((slot & kCopied) != 0) return;
+  if ((slot & kCopiedSlot) != 0) return;
   queue_->lent[slot - slots_.receives] = nullptr;
   events_->sent(slot);
 }

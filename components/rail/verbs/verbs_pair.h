@@ -52,6 +52,8 @@ class VerbsPair final : public QueuePair {
   Status enroll(const Slots& slots, QueuePairEvents& events) override;
   Status start() override;
   Status post_receive(std::uint32_t slot) override;
+  std::uint32_t shared_receives() const override { return receives_ != nullptr ? receives_->share() : 0; }
+  std::span<const std::byte> shared_slot(std::uint32_t slot) const override { return receives_->slot(slot); }
   Posted post_send(std::uint32_t slot, std::size_t size) override { return post_lent(slot, size, {}); }
   Lent lend(std::span<const std::byte> bytes, std::size_t reach) override;
   Posted post_lent(std::uint32_t slot, std::size_t size, const Lent& lent) override;
@@ -89,6 +91,7 @@ class VerbsPair final : public QueuePair {
   Fd fd_;
   const bool connecting_;
   const std::uint32_t number_;
+  const std::shared_ptr<VerbsReceives> receives_;  ///< null: it has its own
   Step step_ = Step::idle;
   QueuePairEvents* events_ = nullptr;
   Slots slots_;

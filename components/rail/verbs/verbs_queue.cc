@@ -1,10 +1,13 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "rail/verbs/verbs_queue.h"
 
+#include <algorithm>
+
 namespace nezha {
 
 VerbsQueue::~VerbsQueue() {
   const VerbsLibrary& verbs = device.verbs();
+  if (pair != nullptr && receives != nullptr) receives->leave(pair->qp_num, 0);
   if (pair != nullptr) verbs.destroy_qp(pair);
   if (memory != nullptr) verbs.dereg_mr(memory);
   device.release(reserved);
@@ -25,9 +28,21 @@ void VerbsQueue::run() {
   over_.store(true, std::memory_order_release);
 }
 
+bool VerbsQueue::lends() const {
+  return std::any_of(lent.begin(), lent.end(), [](const auto& region) { return region != nullptr; });
+}
+
+/// Of the shared slots one may be half full, and nobody hears of it any more; in RESET all that nobody has seen go, of which there
+/// are at most as many as a lane may have under way.
+void VerbsQueue::abandon() {
+  abandoned_.store(true, std::memory_order_relaxed);
+  if (receives != nullptr) receives->leave(pair->qp_num, lends() ? static_cast<std::uint32_t>(lent.size()) : 1);
+}
+
+/// In ERR it has stopped only once its requests have completed, and in RESET nobody is told what came into shared slots.
 void VerbsQueue::stop() {
   ibv_qp_attr end{};
-  end.qp_state = IBV_QPS_RESET;  // in ERR it would have stopped only once its requests have completed
+  end.qp_state = receives != nullptr && !lends() ? IBV_QPS_ERR : IBV_QPS_RESET;
   device.verbs().modify_qp(pair, &end, IBV_QP_STATE);
 }
 

@@ -14,6 +14,7 @@
 
 #include "rail/rail.h"
 #include "rail/verbs/verbs_device.h"
+#include "rail/verbs/verbs_receives.h"
 
 namespace nezha {
 
@@ -32,12 +33,13 @@ class VerbsQueue final : public Task {
   /// run() is not under way.
   bool over() const { return over_.load(std::memory_order_acquire); }
   /// Nobody needs it any more: if it has not begun to run it does nothing.
-  void abandon() { abandoned_.store(true, std::memory_order_relaxed); }
-  /// It sends and receives nothing from here on, and reads and writes no memory. Once it is over.
+  void abandon();
+  /// It sends and receives nothing from here on, and reads and writes no memory but its own and shared slots. Once it is over.
   void stop();
 
   VerbsDevice& device;
   std::shared_ptr<std::byte[]> owner;  ///< of the memory
+  std::shared_ptr<VerbsReceives> receives;  ///< null: its own
   std::vector<std::shared_ptr<const void>> lent;  ///< regions of sends that are under way, by slot from the first sending one on
   ibv_qp* pair = nullptr;
   ibv_mr* memory = nullptr;
@@ -49,6 +51,8 @@ class VerbsQueue final : public Task {
   const char* step = "";
 
  private:
+  bool lends() const;
+
   std::atomic<bool> over_ = true, abandoned_ = false;
 };
 
