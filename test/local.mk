@@ -13,6 +13,7 @@ EXTRA_DIST += %D%/examples/algorithm.patch %D%/examples/parameter.patch %D%/exam
 
 include test/threads/local.mk
 include test/sim/local.mk
+include test/guest/local.mk
 include test/mpi/local.mk
 include test/sharp/local.mk
 include test/programs/local.mk
