@@ -16,7 +16,7 @@ OFI = "ofi/eth0", "ofi/eth1"
 RDM = "ofi/tcp;ofi_rxm:eth0", "ofi/tcp;ofi_rxm:eth1"
 MIXED = "tcp/eth0", "ofi/eth1"
 MIXED_RDM = "tcp/eth0", "ofi/tcp;ofi_rxm:eth1"
-SENT, SUSPECT, FAILOVER, BACK = -10, -3, -2, -1  # columns of the report
+SENT, SHARE, SUSPECT, FAILOVER, BACK = -10, -4, -3, -2, -1  # columns of the report
 
 
 def label(rail):
@@ -79,6 +79,20 @@ class Survives(OfiCase):
     def test_interface_deleted(self):
         output = self.over(self.own, [(0.5, self.lab.unplug, 1, 2), (2, self.lab.plug, 1, 2)])
         self.assert_failed_over(self.own[1], output)
+
+
+class AnyOfThree(OfiCase):
+    rates = ["1gbit"] * 3
+
+    def test_each_is_lost_in_turn_and_the_report_has_the_three_shares(self):
+        """One job over TCP and two rails of libfabric."""
+        rails = ("tcp/eth0", "ofi/eth1", "ofi/eth2")
+        faults = [(0.5 + 3 * rail + away, fault, rail, 1) for rail in range(3) for away, fault in ((0, self.lab.cut), (1.5, self.lab.heal))]
+        output = self.over(rails, faults, seconds=11)
+        for rail in rails:
+            self.assert_failed_over(rail, output)
+        shares = [float(row[SHARE]) for row in report_rows(output, "rank 0").values()]
+        self.assertAlmostEqual(sum(shares), 100, delta=1, msg=output[-3000:])
 
 
 class SurvivesMore(OfiCase):
