@@ -9,10 +9,8 @@
 #include <string_view>
 
 #include "engine/handles.h"
-#include "nezha/pci_device.h"
 #include "reduce/reduce.h"
 #include "trunk/wire.h"
-#include "util/pci_device.h"
 #include "util/unmapped.h"
 
 namespace {
@@ -207,13 +205,9 @@ int nezha_engine_rail_stats(nezha_engine_t* engine, size_t index, nezha_rail_sta
                  [&]() -> int { return engine->engine.rail_stats(index, *stats) ? NEZHA_OK : NEZHA_ERR_PARAM; });
 }
 
-void nezha_rail_pci_device(const char* name, char* device, size_t size) {
-  if (size == 0) return;
-  *device = '\0';
-  guarded([&] {
-    const char* slash = std::strchr(name, '/');
-    std::snprintf(device, size, "%s", nezha::pci_device_of(slash == nullptr ? name : slash + 1).c_str());
-  });
+int nezha_engine_rail_nic(nezha_engine_t* engine, size_t index, nezha_rail_nic_t* nic) {
+  return guarded(static_cast<int>(NEZHA_ERR_MEMORY),
+                 [&]() -> int { return engine->engine.rail_nic(index, *nic) ? NEZHA_OK : NEZHA_ERR_PARAM; });
 }
 
 void nezha_engine_class_stats(nezha_engine_t* engine, nezha_class_stats_t stats[NEZHA_SIZE_CLASSES]) {

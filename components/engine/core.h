@@ -55,6 +55,8 @@ class Core final : public PieceReceiver, public OperationNews, public LaneNews, 
   std::size_t rails() const { return self_.rails.size(); }
   /// Where a rail is, for people; a peer's too.
   std::string where(const RailAddress& address) const;
+  /// The PCIe device of the process's rail `rail`, of which all rails on it share the capacity; empty: it is not known.
+  std::string pci_device(std::size_t rail) const;
   /// See Transport::employ(); by the process's number of the rail.
   void employ(std::size_t rail, RailWorker& worker);
   /// See Transport::employ_service(). Once all transports are there.

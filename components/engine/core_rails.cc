@@ -5,6 +5,7 @@
 
 #include "engine/core.h"
 #include "engine/memory.h"
+#include "util/pci_device.h"
 
 namespace nezha {
 namespace {
@@ -25,6 +26,11 @@ std::string Core::where(const RailAddress& address) const {
   for (std::size_t i = 0; i < rails(); ++i)
     if (self_.rails[i].transport == address.transport) return places_[i].transport->where(address);
   return "a place of another kind";
+}
+
+std::string Core::pci_device(std::size_t rail) const {
+  std::string told = places_[rail].transport->pci_device(places_[rail].rail);
+  return told.empty() ? pci_device_of(self_.rails[rail].name) : told;
 }
 
 void Core::add_wire(Peer& peer, RailPair rails, bool spare, bool expected_up) {

@@ -71,6 +71,7 @@ class Engine {
 
   std::size_t rails();
   bool rail_stats(std::size_t index, nezha_rail_stats_t& stats);
+  bool rail_nic(std::size_t index, nezha_rail_nic_t& nic);
   void class_stats(nezha_class_stats_t* stats);
   void totals(std::uint64_t& calls, std::uint64_t& bytes);
   nezha_memory_stats_t memory_stats();

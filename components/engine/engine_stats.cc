@@ -68,6 +68,15 @@ bool Engine::rail_stats(std::size_t index, nezha_rail_stats_t& stats) {
   return true;
 }
 
+bool Engine::rail_nic(std::size_t index, nezha_rail_nic_t& nic) {
+  Lock lock(mutex_);
+  if (index >= core_.rails()) return false;
+  nic = {};
+  std::snprintf(nic.pci_device, sizeof nic.pci_device, "%s", core_.pci_device(index).c_str());
+  nic.speed_mbps = core_.self().rails[index].speed_mbps;
+  return true;
+}
+
 void Engine::class_stats(nezha_class_stats_t* stats) {
   Lock lock(mutex_);
   std::copy(classes_.begin(), classes_.end(), stats);

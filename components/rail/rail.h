@@ -214,6 +214,8 @@ class Transport {
   virtual std::span<const RailAddress> rails() const = 0;
   /// Where a rail of this kind is, for people: "10.1.0.7". `rail` may be a peer's, whose place is untrusted.
   virtual std::string where(const RailAddress& rail) const = 0;
+  /// The PCIe device of its rail `rail`, as pci_device_of() has it; empty: the rail's name tells as much.
+  virtual std::string pci_device(std::size_t) const { return {}; }
   /// Stays as it is.
   virtual Loopback loopback() const { return {}; }
   /// Starts to connect; the outcome is Admission::lane_up or lane_failed. By `deadline` the far end's kernel has answered, its

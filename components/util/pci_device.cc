@@ -53,11 +53,16 @@ fs::path place_of(std::string_view nic, const fs::path& sysfs) {
   return {};
 }
 
+std::string slot_of(const std::string& address) { return address.substr(0, address.find('.')); }
+
 }  // namespace
 
-std::string pci_device_of(std::string_view nic, const std::string& sysfs) {
-  const std::string device = place_of(nic, sysfs).filename();
-  return device.substr(0, device.find('.'));
+std::string pci_device_of(std::string_view nic, const std::string& sysfs) { return slot_of(place_of(nic, sysfs).filename()); }
+
+std::string pci_device_at(std::string_view address, const std::string& sysfs) {
+  if (!is_pci_address(address)) return {};
+  const fs::path physical = place_behind(fs::path(sysfs) / "bus/pci/devices" / address / "physfn");
+  return slot_of(physical.empty() ? std::string(address) : physical.filename().string());
 }
 
 Cores cores_near(std::string_view nic, const std::string& sysfs) {

@@ -14,6 +14,9 @@ namespace nezha {
 /// physical one. Empty: the kernel names none, as for virtual interfaces. Reads links below `sysfs`.
 std::string pci_device_of(std::string_view nic, const std::string& sysfs = "/sys");
 
+/// The same of a device by its own address, "0000:3b:02.1". Empty: that is none.
+std::string pci_device_at(std::string_view address, const std::string& sysfs = "/sys");
+
 /// The processors that share the device's part of the machine, by the kernel's word; none: it says nothing. `nic` as above.
 Cores cores_near(std::string_view nic, const std::string& sysfs = "/sys");
 

@@ -18,7 +18,6 @@
 #include "rail/tcp/discover.h"
 #include "rail/tcp/tcp_place.h"
 #include "util/params.h"
-#include "util/pci_device.h"
 
 namespace nezha {
 namespace {
@@ -27,9 +26,16 @@ namespace {
 struct Opened {
   std::vector<std::string> lines;
   std::string unknown;  ///< words of rail_include that nothing here answers to
-  std::vector<std::string> rails;
+  struct Rail {
+    std::string name;
+    nezha_rail_nic_t nic;
+  };
+  std::vector<Rail> rails;
 
-  bool has(std::string_view name) const { return std::find(rails.begin(), rails.end(), name) != rails.end(); }
+  const Rail* find(std::string_view name) const {
+    const auto found = std::find_if(rails.begin(), rails.end(), [&](const Rail& each) { return each.name == name; });
+    return found == rails.end() ? nullptr : &*found;
+  }
   /// The rest of the first line that begins so; empty: there is none.
   std::string line(const std::string& begin) const {
     for (const std::string& line : lines)
@@ -54,7 +60,9 @@ Opened open_engine(nezha_config_t& config) {
   nezha_engine_create(&config, &host, &self, &engine, nullptr, 0);
   for (std::size_t rail = 0; engine != nullptr && rail < nezha_engine_rails(engine); ++rail) {
     nezha_rail_stats_t stats;
-    if (nezha_engine_rail_stats(engine, rail, &stats) == NEZHA_OK) opened.rails.emplace_back(stats.name);
+    nezha_rail_nic_t nic;
+    if (nezha_engine_rail_stats(engine, rail, &stats) == NEZHA_OK && nezha_engine_rail_nic(engine, rail, &nic) == NEZHA_OK)
+      opened.rails.push_back({stats.name, nic});
   }
   nezha_engine_destroy(engine);
   return opened;
@@ -101,7 +109,8 @@ std::vector<RailAddress> tcp_rails(const Config& config, const Discovery& found,
   std::vector<RailAddress> own;
   for (const Interface& rail : found.chosen) {
     const std::string name = std::string(kTcp) + "/" + rail.name;
-    if (!opened.has(name)) {
+    const Opened::Rail* const open = opened.find(name);
+    if (open == nullptr) {
       const std::string why = opened.line("rail " + name + " is left out: ");
       const char* else_why = none_named ? "coll_nezha_rail_include does not name it" : "it could not be opened";
       fact({"left_out", rail.name, why.empty() ? else_why : why});
@@ -109,7 +118,7 @@ std::vector<RailAddress> tcp_rails(const Config& config, const Discovery& found,
     }
     own.push_back(tcp_address(rail, 0));
     fact({"rail", name, rail.device, address_text(rail.family, rail.address), std::to_string(rail.prefix),
-          std::to_string(rail.speed_mbps), pci_device_of(rail.device)});
+          std::to_string(rail.speed_mbps), open->nic.pci_device});
   }
   for (const std::string& text : found.left_out) {
     const std::size_t colon = text.find(": ");
@@ -123,7 +132,7 @@ bool is_of(const std::string& name, const std::string& kind) { return name.start
 /// Why a word that is for one kind of rails alone has none, where the engine says it.
 void missing_rail(const InterfaceList::Pattern& word, const Opened& opened) {
   const std::string none = opened.line("no " + word.kind + " rails: "), text = word.written(), unknown = ", " + opened.unknown + ",";
-  const bool any = std::any_of(opened.rails.begin(), opened.rails.end(), [&](const std::string& name) { return is_of(name, word.kind); });
+  const bool any = std::any_of(opened.rails.begin(), opened.rails.end(), [&](const Opened::Rail& rail) { return is_of(rail.name, word.kind); });
   if (!none.empty())
     fact({"left_out", text, none});
   else if (!any || unknown.find(", " + text + ",") != std::string::npos || unknown.find(", " + text + " (") != std::string::npos)
@@ -132,8 +141,8 @@ void missing_rail(const InterfaceList::Pattern& word, const Opened& opened) {
 
 /// The rails of other kinds than TCP, and words that name such in vain.
 void other_rails(const Config& config, const Opened& opened) {
-  for (const std::string& name : opened.rails)
-    if (!is_of(name, kTcp)) fact({"rail", name, "", "", "0", "0", ""});
+  for (const Opened::Rail& rail : opened.rails)
+    if (!is_of(rail.name, kTcp)) fact({"rail", rail.name, "", "", "0", std::to_string(rail.nic.speed_mbps), rail.nic.pci_device});
   for (const std::string& line : opened.lines) {
     const std::size_t end = line.find(" is left out: ");
     if (line.starts_with("rail ") && end != std::string::npos && !is_of(line.substr(5), kTcp))

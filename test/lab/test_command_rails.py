@@ -30,6 +30,20 @@ class Here(CommandCase):
                          "shared memory used among ranks of this node, by two copies; "
                          "(a single copy .process_vm_readv. would be possible|no single copy: .*process_vm_readv)")
 
+    def test_a_nic_of_rails_of_two_kinds(self):
+        """Where this machine has a NIC that is part of a PCIe device, libfabric's rail on it is part of the same one."""
+        try:
+            ctypes.CDLL("libfabric.so.1")
+        except OSError as reason:
+            self.skipTest(str(reason))
+        (answer,) = json.loads(self.nezha("rails", "--json", status=None))["nodes"].values()
+        rail = next((rail for rail in answer["rails"] if rail["pci"]), None)
+        if rail is None:
+            self.skipTest("no rail of this machine is part of a PCIe device")
+        env = {**os.environ, "OMPI_MCA_coll_nezha_rail_include": f"tcp/{rail['device']},ofi/{rail['device']}"}
+        (answer,) = json.loads(self.nezha("rails", "--json", env=env))["nodes"].values()
+        self.assertEqual({found["name"].split("/")[0]: found["pci"] for found in answer["rails"]}, {"tcp": rail["pci"], "ofi": rail["pci"]})
+
     def test_nothing_to_use(self):
         env = {**os.environ, "OMPI_MCA_coll_nezha_rail_include": "eth99"}
         text = plain(self.nezha("rails", env=env, status=1))

@@ -4,7 +4,9 @@
 """Ranks of one node, which add up in the memory that they share: results, what the report and the counters say, what happens
 without a network, and errors that name a rank that dies or stops."""
 
+import ctypes
 import os
+import pathlib
 import re
 import signal
 import subprocess
@@ -105,6 +107,22 @@ class OneNode(MpiCase):
         row = re.search(r"memory of the node .*copy in s.*\n +rank 0 +(\d+) +[\d.]+ +([\d.]+)", done.stderr)
         self.assertTrue(row, done.stderr)
         self.assertGreater(int(row[1]), 50)
+
+    def test_report_of_a_nic_of_two_rails(self):
+        nic = next((link.parts[-2] for link in sorted(pathlib.Path("/sys/class/net").glob("*/device"))
+                    if "/pci" in str(link.resolve()) and (link.parent / "operstate").read_text(encoding="ascii").strip() == "up"), None)
+        try:
+            ctypes.CDLL("libfabric.so.1")
+        except OSError as reason:
+            self.skipTest(str(reason))
+        if nic is None:
+            self.skipTest("no NIC of this machine is part of a PCIe device")
+        rails = {"coll_nezha_rail_include": f"tcp/{nic},ofi/{nic}"}
+        done = self.says("Nezha's report", lambda: self.passes(
+            "counters", 2, "100", "10", params={**HERE, **rails, "coll_nezha_report": "1"}, env=COUNTS_MEMORY))
+        if not all(re.search(rf"(?m)^  {kind}/(\S+:)?{nic} ", done.stderr) for kind in ("tcp", "ofi")):
+            self.skipTest(f"{nic} is no rail of both kinds here")
+        self.assertRegex(done.stderr, rf"share PCIe device [\da-f:]+: tcp/{nic}, ofi/\S+:{nic}\n")
 
     def test_few_descriptors(self):
         """Where the memory's connections do not fit, the job ends as without the component."""

@@ -66,6 +66,7 @@ class OneRail final : public Transport {
   explicit OneRail(const char* transport) { rail_.transport = rail_.name = transport; }
   std::span<const RailAddress> rails() const override { return {&rail_, 1}; }
   std::string where(const RailAddress& rail) const override { return "at " + rail.name; }
+  std::string pci_device(std::size_t rail) const override { return rail == 0 ? "that of " + rail_.name : "of no such rail"; }
   void connect(const LaneSpec& spec, std::size_t local, const RailAddress& remote, Nanoseconds) override {
     connected.push_back({spec.local_rail, local, remote.transport});
   }
@@ -101,6 +102,8 @@ TEST(SeveralTransports, HaveRailsThatAreNumberedTogether) {
   ASSERT_EQ(core.rails(), 4u);
   EXPECT_EQ(core.where(core.self().rails[0]), "nowhere");
   EXPECT_EQ(core.where(core.self().rails[3]), "at ofi");
+  EXPECT_EQ(core.pci_device(1), "") << "by its name, of which the kernel knows none";
+  EXPECT_EQ(core.pci_device(3), "that of ofi");
   Address address = core.self();
   address.id = 2;
   address.job_rank = 1;

@@ -55,6 +55,17 @@ TEST_F(PciDevice, VirtualFunctionSharesItsPhysicalOnesDevice) {
   EXPECT_EQ(of("eth9"), of("eth0"));
 }
 
+TEST_F(PciDevice, ByItsOwnAddress) {
+  fs::create_directories(sysfs_ / "devices/pci0000:3a/0000:3b:00.0");
+  fs::create_directories(sysfs_ / "devices/pci0000:3a/0000:3b:02.1");
+  fs::create_directories(sysfs_ / "bus/pci/devices");
+  fs::create_symlink(sysfs_ / "devices/pci0000:3a/0000:3b:00.0", sysfs_ / "devices/pci0000:3a/0000:3b:02.1/physfn");
+  fs::create_symlink(sysfs_ / "devices/pci0000:3a/0000:3b:02.1", sysfs_ / "bus/pci/devices/0000:3b:02.1");
+  EXPECT_EQ(pci_device_at("0000:3b:02.1", sysfs_), "0000:3b:00") << "a virtual function";
+  EXPECT_EQ(pci_device_at("0001:5e:00.1", sysfs_), "0001:5e:00") << "the kernel need not show it";
+  for (const char* other : {"", "eth0", "0000:3b:02", "../../etc"}) EXPECT_EQ(pci_device_at(other, sysfs_), "") << other;
+}
+
 TEST_F(PciDevice, NoneIsKnown) {
   fs::create_directories(sysfs_ / "class/net/veth0");
   add("net", "usb0", "platform/usb1");

@@ -5,12 +5,14 @@
 #include <netinet/in.h>
 
 #include <algorithm>
+#include <filesystem>
 #include <memory>
 #include <string>
 #include <vector>
 
 #include "fake_verbs.h"
 #include "rail/verbs/verbs.h"
+#include "temporary_folder.h"
 
 namespace nezha::test {
 namespace {
@@ -75,6 +77,29 @@ TEST_F(VerbsAddresses, TheOneThatAWordMeansIsTheRails) {
   EXPECT_EQ(chosen(places, "verbs/10.1.0.0/16"), "10.1.0.7/24");
   EXPECT_EQ(chosen(places, "verbs/fd00::/8"), "fd01::/16");
   EXPECT_EQ(chosen(places, "verbs/10.3.0.0/16"), "");
+}
+
+/// Soft RoCE's has none of its own.
+TEST_F(VerbsAddresses, ADeviceWithoutNicHasThatOfItsInterface) {
+  namespace fs = std::filesystem;
+  TemporaryFolder folder;
+  const fs::path sysfs = folder.path();
+  const auto add = [&](const char* of, const char* place) {
+    fs::create_directories(sysfs / "devices" / place);
+    fs::create_directories(sysfs / of);
+    fs::create_symlink(sysfs / "devices" / place, sysfs / of / "device");
+  };
+  have({place(10, 1, 0, 7)});
+  Device::sysfs = sysfs;
+  Device made;
+  const std::unique_ptr<VerbsDevice> device = made.open();
+  Device::sysfs = "/sys";
+  ASSERT_TRUE(device->look().ok());
+  EXPECT_EQ(device->pci_device(), "");
+  add("class/net/lo", "pci0000:3a/0000:3b:00.0/virtio0");
+  EXPECT_EQ(device->pci_device(), "0000:3b:00");
+  add("class/infiniband/fake", "pci0000:3a/0000:5e:00.1");
+  EXPECT_EQ(device->pci_device(), "0000:5e:00");
 }
 
 }  // namespace

@@ -1,3 +1,3 @@
 # SPDX-License-Identifier: BSD-3-Clause
 # The C ABI between the component and the engine: headers only.
-engine_sources += %D%/nezha.h %D%/pci_device.h
+engine_sources += %D%/nezha.h

@@ -342,6 +342,12 @@ typedef struct nezha_rail_stats {
     uint64_t reconnections; /* lanes that came back after they were lost */
 } nezha_rail_stats_t;
 
+/** What is known of the NIC behind a rail. Rails of one PCIe device share its capacity. */
+typedef struct nezha_rail_nic {
+    char pci_device[32]; /* "0000:3b:00", "" if nobody names one */
+    uint32_t speed_mbps; /* what the link says of itself; 0 = unknown */
+} nezha_rail_nic_t;
+
 typedef struct nezha_class_stats {
     uint64_t calls, bytes, time_ns; /* of calls in [2^k, 2^(k+1)) bytes that the rails carried */
     uint64_t aggregated;            /* of these bytes, what went through aggregators */
@@ -375,6 +381,8 @@ void nezha_engine_part(nezha_engine_t *engine);
 size_t nezha_engine_rails(nezha_engine_t *engine);
 /** 0 and `*stats` filled, or NEZHA_ERR_PARAM when there is no rail `index`, or NEZHA_ERR_MEMORY. */
 int nezha_engine_rail_stats(nezha_engine_t *engine, size_t index, nezha_rail_stats_t *stats);
+/** The same of `*nic`. Reads links of /sys. */
+int nezha_engine_rail_nic(nezha_engine_t *engine, size_t index, nezha_rail_nic_t *nic);
 void nezha_engine_class_stats(nezha_engine_t *engine, nezha_class_stats_t stats[NEZHA_SIZE_CLASSES]);
 void nezha_engine_memory_stats(nezha_engine_t *engine, nezha_memory_stats_t *stats);
 /** Calls and bytes (of vectors) that rails carried, over all teams. */

@@ -31,6 +31,7 @@ class MessageTransport final : public Transport, private MessageArrivals, privat
 
   std::span<const RailAddress> rails() const override { return kind_->rails(); }
   std::string where(const RailAddress& rail) const override { return kind_->where(rail); }
+  std::string pci_device(std::size_t rail) const override { return kind_->pci_device(rail); }
   void connect(const LaneSpec& spec, std::size_t local, const RailAddress& remote, Nanoseconds deadline) override;
   bool progress(Watch watch) override;
   bool admit() override;

@@ -107,8 +107,9 @@ class MessageKind {
   virtual ~MessageKind() = default;
 
   virtual std::span<const RailAddress> rails() const = 0;
-  /// See Transport::where().
+  /// See Transport::where() and pci_device().
   virtual std::string where(const RailAddress& rail) const = 0;
+  virtual std::string pci_device(std::size_t) const { return {}; }
   /// A queue pair from that rail to `remote` (untrusted), not started. What of start() blocks, such as finding a neighbour, is
   /// left to the service thread (employ_service()).
   virtual Status connect(std::size_t rail, const RailAddress& remote, std::unique_ptr<QueuePair>& made) = 0;

@@ -10,6 +10,7 @@
 
 #include "rail/ofi/msg_rail.h"
 #include "rail/ofi/ofi_address.h"
+#include "rail/ofi/ofi_nic.h"
 #include "rail/ofi/rdm_rail.h"
 #include "util/bytes.h"
 #include "util/crc32c.h"
@@ -27,6 +28,7 @@ class OfiKind final : public MessageKind {
 
   std::span<const RailAddress> rails() const override { return addresses_; }
   std::string where(const RailAddress& rail) const override;
+  std::string pci_device(std::size_t rail) const override { return ofi_pci_device(rails_[rail]->info()); }
   Status connect(std::size_t rail, const RailAddress& remote, std::unique_ptr<QueuePair>& made) override;
   bool poll(Watch watch, MessageArrivals& arrivals) override;
   int fd(Watch watch) const override { return (watch == Watch::all ? completions_ : events_).get(); }

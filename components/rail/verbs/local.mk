@@ -21,7 +21,7 @@ gtest_programs += test/unit/test_verbs test/unit/test_verbs_addresses test/unit/
 	test/unit/test_verbs_regions
 endif
 test_unit_test_verbs_SOURCES = test/unit/test_verbs.cc
-test_unit_test_verbs_addresses_SOURCES = test/unit/test_verbs_addresses.cc test/unit/fake_verbs.h
+test_unit_test_verbs_addresses_SOURCES = test/unit/test_verbs_addresses.cc test/unit/fake_verbs.h test/unit/temporary_folder.h
 test_unit_test_verbs_interfaces_SOURCES = test/unit/test_verbs_interfaces.cc test/unit/temporary_folder.h
 test_unit_test_verbs_pairs_SOURCES = test/unit/test_verbs_pairs.cc test/unit/fake_verbs.h test/unit/temporary_folder.h \
 	test/unit/trunk_pair.h

@@ -51,6 +51,8 @@ class VerbsDevice {
   std::uint8_t prefix() const { return address_.prefix; }
   const std::string& interface() const { return address_.interface; }
   std::uint32_t speed_mbps() const { return speed_mbps_; }
+  /// That of its NIC; of a device of the kernel's own (soft RoCE), the one of the NIC below. Empty: there is none.
+  std::string pci_device() const;
   ibv_pd* domain() const { return domain_; }
   VerbsRegions& regions() { return regions_; }
   /// For a new pair. Null: the device has none that are shared, or not the memory.

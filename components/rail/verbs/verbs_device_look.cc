@@ -14,6 +14,7 @@
 
 #include "rail/verbs/verbs_device.h"
 #include "rail/verbs/verbs_interfaces.h"
+#include "util/pci_device.h"
 
 namespace nezha {
 namespace {
@@ -147,6 +148,11 @@ bool VerbsDevice::is_address(const ibv_gid_entry& entry, VerbsPlace& place) cons
   place.family = 6;
   std::memcpy(place.address.data(), raw, 16);
   return raw[0] != 0xfe;
+}
+
+std::string VerbsDevice::pci_device() const {
+  std::string own = pci_device_of(name_, sysfs_);
+  return own.empty() ? pci_device_of(interface(), sysfs_) : own;
 }
 
 Status VerbsDevice::find_gid(std::uint8_t& index, ibv_gid& gid) const {

@@ -28,6 +28,7 @@ class VerbsKind final : public MessageKind, private VerbsPairHost {
 
   std::span<const RailAddress> rails() const override { return addresses_; }
   std::string where(const RailAddress& rail) const override;
+  std::string pci_device(std::size_t rail) const override { return rails_[rail].device->pci_device(); }
   Status connect(std::size_t rail, const RailAddress& remote, std::unique_ptr<QueuePair>& made) override;
   bool poll(Watch watch, MessageArrivals& arrivals) override;
   int fd(Watch watch) const override { return (watch == Watch::all ? all_ : rare_).get(); }

@@ -9,7 +9,6 @@
 #include "coll_nezha_engine.h"
 #include "coll_nezha_gather.h"
 #include "coll_nezha_params.h"
-#include "nezha/pci_device.h"
 #include "opal/nezha_topology.h"
 
 const char coll_nezha_outranked[] = "a component of higher priority carries allreduce (see coll_nezha_priority)";
@@ -44,20 +43,20 @@ static void print_rails(FILE *out, const coll_nezha_gathered_t *all)
 /** Says which rails of rank 0 have their NICs on one PCIe device. */
 static void print_shared_devices(FILE *out, const coll_nezha_gathered_t *all)
 {
-    char device[COLL_NEZHA_REPORTED_RAILS][32];
+    nezha_rail_nic_t nic[COLL_NEZHA_REPORTED_RAILS] = {{"", 0}};
     for (size_t i = 0; i < all->rails; i++) {
-        nezha_rail_pci_device(all->names[i], device[i], sizeof device[i]);
+        nezha_engine_rail_nic(coll_nezha_engine(), i, &nic[i]);
     }
     for (size_t i = 0; i < all->rails; i++) {
         bool shared = false;
-        for (size_t j = i + 1; '\0' != device[i][0] && j < all->rails; j++) {
-            if (0 == strcmp(device[i], device[j])) {
+        for (size_t j = i + 1; '\0' != nic[i].pci_device[0] && j < all->rails; j++) {
+            if (0 == strcmp(nic[i].pci_device, nic[j].pci_device)) {
                 if (!shared) {
-                    fprintf(out, "  share PCIe device %s: %s", device[i], all->names[i]);
+                    fprintf(out, "  share PCIe device %s: %s", nic[i].pci_device, all->names[i]);
                 }
                 fprintf(out, ", %s", all->names[j]);
                 shared = true;
-                device[j][0] = '\0';
+                nic[j].pci_device[0] = '\0';
             }
         }
         if (shared) {
