@@ -27,8 +27,8 @@ class Here(CommandCase):
 
     def test_memory(self):
         self.assertRegex(plain(self.nezha("rails", env={**os.environ, "OMPI_MCA_coll_nezha_single_node": "2"})),
-                         "shared memory used among ranks of this node, by two copies; "
-                         "(a single copy .process_vm_readv. would be possible|no single copy: .*process_vm_readv)")
+                         "shared memory used among ranks of this node, by two copies through a segment; not by process_vm_readv: "
+                         "(possible here, but took twice as long|process .* cannot be read by process_vm_readv).*; not by XPMEM: ")
 
     def test_a_nic_of_rails_of_two_kinds(self):
         """Where this machine has a NIC that is part of a PCIe device, libfabric's rail on it is part of the same one."""

@@ -22,6 +22,11 @@ class Broken(Doctor):
         self.assertEqual({(row["node"], row["peer"], row["rail"]) for row in found["matrix"] if row["rtt_us"]},
                          {(f"n{node}", f"n{peer}", rail) for node in range(NODES) for peer in range(NODES) if node != peer
                           for rail in ("tcp/eth0", "tcp/eth1")})
+        (told,) = found["memory"]
+        self.assertEqual(told["nodes"], list(found["nodes"]))
+        self.assertIn("; not by XPMEM: ", told["what"])
+        for node in found["nodes"].values():
+            self.assertEqual(set(node["memory"]["not_used"]), {"process_vm_readv", "XPMEM"})
 
     def test_cut(self):
         self.lab.cut(rail=1, node=2)
@@ -33,6 +38,7 @@ class Broken(Doctor):
         for rail in ("tcp/eth0", "tcp/eth1"):
             self.assertRegex(text, rf"{rail}: round trips in us, from the node of the row\n +n0 +n1 +n2 +n3\nn0 +\d+[\d.]* +\d+[\d.]* +\d")
             self.assertRegex(text, rf"{rail}: rates in Mbit/s, from the node of the row\n +n0 +n1 +n2 +n3\nn0 +\d+ +\d+\n")
+        self.assertEqual(text.count("ranks of each node share memory by two copies through a segment; not by process_vm_readv: "), 1)
         self.assertRegex(text, "\n\n0 problems found")
 
     def test_silent(self):
@@ -59,7 +65,7 @@ class Here(CommandCase):
 
     def test_this_node(self):
         env = {**os.environ, "OMPI_MCA_coll_nezha_single_node": "2", **openmpi.component_path(COMPONENT)}
-        self.assertRegex(self.nezha("doctor", env=env), f"^node {re.escape(socket.gethostname())} alone, 2 rails\n")
+        self.assertRegex(self.nezha("doctor", env=env), f"^node {re.escape(socket.gethostname())} alone, 2 rails\nranks of each node share memory ")
 
     def test_for_people(self):
         env = {**os.environ, "OMPI_MCA_coll_nezha_enable": "0"}

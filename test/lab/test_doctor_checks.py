@@ -12,7 +12,7 @@ import unittest
 
 import lab_case  # noqa: F401 (makes the packages importable)
 
-from nezha_command import packed
+from nezha_command import memory, packed
 from nezha_command.errors import CommandError
 from nezha_doctor import (check_addresses, check_aggregators, check_component, check_kernel, check_memory, check_mtu, check_pairs, check_processors,
                           check_rails, check_speed, check_subnets, check_versions, checks, matrix)
@@ -105,6 +105,20 @@ class Checks(unittest.TestCase):
         for facts_of_node in self.cluster.facts.values():
             facts_of_node["memory"] = {"way": "copies", "why": "process 7 cannot be read"}
         self.assertEqual(checks.findings(self.cluster), [])
+
+    def test_how_memory_is_shared(self):
+        """A fact, whether or not all nodes are alike."""
+        def told():
+            return memory.by_way({node: facts_of_node["memory"] for node, facts_of_node in self.cluster.facts.items()})
+        ((nodes, text),) = told()
+        self.assertEqual(nodes, list(NODES))
+        self.assertRegex(text, "^by two copies through a segment; not by process_vm_readv: possible here, but took twice as long .*; "
+                         "not by XPMEM: a neighbour that dies would end the process that reads its mapping")
+        self.cluster.facts["n1"]["memory"] = {"way": "none", "why": "memfd_create: Operation not permitted"}
+        self.cluster.facts["n2"]["memory"] = {"way": "copies", "why": "process 7 cannot be read"}
+        self.cluster.facts["n3"]["memory"] = {"way": "copies", "why": "process 8 cannot be read"}
+        self.assertEqual([nodes for nodes, _ in told()], [["n0"], ["n2", "n3"]])
+        self.assertIn("; not by process_vm_readv: process 7 cannot be read; not by XPMEM: ", told()[1][1])
 
     def test_component(self):
         self.cluster.facts["n3"]["ompi"]["component_found"] = False

@@ -4,7 +4,7 @@
 import os
 import subprocess
 
-from . import installed
+from . import installed, memory as node_memory
 from .errors import CommandError
 
 _SECONDS = 30
@@ -73,9 +73,11 @@ def lanes(mine, theirs):
 
 
 def memory():
-    """How ranks of this node would share memory: {"way": "single_copy", "copies" or "none", "why": it is no better}."""
+    """How ranks of this node could share memory: {"way": "single_copy", "copies" or "none", "why": it is no better, "used": how they do,
+    empty where they do not, "not_used": as of memory.not_used()}."""
     _, way, why = ask("memory")[0]
-    return {"way": way, "why": why}
+    found = {"way": way, "why": why}
+    return {**found, "used": "" if way == "none" else node_memory.USED, "not_used": node_memory.not_used(found)}
 
 
 def _limit(text):

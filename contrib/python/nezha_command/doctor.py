@@ -7,9 +7,9 @@ import random
 import socket
 
 from nezha_doctor import checks, facts, matrix, peers
-from nezha_doctor.findings import PROBLEM, Cluster
+from nezha_doctor.findings import PROBLEM, Cluster, names
 
-from . import ask, fleet, launch, ompi, packed, terminal
+from . import ask, fleet, launch, memory, ompi, packed, terminal
 from .errors import FOUND, GOOD, CommandError
 
 _PROBE_SECONDS = 60
@@ -19,7 +19,8 @@ Looks for what keeps Nezha from being used or makes it slow, and says what to do
 finds the component, rails, kernel settings. On several it also compares the nodes, tries every pair of rails from both
 sides, and measures the links from each node to the next for a moment: the networks should be idle. Where there are many
 nodes each tries only some others, near and far in the list, and the first line says of how many pairs. Round trips from each
-node to each and the rates of the links that were measured are shown whether or not anything is wrong.
+node to each, the rates of the links that were measured, and how ranks of a node share memory are shown whether or not anything is
+wrong.
 
   nezha doctor                        this node
   nezha doctor --hostfile hosts       all nodes, and what is between them
@@ -51,6 +52,7 @@ def run(options):
     if options.json:
         tried, pairs = _pairs(cluster)
         print(json.dumps({"findings": [finding._asdict() for finding in found], "complaint": complaint, "nodes": cluster.facts,
+                          "memory": [{"nodes": nodes, "what": text} for nodes, text in _memory(cluster)],
                           "pairs": {"tried": tried, "all": pairs}, "matrix": matrix.entries(cluster), "probes": cluster.probes}, indent=1))
     else:
         _show(cluster, found, complaint)
@@ -115,8 +117,15 @@ def summary(cluster):
     return text
 
 
+def _memory(cluster):
+    """As memory.by_way() has it; a node that runs an older Nezha does not tell."""
+    return memory.by_way({node: facts["memory"] for node, facts in cluster.facts.items() if "memory" in facts})
+
+
 def _show(cluster, found, complaint):
     terminal.say(summary(cluster))
+    for nodes, text in _memory(cluster):
+        terminal.say(f"ranks of {'each node' if len(nodes) == len(cluster.facts) else names(nodes)} share memory {text}")
     for title, columns, rows in matrix.tables(cluster):
         terminal.say(f"\n{title}")
         terminal.print_table(columns, rows, right=columns[1:])

@@ -5,7 +5,7 @@ import json
 import socket
 import types
 
-from . import ask, fleet, launch, node, terminal
+from . import ask, fleet, launch, memory as node_memory, node, terminal
 from .errors import FOUND, GOOD
 
 _ABOUT = """\
@@ -81,9 +81,7 @@ def memory_text(memory):
     """What carries between the ranks of a node, and its colour."""
     if memory["way"] == "none":
         return f"not among ranks of this node: {memory['why']}", "bold red"
-    if memory["way"] == "copies":
-        return f"used among ranks of this node, by two copies; no single copy: {memory['why']}", "green"
-    return "used among ranks of this node, by two copies; a single copy (process_vm_readv) would be possible", "green"
+    return f"used among ranks of this node, {node_memory.text(memory)}", "green"
 
 
 def use_text(rail, rails):
