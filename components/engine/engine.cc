@@ -261,6 +261,7 @@ void Engine::ending(bool fence) {
   fence_follows_ = fence;
   core_.ending();
   const TableFiles tables = core_.learned_tables();
+  if (trace_) trace_->memory(memory_so_far());
   write_trace(lock);
   show_notices(lock);
   lock.unlock();

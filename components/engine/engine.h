@@ -165,6 +165,7 @@ class Engine {
   void await_awake(Lock& lock, const Team& team);
   void count(std::size_t bytes, Nanoseconds took, std::size_t aggregated = 0);
   void count_shared(std::size_t bytes, Nanoseconds took);
+  nezha_memory_stats_t memory_so_far() const;
   void open_trace(Notices& notices);
   void write_trace(Lock& lock);
   bool too_few_descriptors() const;

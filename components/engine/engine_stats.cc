@@ -28,6 +28,10 @@ void Engine::count_shared(std::size_t bytes, Nanoseconds took) {
 
 nezha_memory_stats_t Engine::memory_stats() {
   Lock lock(mutex_);
+  return memory_so_far();
+}
+
+nezha_memory_stats_t Engine::memory_so_far() const {
   nezha_memory_stats_t stats = shared_;
   const Hierarchy::Times times = core_.shared_times();
   stats.copied_in_ns = static_cast<std::uint64_t>(times.node.copied_in);

@@ -160,6 +160,15 @@ void Trace::summarise(std::size_t index, Nanoseconds when) {
   size.calls = calls;
 }
 
+void Trace::memory(const nezha_memory_stats_t& stats) {
+  if (stats.calls == 0) return;
+  const auto us = [](std::uint64_t time) { return microseconds(static_cast<Nanoseconds>(time)); };
+  line(R"({"kind":"memory","t":%.3f,"calls":%llu,"bytes":%llu,"us":%.3f,"copied_in_us":%.3f,"reduced_us":%.3f,)"
+       R"("gathered_us":%.3f,"between_us":%.3f,"shared_us":%.3f})",
+       milliseconds(clock_.now()), static_cast<unsigned long long>(stats.calls), static_cast<unsigned long long>(stats.bytes),
+       us(stats.time_ns), us(stats.copied_in_ns), us(stats.reduced_ns), us(stats.gathered_ns), us(stats.between_ns), us(stats.shared_ns));
+}
+
 void Trace::lane(std::string_view event, std::string_view label, std::string_view peer, std::string_view why) {
   line(R"({"kind":"lane","t":%.3f,"event":%s,"lane":%s,"peer":%s,"why":%s})", milliseconds(clock_.now()),
        json_text(event).c_str(), json_text(label).c_str(), json_text(peer).c_str(), json_text(why).c_str());

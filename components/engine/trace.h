@@ -8,6 +8,8 @@
 ///   {"kind":"lane","t":T,"event":E,"lane":L,"peer":P,"why":W}   up, suspect, answers, lost
 ///   {"kind":"call","t":T,"ranks":R,"bytes":B,"us":U,"way":A,"sent":[...]}          the first 512 calls of a size class, each
 ///   {"kind":"calls","t":T,"class":K,"calls":C,"us":U,"least_us":L,"way":A,"sent":[...]}   later ones, once a tick: means
+///   {"kind":"memory","t":T,"calls":C,"bytes":B,"us":U,"copied_in_us":...,"reduced_us":...,"gathered_us":...,"between_us":...,
+///    "shared_us":...}                                           at the job's end, if there were such calls: nezha_memory_stats_t
 ///   {"kind":"full","t":T}                                       at 32 MiB the file ends
 ///
 /// Where a part of the vectors went through an aggregator, a line of calls also has "aggregated":P, that part of 1.
@@ -58,6 +60,8 @@ class Trace final : public LaneWatcher {
   /// A call that is over; `names`: of the way's rails; `sent`: by each rail in it; `aggregated`: bytes of the vector.
   void call(Nanoseconds began, std::size_t bytes, int ranks, const Candidate& way, const RailNames& names, const Bytes& sent,
             std::size_t aggregated);
+  /// What calls did in the node's shared memory, at the job's end. Nothing where there were none.
+  void memory(const nezha_memory_stats_t& stats);
   void lane(std::string_view event, std::string_view label, std::string_view peer, std::string_view why) override;
   /// To be called often while anything is carried; writes down what came together since the last tick when one is over.
   void tick(Nanoseconds now);

@@ -16,7 +16,7 @@ from unittest import mock
 from bench_case import program
 from command_case import COMPONENT, CommandCase
 from lab_case import make_lab
-from report_case import EVENT, Files, aggregated, beginning, call, lines
+from report_case import EVENT, MEMORY, Files, aggregated, beginning, call, lines
 
 from nezha_bench import document, summary
 from nezha_command import cli, report, trace_file, trace_story
@@ -53,6 +53,19 @@ class Page(Files, CommandCase):
         self.assertIn("<th>aggregator %</th>", page)
         self.assertIn("<td>12.5</td>", page)
         self.assertNotIn("aggregator", self.page(self.trace()))
+
+    def test_memory_of_the_node(self):
+        page = self.page(self.file("memory.trace", "\n".join([*lines(), MEMORY]) + "\n"))
+        for stage, seconds, share in (("reduced", "0.002", "25.0"), ("between nodes", "0.006", "75.0"), ("rest", "0.003", "37.5")):
+            self.assertRegex(page, rf"<td class=text>{stage}</td><td class=text>[^<]+</td><td>{seconds}</td><td>{share}</td>")
+        self.assertIn("12 calls of rank 0 with 768.0 KiB", page)
+        self.assertNotIn("In the memory of the node", self.page(self.trace()))
+
+    def test_memory_alone(self):
+        """As of a job whose calls did not block, of which the trace has no others."""
+        page = self.page(self.file("memory.trace", "\n".join([next(lines()), MEMORY]) + "\n"))
+        self.assertIn("<td class=text>copied in</td>", page)
+        self.assertNotIn("No call was carried", page)
 
     def sound(self, page, pictures):
         found = re.findall(r"<svg.*?</svg>", page, re.DOTALL)
@@ -244,6 +257,16 @@ class Job(Files, CommandCase):
         self.assertEqual([event.event for event in trace_story.events(found)], ["up", "up"])
         self.assertGreaterEqual(sum(sum(row.sent) for row in found.traffic), sum(sum(call.sent) for call in found.single))
         self.assertTrue(all(json.loads(line) for line in open(trace, encoding="utf-8")))
+
+    def test_ranks_that_share_nodes(self):
+        lab = make_lab(self, nodes=2, rails=["none"])
+        trace = os.path.join(self.directory.name, "job.trace")
+        done = lab.mpirun(["--mca", "coll_nezha_trace", trace, "--mca", "coll_nezha_learn", "0", program("nezha_allreduce_bench"), "-s", "256K",
+                           "-i", "30"], np=4, ppn=2, component_dir=COMPONENT, incumbent_rails="mgmt", timeout=120)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        stages = dict(trace_story.memory_stages(trace_file.read(trace)))
+        for stage in ("copied in", "reduced", "shared", "between nodes"):
+            self.assertGreater(stages[stage], 0, stage)
 
     def test_a_file_that_cannot_be_written(self):
         bench = program("nezha_allreduce_bench")

@@ -9,7 +9,7 @@ import os
 import re
 import unittest
 
-from report_case import CALLS, EVENT, SWITCH, Files, aggregated, beginning, call, lines
+from report_case import CALLS, EVENT, MEMORY, SWITCH, Files, aggregated, beginning, call, lines
 
 from nezha_command import cli, perfetto, prometheus, rates, trace_file, trace_story, verdict
 from nezha_command.errors import CommandError
@@ -80,6 +80,7 @@ class Unusual(Files):
         dollars = [line.replace("tcp/eth0", "tcp/e$x^$").replace('"mesh"', '"me$x^$ in chunks of 4K"') for line in (rails, *rest)]
         for shown, text in ((">tcp/e$x^$<", dollars), ("rank 0 spent 49 %", [rails, self.TRAFFIC, CALLS.replace("200", "50")]),
                             ("How each size", [self.TRAFFIC.replace("[1,2]", "[]"), *(call(number, "ring", sent="[]") for number in range(9))]),
+                            ("In the memory of the node", [MEMORY.replace("8000.000", "0")]),
                             ("Traffic on each rail", [rails, self.TRAFFIC.replace("50", "100000"), self.TRAFFIC, *rest])):
             with self.subTest(shown=shown):
                 status, said, page = self.report(start, *text)
@@ -90,7 +91,8 @@ class Unusual(Files):
         start, *rest = lines()
         many = 400 * "9"
         for text in ([start.replace("50}", f"{many}}}"), *rest], [start.replace("50}", "1e-300}"), *rest], [start, *rest, call(1, "ring", many)],
-                     [start, rest[0], self.TRAFFIC.replace("50", "1e300"), *rest]):
+                     [start, rest[0], self.TRAFFIC.replace("50", "1e300"), *rest], [start, *rest, MEMORY.replace("8000.000", many), *rest],
+                     [start, *rest, MEMORY.replace('"calls":12', '"calls":0'), *rest]):
             status, said, _ = self.report(*text)
             self.assertEqual(status, 3)
             self.assertRegex(said, r"unusual\.trace, line \d+: this is no line of a trace")
@@ -202,6 +204,13 @@ class Prometheus(Files):
     def test_aggregated(self):
         trace = trace_file.read(self.file("aggregated.trace", "\n".join(aggregated())))
         self.assertEqual(self.samples(("job", trace))["nezha_size_aggregated_ratio", 'trace="job",node="n0",from_bytes="65536"'], 0.125)
+
+    def test_memory_of_the_node(self):
+        found = self.samples(("job", trace_file.read(self.file("memory.trace", "\n".join([*lines(), MEMORY]) + "\n"))))
+        labels = 'trace="job",node="n0"'
+        self.assertEqual(found["nezha_memory_calls_total", labels], 12)
+        self.assertEqual(found["nezha_memory_stage_seconds_total", f'{labels},stage="copied in"'], 0.001)
+        self.assertEqual(found["nezha_memory_stage_seconds_total", f'{labels},stage="rest"'], 0.003)
 
     def test_names_of_files(self):
         trace = trace_file.read(self.trace())

@@ -10,10 +10,12 @@ import pathlib
 import re
 import signal
 import subprocess
+import tempfile
 import threading
 import unittest
 
 from mpi_case import SAME_ORDER, MpiCase, environment, mpirun, plain, program
+from nezha_command import trace_file
 from nezha_lab import openmpi
 
 HERE = {"coll_nezha_learn": "0"}
@@ -123,6 +125,17 @@ class OneNode(MpiCase):
         if not all(re.search(rf"(?m)^  {kind}/(\S+:)?{nic} ", done.stderr) for kind in ("tcp", "ofi")):
             self.skipTest(f"{nic} is no rail of both kinds here")
         self.assertRegex(done.stderr, rf"share PCIe device [\da-f:]+: tcp/{nic}, ofi/\S+:{nic}\n")
+
+    def test_trace(self):
+        """Its end has what the counters had."""
+        with tempfile.TemporaryDirectory() as place:
+            path = os.path.join(place, "job.trace")
+            _, values = self.counted(2, {**HERE, "coll_nezha_trace": path})
+            memory = trace_file.read(path).memory
+        self.assertGreaterEqual(memory.calls, values["memory_calls"][0])
+        for stage in (memory.copied_in_us, memory.reduced_us, memory.shared_us):
+            self.assertGreater(stage, 0)
+        self.assertEqual(memory.between_us, 0)
 
     def test_few_descriptors(self):
         """Where the memory's connections do not fit, the job ends as without the component."""

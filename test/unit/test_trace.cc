@@ -124,6 +124,16 @@ TEST_F(TraceTest, PartsThatWentThroughAnAggregator) {
   EXPECT_NE(lines().back().find(R"("aggregated":0.2500})"), std::string::npos) << lines().back();
 }
 
+TEST_F(TraceTest, StagesOfMemoryWhereCallsWentThroughIt) {
+  trace_->memory({});
+  EXPECT_EQ(lines().size(), 1U);
+  clock_.time += 7 * kMillisecond;
+  trace_->memory({.calls = 3, .bytes = 4096, .time_ns = 9000, .copied_in_ns = 1000, .reduced_ns = 2000, .gathered_ns = 500,
+                  .between_ns = 6000, .shared_ns = 1500});
+  EXPECT_EQ(lines().back(), R"({"kind":"memory","t":7.000,"calls":3,"bytes":4096,"us":9.000,"copied_in_us":1.000,"reduced_us":2.000,)"
+                            R"("gathered_us":0.500,"between_us":6.000,"shared_us":1.500})");
+}
+
 TEST_F(TraceTest, LanesAndNewRails) {
   trace_->tick(clock_.time + 50 * kMillisecond);
   add_rail("eth2");

@@ -30,6 +30,11 @@ def _metrics(traces):
                  [(labels, int(size.settled)) for labels, size in by_size])
     yield Metric("nezha_size_aggregated_ratio", "gauge", "Part of a size's vectors that went through an aggregator.",
                  [(labels, size.aggregated) for labels, size in by_size if size.aggregated])
+    yield Metric("nezha_memory_calls_total", "counter", "Calls of rank 0 by the memory that ranks of its node share.",
+                 [({"trace": name, "node": trace.node}, trace.memory.calls) for name, trace in traces if trace.memory])
+    yield Metric("nezha_memory_stage_seconds_total", "counter", "Time of rank 0 in each stage of these calls; between nodes counts beside the others.",
+                 [({"trace": name, "node": trace.node, "stage": stage}, us / 1e6) for name, trace in traces if trace.memory
+                  for stage, us in trace_story.memory_stages(trace)])
     for what in ("sent", "received"):
         yield Metric(f"nezha_rail_{what}_bytes_total", "counter", f"Bytes that rank 0 {what} over each rail.",
                      [({"trace": name, "node": trace.node, "rail": rail}, sum(getattr(row, what)[at] for row in trace.traffic))

@@ -12,6 +12,9 @@ _numbers = itertools.count(1)
 _MOST_EVENTS = 60
 # Lanes that come up while the job starts are no news.
 _FIRST_SECONDS = 1.0
+_STAGES = {"copied in": "the own vector, into the memory", "reduced": "the own slice of each chunk",
+           "gathered": "slices of the sum, before they go to other nodes", "shared": "the result, into the memory and out of it",
+           "rest": "waiting, for the most part, and vectors too small to be timed", "between nodes": "something of a call was under way there"}
 
 
 def write(page, trace, path, given):
@@ -24,9 +27,11 @@ def write(page, trace, path, given):
                                                                       for name, value in trace.parameters.items())])
     if trace.full:
         page.warn("The trace reached its greatest length and ends before the job did.")
-    if not sizes:
+    if not sizes and not trace.memory:
         page.warn("No call was carried by Nezha in this job, nor measured: "
                   "coll_nezha_verbose 1 tells why, and nezha doctor what may be wrong.")
+    if not sizes:
+        _write_memory(page, trace)
         return
     events = _events(trace)
     page.verdict(verdict.of_trace(trace, sizes, _lost(events)))
@@ -35,10 +40,24 @@ def write(page, trace, path, given):
     limits = {size.size_class: least for size in sizes for least in [rates.least_us(size, total)] if least is not None}
     if any(size.shares for size in sizes):
         _write_sizes(page, trace, sizes, limits)
+    _write_memory(page, trace)
     if trace.traffic and trace.rails:
         _write_traffic(page, trace, events)
     if any(len(size.points) > 1 for size in sizes):
         _write_convergence(page, sizes, limits)
+
+
+def _write_memory(page, trace):
+    memory = trace.memory
+    if memory is None:
+        return
+    page.heading("In the memory of the node")
+    page.say(f"What {memory.calls} calls of rank 0 with {_bytes(memory.size)}, blocking or not, did in the memory that ranks of a node share: "
+             f"{memory.us / 1e6:.3g} s in all. Stages are timed for vectors from some KiB on.")
+    page.table(["stage", "what it is", "seconds", "% of the calls' time"],
+               [(stage, _STAGES[stage], f"{us / 1e6:.3f}", f"{100 * us / memory.us:.1f}" if memory.us else "")
+                for stage, us in trace_story.memory_stages(trace)], text=("stage", "what it is"))
+    page.say("Between nodes: meanwhile other stages go on, so that this counts beside them.")
 
 
 def _lost(events):

@@ -14,6 +14,8 @@ _MOST, _LEAST_TICK = 1e15, 1e-3  # of times: with these and what is computed fro
 Event = collections.namedtuple("Event", "ms event lane peer why")
 Traffic = collections.namedtuple("Traffic", "ms sent received")
 Call = collections.namedtuple("Call", "ms ranks size us way sent aggregated", defaults=(0.0,))
+# Of what went through the node's shared memory, the time of the calls and of the stages within it.
+Memory = collections.namedtuple("Memory", "calls size us copied_in_us reduced_us gathered_us between_us shared_us")
 Calls = collections.namedtuple("Calls", "ms size_class calls us least_us way sent aggregated", defaults=(0.0,))
 
 
@@ -30,6 +32,7 @@ class Trace:
     events: list = dataclasses.field(default_factory=list)
     single: list = dataclasses.field(default_factory=list)
     summed: list = dataclasses.field(default_factory=list)
+    memory: Memory = None  # None: no call went through it, or the trace does not tell
     full: bool = False
     command: str = ""  # of the job, and what it was given; empty where the trace does not have them
     parameters: dict = dataclasses.field(default_factory=dict)
@@ -90,6 +93,9 @@ def _take(trace, entry):
         trace.summed.append(Calls(_number(entry["t"]), _whole(entry["class"], most=_SIZE_CLASSES - 1), _whole(entry["calls"], 1),
                                   _number(entry["us"]), _number(entry["least_us"]), _way(entry["way"]), _counts(trace, entry["sent"]),
                                   _number(entry.get("aggregated", 0))))
+    elif kind == "memory":
+        trace.memory = Memory(_whole(entry["calls"], 1), _whole(entry["bytes"]),
+                              *(_number(entry[name]) for name in Memory._fields if name.endswith("us")))
     elif kind == "full":
         trace.full = True
 

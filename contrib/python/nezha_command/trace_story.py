@@ -48,6 +48,14 @@ class Size:
         return self.settled_after == 0 or self.calls - self.settled_after >= max(_KEPT_CALLS, _KEPT_PART * self.calls)
 
 
+def memory_stages(trace):
+    """[(stage, us)] of the node's shared memory; the rest is what the process's own stages leave of the calls' time."""
+    memory = trace.memory
+    own = memory.copied_in_us + memory.reduced_us + memory.gathered_us + memory.shared_us
+    return [("copied in", memory.copied_in_us), ("reduced", memory.reduced_us), ("gathered", memory.gathered_us),
+            ("shared", memory.shared_us), ("rest", max(0, memory.us - own)), ("between nodes", memory.between_us)]
+
+
 def events(trace):
     """What happened to lanes, without the farewell: at a job's end others may close their lanes first."""
     last_call = max((row.ms for row in (*trace.single, *trace.summed)), default=0)
