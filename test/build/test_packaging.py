@@ -135,6 +135,16 @@ class Packaging(unittest.TestCase):
                 self.assertIn(word, text, what)
         self.assertLessEqual({"libfabric-dev", "libibverbs-dev"}, set(debians.split()), "for the packages of contrib/check")
 
+    def test_libraries_that_jobs_load(self):
+        """No package is found to depend on them, as the component loads them when a job names their rails."""
+        component = re.search(r"^Package: openmpi-nezha\n(.*?)^\n", read(DEBIAN / "control") + "\n", re.M | re.S)[1]
+        suggested = re.search(r"^Suggests: (.*)$", component, re.M)[1].split(", ")
+        self.assertLessEqual({"ibverbs-providers", "libfabric1", "libibverbs1"}, set(suggested))
+        component = re.search(r"^%package -n openmpi-nezha\n(.*?)^%description", read(SPEC), re.M | re.S)[1]
+        self.assertLessEqual({"libfabric", "libibverbs"}, set(re.findall(r"^Suggests: +(\S+)$", component, re.M)))
+        for package in ("libfabric", "rdma-core"):
+            self.assertRegex(read(RECIPE), rf'depends_on\("{package}@[^"]+", type=\("build", "link"\), when="\+')
+
     def test_licence(self):
         text = [line.strip(" .") for line in read(TOP / "LICENSE").splitlines()[3:]]
         words = " ".join(text).split()

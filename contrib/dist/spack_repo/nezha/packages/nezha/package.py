@@ -26,9 +26,11 @@ class Nezha(AutotoolsPackage):
     depends_on("libmnl@1.0.4:")
     depends_on("nlohmann-json@3.9:", type="build")
     depends_on("nettle@3.4:")
-    # Of these the headers alone: the libraries are loaded at run time, by jobs that name such rails.
-    depends_on("libfabric@1.9:", type="build")
-    depends_on("rdma-core@32:", type="build")
+    # The libraries are loaded at run time, by jobs that name such rails: link says that the component has their places.
+    variant("ofi", default=True, description="Rails over libfabric")
+    variant("verbs", default=True, description="Rails over RDMA verbs")
+    depends_on("libfabric@1.9:", type=("build", "link"), when="+ofi")
+    depends_on("rdma-core@32:", type=("build", "link"), when="+verbs")
     depends_on("python@3.11:", type=("build", "run"))
     depends_on("py-matplotlib", type="run")
     depends_on("py-rich", type="run")
@@ -44,9 +46,9 @@ class Nezha(AutotoolsPackage):
         return [
             f"--with-ompi={self.spec['openmpi'].prefix}",
             f"--with-componentdir={self.component_directory}",
-            f"--with-ofi={self.spec['libfabric'].prefix}",
-            f"--with-verbs={self.spec['rdma-core'].prefix}",
             f"PYTHON={self.spec['python'].command.path}",
+            f"--with-ofi={self.spec['libfabric'].prefix}" if self.spec.satisfies("+ofi") else "--without-ofi",
+            f"--with-verbs={self.spec['rdma-core'].prefix}" if self.spec.satisfies("+verbs") else "--without-verbs",
         ]
 
     def setup_run_environment(self, env: EnvironmentModifications) -> None:
