@@ -1,6 +1,7 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""The documents' links lead somewhere, and the files of this tree that they name are there. Prints TAP."""
+"""The documents' links lead somewhere, and the files of this tree that they name are there; so is what the developer's guide names of
+the contract of rails. Prints TAP."""
 
 import pathlib
 import re
@@ -10,6 +11,11 @@ TOP = pathlib.Path(__file__).resolve().parents[2]
 PLACES = ("", "contrib/doc", "test", "components/*", "components/*/*")
 LINK = re.compile(r"\]\(([^)#]*)(?:#([^)]*))?\)")
 PATH = re.compile(r"`((?:components|contrib|debian|m4|ompi|opal|test)/[\w/.-]+)`")
+
+
+NAME = re.compile(r"`(?:\w+::)?([A-Za-z]\w+)(?:\(\))?`")
+CONTRACT = ("components/rail/*.h", "components/rail/message/*.h", "components/rail/ofi/ofi.h", "components/rail/ofi/local.mk",
+            "components/engine/transports.cc", "components/util/params.cc", "test/unit/test_rail_contract.cc")
 
 
 def anchors(document):
@@ -38,6 +44,17 @@ def complaints(document, brought):
     for path in PATH.findall(text):
         if path not in brought and not (TOP / path).exists():
             yield f"file {path}"
+    if document.name == "developers-guide.md":
+        yield from names_of_rails(text)
+
+
+def names_of_rails(text):
+    """Those that the section on rails has, and neither the contract nor who uses it."""
+    section = text.partition("\n## A rail\n")[2].partition("\n## ")[0]
+    code = "".join(re.sub(r"//.*", "", file.read_text(encoding="utf-8")) for pattern in CONTRACT for file in TOP.glob(pattern))
+    for name in dict.fromkeys(NAME.findall(section)):
+        if not re.search(rf"\b{name.removeprefix('coll_nezha_')}\b", code):
+            yield f"name {name} in the contract of rails"
 
 
 def main():
