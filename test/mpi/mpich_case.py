@@ -8,6 +8,7 @@ import unittest
 
 import mpich_suite
 from mpi_case import COMPONENT, mpirun, preloaded
+from mpich_suite import name_of
 from nezha_lab import Lab, LabUnavailable
 
 # Without Open MPI's vectorized sums: of bytes these saturate, and `allred` of a hundred elements expects that they wrap.
@@ -47,7 +48,10 @@ class MpichCase(unittest.TestCase):
     def pass_with(self, run, ranks=None, carries=None):
         """Each of them by `run` (argv, ranks), on so many ranks, or as many as its authors run it on. The component carries calls
         of those whose names match, or that have something to carry. On the kinds of nodes below Open MPI alone passes all."""
-        for path, np, arguments in self.on(ranks):
+        tests = self.on(ranks)
+        self.assertEqual({name_of(test) for test in tests}, {name_of(test) for test in self.tests})
+        self.assertTrue(tests, "there is no test to run")
+        for path, np, arguments in tests:
             name = os.path.basename(path)
             with self.subTest(test=name, ranks=np, arguments=arguments):
                 done = run([path, *arguments], np)
