@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Preloaded before a program that knows nothing of it: a new communicator's first calls are allreduces until the component
  * carries them, since a communicator without blocking calls is left to Open MPI. At the end rank 0 says on standard error how
- * many further calls the component carried. */
+ * many further calls the component carried, at the least. */
 #include <mpi.h>
 #include <stdbool.h>
 #include <stdio.h>
@@ -11,31 +11,40 @@
 
 enum { MOST_CALLS = 200, REST_US = 2000 };
 
-static long long of_its_own;  ///< calls that were carried before a communicator was ready, and that one
+/// A call is counted by what it went through, which may be both.
+struct calls {
+  long long by[2];
+};
 
-/// That the component has carried in this process; -1: there is none.
-static long long carried(void) {
+static struct calls of_its_own;  ///< calls that were carried before a communicator was ready, and that one
+
+/// Those that the component has carried in this process; -1 of both: there is none.
+static struct calls carried(void) {
   static MPI_T_pvar_session session = MPI_T_PVAR_SESSION_NULL;
   static MPI_T_pvar_handle handles[2];
-  static int found;
+  static bool found[2];
   if (MPI_T_PVAR_SESSION_NULL == session) {
     static const char* const names[] = {"coll_nezha_calls", "coll_nezha_memory_calls"};
     int provided = 0, index = 0, count = 0;
     MPI_T_init_thread(MPI_THREAD_SINGLE, &provided);
     MPI_T_pvar_session_create(&session);
-    for (size_t i = 0; i < sizeof names / sizeof names[0]; i++) {
-      found += MPI_SUCCESS == MPI_T_pvar_get_index(names[i], MPI_T_PVAR_CLASS_SIZE, &index) &&
-               MPI_SUCCESS == MPI_T_pvar_handle_alloc(session, index, NULL, &handles[found], &count);
+    for (size_t i = 0; i < 2; i++) {
+      found[i] = MPI_SUCCESS == MPI_T_pvar_get_index(names[i], MPI_T_PVAR_CLASS_SIZE, &index) &&
+                 MPI_SUCCESS == MPI_T_pvar_handle_alloc(session, index, NULL, &handles[i], &count);
     }
   }
-  long long sum = 0 == found ? -1 : 0;
-  for (int i = 0; i < found; i++) {
+  struct calls now;
+  for (size_t i = 0; i < 2; i++) {
     unsigned long long value = 0;
-    MPI_T_pvar_read(session, handles[i], &value);
-    sum += (long long)value;
+    if (found[i]) {
+      MPI_T_pvar_read(session, handles[i], &value);
+    }
+    now.by[i] = found[i] ? (long long)value : -1;
   }
-  return sum;
+  return now;
 }
+
+static bool more(struct calls now, struct calls last) { return now.by[0] > last.by[0] || now.by[1] > last.by[1]; }
 
 /// All ranks stop after the same call: they agree by functions of Open MPI's own, or carried ones, which is the same to them.
 static void join(MPI_Comm comm) {
@@ -45,17 +54,20 @@ static void join(MPI_Comm comm) {
   }
   PMPI_Comm_test_inter(comm, &between);
   PMPI_Comm_size(comm, &size);
-  const long long before = carried();
-  for (int call = 0, joined = between || 1 == size || before < 0; !joined && call < MOST_CALLS; call++) {
-    const long long last = carried();
+  const struct calls before = carried();
+  for (int call = 0, joined = between || 1 == size || before.by[0] < 0; !joined && call < MOST_CALLS; call++) {
+    const struct calls last = carried();
     int one = 1, sum = 0;
     PMPI_Allreduce(&one, &sum, 1, MPI_INT, MPI_SUM, comm);
-    const int mine = carried() > last;
+    const int mine = more(carried(), last);
     PMPI_Reduce(&mine, &joined, 1, MPI_INT, MPI_MIN, 0, comm);
     PMPI_Bcast(&joined, 1, MPI_INT, 0, comm);
     usleep(joined ? 0 : REST_US);
   }
-  of_its_own += carried() - before;
+  const struct calls after = carried();
+  for (size_t i = 0; i < 2; i++) {
+    of_its_own.by[i] += after.by[i] - before.by[i];
+  }
 }
 
 static int joined(int rc, const MPI_Comm* comm) {
@@ -101,7 +113,9 @@ EXPORTED int MPI_Finalize(void) {
   int rank = 0;
   PMPI_Comm_rank(MPI_COMM_WORLD, &rank);
   if (0 == rank) {
-    fprintf(stderr, "the component carried %lld calls\n", carried() - of_its_own);
+    const struct calls now = carried();
+    const long long rails = now.by[0] - of_its_own.by[0], memory = now.by[1] - of_its_own.by[1];
+    fprintf(stderr, "the component carried %lld calls\n", rails > memory ? rails : memory);
   }
   return PMPI_Finalize();
 }
