@@ -7,12 +7,13 @@ import re
 import unittest
 
 import mpich_suite
-from mpi_case import COMPONENT, mpirun, preloaded
+from mpi_case import COMPONENT, SAME_ORDER, mpirun, preloaded
 from mpich_suite import name_of
 from nezha_lab import Lab, LabUnavailable
 
 # Without Open MPI's vectorized sums: of bytes these saturate, and `allred` of a hundred elements expects that they wrap.
-ALL = {"coll_nezha_collectives": "all", "coll_nezha_reproducible": "1", "coll_nezha_learn": "0", "op": "^avx"}
+ALL = {"coll_nezha_collectives": "all", "coll_nezha_reproducible": "1", "coll_nezha_learn": "0", "op": "^avx",
+       **SAME_ORDER}
 TIMEOUT = 240
 # Each test ends with a reduction of its errors. What has nothing else to carry: local functions, operations of the program's
 # own, gather and scatter, vectors without elements, persistent forms of others than allreduce.
