@@ -2,8 +2,11 @@
 #include "engine/descriptors.h"
 
 #include <dirent.h>
+#include <fcntl.h>
 #include <sys/resource.h>
+#include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <limits>
 
@@ -22,6 +25,11 @@ Descriptors descriptors() {
     if (entry->d_name[0] != '.') ++found.used;
   closedir(folder);
   return found;
+}
+
+void reserve_descriptors(int any, std::size_t count) {
+  const int last = fcntl(any, F_DUPFD_CLOEXEC, static_cast<int>(std::min(count, descriptors().limit) - 1));
+  if (last >= 0) close(last);
 }
 
 }  // namespace nezha

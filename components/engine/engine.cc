@@ -60,6 +60,7 @@ Nanoseconds SystemClock::now() const {
 
 Engine::Engine(const Config& config, const nezha_host_t& host, const nezha_self_t& self)
     : host_(host),
+      job_ranks_(std::max(self.job_ranks, 2U)),
       local_ranks_(self.local_ranks),
       crowded_(more_than_processors(self.local_ranks)),
       host_btl_(host),
@@ -92,8 +93,14 @@ Status Engine::open() {
   open_trace(notices);
   core_.check_tables(notices);
   lock.unlock();
+  if (wake_fd_ >= 0) reserve_descriptors(wake_fd_, descriptors().used + descriptors_to_come());
   help(notices);
   return status;
+}
+
+/// In a team of the whole job: the host's, a lane by each rail, and one for memory, to each rank.
+std::size_t Engine::descriptors_to_come() const {
+  return descriptors_of_host(job_ranks_) + job_ranks_ * (core_.self().rails.size() + 1);
 }
 
 /// For the smallest team. What is opened before there is one would be missing to the host, which has hardly enough.

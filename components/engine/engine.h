@@ -168,6 +168,7 @@ class Engine {
   nezha_memory_stats_t memory_so_far() const;
   void open_trace(Notices& notices);
   void write_trace(Lock& lock);
+  std::size_t descriptors_to_come() const;
   bool too_few_descriptors() const;
   /// What is to be said when that team cannot be had; empty: they suffice.
   Notices descriptors_lacking(const Team& team);
@@ -183,6 +184,7 @@ class Engine {
   void wake_service();
 
   const nezha_host_t host_;
+  const std::uint32_t job_ranks_;
   const std::uint32_t local_ranks_;
   const bool crowded_;  ///< the job has more ranks on this node than processors that they may use
   const SystemClock clock_;

@@ -3,6 +3,11 @@
 /// they suffice for no team at all, none is opened.
 #include <gtest/gtest.h>
 #include <sys/resource.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <fstream>
+#include <string>
 
 #include "engine/descriptors.h"
 #include "ranks.h"
@@ -23,6 +28,30 @@ class FewDescriptors {
  private:
   rlimit before_;
 };
+
+/// For how many descriptors the kernel's table has places.
+std::size_t places() {
+  std::ifstream status("/proc/self/status");
+  for (std::string word; status >> word;)
+    if (std::size_t size = 0; word == "FDSize:" && status >> size) return size;
+  return 0;
+}
+
+/// In a process of its own, for the table stays as large as it is.
+TEST(Descriptors, HavePlacesInTimeOnceTheyAreReserved) {
+  const pid_t child = fork();
+  if (child == 0) {
+    const std::size_t before = places(), open = descriptors().used;
+    reserve_descriptors(STDERR_FILENO, 2 * before);
+    const bool grown = places() >= 2 * before, none_open = descriptors().used == open;
+    reserve_descriptors(STDERR_FILENO, std::size_t{1} << 40);  // more than may be
+    _exit(!grown ? 1 : !none_open ? 2 : descriptors().used != open ? 3 : 0);
+  }
+  int status = 0;
+  ASSERT_EQ(waitpid(child, &status, 0), child);
+  EXPECT_TRUE(WIFEXITED(status));
+  EXPECT_EQ(WEXITSTATUS(status), 0) << "1: the table is too small; 2 or 3: something was left open";
+}
 
 TEST(Descriptors, OfHostAreLeft) {
   Ranks ranks(3, {{"single_node", "2"}});
