@@ -37,7 +37,7 @@ class Pairs {
     --made_;
   }
   int modify(const ibv_qp_attr& to) {
-    stopped_ += to.qp_state == IBV_QPS_RESET || to.qp_state == IBV_QPS_ERR;
+    stopped_ += to.qp_state == IBV_QPS_RESET;
     if (to.qp_state != IBV_QPS_RTR) return 0;
     std::unique_lock lock(mutex_);
     way_ = to.ah_attr;

@@ -334,6 +334,17 @@ TEST_F(SharingPairs, TakeAMessageFromASlotThatIsThenEverybodys) {
   EXPECT_EQ(queues.posted, std::vector{request});
 }
 
+TEST_F(SharingPairs, StopOnceWhatCameForThemIsSeen) {
+  make();
+  const std::uint64_t request = queues.posted[3];
+  arrived_.back()->close();
+  EXPECT_EQ(pairs_.stopped(), 0);
+  EXPECT_EQ(kind_->next_deadline(), 1);
+  complete(request, kFirst);
+  EXPECT_EQ(pairs_.stopped(), 1);
+  EXPECT_EQ(queues.posted, std::vector{request});
+}
+
 TEST_F(SharingPairs, LeaveWhatCameForOneThatIsClosedToOthers) {
   make();
   const std::uint64_t request = queues.posted[3];
@@ -348,6 +359,7 @@ TEST_F(SharingPairs, LeaveAllThatCameToOthersBeforeTheyAreDestroyed) {
   make();
   const std::vector<std::uint64_t> all = queues.posted;
   arrived_.clear();
+  kind_->poll(Watch::rare, *this);
   for (const std::uint64_t request : all) {
     ibv_wc completion{};
     completion.wr_id = request;

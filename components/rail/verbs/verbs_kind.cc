@@ -32,8 +32,10 @@ void unwatch(const Fd& set, int fd) {
 }  // namespace
 
 VerbsKind::~VerbsKind() {
-  if (service_ == nullptr) return;
-  for (const Abandoned& each : abandoned_) service_->cancel(*each.queue);
+  for (Abandoned& each : abandoned_) {
+    if (service_ != nullptr) service_->cancel(*each.queue);
+    if (each.until == 0) stop(each);
+  }
 }
 
 Status VerbsKind::open(std::vector<std::unique_ptr<VerbsDevice>> devices) {
@@ -230,26 +232,27 @@ bool VerbsKind::poll_moves() {
     if (pair != nullptr) pair->moved();
     any = true;
   }
-  stop_abandoned();
-  destroy_abandoned();
+  end_abandoned();
   return any;
 }
 
-void VerbsKind::stop_abandoned() {
-  for (Abandoned& each : abandoned_) {
-    if (each.until != 0 || !each.queue->over()) continue;
-    each.queue->stop();
-    each.until = clock_.now() + options_.linger;
-  }
+/// A pair that stops, or is destroyed, may take the completions with it that nobody has seen, and the shared slots that they are of.
+void VerbsKind::end_abandoned() {
+  if (abandoned_.empty()) return;
+  const Nanoseconds now = clock_.now();
+  const auto stops = [](const Abandoned& each) { return each.until == 0 && each.queue->over(); };
+  const auto goes = [now](const Abandoned& each) { return each.until != 0 && each.until <= now; };
+  if (std::any_of(abandoned_.begin(), abandoned_.end(), [&](const Abandoned& each) { return stops(each) || goes(each); }))
+    for (const Rail& rail : rails_)
+      while (poll_completions(*rail.device)) {}
+  for (Abandoned& each : abandoned_)
+    if (stops(each)) stop(each);
+  std::erase_if(abandoned_, goes);
 }
 
-/// A pair takes the completions that nobody has seen with it, and the shared slots that they are of.
-void VerbsKind::destroy_abandoned() {
-  const auto due = [now = clock_.now()](const Abandoned& each) { return each.until != 0 && each.until <= now; };
-  if (std::none_of(abandoned_.begin(), abandoned_.end(), due)) return;
-  for (const Rail& rail : rails_)
-    while (poll_completions(*rail.device)) {}
-  std::erase_if(abandoned_, due);
+void VerbsKind::stop(Abandoned& abandoned) {
+  abandoned.queue->stop();
+  abandoned.until = clock_.now() + options_.linger;
 }
 
 void VerbsKind::accept_from(std::size_t rail, MessageArrivals& arrivals) {
@@ -288,7 +291,7 @@ void VerbsKind::resume() {
 Nanoseconds VerbsKind::next_deadline() const {
   Nanoseconds next = 0;
   for (const Rail& rail : rails_) next = sooner(next, rail.paused_until);
-  for (const Abandoned& each : abandoned_) next = sooner(next, each.until);
+  for (const Abandoned& each : abandoned_) next = sooner(next, each.until == 0 && each.queue->over() ? 1 : each.until);
   return next;
 }
 
@@ -324,8 +327,8 @@ void VerbsKind::move(VerbsPair& pair, VerbsQueue& queue) {
 
 void VerbsKind::abandon(std::shared_ptr<VerbsQueue> queue) {
   queue->abandon();
-  abandoned_.push_back({std::move(queue)});
-  stop_abandoned();
+  Abandoned& last = abandoned_.emplace_back(Abandoned{std::move(queue)});
+  if (last.queue->over() && (last.queue->receives == nullptr || last.queue->lends())) stop(last);
 }
 
 }  // namespace nezha

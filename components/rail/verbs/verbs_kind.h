@@ -45,7 +45,7 @@ class VerbsKind final : public MessageKind, private VerbsPairHost {
 
   struct Abandoned {
     std::shared_ptr<VerbsQueue> queue;
-    Nanoseconds until = 0;  ///< when it is destroyed; 0: its task is under way
+    Nanoseconds until = 0;  ///< when it is destroyed; 0: its task is under way, or completions are to be looked at before it stops
   };
 
   Status open_rail(Rail& rail, RailAddress& address);
@@ -57,8 +57,8 @@ class VerbsKind final : public MessageKind, private VerbsPairHost {
   void complete(VerbsDevice& device, const ibv_wc& completion);
   bool poll_sockets(MessageArrivals& arrivals);
   bool poll_moves();
-  void stop_abandoned();
-  void destroy_abandoned();
+  void end_abandoned();
+  void stop(Abandoned& abandoned);
   void accept_from(std::size_t rail, MessageArrivals& arrivals);
   void pause(std::size_t rail, int error);
   void resume();

@@ -39,10 +39,9 @@ void VerbsQueue::abandon() {
   if (receives != nullptr) receives->leave(pair->qp_num, lends() ? static_cast<std::uint32_t>(lent.size()) : 1);
 }
 
-/// In ERR it has stopped only once its requests have completed, and in RESET nobody is told what came into shared slots.
 void VerbsQueue::stop() {
   ibv_qp_attr end{};
-  end.qp_state = receives != nullptr && !lends() ? IBV_QPS_ERR : IBV_QPS_RESET;
+  end.qp_state = IBV_QPS_RESET;  // in ERR it would have stopped only once its requests have completed
   device.verbs().modify_qp(pair, &end, IBV_QP_STATE);
 }
 

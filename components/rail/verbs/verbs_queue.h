@@ -34,8 +34,11 @@ class VerbsQueue final : public Task {
   bool over() const { return over_.load(std::memory_order_acquire); }
   /// Nobody needs it any more: if it has not begun to run it does nothing.
   void abandon();
-  /// It sends and receives nothing from here on, and reads and writes no memory but its own and shared slots. Once it is over.
+  /// It sends and receives nothing from here on, and reads and writes no memory. Of what came into shared slots, and nobody has seen,
+  /// some devices tell nothing any more. Once it is over.
   void stop();
+  /// It may read memory of the application's.
+  bool lends() const;
 
   VerbsDevice& device;
   std::shared_ptr<std::byte[]> owner;  ///< of the memory
@@ -51,8 +54,6 @@ class VerbsQueue final : public Task {
   const char* step = "";
 
  private:
-  bool lends() const;
-
   std::atomic<bool> over_ = true, abandoned_ = false;
 };
 
