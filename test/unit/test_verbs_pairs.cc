@@ -278,7 +278,8 @@ TEST_F(InfinibandPairs, GoByGidWhereAPortHasNoOtherOrAnotherSubnet) {
 class SharingPairs : public VerbsPairs {
  protected:
   void SetUp() override {
-    queues = {.shares = true};
+    queues = {};
+    queues.shares = true;
     VerbsPairs::SetUp();
     pairs_.let();
   }
