@@ -5,7 +5,6 @@
 
 #include <algorithm>
 #include <cerrno>
-#include <cstring>
 #include <utility>
 
 namespace nezha {
@@ -14,8 +13,6 @@ namespace {
 constexpr int kFirstEntries = 4096;  ///< of the queue of completions, 85 lanes or more: some devices cannot lengthen it
 
 constexpr std::size_t kMostRegistered = std::size_t{1} << 30;  ///< bytes of the application's memory
-
-Status failed(const char* what, int error) { return {Code::io, std::string(what) + ": " + std::strerror(error)}; }
 
 bool nonblocking(int fd) { return fcntl(fd, F_SETFL, fcntl(fd, F_GETFL) | O_NONBLOCK) == 0; }
 
@@ -35,15 +32,22 @@ VerbsDevice::~VerbsDevice() {
 }
 
 Status VerbsDevice::activate() {
-  if (!nonblocking(event_fd())) return failed("its events", errno);
+  if (!nonblocking(event_fd())) return verbs_error("its events", errno);
   domain_ = verbs_.alloc_pd(context_);
-  if (domain_ == nullptr) return failed("a protection domain", errno);
+  if (domain_ == nullptr) return verbs_error("a protection domain", errno);
   channel_ = verbs_.create_comp_channel(context_);
-  if (channel_ == nullptr || !nonblocking(channel_->fd)) return failed("a channel of completions", errno);
+  if (channel_ == nullptr || !nonblocking(channel_->fd)) return verbs_error("a channel of completions", errno);
   ibv_device_attr limits{};
   const int most = verbs_.query_device(context_, &limits) == 0 ? limits.max_cqe : kFirstEntries;
   completions_ = verbs_.create_cq(context_, std::min(kFirstEntries, most), nullptr, channel_, 0);
-  return completions_ != nullptr ? Status{} : failed("a queue of completions", errno);
+  return completions_ != nullptr ? Status{} : verbs_error("a queue of completions", errno);
+}
+
+Status VerbsDevice::enroll(std::span<std::byte> memory, ibv_mr*& region) {
+  const auto registered = [&] { return verbs_.reg_mr(domain_, memory.data(), memory.size(), IBV_ACCESS_LOCAL_WRITE); };
+  region = registered();
+  if (region == nullptr && regions_.clear()) region = registered();
+  return region != nullptr ? Status{} : verbs_error("memory cannot be registered (ulimit -l)", errno);
 }
 
 std::shared_ptr<VerbsReceives> VerbsDevice::receives(const VerbsOptions& options) {
@@ -71,7 +75,7 @@ Status VerbsDevice::reserve(std::uint32_t requests) {
     const std::uint32_t ample = std::max(wanted, 2 * there);
     int error = verbs_.resize_cq(completions_, static_cast<int>(ample));
     if (error != 0 && ample != wanted) error = verbs_.resize_cq(completions_, static_cast<int>(wanted));
-    if (error != 0) return failed("a longer queue of completions", error);
+    if (error != 0) return verbs_error("a longer queue of completions", error);
   }
   reserved_ = wanted;
   return {};

@@ -7,6 +7,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -55,6 +56,8 @@ class VerbsDevice {
   std::string pci_device() const;
   ibv_pd* domain() const { return domain_; }
   VerbsRegions& regions() { return regions_; }
+  /// Registers memory of the rail's own, for which the application's has to go where there is not enough room for both.
+  Status enroll(std::span<std::byte> memory, ibv_mr*& region);
   /// For a new pair. Null: the device has none that are shared, or not the memory.
   std::shared_ptr<VerbsReceives> receives(const VerbsOptions& options);
   /// Those of that number; null: they are gone.

@@ -78,7 +78,7 @@ Status VerbsDevice::ask_port(ibv_port_attr& port) const {
   const verbs_context* extended = verbs_get_ctx_op(context_, query_port);
   if (extended == nullptr) return {Code::absent, "its driver is older than libibverbs"};
   if (const int error = extended->query_port(context_, port_, &port, sizeof port); error != 0)
-    return {Code::io, std::string("its port: ") + std::strerror(error)};
+    return verbs_error("its port", error);
   if (port.state != IBV_PORT_ACTIVE) return {Code::io, "its port has no link"};
   return {};
 }
@@ -89,7 +89,7 @@ Status VerbsDevice::read_table(std::vector<ibv_gid_entry>& table) const {
   // Of all ports; two are the most that devices have.
   table.resize(std::min(static_cast<std::size_t>(port.gid_tbl_len) * 2, kMostGids));
   const ssize_t count = verbs_.query_gid_table(context_, table.data(), table.size(), 0, sizeof table[0]);
-  if (count < 0) return {Code::io, std::string("its table of GIDs: ") + std::strerror(static_cast<int>(-count))};
+  if (count < 0) return verbs_error("its table of GIDs", static_cast<int>(-count));
   table.resize(static_cast<std::size_t>(count));
   return {};
 }

@@ -22,8 +22,6 @@ constexpr std::uint64_t kListener = 1ULL << 32, kDevice = 2ULL << 32, kPair = 3U
 constexpr int kEventsPerPoll = 16;
 constexpr int kSocketsEvery = 16;  ///< polls for completions: a look at sockets is a system call
 
-Status failed(const char* what, int error) { return {Code::io, std::string(what) + ": " + std::strerror(error)}; }
-
 void unwatch(const Fd& set, int fd) {
   epoll_event unused{};
   epoll_ctl(set.get(), EPOLL_CTL_DEL, fd, &unused);
@@ -41,7 +39,7 @@ VerbsKind::~VerbsKind() {
 Status VerbsKind::open(std::vector<std::unique_ptr<VerbsDevice>> devices) {
   all_ = Fd(epoll_create1(EPOLL_CLOEXEC));
   rare_ = Fd(epoll_create1(EPOLL_CLOEXEC));
-  if (!all_ || !rare_) return failed("a descriptor for waiting", errno);
+  if (!all_ || !rare_) return verbs_error("a descriptor for waiting", errno);
   Status last{Code::no_rail, "there is no RDMA device that can be a rail"};
   for (auto& device : devices) {
     Rail rail{std::move(device), {}, 0};
@@ -64,24 +62,24 @@ Status VerbsKind::open_rail(Rail& rail, RailAddress& address) {
   sockaddr_storage to{};
   socklen_t size = socket_address(place, to);
   rail.listener = Fd(socket(to.ss_family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0));
-  if (!rail.listener) return failed("a listener", errno);
+  if (!rail.listener) return verbs_error("a listener", errno);
   unsigned port = options_.ports.low;
   while (bind(rail.listener.get(), reinterpret_cast<sockaddr*>(&to), size) != 0) {
-    if (errno != EADDRINUSE || port >= options_.ports.high) return failed("a listener's port", errno);
+    if (errno != EADDRINUSE || port >= options_.ports.high) return verbs_error("a listener's port", errno);
     place.port = static_cast<std::uint16_t>(++port);
     size = socket_address(place, to);
   }
-  if (listen(rail.listener.get(), options_.backlog) != 0) return failed("a listener", errno);
+  if (listen(rail.listener.get(), options_.backlog) != 0) return verbs_error("a listener", errno);
   size = sizeof to;
-  if (getsockname(rail.listener.get(), reinterpret_cast<sockaddr*>(&to), &size) != 0) return failed("a listener", errno);
+  if (getsockname(rail.listener.get(), reinterpret_cast<sockaddr*>(&to), &size) != 0) return verbs_error("a listener", errno);
   place = place_of(to);
   const std::uint64_t number = rails_.size();
   if (!watch_fd(rail.listener.get(), EPOLLIN, kListener | number, EPOLL_CTL_ADD) ||
       !watch_fd(device.event_fd(), EPOLLIN, kDevice | number, EPOLL_CTL_ADD))
-    return failed("watching a device", errno);
+    return verbs_error("watching a device", errno);
   epoll_event event{};
   event.events = EPOLLIN;
-  if (epoll_ctl(all_.get(), EPOLL_CTL_ADD, device.completion_fd(), &event) != 0) return failed("watching completions", errno);
+  if (epoll_ctl(all_.get(), EPOLL_CTL_ADD, device.completion_fd(), &event) != 0) return verbs_error("watching completions", errno);
   address.transport = kVerbs;
   address.name = verbs_rail_name(device);
   address.device = options_.share_devices ? device.interface() : "";
@@ -124,9 +122,9 @@ Status VerbsKind::connect(std::size_t rail, const RailAddress& remote, std::uniq
   own.port = 0;
   const socklen_t from_size = socket_address(own, from), to_size = socket_address(place, to);
   Fd fd(socket(to.ss_family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0));
-  if (!fd) return failed("a socket", errno);
-  if (bind(fd.get(), reinterpret_cast<sockaddr*>(&from), from_size) != 0) return failed("the rail's address", errno);
-  if (::connect(fd.get(), reinterpret_cast<sockaddr*>(&to), to_size) != 0 && errno != EINPROGRESS) return failed("connecting", errno);
+  if (!fd) return verbs_error("a socket", errno);
+  if (bind(fd.get(), reinterpret_cast<sockaddr*>(&from), from_size) != 0) return verbs_error("the rail's address", errno);
+  if (::connect(fd.get(), reinterpret_cast<sockaddr*>(&to), to_size) != 0 && errno != EINPROGRESS) return verbs_error("connecting", errno);
   made = make_pair(device, std::move(fd), true);
   return {};
 }
@@ -163,7 +161,7 @@ bool VerbsKind::poll_completions(VerbsDevice& device) {
 void VerbsKind::complete(VerbsDevice& device, const ibv_wc& completion) {
   std::uint32_t number = number_of(completion.wr_id);
   const std::uint32_t slot = slot_of(completion.wr_id);
-  if ((slot & kSharedSlot) != 0 && (slot & kCopiedSlot) == 0) {
+  if ((slot & kSharedSlot) != 0) {
     VerbsReceives* const receives = device.find_receives(number);
     if (receives == nullptr) return;
     number = receives->pair_of(completion.qp_num);
@@ -307,7 +305,7 @@ Status VerbsKind::watch(VerbsPair& pair, bool writable) {
   const std::uint64_t tag = kPair | pair.number();
   const std::uint32_t events = writable ? EPOLLOUT : EPOLLIN | EPOLLRDHUP;
   const bool done = watch_fd(pair.fd(), events, tag, EPOLL_CTL_ADD) || (errno == EEXIST && watch_fd(pair.fd(), events, tag, EPOLL_CTL_MOD));
-  return done ? Status{} : failed("watching a connection", errno);
+  return done ? Status{} : verbs_error("watching a connection", errno);
 }
 
 void VerbsKind::leave(VerbsPair& pair) {

@@ -57,6 +57,8 @@ Status open_library(VerbsLibrary& verbs) {
 
 }  // namespace
 
+Status verbs_error(const char* what, int error) { return {Code::io, std::string(what) + ": " + std::strerror(error)}; }
+
 const VerbsLibrary* load_verbs(Status& why) {
   static VerbsLibrary verbs;
   static const Status opened = open_library(verbs);

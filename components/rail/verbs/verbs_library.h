@@ -41,6 +41,9 @@ struct VerbsLibrary {
   decltype(&::ibv_wc_status_str) wc_status_str = nullptr;
 };
 
+/// "WHAT: why", by an errno value.
+Status verbs_error(const char* what, int error);
+
 /// The library, which stays until the process ends, with memory that it registers made safe for fork(2); nullptr and the reason.
 /// The caller holds the engine's lock.
 const VerbsLibrary* load_verbs(Status& why);

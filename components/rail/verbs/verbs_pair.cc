@@ -20,8 +20,6 @@ constexpr std::uint32_t kMost24 = (1U << 24) - 1;
 constexpr std::uint8_t kRnrForever = 7;  ///< credits keep it from happening often
 constexpr std::uint8_t kRnrTimer = 1;    ///< 10 us
 
-Status failed(const char* what, int error) { return {Code::io, std::string(what) + ": " + std::strerror(error)}; }
-
 /// Within a subnet of InfiniBand, whose GIDs begin alike, the LID does, if the ports have one.
 bool needs_gid(const PairWords& one, const PairWords& other) {
   constexpr std::size_t kSubnet = 8;
@@ -43,13 +41,8 @@ Status VerbsPair::enroll(const Slots& slots, QueuePairEvents& events) {
   queue_->owner = slots.owner;
   queue_->receives = receives_;
   queue_->lent.resize(slots.sends);
-  const auto registered = [&] {
-    return device_.verbs().reg_mr(device_.domain(), slots.memory.data(), slots.memory.size(), IBV_ACCESS_LOCAL_WRITE);
-  };
-  queue_->memory = registered();
-  if (queue_->memory == nullptr && device_.regions().clear()) queue_->memory = registered();
-  if (queue_->memory == nullptr) return failed("memory cannot be registered (ulimit -l)", errno);
-  return make_pair();
+  Status status = device_.enroll(slots.memory, queue_->memory);
+  return status.ok() ? make_pair() : status;
 }
 
 Status VerbsPair::make_pair() {
@@ -65,7 +58,7 @@ Status VerbsPair::make_pair() {
     wanted.cap.max_inline_data = 0;
     pair = verbs.create_qp(device_.domain(), &wanted);
   }
-  if (pair == nullptr) return failed("a queue pair", errno);
+  if (pair == nullptr) return verbs_error("a queue pair", errno);
   if (receives_ != nullptr) receives_->join(pair->qp_num, number_);
   inline_bytes_ = std::min(wanted.cap.max_inline_data, options_.inline_bytes);
   depth_ = slots_.sends + options_.signal_every;
@@ -75,7 +68,7 @@ Status VerbsPair::make_pair() {
   first.qp_state = IBV_QPS_INIT;
   first.port_num = device_.port();
   const int error = verbs.modify_qp(pair, &first, IBV_QP_STATE | IBV_QP_PKEY_INDEX | IBV_QP_PORT | IBV_QP_ACCESS_FLAGS);
-  if (error != 0) return failed("a queue pair's first state", error);
+  if (error != 0) return verbs_error("a queue pair's first state", error);
 
   ibv_port_attr port;
   if (Status status = device_.ask_port(port); !status.ok()) return status;
@@ -119,7 +112,7 @@ Status VerbsPair::dialed() {
   int error = 0;
   socklen_t size = sizeof error;
   if (getsockopt(fd_.get(), SOL_SOCKET, SO_ERROR, &error, &size) != 0) error = errno;
-  if (error != 0) return failed("connecting", error);
+  if (error != 0) return verbs_error("connecting", error);
   step_ = Step::asking;
   if (Status status = tell(); !status.ok()) return status;
   events_->reached();
@@ -130,13 +123,13 @@ Status VerbsPair::tell() {
   const PairWordsBytes words = write_pair_words(own_);
   // So few bytes always fit into the empty buffer of a new connection.
   const ssize_t sent = send(fd_.get(), words.data(), words.size(), MSG_DONTWAIT | MSG_NOSIGNAL);
-  return sent == static_cast<ssize_t>(words.size()) ? Status{} : failed("setting a pair up", sent < 0 ? errno : EIO);
+  return sent == static_cast<ssize_t>(words.size()) ? Status{} : verbs_error("setting a pair up", sent < 0 ? errno : EIO);
 }
 
 Status VerbsPair::hear() {
   const ssize_t got = recv(fd_.get(), heard_.data() + heard_bytes_, heard_.size() - heard_bytes_, MSG_DONTWAIT);
   if (got == 0) return {Code::refused, "the other side closed the connection before the pair was up"};
-  if (got < 0) return errno == EAGAIN || errno == EINTR ? Status{} : failed("setting a pair up", errno);
+  if (got < 0) return errno == EAGAIN || errno == EINTR ? Status{} : verbs_error("setting a pair up", errno);
   heard_bytes_ += static_cast<std::size_t>(got);
   if (heard_bytes_ < heard_.size()) return {};
   PairWords other;
@@ -180,7 +173,7 @@ void VerbsPair::begin_to_move(const PairWords& other) {
 
 void VerbsPair::moved() {
   if (step_ != Step::moving) return;
-  Status status = queue_->error == 0 ? Status{} : failed(queue_->step, queue_->error);
+  Status status = queue_->error == 0 ? Status{} : verbs_error(queue_->step, queue_->error);
   step_ = Step::up;
   if (status.ok() && !connecting_) status = tell();
   if (!status.ok()) return lose(status);
@@ -193,7 +186,7 @@ Status VerbsPair::post_receive(std::uint32_t slot) {
   ibv_recv_wr wanted{verbs_request(number_, slot), nullptr, &place, 1};
   ibv_recv_wr* bad = nullptr;
   const int error = ibv_post_recv(queue_->pair, &wanted, &bad);
-  return error == 0 ? Status{} : failed("a receive", error);
+  return error == 0 ? Status{} : verbs_error("a receive", error);
 }
 
 Lent VerbsPair::lend(std::span<const std::byte> bytes, std::size_t reach) {
@@ -230,8 +223,7 @@ void VerbsPair::complete(const ibv_wc& completion) {
   const std::uint32_t slot = slot_of(completion.wr_id);
   if (completion.status != IBV_WC_SUCCESS)
     return lose({Code::io, std::string("the NIC says: ") + device_.verbs().wc_status_str(completion.status)});
-  if ((slot & kSharedSlot) != 0) return events_->received(slot & ~kSharedSlot, completion.byte_len);
-  if (slot < slots_.receives) return events_->received(slot, completion.byte_len);
+  if ((slot & kSharedSlot) != 0 || slot < slots_.receives) return events_->received(slot & ~kSharedSlot, completion.byte_len);
   posted_ -= covers_.front();
   covers_.pop_front();
   if ((slot & kCopiedSlot) != 0) return;

@@ -3,20 +3,12 @@
 
 #include <algorithm>
 #include <cerrno>
-#include <cstring>
-#include <string>
 
 #include "rail/message/pages.h"
 #include "rail/verbs/verbs_device.h"
 #include "rail/verbs/verbs_request.h"
 
 namespace nezha {
-namespace {
-
-Status failed(const char* what, int error) { return {Code::io, std::string(what) + ": " + std::strerror(error)}; }
-
-}  // namespace
-
 VerbsReceives::~VerbsReceives() {
   const VerbsLibrary& verbs = device_.verbs();
   if (queue_ != nullptr) verbs.destroy_srq(queue_);
@@ -32,12 +24,9 @@ Status VerbsReceives::open(std::size_t size, std::uint32_t count) {
   wanted.attr.max_wr = count;
   wanted.attr.max_sge = 1;
   queue_ = verbs.create_srq(device_.domain(), &wanted);
-  if (queue_ == nullptr) return failed("a shared queue of receives", errno);
+  if (queue_ == nullptr) return verbs_error("a shared queue of receives", errno);
   memory_ = make_pages(size * count);
-  const auto registered = [&] { return verbs.reg_mr(device_.domain(), memory_.get(), size * count, IBV_ACCESS_LOCAL_WRITE); };
-  region_ = registered();
-  if (region_ == nullptr && device_.regions().clear()) region_ = registered();
-  if (region_ == nullptr) return failed("memory cannot be registered (ulimit -l)", errno);
+  if (Status status = device_.enroll({memory_.get(), size * count}, region_); !status.ok()) return status;
   if (Status status = device_.reserve(count); !status.ok()) return status;
   reserved_ = count;
   Status status;
@@ -50,7 +39,7 @@ Status VerbsReceives::post(std::uint32_t index) {
   ibv_recv_wr wanted{verbs_request(number_, index | kSharedSlot), nullptr, &place, 1};
   ibv_recv_wr* bad = nullptr;
   const int error = ibv_post_srq_recv(queue_, &wanted, &bad);
-  return error == 0 ? Status{} : failed("a shared receive", error);
+  return error == 0 ? Status{} : verbs_error("a shared receive", error);
 }
 
 void VerbsReceives::join(std::uint32_t queue_pair, std::uint32_t pair) { pairs_[queue_pair] = pair; }
