@@ -27,8 +27,9 @@ Descriptors descriptors() {
   return found;
 }
 
-void reserve_descriptors(int any, std::size_t count) {
-  const int last = fcntl(any, F_DUPFD_CLOEXEC, static_cast<int>(std::min(count, descriptors().limit) - 1));
+void reserve_descriptors(int any, std::size_t more) {
+  const Descriptors now = descriptors();
+  const int last = fcntl(any, F_DUPFD_CLOEXEC, static_cast<int>(std::min(now.used + more, now.limit) - 1));
   if (last >= 0) close(last);
 }
 

@@ -14,10 +14,10 @@ struct Descriptors {
 /// Takes a system call per 1000 descriptors or so.
 Descriptors descriptors();
 
-/// Has the kernel's table of them hold `count`, or as many as it allows; `any` is an open one. Where the table grows later, whoever
+/// Has the kernel's table of them hold `more` than are open, or as many as it allows; `any` is an open one. Where the table grows later, whoever
 /// opens the next one waits until all processors have taken note, on a crowded machine for a minute. Who does so with the engine's
 /// lock gives no sign of life meanwhile.
-void reserve_descriptors(int any, std::size_t count);
+void reserve_descriptors(int any, std::size_t more);
 
 /// What has to be left to the host of a team of so many ranks: a connection of its own to each, and some files.
 constexpr std::size_t descriptors_of_host(std::size_t ranks) { return ranks + 64; }

@@ -93,7 +93,7 @@ Status Engine::open() {
   open_trace(notices);
   core_.check_tables(notices);
   lock.unlock();
-  if (wake_fd_ >= 0) reserve_descriptors(wake_fd_, descriptors().used + descriptors_to_come());
+  if (wake_fd_ >= 0) reserve_descriptors(wake_fd_, descriptors_to_come());
   help(notices);
   return status;
 }
