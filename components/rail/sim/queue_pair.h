@@ -2,8 +2,8 @@
 /// One end of a simulated RDMA connection (message/queue_pair.h), whose bytes go as a stream through the ports. It is as unkind as
 /// the contract permits: memory is read and written late, completions are seen late, those of sends in any order, posts are put
 /// off, and a connection breaks when the far end's NIC has not answered for a while. What a correct user cannot cause is a
-/// violation: a message that changes while it is read, or that finds no receive posted; where receives are shared it waits for one. What was lent may change once nobody counts
-/// it: the NIC sends what it then finds.
+/// violation: a message that changes while it is read, or that finds no receive posted; where receives are shared it waits for one.
+/// What was lent may change once nobody counts it: the NIC sends what it then finds.
 #pragma once
 
 #include <cstddef>
