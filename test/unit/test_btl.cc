@@ -20,6 +20,15 @@ class BtlLanes : public testing::Test {
                                             side.self, &side.why);
     ASSERT_TRUE(side.transport) << side.why.text();
   }
+  /// Asks for a lane that b does not hear of yet.
+  void connect_while_b_is_away() {
+    at_b.here = false;
+    connect(b.transport->rails()[0]);
+    drive([] { return false; });
+  }
+  void end() {
+    for (Side* side : {&a, &b}) side->transport->ending();
+  }
   template <typename Done>
   bool drive(const Done& done) {
     for (int idle = 0; idle < 100;) {
@@ -100,7 +109,7 @@ TEST_F(BtlLanes, HoldNothingOnceTheLastMessageIsSomeTimeAgo) {
 TEST_F(BtlLanes, AreClosedAtBothEndsBeforeTheirProcessesGo) {
   ASSERT_TRUE(join());
   drive([] { return false; });
-  for (Side* side : {&a, &b}) side->transport->ending();
+  end();
   a.transport->part();
   drive([] { return false; });
   EXPECT_EQ(b.logs[0]->downs.size(), 1U) << "its lane is closed";
@@ -112,7 +121,7 @@ TEST_F(BtlLanes, AreClosedAtBothEndsBeforeTheirProcessesGo) {
 TEST_F(BtlLanes, AreWaitedForWhileTheOtherEndIsOpen) {
   ASSERT_TRUE(join());
   drive([] { return false; });
-  for (Side* side : {&a, &b}) side->transport->ending();
+  end();
   at_b.here = false;
   const FrameLog::Frame frame{random_contents(random, 40), random_contents(random, 1000)};
   ASSERT_EQ(b.lanes[0]->send(frame.header, std::vector<Gather>{{frame.payload.data(), frame.payload.size()}}), Lane::Sent::whole);
@@ -126,7 +135,7 @@ TEST_F(BtlLanes, AreWaitedForWhileTheOtherEndIsOpen) {
 }
 
 TEST_F(BtlLanes, AreNotMadeAnyMoreAtTheEnd) {
-  for (Side* side : {&a, &b}) side->transport->ending();
+  end();
   connect(b.transport->rails()[0]);
   drive([] { return false; });
   EXPECT_EQ(a.failures.size(), 1U);
@@ -135,10 +144,8 @@ TEST_F(BtlLanes, AreNotMadeAnyMoreAtTheEnd) {
 
 /// The other end learns of it and of its end at once.
 TEST_F(BtlLanes, OnesThatWereNotAnsweredYetAreClosedAtBothEnds) {
-  at_b.here = false;
-  connect(b.transport->rails()[0]);
-  drive([] { return false; });
-  for (Side* side : {&a, &b}) side->transport->ending();
+  connect_while_b_is_away();
+  end();
   a.transport->part();
   drive([] { return false; });
   EXPECT_FALSE(a.transport->parted());
@@ -149,10 +156,8 @@ TEST_F(BtlLanes, OnesThatWereNotAnsweredYetAreClosedAtBothEnds) {
 
 /// It may have been asked for just before.
 TEST_F(BtlLanes, OnesThatCameTooLateAreClosedToo) {
-  at_b.here = false;
-  connect(b.transport->rails()[0]);
-  drive([] { return false; });
-  for (Side* side : {&a, &b}) side->transport->ending();
+  connect_while_b_is_away();
+  end();
   b.transport->part();
   a.transport->part();
   EXPECT_FALSE(a.transport->parted());
@@ -173,9 +178,7 @@ TEST_F(BtlLanes, AProcessThatComputesIsWaitedFor) {
 }
 
 TEST_F(BtlLanes, ACallThatWasGivenUpIsNotAnswered) {
-  at_b.here = false;
-  connect(b.transport->rails()[0]);
-  drive([] { return false; });
+  connect_while_b_is_away();
   clock.advance(options.admission_time);
   drive([] { return false; });
   ASSERT_EQ(a.failures.size(), 1U);

@@ -18,11 +18,12 @@ EXTRA_DIST += $(verbs_sources)
 if HAVE_VERBS
 engine_sources += $(verbs_sources)
 gtest_programs += test/unit/test_verbs test/unit/test_verbs_addresses test/unit/test_verbs_interfaces test/unit/test_verbs_pairs \
-	test/unit/test_verbs_regions
+	test/unit/test_verbs_regions test/unit/test_verbs_sharing
 endif
 test_unit_test_verbs_SOURCES = test/unit/test_verbs.cc
 test_unit_test_verbs_addresses_SOURCES = test/unit/test_verbs_addresses.cc test/unit/fake_verbs.h test/unit/temporary_folder.h
 test_unit_test_verbs_interfaces_SOURCES = test/unit/test_verbs_interfaces.cc test/unit/temporary_folder.h
-test_unit_test_verbs_pairs_SOURCES = test/unit/test_verbs_pairs.cc test/unit/fake_verbs.h test/unit/temporary_folder.h \
-	test/unit/trunk_pair.h
+verbs_pairs_case = test/unit/fake_verbs.h test/unit/trunk_pair.h test/unit/verbs_pairs_case.h
+test_unit_test_verbs_pairs_SOURCES = test/unit/test_verbs_pairs.cc test/unit/temporary_folder.h $(verbs_pairs_case)
 test_unit_test_verbs_regions_SOURCES = test/unit/test_verbs_regions.cc
+test_unit_test_verbs_sharing_SOURCES = test/unit/test_verbs_sharing.cc $(verbs_pairs_case)
