@@ -55,10 +55,9 @@ def first_error(output):
 def download(argv):
     """A skip if it fails for want of a network, which is nobody's fault here."""
     status, output = logged(argv, ROOT)
-    if status != 0 and not UNREACHABLE.search(output):
-        raise AssertionError(f"MPICH's tests cannot be had: {argv[0]} {argv[-1]}: {first_error(output)}")
     if status != 0:
-        raise unittest.SkipTest(f"MPICH's tests cannot be had: {argv[0]} {argv[-1]}: {first_error(output)}")
+        outcome = unittest.SkipTest if UNREACHABLE.search(output) else AssertionError
+        raise outcome(f"MPICH's tests cannot be had: {argv[0]} {argv[-1]}: {first_error(output)}")
 
 
 def sources_list():
